@@ -1,0 +1,3 @@
+"""The version, in one place that the build and every document read."""
+
+__version__ = "0.1.0"

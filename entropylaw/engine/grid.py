@@ -1,0 +1,114 @@
+"""The prior on the drift: which correlation lengths and noise shares are summed over, and their weights.
+
+The residual of a fit is a slow drift of the policy plus white noise of a finite test set,
+
+    covariance = variance * [(1 - share) * exp(-|s - s'| / length) + share * identity],
+
+and neither ``length`` nor ``share`` is known. They are summed over a fixed grid, so that every interval
+is deterministic: no sampling, no seed. The numbers below were chosen by ``benchmarks/calibration.py``;
+``docs/method.md`` has its table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+SHORTEST_LENGTH = 0.4
+"""Shortest correlation length, in median spacings; below it a drift is noise to the eye."""
+
+LONGEST_LENGTH = 3.0
+"""Longest correlation length, in spans of the run; beyond it a drift is a straight line."""
+
+TYPICAL_LENGTH = 10.0
+"""Median of the length's log-normal prior, in median spacings."""
+
+LENGTH_SPREAD = 1.5
+"""Standard deviation of the logarithm of the length: a factor of 4.5 either way."""
+
+LENGTHS = 12
+"""Grid points in length, uniform in its logarithm."""
+
+SHARES = 7
+"""Grid points in the noise share, at equal probabilities of the arcsine law Beta(1/2, 1/2), and one
+more at 0. Drift with hardly any noise must be on the grid: a run that is pure drift of long memory is
+fitted by a too short one as soon as some noise is imposed."""
+
+NO_NOISE_WEIGHT = 0.15
+"""Weight of the share 0 beside one of the others."""
+
+NO_DRIFT_MASS = 0.4
+"""Prior probability that there is no drift at all: white residuals, the textbook case."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Grid:
+    """Grid points of the drift's prior; every array has shape (g,).
+
+    ``drift`` and ``noise`` are the two variances, as shares of the residual variance (they add up to
+    1) or, with a known noise floor, in squared reward units. ``log_prior`` is normalised.
+    ``scaled`` says that the residual variance is integrated out in closed form.
+    """
+
+    length: FloatArray
+    drift: FloatArray
+    noise: FloatArray
+    log_prior: FloatArray
+    scaled: bool
+
+
+def drift_grid(step: FloatArray) -> Grid:
+    """Grid over correlation length and noise share for evaluations at ``step`` (shape (n,))."""
+    spacing, span = float(np.median(np.diff(step))), float(step[-1] - step[0])
+    lengths = np.geomspace(SHORTEST_LENGTH * spacing, LONGEST_LENGTH * span, LENGTHS)
+    shares = np.append(0.0, np.sin(np.pi * (np.arange(SHARES) + 0.5) / (2 * SHARES)) ** 2)
+    length, share = (axis.ravel() for axis in np.meshgrid(lengths, shares, indexing="ij"))
+    distance = np.log(length / (TYPICAL_LENGTH * spacing)) / LENGTH_SPREAD
+    weight = np.exp(-0.5 * distance**2) * np.where(share == 0, NO_NOISE_WEIGHT, 1.0)
+    weight *= (1.0 - NO_DRIFT_MASS) / weight.sum()
+    return Grid(
+        length=np.append(length, lengths[0]),
+        drift=np.append(1.0 - share, 0.0),
+        noise=np.append(share, 1.0),
+        log_prior=np.log(np.append(weight, NO_DRIFT_MASS)),
+        scaled=True,
+    )
+
+
+def white_grid() -> Grid:
+    """The one-point grid of ordinary least squares: no drift."""
+    return point_grid(length=1.0, share=1.0)
+
+
+def point_grid(*, length: float, share: float) -> Grid:
+    """A single, given covariance: generalised least squares with it."""
+    return Grid(
+        length=np.array([length]),
+        drift=np.array([1.0 - share]),
+        noise=np.array([share]),
+        log_prior=np.zeros(1),
+        scaled=True,
+    )
+
+
+def floor_grid(step: FloatArray, variance: float) -> Grid:
+    """Grid for a known noise floor: the variance beyond the floor is a third axis.
+
+    With part of the noise known in absolute units the residual variance has no closed form any more.
+    It runs over ``variance`` (the least-squares residual variance) times 10^-2 … 10^1.5, uniform in
+    the logarithm, the same scale-free prior as elsewhere but cut at both ends.
+    """
+    base = drift_grid(step)
+    scale = variance * np.geomspace(1e-2, 10**1.5, 16)
+    points = base.length.size
+    return Grid(
+        length=np.tile(base.length, scale.size),
+        drift=np.tile(base.drift, scale.size) * np.repeat(scale, points),
+        noise=np.tile(base.noise, scale.size) * np.repeat(scale, points),
+        log_prior=np.tile(base.log_prior, scale.size) - np.log(scale.size),
+        scaled=False,
+    )

@@ -1,0 +1,58 @@
+"""Errors that a user can act on: what happened, the value found, what was expected, what to do.
+
+Every error has a slug; ``docs/errors.md`` has a heading for each. The exit code belongs to the class,
+so that a caller can tell "could not be read" from "could not be fitted" without reading text.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class EntropyLawError(Exception):
+    """Base of every error that entropylaw raises on purpose.
+
+    Parameters
+    ----------
+    slug
+        Short name of the problem, e.g. ``"no-entropy-column"``; a heading in ``docs/errors.md``.
+    message
+        What happened, the value found and what was expected, in one sentence.
+    hint
+        What to do about it, in one line.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, slug: str, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.slug = slug
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"error[{self.slug}]: {self.message}"
+
+
+class UsageError(EntropyLawError):
+    """The call itself is wrong: an option's value, or two options that exclude each other."""
+
+    exit_code = 2
+
+
+class InputError(EntropyLawError):
+    """A file cannot be read, or does not hold the columns that are needed."""
+
+    exit_code = 3
+
+
+class OutputError(EntropyLawError):
+    """A result cannot be written. What stood there before is still there."""
+
+    exit_code = 3
+
+
+class FitError(EntropyLawError):
+    """The data were read, and cannot answer: constant reward, too few evaluations and the like."""
+
+    exit_code = 4

@@ -1,0 +1,191 @@
+"""The frozen types that every number travels in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A number with its interval.
+
+    Attributes
+    ----------
+    value
+        The estimate; None where there is none, and then ``note`` says why.
+    low, high
+        Ends of the interval, or None with the reason in ``note``; never 0 and never nan.
+    level
+        Nominal coverage of the interval, 0–1.
+    method
+        What made the interval, e.g. ``"drift + noise, integrated"``.
+    std_error
+        Standard error (for a mixture: standard deviation), None where it is infinite or unknown.
+    note
+        Why something is missing, or what to mind.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    level: float
+    method: str
+    std_error: float | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validity:
+    """Whether the numbers may be read as they stand.
+
+    ``reasons`` are sentences, each with the number found and the threshold, and make ``ok`` False.
+    ``cautions`` are sentences that a careful reader wants beside the numbers and do not.
+    """
+
+    ok: bool
+    reasons: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Residuals:
+    """What is left of the reward after the fit.
+
+    Attributes
+    ----------
+    sd
+        Root of the residual sum of squares over n − 2, reward units.
+    lag1
+        Lag-1 autocorrelation; None below four evaluations or where all residuals are equal.
+    effective_n
+        Number of independent evaluations that would tell as much about the level of the reward.
+    drift_share
+        Share of the residual variance that is slow drift, 0–1.
+    long_memory
+        Probability that the drift remembers half of the run or more, 0–1: then it cannot be told from
+        the trend that the law describes.
+    """
+
+    sd: float
+    lag1: float | None
+    effective_n: float
+    drift_share: float
+    long_memory: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rival:
+    """Another form fitted to the same evaluations by the same engine.
+
+    Attributes
+    ----------
+    form
+        ``"law"``, ``"line"``, ``"rate"`` or ``"constant"``.
+    formula
+        The form in symbols.
+    parameters
+        Number of free coefficients.
+    ceiling
+        The reward that this form gives at H = 0.
+    weight
+        Posterior probability among the forms, equal before the data.
+    residual_sd
+        Standard deviation of the residuals, reward units.
+    rate
+        The rate k of ``c − a(exp(kH) − 1)``; None for the other forms.
+    """
+
+    form: str
+    formula: str
+    parameters: int
+    ceiling: Estimate
+    weight: float
+    residual_sd: float
+    rate: Estimate | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Influence:
+    """The evaluation that moves the least-squares fit most when it is left out.
+
+    ``ceiling_shift`` is in reward units, ``a_ratio`` is a without it over a with it.
+    """
+
+    step: float
+    ceiling_shift: float
+    a_ratio: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """Reward at an entropy.
+
+    Attributes
+    ----------
+    entropy
+        Nats.
+    mean
+        The law's reward there.
+    observation
+        A new evaluation there, far from the last step: the mean's interval widened by drift and noise.
+    extrapolated
+        Whether ``entropy`` lies outside the range that was fitted.
+    """
+
+    entropy: float
+    mean: Estimate
+    observation: Estimate
+    extrapolated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntropySet:
+    """The entropies at which the law's reward is compatible with a target.
+
+    Attributes
+    ----------
+    reward
+        The target.
+    value
+        Entropy at which the law reaches it; None with the reason in ``note``.
+    intervals
+        Disjoint (low, high) in nats, low ≥ 0; high is None where the set has no upper end. Empty where
+        no entropy is compatible.
+    level, method, note
+        As in :class:`Estimate`.
+    """
+
+    reward: float
+    value: float | None
+    intervals: tuple[tuple[float, float | None], ...]
+    level: float
+    method: str
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saturation:
+    """Where a share of the reward that entropy can still buy is spent.
+
+    ``entropy`` follows from the form of the law and the last entropy alone, so that it has no interval.
+    """
+
+    share: float
+    entropy: float
+    reward: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """The law and its bands over a grid of entropies, ready to draw; every tuple has the same length.
+
+    ``rivals`` holds each rival's mean by form.
+    """
+
+    entropy: tuple[float, ...]
+    mean: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    observation_low: tuple[float, ...]
+    observation_high: tuple[float, ...]
+    rivals: dict[str, tuple[float, ...]]

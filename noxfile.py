@@ -1,0 +1,60 @@
+"""What the project promises, one session each: ``nox -s tests lint tests-lowest bench docs``."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import nox
+
+nox.options.sessions = ["lint", "tests"]
+nox.options.default_venv_backend = "venv"
+
+PROJECT = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def lowest(requirements: list[str]) -> list[str]:
+    """``name>=version`` as ``name==version``: the oldest that the project says it works with."""
+    return [re.sub(r">=", "==", requirement) for requirement in requirements]
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """The whole test suite against the newest releases."""
+    session.install("-e", ".[test]")
+    session.run("python", "-m", "pytest", *session.posargs)
+
+
+@nox.session(name="tests-lowest")
+def tests_lowest(session: nox.Session) -> None:
+    """The same against the lowest direct versions."""
+    extras = PROJECT["optional-dependencies"]
+    session.install(*lowest(PROJECT["dependencies"]), *lowest(extras["test"]))
+    session.install("--no-deps", "-e", ".")
+    session.run("python", "-m", "pytest", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style and types."""
+    session.install("-e", ".[lint,test]")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("mypy")
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Calibration and speed beside the peers; the tables go into docs/. ``-- --full`` for many runs."""
+    session.install("-e", ".[bench]")
+    full = "--full" in session.posargs
+    session.run("python", "-m", "benchmarks.calibration", "--write", "--runs", "1000" if full else "300")
+    session.run("python", "-m", "benchmarks.speed", "--write")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Regenerate the pages that are made from the code, the README's pictures and the sample report."""
+    session.install("-e", ".")
+    session.run("python", "docs/generate.py")
