@@ -1,0 +1,1 @@
+"""A question each: arrays and engine in, a frozen result out."""

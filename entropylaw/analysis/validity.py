@@ -1,0 +1,212 @@
+"""May the numbers be read as they stand? Each check is a sentence with the value and the threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from entropylaw.analysis.rivals import PLAUSIBLE
+from entropylaw.engine.grid import FloatArray
+from entropylaw.results import Estimate, Influence, Residuals, Rival, Validity
+
+FEWEST = 8
+"""Evaluations below which no fit is called valid."""
+
+SPAN = 0.15
+"""Nats of entropy that a run must span before a and b can be told apart."""
+
+A_CHANGE = 0.5
+"""Relative change of a, on leaving out one evaluation, from which the law rests on that evaluation."""
+
+REBOUND = 0.3
+"""Share of the entropy's fall that may come back before the run counts as fall-then-rise."""
+
+LONG_MEMORY = 0.3
+"""Probability of a drift as long as half the run from which drift and trend count as inseparable."""
+
+SMOOTH = 0.3
+"""Lag-1 autocorrelation of locally centred differences above which a column looks smoothed: white
+noise gives −0.5, a random walk about −0.1, an exponential average of a random walk +0.3 and more. (An
+average of pure noise looks like a drift, and is not told from one here.)"""
+
+SMOOTH_WINDOW = 9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evidence:
+    """All that the checks look at."""
+
+    step: FloatArray
+    entropy: FloatArray
+    reward: FloatArray
+    a: Estimate
+    ceiling: Estimate
+    residuals: Residuals
+    influence: Influence
+    law_weight: float
+    rivals: tuple[Rival, ...]
+
+
+def judge(evidence: Evidence) -> Validity:
+    """Run every check."""
+    reasons = tuple(_reasons(evidence))
+    return Validity(ok=not reasons, reasons=reasons, cautions=tuple(_cautions(evidence)))
+
+
+def _reasons(e: Evidence) -> Iterator[str]:
+    """What forbids reading the fit as the law."""
+    n, span = e.reward.size, float(np.ptp(e.entropy))
+    if n < FEWEST:
+        yield f"{n} evaluations; {FEWEST} are needed before residuals say anything about drift"
+    if e.entropy.min() < 0 < e.entropy.max():
+        yield (
+            f"entropy runs from {e.entropy.min():.3g} to {e.entropy.max():.3g}; "
+            "an entropy over a vocabulary is never negative"
+        )
+    if span < SPAN:
+        yield f"entropy spans {span:.2g} nats; {SPAN} are needed to tell a from b"
+    if e.a.low is not None and e.a.high is not None and not e.a.low > 0:
+        word = "falls" if e.a.high < 0 else "does not clearly rise"
+        yield (
+            f"reward {word} as entropy is spent: a = {e.a.value:.3g} "
+            f"[{e.a.low:.3g}, {e.a.high:.3g}], and the law needs a > 0"
+        )
+    if _bounded(e.reward) and e.ceiling.low is not None and e.ceiling.low > 1:
+        yield (
+            f"the ceiling {e.ceiling.value:.3g} [{e.ceiling.low:.3g}, {e.ceiling.high:.3g}] lies above 1, "
+            "and every reward of the run lies between 0 and 1"
+        )
+    trend = _rank_correlation(e.step, e.entropy)
+    if trend > 0:
+        yield (
+            f"entropy rises over the run (rank correlation with step {trend:+.2f}); "
+            "the law is stated for runs that spend it"
+        )
+    if e.law_weight < PLAUSIBLE:
+        best = e.rivals[0]
+        yield (
+            f"{_NAMES[best.form]} describes the run better; the law keeps a weight of {e.law_weight:.2g} "
+            f"among the forms, and below {PLAUSIBLE} it is ruled out"
+        )
+    if abs(1.0 - e.influence.a_ratio) >= A_CHANGE:
+        yield (
+            f"the fit rests on one evaluation: without step {e.influence.step:g} "
+            f"least squares give {e.influence.a_ratio:.2f} times the a"
+        )
+
+
+def _cautions(e: Evidence) -> Iterator[str]:
+    """What a careful reader wants to know beside the numbers."""
+    trend = _rank_correlation(e.step, e.entropy)
+    fall, back = _fall_and_rebound(e.entropy)
+    if trend <= 0 and fall > 0 and back > REBOUND * fall:
+        yield (
+            f"entropy falls by {fall:.2g} nats and then rises by {back:.2g}; "
+            "the law is stated for runs without such an intervention"
+        )
+    yield from _form_cautions(e)
+    if e.residuals.long_memory > LONG_MEMORY:
+        yield (
+            f"the residual may drift over half of the run or more (probability {e.residuals.long_memory:.2f}): "
+            "drift and trend cannot be told apart, and the intervals are wide for that reason"
+        )
+    half = _half_width(e.ceiling)
+    if half and abs(e.influence.ceiling_shift) >= half:
+        yield (
+            f"step {e.influence.step:g} alone moves the least-squares ceiling by "
+            f"{e.influence.ceiling_shift:+.2g}, more than half of its interval"
+        )
+    if _bounded(e.reward) and e.ceiling.value is not None and e.ceiling.value > 1 >= (e.ceiling.low or 0):
+        yield f"the ceiling {e.ceiling.value:.3g} lies above 1, the largest reward that the run could log"
+    for name, column in (("entropy", e.entropy), ("reward", e.reward)):
+        smooth = lag1(_local_changes(column))
+        if smooth is not None and smooth > SMOOTH:
+            yield (
+                f"{name} looks smoothed (its changes have lag-1 autocorrelation {smooth:.2f}, raw logs have "
+                f"none or less; {SMOOTH} is the limit): intervals from smoothed input are too narrow"
+            )
+
+
+def _form_cautions(e: Evidence) -> Iterator[str]:
+    """Whether the exponential form itself is what the data show."""
+    if e.law_weight < PLAUSIBLE:
+        return
+    same = [rival for rival in e.rivals if rival.weight >= PLAUSIBLE and rival.form != "rate"]
+    if same:
+        names = " and ".join(f"{_NAMES[rival.form]} (weight {rival.weight:.2f})" for rival in same)
+        yield f"the run cannot tell the law (weight {e.law_weight:.2f}) from {names}"
+    for rival in e.rivals:
+        rate = rival.rate
+        if rate is None or rate.value is None:
+            continue
+        if (rate.low is not None and rate.low > 1) or (rate.high is not None and rate.high < 1):
+            yield f"a free rate k = {rate.value:.2g} excludes the law's k = 1 at level {rate.level:g}"
+
+
+_NAMES = {
+    "line": "a straight line in H",
+    "rate": "c − a(exp(kH) − 1) with a free rate k",
+    "constant": "a constant",
+}
+
+
+def lag1(values: FloatArray) -> float | None:
+    """Lag-1 autocorrelation; None below three values or where they do not vary."""
+    if values.size < 3:
+        return None
+    centred = values - values.mean()
+    total = float(centred @ centred)
+    return float(centred[1:] @ centred[:-1]) / total if total > 0 else None
+
+
+def _local_changes(column: FloatArray) -> FloatArray:
+    """Differences from one evaluation to the next, less their moving average: the trend is gone."""
+    change = np.diff(column)
+    if change.size < 2 * SMOOTH_WINDOW:
+        return np.empty(0)
+    average = np.convolve(change, np.full(SMOOTH_WINDOW, 1.0 / SMOOTH_WINDOW), mode="valid")
+    edge = SMOOTH_WINDOW // 2
+    return np.asarray(change[edge:-edge] - average)
+
+
+def _bounded(reward: FloatArray) -> bool:
+    """Whether the reward looks like a rate: every value in [0, 1]."""
+    return bool(reward.min() >= 0 and reward.max() <= 1)
+
+
+def _half_width(estimate: Estimate) -> float | None:
+    if estimate.low is None or estimate.high is None:
+        return None
+    return (estimate.high - estimate.low) / 2
+
+
+def _rank_correlation(x: FloatArray, y: FloatArray) -> float:
+    """Spearman's rank correlation; 0 where one of the two does not vary."""
+    a, b = _ranks(x), _ranks(y)
+    a, b = a - a.mean(), b - b.mean()
+    scale = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / scale if scale > 0 else 0.0
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Ranks from 1, ties given their mean rank. (scipy.stats has it, at a second of import.)"""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    return np.asarray((last - (count - 1) / 2.0)[place])
+
+
+def _fall_and_rebound(entropy: FloatArray) -> tuple[float, float]:
+    """Fall from the start to the lowest level, and the rise from there to the end.
+
+    Levels are medians over a tenth of the run (three evaluations at least), so that one noisy value
+    makes neither.
+    """
+    width = max(3, entropy.size // 10)
+    if entropy.size < 3 * width:
+        return 0.0, 0.0
+    levels = np.array(
+        [np.median(entropy[i : i + width]) for i in range(0, entropy.size - width + 1, max(1, width // 2))]
+    )
+    return float(levels[0] - levels.min()), float(levels[-1] - levels.min())
