@@ -1,0 +1,176 @@
+"""From a table to runs: values parsed, runs told apart, one row a step, every loss counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+import numpy as np
+
+from entropylaw.errors import InputError
+from entropylaw.ingest.catalog import is_metric
+from entropylaw.ingest.labels import Group, split_runs
+from entropylaw.ingest.run import Run, Source
+from entropylaw.ingest.samples import refuse_samples
+from entropylaw.ingest.segments import OVERWRITTEN, SUPERSEDED, Life, is_bookkeeping, lives, merge
+from entropylaw.ingest.steps import COUNTERS, NO_STEP, StepColumn, find_step, folded
+from entropylaw.ingest.table import Table
+from entropylaw.ingest.values import FloatArray, Parsed, parse_column
+from entropylaw.ingest.wording import counted, shown, shown_path
+
+_GENERIC_STEMS = frozenset(
+    (
+        *(
+            "metrics",
+            "training_metrics",
+            "train_metrics",
+            "verl_metrics",
+            "eval_metrics",
+            "log",
+            "logs",
+            "output",
+        ),
+        *(
+            "train",
+            "training",
+            "history",
+            "wandb_history",
+            "progress",
+            "results",
+            "result",
+            "data",
+            "stdout",
+        ),
+        *(
+            "experiment_log",
+            "trainer_log",
+            "training_log",
+            "train_log",
+            "trainer_state",
+            "logging",
+            "curves",
+        ),
+    )
+)
+
+
+def display_name(path: str) -> str:
+    """Name a run after its file: the stem, or the folder's name where the stem says nothing."""
+    if path == "-":
+        return "stdin"
+    pure = PurePath(path)
+    if pure.stem.casefold() in _GENERIC_STEMS and pure.parent.name not in ("", ".", ".."):
+        return pure.parent.name
+    return pure.stem or path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Parts:
+    """What all runs of one table share."""
+
+    source: Source
+    steps: StepColumn
+    columns: Mapping[str, FloatArray]
+    texts: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def assemble(
+    table: Table, source: Source, name: str, *, step: str | None = None, run: str | None = None
+) -> tuple[Run, ...]:
+    """Turn a table into runs.
+
+    Records that belong to no run (without a step, unreadable) are counted in the first run of the file.
+
+    Parameters
+    ----------
+    table, source
+        What was read, and from where.
+    name
+        For runs that have no label of their own.
+    step, run
+        Columns that the user names.
+
+    Raises
+    ------
+    InputError
+        ``no-step-column``, ``step-not-numeric``, ``column-not-found``, ``token-level-table`` or
+        ``several-rows-a-step``.
+
+    """
+    steps = find_step(table, source.path, step)
+    refuse_samples(source.path, table.columns, steps.values)
+    split = split_runs(table, steps.values, source.path, run)
+    parsed = {
+        column: parse_column(cells)
+        for column, cells in table.columns.items()
+        if column != steps.name and column not in split.columns
+    }
+    parts = _Parts(
+        source=source,
+        steps=steps,
+        columns={column: p.values for column, p in parsed.items() if p.numeric},
+        texts={column: p.example or "" for column, p in parsed.items() if not p.numeric},
+        notes=(*table.notes, *_counter(steps), *split.notes, *_mixed(parsed)),
+    )
+    runs = [one for group in split.groups for one in _lives_of(group, name, parts)]
+    lost = Counter(table.dropped)
+    lost[NO_STEP] += int(np.isnan(steps.values).sum())
+    runs[0] = replace(runs[0], dropped=dict(+(lost + Counter(runs[0].dropped))))
+    return tuple(runs)
+
+
+def _lives_of(group: Group, name: str, parts: _Parts) -> list[Run]:
+    step = parts.steps.values[group.rows]
+    columns = {column: values[group.rows] for column, values in parts.columns.items()}
+    telling = [~np.isnan(values) for column, values in columns.items() if not is_bookkeeping(column)]
+    present = np.column_stack(telling) if telling else np.ones((len(step), 1), dtype=bool)
+    label = group.label or name
+    return [
+        _one_life(life, label if start == 1 else f"{label}#{start}", step, columns, parts)
+        for start, life in enumerate(lives(step, present), start=1)
+    ]
+
+
+def _one_life(
+    life: Life, name: str, step: FloatArray, columns: Mapping[str, FloatArray], parts: _Parts
+) -> Run:
+    watched = frozenset(filter(is_metric, columns))
+    merged = merge(life, step, columns, watched)
+    if len(life.rows) >= 8 and merged.conflicts * 2 >= len(life.rows):
+        raise InputError(
+            "several-rows-a-step",
+            f"{shown_path(parts.source.path)} has several rows a step with different values of the same "
+            f"columns ({counted(len(life.rows), 'row')} for {counted(len(merged.step), 'step')}, "
+            f"run {shown(name)})",
+            "name the column that tells the runs apart with --run, or summarise to one row a step",
+        )
+    dropped = {SUPERSEDED: life.superseded + merged.redone, OVERWRITTEN: merged.overwritten}
+    return Run(
+        name=name,
+        source=parts.source,
+        step=merged.step,
+        columns=merged.columns,
+        dropped={reason: number for reason, number in dropped.items() if number},
+        notes=(*parts.notes, *life.notes),
+        step_column=parts.steps.name,
+        step_why=parts.steps.why,
+        texts=parts.texts,
+    )
+
+
+def _counter(steps: StepColumn) -> tuple[str, ...]:
+    if folded(steps.name) not in COUNTERS:
+        return ()
+    return (f"steps are {shown(steps.name)}, a count of log calls: no column holds the trainer's own step",)
+
+
+def _mixed(parsed: Mapping[str, Parsed]) -> tuple[str, ...]:
+    return tuple(
+        f"column {shown(column)}: {counted(p.texts, 'cell')} with text in place of a number "
+        f"(first {shown(p.example)}), taken as missing"
+        for column, p in parsed.items()
+        if p.numeric and p.texts
+    )

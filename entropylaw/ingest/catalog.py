@@ -1,0 +1,195 @@
+"""Looking columns up in the catalog: which trainer wrote them, and what they mean.
+
+Names match as a whole, never in part: ``entropy_coef`` and ``timing_s/old_log_prob_entropy`` are no entropy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from entropylaw.ingest.steps import folded
+from entropylaw.ingest.trainers import GENERIC, TRAINERS, Key, Trainer
+from entropylaw.ingest.wording import listing
+
+_HOLE = re.compile(r"(<[a-z]+>)")
+
+# What bears entropy in its name and is none of the policy's. The first match gives the reason.
+_DECOYS: tuple[tuple[str, str], ...] = (
+    (r"(?:.*_)?entropy_(?:loss_)?coef(?:f|ficient)?", "a coefficient, no entropy"),
+    (r"(?:.*_)?(?:ent|entropy)_coef(?:f|ficient)?", "a coefficient, no entropy"),
+    (r"(?:.*_)?target_entropy", "a target, no measurement"),
+    (r"(?:.*_)?entropy_threshold", "a threshold, no mean"),
+    (r"(?:.*_)?cross_entropy(?:_loss)?", "a loss against labels"),
+    (r"(?:.*_)?teacher_entropy", "of the teacher, not of the policy"),
+    (r"(?:.*_)?kl_ent_ratio(?:_mean)?", "a ratio"),
+    (r"(?:timing|timing_s|perf|profiling|time)_.*", "a duration"),
+    (r"(?:.*_)?entropy_(?:min|max|std|median)", "not the mean"),
+    (r"(?:val|eval|validation|test)_.*entropy.*", "measured on validation prompts, not on the rollouts"),
+    (r"(?:.*_)?entropy_(?:planning|execution)", "of one class of tokens; see the two-phase curves"),
+)
+
+_COEFFICIENTS = (
+    *("actor/entropy_coeff", "actor/entropy_coef", "entropy_coeff", "entropy_coef", "ent_coef"),
+    *(
+        "train/ent_coef",
+        "train/entropy_coef",
+        "actor/kl_coef",
+        "critic/kl_coeff",
+        "kl_coef",
+        "kl_beta",
+        "beta",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detection:
+    """The trainer that the columns point to, and why."""
+
+    trainer: Trainer
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """A column that the catalog knows; ``rank`` 0 is the best."""
+
+    column: str
+    key: Key
+    rank: int
+
+
+def detect(columns: Iterable[str]) -> Detection:
+    """Find the trainer by the columns that only it logs; the generic one where nothing points to another."""
+    names = tuple(columns)
+    for trainer in TRAINERS:
+        found = [name for name in names if any(matches(t, name) for t in trainer.telltales)]
+        if found:
+            return Detection(trainer=trainer, why=f"{trainer.title} logs {listing(found, 3)}")
+    return Detection(trainer=GENERIC, why="no column points to a known trainer")
+
+
+def entropies(columns: Sequence[str], trainer: Trainer) -> list[Match]:
+    """List every column that is an entropy for some trainer, this trainer's first."""
+    return _ranked(columns, [trainer.entropy, GENERIC.entropy, *(_exact(t.entropy) for t in TRAINERS)])
+
+
+def validations(columns: Sequence[str], trainer: Trainer) -> list[Match]:
+    """List every column that is a validation reward for some trainer, this trainer's first."""
+    return _ranked(
+        columns, [trainer.validation, GENERIC.validation, *(_exact(t.validation) for t in TRAINERS)]
+    )
+
+
+def trainings(columns: Sequence[str], trainer: Trainer) -> list[Match]:
+    """List every column that is a training reward for some trainer, this trainer's first."""
+    return _ranked(columns, [trainer.training, GENERIC.training, *(_exact(t.training) for t in TRAINERS)])
+
+
+def initial_column(key: Key, column: str, columns: Iterable[str]) -> str | None:
+    """Return the column in which the same evaluation stands for the policy before training."""
+    if key.initial is None or not folded(column).startswith(folded(key.initial)):
+        return None
+    name = column[len(key.initial) :]
+    return name if name in columns else None
+
+
+@lru_cache(maxsize=1 << 14)
+def is_metric(column: str) -> bool:
+    """Whether any trainer logs an entropy or a reward under this name."""
+    everyone = (GENERIC, *TRAINERS)
+    return any(
+        _matches_key(key, column)
+        for trainer in everyone
+        for key in (*trainer.entropy, *trainer.training, *trainer.validation)
+    )
+
+
+def decoy(column: str) -> str | None:
+    """Say why a column with entropy in its name is none; None where it has no such name."""
+    name = folded(column)
+    if "entrop" not in name and "ent_coef" not in name and "kl_ent" not in name:
+        return None
+    for pattern, reason in _DECOYS:
+        if re.fullmatch(pattern, name):
+            return reason
+    return "a name that the catalog does not know"
+
+
+def coefficients(columns: Iterable[str]) -> list[str]:
+    """List the columns with the weight of an entropy bonus or of a KL penalty."""
+    return [column for column in columns if any(matches(name, column) for name in _COEFFICIENTS)]
+
+
+def entropy_names() -> list[str]:
+    """List every exact name of an entropy, for finding what resembles one."""
+    keys = [key for trainer in (GENERIC, *TRAINERS) for key in trainer.entropy]
+    return [key.template for key in _exact(tuple(keys))]
+
+
+def reward_names() -> list[str]:
+    """List every exact name of a reward, for finding what resembles one."""
+    keys = [key for t in (GENERIC, *TRAINERS) for key in (*t.validation, *t.training)]
+    return [key.template for key in _exact(tuple(keys))]
+
+
+def matches(template: str, column: str) -> bool:
+    """Whether a template stands for the whole of a column's name."""
+    if "<" not in template:
+        return folded(template) == folded(column)
+    return _pattern(template).fullmatch(folded(column)) is not None
+
+
+def markdown_table() -> str:
+    """Render the catalog as a Markdown table; docs/formats.md holds it."""
+    lines = [
+        "| trainer | entropy | validation reward | pairs with | training reward |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for trainer in (*TRAINERS, GENERIC):
+        pairs = dict.fromkeys(f"{key.pair} step" for key in trainer.validation)
+        cells = [
+            trainer.title,
+            *(_names(trainer.entropy), _names(trainer.validation)),
+            *(", ".join(pairs) or "–", _names(trainer.training)),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _names(keys: tuple[Key, ...]) -> str:
+    return ", ".join(f"`{key.template}`" for key in keys) or "–"
+
+
+def _exact(keys: tuple[Key, ...]) -> tuple[Key, ...]:
+    """Keep keys without a placeholder: beyond the trainer that they belong to, the others match too much."""
+    return tuple(key for key in keys if "<" not in key.template)
+
+
+def _ranked(columns: Sequence[str], groups: Iterable[tuple[Key, ...]]) -> list[Match]:
+    found: dict[str, Match] = {}
+    for rank, key in enumerate(key for group in groups for key in group):
+        for column in columns:
+            if column not in found and _matches_key(key, column):
+                found[column] = Match(column=column, key=key, rank=rank)
+    return list(found.values())
+
+
+def _matches_key(key: Key, column: str) -> bool:
+    return matches(key.template, column) and not any(matches(other, column) for other in key.but_not)
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    parts = []
+    for part in _HOLE.split(folded(template)):
+        if part == "<n>":
+            parts.append(r"\d+")
+        elif _HOLE.fullmatch(part):
+            parts.append(".+")
+        else:
+            parts.append(re.escape(part).replace("@", "(?:@|_at_)"))
+    return re.compile("".join(parts), re.DOTALL)

@@ -1,0 +1,150 @@
+"""JSON: an object a line, an array of objects, objects over several lines, or an object of columns.
+
+Nested objects are flattened with ``/``; verl's ``{"step": …, "data": {…}}`` loses its ``data``. Media
+(``{"_type": "histogram", …}``) and lists are no metrics and are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from entropylaw.errors import InputError
+from entropylaw.ingest.content import Content
+from entropylaw.ingest.table import Table, from_records
+from entropylaw.ingest.wording import shown, shown_path
+
+_OPENS = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\]])")
+_RECORD_LINE = re.compile(r"\s*\{\s*\"")
+_SAMPLE = 50
+_HEAD = 1 << 16
+
+UNPARSEABLE = "unparseable line"
+
+
+class JsonReader:
+    """Reads JSONL first and foremost, and JSON where a file is one value."""
+
+    name = "jsonl"
+    suffixes = (".jsonl", ".ndjson", ".json")
+
+    def recognises(self, content: Content) -> bool:
+        """Whether it opens like JSON, or half of its first lines are objects."""
+        if not content.is_text and b'{"' not in content.head:
+            return False
+        text = content.text[:_HEAD]
+        if _OPENS.match(text):
+            return True
+        lines = [line for line in text.splitlines() if line.strip()][:_SAMPLE]
+        return sum(_RECORD_LINE.match(line) is not None for line in lines) * 2 > len(lines)
+
+    def read(self, content: Content) -> Table:
+        """Read it.
+
+        Raises
+        ------
+        InputError
+            ``no-records`` where nothing in the file is an object.
+
+        """
+        values, bad = _lines(content.text)
+        if bad and (not values or bad > len(values)):
+            whole, rest = _stream(content.text)
+            if not rest or len(whole) > len(values):
+                values, bad = whole, int(rest)
+        if len(values) == 1 and isinstance(values[0], list):
+            values = values[0]
+        if len(values) == 1 and (columns := _columns(values[0])) is not None:
+            return Table(columns=columns, rows=len(next(iter(columns.values()))), notes=content.text_notes)
+        records = [_record(value) for value in values if isinstance(value, dict)]
+        bad += len(values) - len(records)
+        if not records:
+            raise _no_records(content)
+        dropped = {UNPARSEABLE: bad} if bad else {}
+        return Table(
+            columns=from_records(records),
+            rows=len(records) + bad,
+            dropped=dropped,
+            notes=content.text_notes,
+        )
+
+
+def _lines(text: str) -> tuple[list[Any], int]:
+    """Return the values of the lines that are JSON, and the number of those that are not."""
+    values: list[Any] = []
+    bad = 0
+    for line in text.split("\n"):
+        line = line.strip().strip("\0")
+        if line:
+            try:
+                values.append(json.loads(line))
+            except (ValueError, RecursionError):
+                bad += 1
+    return values, bad
+
+
+def _stream(text: str) -> tuple[list[Any], bool]:
+    """Return the JSON values that the text opens with, and whether something else follows.
+
+    Of an array that a killed job left open, the elements are returned.
+    """
+    decoder = json.JSONDecoder()
+    values: list[Any] = []
+    position, end, opened = 0, len(text), False
+    while True:
+        while position < end and text[position] in " \t\r\n,\0":
+            position += 1
+        if position == end:
+            return values, False
+        try:
+            value, position = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            if values or opened or text[position] != "[":
+                return values, True
+            opened = True
+            position += 1
+            continue
+        values.append(value)
+
+
+def _columns(value: object) -> dict[str, list[object]] | None:
+    """Return the columns of an object whose every value is a list of the same length, else None."""
+    if not isinstance(value, dict) or not value:
+        return None
+    if not all(isinstance(cells, list) for cells in value.values()):
+        return None
+    lengths = {len(cells) for cells in value.values()}
+    return dict(value) if len(lengths) == 1 and lengths != {0} else None
+
+
+def _record(value: dict[str, Any]) -> dict[str, object]:
+    data = value.get("data")
+    if isinstance(data, dict) and "step" in value and "_type" not in data:
+        return {**_flatten({k: v for k, v in value.items() if k != "data"}), **_flatten(data)}
+    return _flatten(value)
+
+
+def _flatten(value: Mapping[str, Any]) -> dict[str, object]:
+    """Collect leaves by path, in order; a stack of our own, for a file decides how deep it goes."""
+    flat: dict[str, object] = {}
+    stack: list[tuple[str, Any]] = [("", value)]
+    while stack:
+        path, node = stack.pop()
+        if isinstance(node, Mapping):
+            if "_type" not in node or not path:
+                inner = [(f"{path}/{key}" if path else key, child) for key, child in node.items()]
+                stack.extend(reversed(inner))
+        elif not isinstance(node, list):
+            flat[path] = node
+    return flat
+
+
+def _no_records(content: Content) -> InputError:
+    first = next((line for line in content.text.splitlines() if line.strip()), "")
+    return InputError(
+        "no-records",
+        f"{shown_path(content.path)} holds no JSON object; its first line is {shown(first)}",
+        'one object a line is expected, e.g. {"step": 1, "entropy": 0.5, "reward": 0.2}',
+    )

@@ -1,0 +1,124 @@
+"""Telling the runs of one long table apart by the columns that label them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from entropylaw.ingest.segments import IntArray
+from entropylaw.ingest.steps import folded, require_column
+from entropylaw.ingest.table import Table
+from entropylaw.ingest.values import FloatArray, is_missing, parse_number
+from entropylaw.ingest.wording import counted, shown
+
+# These say "run"; the others may say anything, and count where splitting by them stops steps from repeating.
+_RUN_NAMES = ("run", "run_name", "run_id", "arm", "experiment", "exp_name", "experiment_name")
+_PERHAPS = ("name", "seed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Group:
+    """Records of one label, in file order; the label is empty where the table has none."""
+
+    label: str
+    rows: IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Split:
+    """A table's groups, the columns that tell them apart, and what was decided."""
+
+    groups: tuple[Group, ...]
+    columns: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def split_runs(table: Table, step: FloatArray, path: str, wanted: str | None = None) -> Split:
+    """Group the records that have a step by run.
+
+    Parameters
+    ----------
+    table, step
+        The table, and the step of each of its records.
+    path
+        For the error.
+    wanted
+        The run column that the user names; no other is looked at then.
+
+    Raises
+    ------
+    InputError
+        ``column-not-found``.
+
+    """
+    rows = np.flatnonzero(np.isfinite(step))
+    if wanted is not None:
+        name = require_column(wanted, tuple(table.columns), path, "--run")
+        return _grouped(rows, {name: _labels(table, name)}, (f"runs are told apart by column {shown(name)}",))
+    labels: dict[str, list[str]] = {}
+    notes: list[str] = []
+    by_fold = {folded(name): name for name in reversed(tuple(table.columns))}
+    for name in (by_fold[wished] for wished in (*_RUN_NAMES, *_PERHAPS) if wished in by_fold):
+        cells = _labels(table, name)
+        certain = folded(name) in _RUN_NAMES and not labels
+        distinct = {cells[row] for row in rows} - {""}
+        if len(distinct) > 1 and _tells_apart(cells, len(distinct), step, rows, labels, certain=certain):
+            labels[name] = cells
+            notes.append(f"runs are told apart by column {shown(name)}")
+        elif len(distinct) > 1:
+            notes.append(f"column {shown(name)} has several values and was not taken for a run's label")
+        elif certain and distinct and not distinct.pop().startswith(f"{name}="):
+            labels[name] = cells
+    return _grouped(rows, labels, tuple(notes))
+
+
+def _tells_apart(
+    cells: list[str],
+    distinct: int,
+    step: FloatArray,
+    rows: IntArray,
+    before: dict[str, list[str]],
+    *,
+    certain: bool,
+) -> bool:
+    """Whether a column with several values labels runs: by its name, or because steps repeat less then."""
+    if distinct * 2 > len(rows):
+        return False
+    others = list(before.values())
+    return certain or _repeats(step, rows, [*others, cells]) < _repeats(step, rows, others)
+
+
+def _repeats(step: FloatArray, rows: IntArray, labels: Iterable[list[str]]) -> int:
+    """Count how often a step repeats or falls within a label."""
+    groups = _grouped(rows, {str(i): cells for i, cells in enumerate(labels)}, ()).groups
+    return sum(int((np.diff(step[group.rows]) <= 0).sum()) for group in groups)
+
+
+def _grouped(rows: IntArray, labels: dict[str, list[str]], notes: tuple[str, ...]) -> Split:
+    if not labels:
+        return Split(groups=(Group(label="", rows=rows),), notes=notes)
+    found: dict[tuple[str, ...], list[int]] = {}
+    cells = list(labels.values())
+    for row in rows.tolist():
+        found.setdefault(tuple(column[row] for column in cells), []).append(row)
+    groups = tuple(
+        Group(label=", ".join(part for part in key if part), rows=np.array(members, dtype=np.intp))
+        for key, members in found.items()
+    )
+    note = f"{counted(len(groups), 'run')} in one table"
+    return Split(groups=groups, columns=tuple(labels), notes=(*notes, note) if len(groups) > 1 else notes)
+
+
+def _labels(table: Table, name: str) -> list[str]:
+    """Label every record: text as logged, a number with the column's name before it, empty where missing."""
+    return [_label(name, cell) for cell in list(table.columns[name])]
+
+
+def _label(name: str, cell: object) -> str:
+    number = parse_number(cell)
+    if not math.isnan(number):
+        return f"{name}={number:.15g}"
+    return "" if is_missing(cell) else str(cell)

@@ -1,0 +1,150 @@
+"""Formats that are recognised and not read yet, so that nobody is told that a good log is rubbish.
+
+Each becomes a reader of its own in a later version and leaves this file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from entropylaw.errors import InputError
+from entropylaw.ingest.content import Content
+from entropylaw.ingest.table import Table
+from entropylaw.ingest.wording import shown_path
+
+_TRL_DICT = re.compile(r"\{'[^'\n]{1,80}': [^\n]*'epoch': ")
+_CHART_CELL = re.compile(r" - [^,\t\";]+__MIN\"?[,\t;\r\n]")
+_EVENT_FILE = re.compile(rb"\A.{8}.{4}.{0,20}brain\.Event:", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaterReader:
+    """Recognises a format and refuses it by name.
+
+    ``title`` names the format in the error, ``hint`` says what to export instead.
+    """
+
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
+    test: Callable[[Content], bool]
+    hint: str
+
+    def recognises(self, content: Content) -> bool:
+        """Whether the bytes look like this format."""
+        return self.test(content)
+
+    def read(self, content: Content) -> Table:
+        """Refuse.
+
+        Raises
+        ------
+        InputError
+            ``format-not-read-yet``, always.
+
+        """
+        raise InputError(
+            "format-not-read-yet",
+            f"{shown_path(content.path)} is {self.title}, a format not read yet",
+            self.hint,
+        )
+
+
+def _starts(*signatures: bytes) -> Callable[[Content], bool]:
+    return lambda content: content.data.startswith(signatures)
+
+
+def _is_trainer_state(content: Content) -> bool:
+    return content.data.lstrip()[:1] == b"{" and b'"log_history"' in content.data and b"\n" in content.head
+
+
+def _is_trl_console(content: Content) -> bool:
+    return content.is_text and "'epoch'" in content.text and _TRL_DICT.search(content.text) is not None
+
+
+def _first_line(content: Content) -> str:
+    return content.text.lstrip().split("\n", 1)[0] + "\n" if content.is_text else ""
+
+
+def _is_wandb_chart(content: Content) -> bool:
+    header = _first_line(content)
+    return "__MAX" in header and _CHART_CELL.search(header) is not None
+
+
+def _is_tensorboard_csv(content: Content) -> bool:
+    return _first_line(content).strip().replace('"', "").casefold() == "wall time,step,value"
+
+
+_EXPORT_WANDB = "export the run's history as CSV: wandb.Api().run(PATH).history(samples=100000).to_csv(FILE)"
+
+BINARY = (
+    LaterReader(
+        name="wandb",
+        title="a W&B transaction log (.wandb)",
+        suffixes=(".wandb",),
+        test=_starts(b":W&B"),
+        hint=_EXPORT_WANDB,
+    ),
+    LaterReader(
+        name="swanlab",
+        title="a SwanLab transaction log (.swanlab)",
+        suffixes=(".swanlab",),
+        test=_starts(b":SWL"),
+        hint="export the run's metrics as CSV, one row a step",
+    ),
+    LaterReader(
+        name="tfevents",
+        title="a TensorBoard event file (TFRecord)",
+        suffixes=(),
+        test=lambda content: _EVENT_FILE.match(content.head) is not None,
+        hint="write the scalars to one CSV with a step column and a column a tag",
+    ),
+    LaterReader(
+        name="compressed",
+        title="a compressed file",
+        suffixes=(".gz", ".zst", ".bz2", ".xz", ".zip"),
+        test=_starts(b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\x00", b"PK\x03\x04"),
+        hint="decompress it first, e.g. gzip -dc FILE | entropylaw fit -",
+    ),
+    LaterReader(
+        name="sqlite",
+        title="an SQLite database (mlflow.db?)",
+        suffixes=(".db", ".sqlite"),
+        test=_starts(b"SQLite format 3\x00"),
+        hint="export the metrics to one CSV with a step column and a column a metric",
+    ),
+)
+
+TRAINER_STATE = LaterReader(
+    name="trainer-state",
+    title="a Hugging Face trainer_state.json",
+    suffixes=(),
+    test=_is_trainer_state,
+    hint="write its log_history as JSONL: jq -c '.log_history[]' trainer_state.json > log.jsonl",
+)
+
+TRL_CONSOLE = LaterReader(
+    name="trl-console",
+    title="TRL console output (one dict a log event)",
+    suffixes=(),
+    test=_is_trl_console,
+    hint="use the log_history of the run's last trainer_state.json as JSONL: jq -c '.log_history[]'",
+)
+
+WANDB_CHART = LaterReader(
+    name="wandb-chart",
+    title="a chart exported from the W&B web page, with one metric of several runs",
+    suffixes=(),
+    test=_is_wandb_chart,
+    hint=_EXPORT_WANDB,
+)
+
+TENSORBOARD_CSV = LaterReader(
+    name="tensorboard-csv",
+    title="a curve exported from the TensorBoard web page, with one metric",
+    suffixes=(),
+    test=_is_tensorboard_csv,
+    hint="join the curves into one CSV with a step column and a column a tag",
+)

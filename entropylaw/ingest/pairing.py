@@ -1,0 +1,112 @@
+"""Rewards beside entropies: dropped pair by pair, never row by row, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from entropylaw.ingest.segments import BoolArray, IntArray
+from entropylaw.ingest.values import FloatArray
+
+# ln of 162,755: no vocabulary of a language model that is trained today has a mean entropy above it.
+MOST_NATS = 12.0
+
+NO_ENTROPY = "no entropy at that step"
+NO_NEXT = "no entropy at the step after"
+ENTROPY_NOT_FINITE = "entropy is not finite"
+ENTROPY_TOO_HIGH = f"entropy above {MOST_NATS:g} nats"
+REWARD_NOT_FINITE = "reward is not finite"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pairs:
+    """Paired values of shape (n,) by the reward's step; what could not be paired, by reason.
+
+    ``initial`` counts the pairs whose reward is from before training; ``unpaired_entropy`` counts finite
+    entropies that no reward belongs to, which is no loss.
+    """
+
+    step: FloatArray
+    entropy: FloatArray
+    reward: FloatArray
+    dropped: Mapping[str, int]
+    initial: int
+    unpaired_entropy: int
+
+    def __len__(self) -> int:
+        return len(self.step)
+
+
+def pair_values(
+    step: FloatArray,
+    entropy: FloatArray,
+    reward: FloatArray,
+    how: str,
+    initial: FloatArray | None = None,
+) -> Pairs:
+    """Pair every reward with an entropy.
+
+    Parameters
+    ----------
+    step
+        Shape (m,), strictly increasing.
+    entropy, reward
+        Shape (m,), nan where a row has none.
+    how
+        ``"same"``: the entropy of the same step. ``"next"``: the first one that was logged after it, at
+        most one median spacing of logged entropies later, which normally is the next step.
+    initial
+        Shape (m,): the same reward for the policy before training. It stands where ``reward`` is missing,
+        and belongs with the entropy of the same step, where one was logged.
+
+    """
+    logged = ~np.isnan(entropy)
+    partner = _same(logged) if how == "same" else _next(step, logged)
+    from_initial = np.zeros(len(step), dtype=bool)
+    if initial is not None:
+        from_initial = np.isnan(reward) & ~np.isnan(initial)
+        reward = np.where(from_initial, initial, reward)
+        partner = np.where(from_initial & logged, np.arange(len(step)), partner)
+    rows = np.flatnonzero(~np.isnan(reward))
+    partners = partner[rows]
+    beside = np.where(partners >= 0, entropy[partners], np.nan)
+    tests = {
+        REWARD_NOT_FINITE: ~np.isfinite(reward[rows]),
+        NO_ENTROPY if how == "same" else NO_NEXT: partners < 0,
+        ENTROPY_NOT_FINITE: ~np.isfinite(beside),
+        ENTROPY_TOO_HIGH: beside > MOST_NATS,
+    }
+    dropped: dict[str, int] = {}
+    fine = np.ones(len(rows), dtype=bool)
+    for reason, bad in tests.items():
+        if (fine & bad).any():
+            dropped[reason] = int((fine & bad).sum())
+        fine &= ~bad
+    good, partners = rows[fine], partners[fine]
+    finite = logged & np.isfinite(entropy)
+    return Pairs(
+        step=step[good],
+        entropy=beside[fine],
+        reward=reward[good],
+        dropped=dropped,
+        initial=int(from_initial[good].sum()),
+        unpaired_entropy=int(finite.sum()) - len(np.unique(partners)),
+    )
+
+
+def _same(logged: BoolArray) -> IntArray:
+    return np.where(logged, np.arange(len(logged)), -1)
+
+
+def _next(step: FloatArray, logged: BoolArray) -> IntArray:
+    """Return the row of the entropy that was logged next, -1 where there is none within one spacing."""
+    where = np.flatnonzero(logged)
+    if not where.size:
+        return np.full(len(step), -1)
+    spacing = float(np.median(np.diff(step[where]))) if where.size > 1 else 1.0
+    place = np.searchsorted(where, np.arange(len(step)), side="right")
+    following = where[np.minimum(place, where.size - 1)]
+    near = (place < where.size) & (step[following] - step <= spacing * (1 + 1e-9))
+    return np.where(near, following, -1)

@@ -1,0 +1,126 @@
+"""Which reader reads a file: its content decides, then its name, and a format that the user forces wins.
+
+A format joins by an object with the four members of :class:`Reader` in :func:`readers`. The order matters:
+binary formats with a signature stand first, the permissive ones (delimited text) last.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from entropylaw.errors import InputError, UsageError
+from entropylaw.ingest.content import Content
+from entropylaw.ingest.table import Table
+from entropylaw.ingest.wording import nearest, shown, shown_path
+
+
+class Reader(Protocol):
+    """Reads one format."""
+
+    @property
+    def name(self) -> str:
+        """What the user writes after the colon in ``name.dat:jsonl``."""
+        ...
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """Lower-case suffixes that such files usually have, with the dot."""
+        ...
+
+    def recognises(self, content: Content) -> bool:
+        """Whether the bytes look like this format; the name may help, and cannot suffice."""
+        ...
+
+    def read(self, content: Content) -> Table:
+        """Read all of it.
+
+        Raises
+        ------
+        InputError
+            Where the content is not what this reader reads.
+
+        """
+        ...
+
+
+def readers() -> tuple[Reader, ...]:
+    """List every reader, in the order in which they are asked."""
+    from entropylaw.ingest import delimited, jsonl, later, parquet, verl_console
+
+    binary = (*later.BINARY, parquet.ParquetReader())
+    text = (later.TRAINER_STATE, jsonl.JsonReader(), verl_console.VerlConsoleReader(), later.TRL_CONSOLE)
+    return (*binary, *text, later.WANDB_CHART, later.TENSORBOARD_CSV, delimited.DelimitedReader())
+
+
+def format_names() -> tuple[str, ...]:
+    """Name the formats that a user can force, those of later versions included."""
+    return tuple(reader.name for reader in readers())
+
+
+def split_format(path: str) -> tuple[str, str | None]:
+    """Split ``name.dat:jsonl`` into path and format; a real file whose name holds the colon stays whole.
+
+    Raises
+    ------
+    UsageError
+        ``format-unknown``, where the part before the colon is a file and the part after it no format.
+
+    """
+    base, colon, name = path.rpartition(":")
+    if not colon or not base or _exists(path) or not (base == "-" or _exists(base)):
+        return path, None
+    if name not in format_names():
+        close = nearest([name], format_names(), most=1)
+        raise UsageError(
+            "format-unknown",
+            f"{shown(name)} is no format of ours; known are {', '.join(format_names())}",
+            f"did you mean {base}:{close[0]}?" if close else "leave the colon out and let the content decide",
+        )
+    return base, name
+
+
+def find_reader(content: Content, forced: str | None = None) -> tuple[Reader, tuple[str, ...]]:
+    """Return the reader for some content, and notes where the name says something else.
+
+    Raises
+    ------
+    InputError
+        ``not-a-log`` where no reader recognises the content.
+
+    """
+    everyone = readers()
+    if forced is not None:
+        return next(reader for reader in everyone if reader.name == forced), ()
+    for reader in everyone:
+        if reader.recognises(content):
+            return reader, _misnamed(reader, content, everyone)
+    raise _not_a_log(content)
+
+
+def _misnamed(reader: Reader, content: Content, everyone: tuple[Reader, ...]) -> tuple[str, ...]:
+    expected = [other.name for other in everyone if content.suffix and content.suffix in other.suffixes]
+    if not expected or reader.name in expected:
+        return ()
+    return (f"the name ends in {content.suffix}, the content is {reader.name}: read as {reader.name}",)
+
+
+def _not_a_log(content: Content) -> InputError:
+    if content.is_text:
+        first = next((line for line in content.text.splitlines() if line.strip()), "")
+        found = f"text in none of the known formats; its first line is {shown(first)}"
+    else:
+        found = f"binary, first bytes {content.data[:8].hex(' ')}"
+    what = "standard input" if content.path == "-" else shown_path(content.path)
+    return InputError(
+        "not-a-log",
+        f"{what} is not a training log: {found}; CSV, Parquet, JSONL and verl's console were tried",
+        f"if it is one, force its format: {shown(content.path + ':csv')}, or :parquet, :jsonl, :verl",
+    )
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,114 @@
+"""A training run as it was read: every column by step, where it came from, what was dropped and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """The file that a run was read from.
+
+    ``path`` is the path as the user gave it, never made absolute; ``sha256`` is of the file's bytes;
+    ``rows`` counts the records that the file holds, over all of its runs.
+    """
+
+    path: str
+    format: str
+    sha256: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Run:
+    """One training run: a table with one row a step.
+
+    Attributes
+    ----------
+    name
+        As logged (run column) or from the file's name.
+    source
+        The file behind it.
+    step
+        Shape (m,), strictly increasing, the trainer's step.
+    columns
+        Name as logged → float64 array of shape (m,); nan where that row has no value.
+    dropped
+        Reason → number of records that are not in the table ("earlier value of a step logged twice").
+    notes
+        Sentences on what was decided while reading ("steps fall from 40 to 31 at record 52: resumed run").
+    step_column, step_why
+        The column behind ``step``, and why that one.
+    texts
+        Columns without any number → their first cell; they are not in ``columns``.
+
+    """
+
+    name: str
+    source: Source
+    step: FloatArray
+    columns: Mapping[str, FloatArray]
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    step_column: str = "step"
+    step_why: str = ""
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """What a column of a log means, as far as the catalog knows.
+
+    ``role`` is "entropy" or "reward"; the other fields are None where the catalog does not know. For an
+    entropy: ``unit`` ("nats"), ``aggregation`` ("token mean", "mean of per-response means", "sequence
+    sum"), ``estimator`` ("exact" or "sampled"), ``temperature``, ``timing`` ("before the update",
+    "during the update"), ``sign`` (+1, or -1 where the logger negates it). For a reward: ``kind``
+    ("validation" or "training") and ``timing`` relative to the same row's entropy.
+    """
+
+    role: str
+    trainer: str
+    kind: str | None = None
+    unit: str | None = None
+    aggregation: str | None = None
+    estimator: str | None = None
+    temperature: str | None = None
+    timing: str | None = None
+    sign: int = 1
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A column that is used, its meaning, and why it was chosen over the others."""
+
+    column: str
+    meaning: Meaning
+    why: str
+    usable: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Series:
+    """The evaluations that an analysis sees: paired arrays of shape (n,), and how they came about.
+
+    ``entropy`` is in nats and positive by convention (a negated logger's sign is already undone, and
+    ``notes`` says so); ``dropped`` counts what the run had and the pairing could not use, by reason.
+    """
+
+    run: str
+    source: Source
+    step: FloatArray
+    entropy: FloatArray
+    reward: FloatArray
+    entropy_choice: Choice
+    reward_choice: Choice
+    pair: str
+    dropped: Mapping[str, int]
+    notes: tuple[str, ...]

@@ -1,0 +1,193 @@
+"""What a step that repeats or falls means: a row merged, a run resumed, a run started again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded
+from entropylaw.ingest.values import FloatArray
+
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.intp]
+
+SUPERSEDED = "superseded after a resume"
+OVERWRITTEN = "earlier value of a step that was logged again"
+
+# Written on every row, whatever it reports: these do not tell which values a row logs again.
+BOOKKEEPING = ("epoch", "training/epoch", "train/epoch", "_runtime", "_timestamp", "time", "timestamp")
+_QUIET = frozenset(folded(name) for name in (*BOOKKEEPING, *STEP_NAMES, *COUNTERS))
+
+
+def is_bookkeeping(name: str) -> bool:
+    """Whether the column is a clock or a counter that stands on every record."""
+    return folded(name) in _QUIET
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Life:
+    """One start of a run: the records that belong to it, in file order, and what happened to the others.
+
+    ``rows`` index the records that were passed in; several may share a step.
+    """
+
+    rows: IntArray
+    superseded: int = 0
+    resumed_at: frozenset[float] = frozenset()
+    notes: tuple[str, ...] = ()
+
+
+def lives(step: FloatArray, present: BoolArray) -> list[Life]:
+    """Tell one run's life from the next, and what a resume superseded.
+
+    Parameters
+    ----------
+    step
+        Shape (m,), finite, in file order.
+    present
+        Shape (m, k): which columns a record holds, bookkeeping left out. A record that falls back to an
+        earlier step and logs only columns that no later step has was merely written late.
+
+    """
+    falls = np.flatnonzero(np.diff(step) < 0)
+    if not falls.size:
+        return [Life(rows=np.arange(len(step)))]
+    if len(np.unique(step)) == len(step) and falls.size * 4 > len(step):
+        note = "the records are not in the order of their steps; sorted"
+        return [Life(rows=np.arange(len(step)), notes=(note,))]
+    walk = _Walk(step, present)
+    for row in range(len(step)):
+        walk.take(row)
+    return walk.finish()
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Goes through the records once. ``kept`` has rising steps, so that a resume pops from its end."""
+
+    step: FloatArray
+    present: BoolArray
+    kept: list[int] = field(default_factory=list)
+    late: list[int] = field(default_factory=list)
+    first: float = 0.0
+    superseded: int = 0
+    resumed: list[float] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    done: list[Life] = field(default_factory=list)
+    top: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def take(self, row: int) -> None:
+        """Put one record where it belongs."""
+        now = float(self.step[row])
+        columns = self.present[row]
+        if not self.kept:
+            self._start(now)
+        elif now < self.step[self.kept[-1]]:
+            if not bool((self.top[columns] >= now).any()):
+                self.late.append(row)
+                self.top[columns] = np.maximum(self.top[columns], now)
+                return
+            if now <= self.first:
+                self._restart(row)
+            else:
+                self._resume(row)
+        self.kept.append(row)
+        self.top[columns] = np.maximum(self.top[columns], now)
+
+    def finish(self) -> list[Life]:
+        """Close the last life and return all."""
+        self._close()
+        return self.done
+
+    def _start(self, now: float) -> None:
+        self.first = now
+        self.top = np.full(self.present.shape[1], -np.inf)
+
+    def _restart(self, row: int) -> None:
+        now, last = float(self.step[row]), float(self.step[self.kept[-1]])
+        note = (
+            f"steps fall from {last:g} to {now:g} at record {row + 1}: the run was started again in the same "
+            "file, and each start is a run of its own"
+        )
+        self.notes.append(note)
+        self._close()
+        self._start(now)
+        self.notes.append(note)
+
+    def _resume(self, row: int) -> None:
+        now, last = float(self.step[row]), float(self.step[self.kept[-1]])
+        before = len(self.kept) + len(self.late)
+        while self.step[self.kept[-1]] > now:
+            self.kept.pop()
+        self.late = [other for other in self.late if self.step[other] <= now]
+        gone = before - len(self.kept) - len(self.late)
+        self.superseded += gone
+        self.resumed.append(now)
+        self.top = np.minimum(self.top, now)
+        self.notes.append(
+            f"steps fall from {last:g} to {now:g} at record {row + 1}: resumed run, later values are kept"
+        )
+
+    def _close(self) -> None:
+        rows = np.array(sorted(self.kept + self.late), dtype=np.intp)
+        self.done.append(
+            Life(
+                rows=rows,
+                superseded=self.superseded,
+                resumed_at=frozenset(self.resumed),
+                notes=tuple(self.notes),
+            )
+        )
+        self.kept, self.late, self.superseded, self.resumed = [], [], 0, []
+        self.notes = []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Merged:
+    """One row a step, and how many records had a value overwritten.
+
+    ``redone`` are those at a step where the run was resumed, ``overwritten`` the others, ``conflicts``
+    those of either with a value of a watched column.
+    """
+
+    step: FloatArray
+    columns: Mapping[str, FloatArray]
+    overwritten: int = 0
+    redone: int = 0
+    conflicts: int = 0
+
+
+def merge(life: Life, step: FloatArray, columns: Mapping[str, FloatArray], watched: frozenset[str]) -> Merged:
+    """Merge the records of each step, column by column: the last value that is there stands.
+
+    A record counts as overwritten where a later one gives another value; the same value again is no loss.
+    """
+    rows = life.rows
+    unique, slot = np.unique(step[rows], return_inverse=True)
+    if len(unique) == len(rows):
+        order = rows[np.argsort(step[rows], kind="stable")]
+        table = {name: values[order] for name, values in columns.items()}
+        return Merged(step=unique, columns=table)
+    changed = np.zeros(len(rows), dtype=bool)
+    conflicts = np.zeros(len(rows), dtype=bool)
+    table = {}
+    for name, values in columns.items():
+        some = values[rows]
+        there = ~np.isnan(some)
+        merged = np.full(len(unique), np.nan)
+        merged[slot[there]] = some[there]  # of repeated indices, the last assignment stands
+        table[name] = merged
+        other = there & (merged[slot] != some)
+        changed |= other & (not is_bookkeeping(name))
+        conflicts |= other & (name in watched)
+    redone = int((changed & np.isin(unique[slot], list(life.resumed_at))).sum())
+    return Merged(
+        step=unique,
+        columns=table,
+        overwritten=int(changed.sum()) - redone,
+        redone=redone,
+        conflicts=int(conflicts.sum()),
+    )

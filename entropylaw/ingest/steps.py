@@ -1,0 +1,128 @@
+"""Which column counts the steps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from entropylaw.errors import InputError
+from entropylaw.ingest.table import Table
+from entropylaw.ingest.values import Column, FloatArray, is_missing, parse_column, parse_step
+from entropylaw.ingest.wording import counted, listing, nearest, shown, shown_path
+
+# In order of preference among columns that are there on equally many rows.
+STEP_NAMES = (
+    *("training/global_step", "train/global_step", "trainer/global_step", "global_step", "step"),
+    *("training_step", "train/step", "rollout/step", "global_step/max_steps", "progress/batch"),
+    *("iteration", "iter", "current_steps"),
+)
+# A count of log calls: several of them make one step of the trainer, so that it is the last resort.
+COUNTERS = ("_step",)
+
+NO_STEP = "no step in the record"
+
+
+@lru_cache(maxsize=1 << 14)
+def folded(name: str) -> str:
+    """Return the name with ``/`` and ``.`` as ``_``, in lower case: equal names differ in flattening only."""
+    return re.sub(r"[/.]", "_", name.strip()).casefold()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StepColumn:
+    """The step of every record, nan where it has none, and why this column."""
+
+    name: str
+    values: FloatArray
+    why: str
+
+
+def find_step(table: Table, path: str, wanted: str | None = None) -> StepColumn:
+    """Choose the step column.
+
+    Raises
+    ------
+    InputError
+        ``column-not-found`` (a wanted one that is absent), ``no-step-column`` or ``step-not-numeric``.
+
+    """
+    if wanted is not None:
+        name = require_column(wanted, tuple(table.columns), path, "--step")
+        return StepColumn(name=name, values=_steps(name, table.columns[name], path), why="named by the user")
+    by_fold = {folded(name): name for name in reversed(tuple(table.columns))}
+    found = [by_fold[folded(name)] for name in STEP_NAMES if folded(name) in by_fold]
+    counters = [by_fold[name] for name in COUNTERS if name in by_fold]
+    if not found and not counters:
+        raise _no_step(table, path)
+    read: dict[str, FloatArray] = {}
+    problem: InputError | None = None
+    for name in found or counters:
+        try:
+            read[name] = _steps(name, table.columns[name], path)
+        except InputError as unreadable:
+            problem = problem or unreadable
+    if not read:
+        raise problem or _no_step(table, path)
+    filled = {name: int(np.isfinite(values).sum()) for name, values in read.items()}
+    best = max(read, key=lambda name: filled[name])
+    why = f"on {filled[best]} of {len(read[best])} records"
+    if not found:
+        why += "; a count of log calls, used because no column holds the trainer's own step"
+    elif len(read) > 1:
+        why += f", first among {listing(sorted(read, key=lambda name: -filled[name]), 4)}"
+    return StepColumn(name=best, values=read[best], why=why)
+
+
+def require_column(wanted: str, names: Sequence[str], path: str, option: str) -> str:
+    """Return the column of that name, exactly or with ``/``, ``.`` and ``_`` taken as equal.
+
+    Raises
+    ------
+    InputError
+        ``column-not-found``, with the nearest names.
+
+    """
+    if wanted in names:
+        return wanted
+    alike = [name for name in names if folded(name) == folded(wanted)]
+    if len(alike) == 1:
+        return alike[0]
+    close = alike or nearest([wanted], names, most=5)
+    raise InputError(
+        "column-not-found",
+        f"{shown_path(path)} has no column {shown(wanted)}, which {option} names, among its "
+        f"{counted(len(names), 'column')}",
+        f"did you mean {listing(close)}?"
+        if close
+        else f"its columns: {listing(sorted(names))}; `entropylaw columns LOG` lists those that matter",
+    )
+
+
+def _steps(name: str, cells: Column, path: str) -> FloatArray:
+    parsed = parse_column(cells)
+    values = parsed.values
+    if parsed.texts:
+        values = np.array([parse_step(cell) for cell in cells], dtype=np.float64)
+    if not np.isfinite(values).any():
+        texts = [cell for cell in cells if not is_missing(cell)]
+        what = f"its first value is {shown(texts[0])}" if texts else "every value is missing"
+        raise InputError(
+            "step-not-numeric",
+            f"the step column {shown(name)} of {shown_path(path)} holds no number: {what}",
+            "name another column with --step; 12, 12.0, '12' and '12/438' are read as step 12",
+        )
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _no_step(table: Table, path: str) -> InputError:
+    names = tuple(table.columns)
+    close = nearest(STEP_NAMES, names) or sorted(names)
+    return InputError(
+        "no-step-column",
+        f"{shown_path(path)} has no step column; among its {counted(len(names), 'column')}: {listing(close)}",
+        "name it with --step COLUMN; 'step' and 'global_step' are among the names that need no option",
+    )

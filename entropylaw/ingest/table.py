@@ -1,0 +1,64 @@
+"""What a reader hands over: the file's columns as they stand, before anybody asked what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from entropylaw.ingest.values import Column
+from entropylaw.ingest.wording import shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Table:
+    """Raw columns in file order.
+
+    Attributes
+    ----------
+    columns
+        Name as in the file → cells of any type, all columns of one length; None where there is no value.
+    rows
+        Number of records that the file holds, those included that could not be read.
+    dropped
+        Reason → number of records (for a console line: pairs) that could not be read.
+    notes
+        Sentences on what was decided while reading.
+
+    """
+
+    columns: Mapping[str, Column]
+    rows: int
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def from_records(records: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
+    """Turn records into columns, in order of first appearance, None where a record lacks the key."""
+    columns: dict[str, list[object]] = {}
+    for row, record in enumerate(records):
+        for name, cell in record.items():
+            if name not in columns:
+                columns[name] = [None] * len(records)
+            columns[name][row] = cell
+    return columns
+
+
+def unique_names(names: Iterable[object]) -> tuple[list[str], tuple[str, ...]]:
+    """Give every column a name of its own, and say which were renamed.
+
+    An empty name becomes ``column 1`` (its position), a name's second occurrence ``name#2``.
+    """
+    taken: set[str] = set()
+    unique: list[str] = []
+    notes: list[str] = []
+    for position, raw in enumerate(names, start=1):
+        wanted = str(raw).strip() or f"column {position}"
+        name, occurrence = wanted, 1
+        while name in taken:
+            occurrence += 1
+            name = f"{wanted}#{occurrence}"
+        if occurrence > 1:
+            notes.append(f"column {shown(wanted)} occurs again; its next occurrence is called {shown(name)}")
+        taken.add(name)
+        unique.append(name)
+    return unique, tuple(notes)

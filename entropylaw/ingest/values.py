@@ -1,0 +1,175 @@
+"""Numbers as people's files spell them.
+
+A cell is a *number*, *missing* (``None``, ``""``, ``"NaN"``, ``"N/A"`` …) or *text*. Booleans are text: a
+flag averaged into a curve is a mistake. A percentage is text, too: a column that mixes ``"2.28%"`` with
+``0.0228`` has two units, and nobody here can tell which was meant. Underscores and thousands separators are
+not part of a number. An integer beyond the range of a double is infinite, so that pairing counts it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+Column = Sequence[object] | NDArray[Any]
+
+MISSING = frozenset(
+    (
+        *(
+            "",
+            "nan",
+            "-nan",
+            "+nan",
+            "none",
+            "null",
+            "nil",
+            "na",
+            "n/a",
+            "#n/a",
+            "<na>",
+            "nat",
+            "-",
+            "--",
+            "?",
+        ),
+        *(
+            "undefined",
+            "missing",
+            "nan(ind)",
+            "-nan(ind)",
+        ),
+    )
+)
+
+_PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
+_CALL = re.compile(
+    r"(?:(?:np|numpy|torch|jnp|jax|tf)\.)?(?:b?float\d*|u?int\d*|double|tensor|array)\((?P<inside>.*)\)",
+    re.IGNORECASE | re.DOTALL,
+)
+_KEYWORDS = re.compile(r",\s*[a-z_]+=.*\Z", re.IGNORECASE | re.DOTALL)
+_FRACTION = re.compile(r"\s*(\d+)\s*/\s*\d+\s*", re.ASCII)
+_DEEPEST = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Parsed:
+    """A column as floats.
+
+    ``values`` has nan where a cell is missing or text; ``texts`` counts the text cells and ``example`` is
+    the first of them.
+    """
+
+    values: FloatArray
+    texts: int = 0
+    example: str | None = None
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the column is a metric: some number, or nothing but missing cells."""
+        return self.texts == 0 or not bool(np.isnan(self.values).all())
+
+
+def parse_number(cell: object) -> float:
+    """Read one cell; nan where it is missing or not a number.
+
+    Accepts numbers, numeric text in any number of quotes, ``inf`` and ``Infinity`` with a sign, and the
+    spellings ``np.float64(0.3)``, ``tensor(0.3, device='cuda:0')``, ``array(0.3)``.
+    """
+    value, _ = _classify(cell)
+    return value
+
+
+def parse_step(cell: object) -> float:
+    """Read one step: a number, or ``"10/438"`` for step 10 of 438; nan where it is neither."""
+    if isinstance(cell, str):
+        fraction = _FRACTION.fullmatch(cell)
+        if fraction:
+            return float(fraction.group(1))
+    return parse_number(cell)
+
+
+def is_missing(cell: object) -> bool:
+    """Whether the cell says that there is no value."""
+    value, is_text = _classify(cell)
+    return math.isnan(value) and not is_text
+
+
+def parse_column(cells: Column) -> Parsed:
+    """Read a column; whole columns at once where they are clean, cell by cell where they are not."""
+    if isinstance(cells, np.ndarray):
+        if cells.dtype.kind in "fiu":
+            return Parsed(values=cells.astype(np.float64))
+        # tolist() would turn a time stamp into an integer
+        listed: list[object] = (cells if cells.dtype.kind in "ObUS" else cells.astype(str)).tolist()
+    else:
+        listed = list(cells)
+    values = _clean(listed)
+    return _cell_by_cell(listed) if values is None else Parsed(values=values)
+
+
+def _clean(cells: Sequence[object]) -> FloatArray | None:
+    """Parse all cells at once, or None where one of them needs a closer look."""
+    types = set(map(type, cells))
+    try:
+        if types <= {float, int, type(None)}:
+            return np.array(cells, dtype=np.float64)
+        if types == {str}:
+            joined = "".join(cells)  # type: ignore[arg-type]
+            if "_" in joined or not joined.isascii():  # float() reads "1_000" and "١", we do not
+                return None
+            return np.array([cell or "nan" for cell in cells], dtype=np.float64)
+    except (ValueError, OverflowError, TypeError):
+        pass
+    return None
+
+
+def _cell_by_cell(cells: Sequence[object]) -> Parsed:
+    values = np.empty(len(cells))
+    texts, example = 0, None
+    for row, cell in enumerate(cells):
+        values[row], is_text = _classify(cell)
+        if is_text:
+            texts += 1
+            example = str(cell) if example is None else example
+    return Parsed(values=values, texts=texts, example=example)
+
+
+def _classify(cell: object) -> tuple[float, bool]:
+    """Return the value (nan where there is none) and whether the cell is text."""
+    if cell is None:
+        return math.nan, False
+    if isinstance(cell, (bool, np.bool_)):
+        return math.nan, True
+    if isinstance(cell, (float, int, np.floating, np.integer)):
+        return _as_float(cell), False
+    if isinstance(cell, bytes):
+        cell = cell.decode("utf-8", "replace")
+    return _parse_text(cell if isinstance(cell, str) else str(cell))
+
+
+def _as_float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def _parse_text(text: str) -> tuple[float, bool]:
+    for _ in range(_DEEPEST):
+        text = text.strip().strip("'\"").strip()
+        if text.casefold() in MISSING:
+            return math.nan, False
+        if _PLAIN.fullmatch(text):
+            return float(text), False
+        call = _CALL.fullmatch(text)
+        if not call:
+            return math.nan, True
+        text = _KEYWORDS.sub("", call.group("inside")).strip().removeprefix("[").removesuffix("]")
+    return math.nan, True

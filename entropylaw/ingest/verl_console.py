@@ -1,0 +1,83 @@
+"""verl's console: ``step:12 - actor/entropy:0.354 - critic/score/mean:0.433`` somewhere in a line.
+
+Before it may stand colour, Ray's ``(TaskRunner pid=123)`` or a progress bar that ends in a carriage return;
+around it, all the rest that a job prints.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from entropylaw.errors import InputError
+from entropylaw.ingest.content import Content
+from entropylaw.ingest.table import Table, from_records
+from entropylaw.ingest.values import is_missing, parse_number
+from entropylaw.ingest.wording import shown_path
+
+# Not after a word or a slash: "training/global_step:3 - " is a pair inside such a line, not its start.
+_STEP = re.compile(r"(?<![\w/])step:(\d+) - ")
+_LINE_END = re.compile(r"[\r\n]+")
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_CALL_PAIR = re.compile(r"([^:]+)(:)((?:\w+\.)?\w+\(.*\))", re.DOTALL)
+
+BAD_PAIR = "unreadable key:value pair"
+
+
+class VerlConsoleReader:
+    """Reads what verl prints, from any of its versions."""
+
+    name = "verl"
+    suffixes = (".log", ".out", ".txt")
+
+    def recognises(self, content: Content) -> bool:
+        """Whether a step is printed anywhere; a job may print for minutes before its first."""
+        likely = b"step:" in content.data if not content.is_text else "step:" in content.text
+        return likely and _STEP.search(content.text) is not None
+
+    def read(self, content: Content) -> Table:
+        """Read it.
+
+        Raises
+        ------
+        InputError
+            ``no-records`` where no line holds a step.
+
+        """
+        records: list[dict[str, object]] = []
+        bad = 0
+        for line in _LINE_END.split(content.text):
+            if "step:" in line:
+                found = _STEP.search(line := _ANSI.sub("", line))
+                if found:
+                    record, unreadable = _pairs(line[found.start() :])
+                    records.append(record)
+                    bad += unreadable
+        if not records:
+            raise InputError(
+                "no-records",
+                f"{shown_path(content.path)} holds no line of verl's console "
+                "('step:1 - actor/entropy:0.35 - …')",
+                "check the file, or leave the format out and let the content decide",
+            )
+        return Table(
+            columns=from_records(records),
+            rows=len(records),
+            dropped={BAD_PAIR: bad} if bad else {},
+            notes=content.text_notes,
+        )
+
+
+def _pairs(line: str) -> tuple[dict[str, object], int]:
+    """Return the pairs of one line, and the number of those that are none."""
+    record: dict[str, object] = {}
+    bad = 0
+    for pair in line.split(" - "):
+        called = _CALL_PAIR.fullmatch(pair.strip())
+        key, _, value = called.groups() if called else pair.rpartition(":")
+        number = parse_number(value)
+        if not key.strip() or (math.isnan(number) and not is_missing(value)):
+            bad += 1
+        else:
+            record[key.strip()] = number
+    return record, bad

@@ -1,0 +1,51 @@
+"""How names and cells from strangers' files appear in our sentences: quoted, escaped, short."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+def shown(value: object, longest: int = 80) -> str:
+    """Quote a name or a cell so that it stays on one line and cannot drive a terminal.
+
+    Control characters appear as escapes; what is longer than ``longest`` ends in an ellipsis.
+    """
+    text = str(value)
+    if len(text) > longest:
+        text = text[: longest - 1] + "…"
+    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return f"'{safe}'"
+
+
+def shown_path(path: str) -> str:
+    """Quote a path as :func:`shown`, in full as far as anybody's paths go."""
+    return shown(path, 400)
+
+
+def listing(names: Sequence[str], most: int = 12) -> str:
+    """Join quoted names with commas; beyond ``most`` of them only the number of the others."""
+    if not names:
+        return "none"
+    text = ", ".join(shown(name) for name in names[:most])
+    return text if len(names) <= most else f"{text} and {len(names) - most} more"
+
+
+def nearest(wanted: Iterable[str], names: Sequence[str], most: int = 12) -> list[str]:
+    """Names that resemble one of ``wanted``, best first."""
+    matcher = difflib.SequenceMatcher()
+    scores: dict[str, float] = {}
+    goals = [goal.casefold() for goal in wanted]
+    for name in names:
+        matcher.set_seq2(name.casefold()[:200])
+        for goal in goals:
+            matcher.set_seq1(goal)
+            if matcher.real_quick_ratio() > 0.7 and matcher.quick_ratio() > 0.7:
+                scores[name] = max(scores.get(name, 0.0), matcher.ratio())
+    close = [name for name, score in scores.items() if score >= 0.7]
+    return sorted(close, key=lambda name: (-scores[name], name))[:most]
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """``counted(1, "row")`` is "1 row", ``counted(2, "row")`` "2 rows"."""
+    return f"{number} {one if number == 1 else many or one + 's'}"

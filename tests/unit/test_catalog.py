@@ -1,0 +1,108 @@
+"""The catalog: whole names, the right trainer, and a page that says the same."""
+
+from pathlib import Path
+
+import pytest
+
+from entropylaw.ingest import catalog
+from entropylaw.ingest.trainers import GENERIC, TRAINERS
+
+PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
+
+
+@pytest.mark.parametrize(
+    ("columns", "trainer"),
+    [
+        (["actor/entropy", "critic/score/mean"], "verl"),
+        (["actor_entropy_loss", "critic_score_mean"], "verl"),
+        (["val.test_score.gsm8k", "x"], "verl"),
+        (["actor/entropy", "train/num_gen_batches", "critic/score/mean"], "dapo"),
+        (["actor/entropy_loss", "reward/overall"], "easyr1"),
+        (["actor/entropy", "batch/solve_all"], "rllm"),
+        (["actor/entropy_loss", "train_verify_score/all"], "prime"),
+        (["train/entropy_loss", "rollout/ep_rew_mean"], "stable-baselines3"),
+        (["train/entropy_loss", "rollout/raw_reward"], "slime"),
+        (["train/entropy_loss", "train/return"], "openrlhf"),
+        (["train/approx_entropy", "train/reward"], "nemo-rl"),
+        (["ppo_actor/update/entropy/avg"], "areal"),
+        (["critic/entropy/mean", "critic/score/mean"], "roll"),
+        (["entropy/all/mean"], "prime-rl"),
+        (["policy/entropy_avg", "objective/verifiable_reward"], "open-instruct"),
+        (["policy/entropy_avg", "objective/rlhf_reward"], "trl-ppo"),
+        (["policy/policy_entropy"], "skyrl"),
+        (["optim/entropy", "env/all/reward/total"], "tinker"),
+        (["entropy/mean", "global_step/max_steps"], "ms-swift"),
+        (["entropy", "reward", "completions/mean_length"], "trl"),
+        (["train/entropy", "train/reward", "train/rewards/accuracy/mean"], "trl"),
+        (["entropy", "reward"], "generic"),
+        ([], "generic"),
+    ],
+)
+def test_detection(columns, trainer):
+    assert catalog.detect(columns).trainer.name == trainer
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("entropy_coef", "entropy_coeff", "actor/entropy_coeff", "target_entropy", "entropy_threshold"),
+        *("cross_entropy", "teacher/entropy", "kl_ent_ratio/mean", "timing_s/old_log_prob_entropy"),
+        "profiling/Time taken: GRPOTrainer._get_per_token_logps_and_entropies",
+        *("my_actor/entropy", "actor/entropy/max", "xentropy", "entropy2"),
+    ],
+)
+def test_decoys_are_no_entropy(name):
+    assert not catalog.is_metric(name)
+    assert not catalog.entropies([name], GENERIC)
+    assert catalog.decoy(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("reward_std", "frac_reward_zero_std", "critic/advantages/mean", "critic/returns/mean"),
+        *("critic/values/mean", "rollout/rewards", "objective/non_score_reward", "val/ratio", "eval/loss"),
+        *("val/num_eos_tokens", "accuracy", "val-core/x/acc/std@4", "ppo_actor/final_reward/avg"),
+    ],
+)
+def test_what_is_no_reward(name):
+    assert not any(
+        catalog.validations([name], trainer) or catalog.trainings([name], trainer)
+        for trainer in (*TRAINERS, GENERIC)
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "val-core/openai/gsm8k/acc/mean@1",
+        "val-core_openai_gsm8k_acc_mean@1",
+        "val-core.openai.gsm8k.acc.mean@16",
+        "val-core/openai/gsm8k/acc/mean_at_1",
+        "VAL-CORE/x/acc/mean@1",
+    ],
+)
+def test_flattened_spellings_of_one_key(name):
+    (match,) = catalog.validations([name], catalog.detect(["actor/entropy"]).trainer)
+    assert match.key.template == "val-core/<data>/acc/mean@<n>"
+    assert match.key.pair == "next"
+
+
+def test_a_trainers_own_key_comes_first():
+    verl = catalog.detect(["actor/entropy"]).trainer
+    columns = ["entropy", "actor/entropy_loss", "actor/entropy"]
+    best = min(catalog.entropies(columns, verl), key=lambda match: match.rank)
+    assert best.column == "actor/entropy"
+    assert best.key.meaning.timing == "before the update"
+
+
+def test_every_trainer_has_a_reward_and_positive_entropies_save_one():
+    for trainer in (*TRAINERS, GENERIC):
+        assert trainer.entropy, trainer.name
+        assert trainer.training, trainer.name
+    negated = [t.name for t in TRAINERS if any(key.meaning.sign < 0 for key in t.entropy)]
+    assert negated == ["stable-baselines3"]
+
+
+def test_the_page_holds_the_table():
+    assert catalog.markdown_table() in PAGE.read_text(encoding="utf-8")

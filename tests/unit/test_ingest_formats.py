@@ -1,0 +1,366 @@
+"""Readers: what each format yields, written by hand and read back."""
+
+import io
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from entropylaw.errors import InputError, UsageError
+from entropylaw.ingest import UnreadFileWarning, read_all, read_runs
+
+CSV = "step,entropy,reward\n1,0.5,0.1\n2,0.4,0.2\n3,0.3,0.4\n"
+
+
+def write(folder, name, data):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return path
+
+
+def only(path, **options):
+    (run,) = read_runs(path, **options)
+    return run
+
+
+def assert_three_steps(run):
+    assert run.step.tolist() == [1, 2, 3]
+    assert run.columns["entropy"].tolist() == [0.5, 0.4, 0.3]
+    assert run.columns["reward"].tolist() == [0.1, 0.2, 0.4]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        CSV,
+        CSV.replace("\n", "\r\n"),
+        CSV.replace("\n", "\r"),
+        CSV.replace(",", ";"),
+        CSV.replace(",", "\t"),
+        "\ufeff" + CSV,
+        CSV.encode("utf-16"),
+        CSV.rstrip("\n"),
+        CSV.encode() + b"\0" * 40,
+        CSV.replace("0.4,", '"0.4",'),
+    ],
+    ids=["unix", "crlf", "cr", "semicolon", "tab", "bom", "utf16", "no-newline", "nul-tail", "quoted"],
+)
+def test_delimited_text(tmp_path, data):
+    run = only(write(tmp_path, "x.csv", data))
+    assert_three_steps(run)
+    assert run.source.format == "csv"
+    assert run.source.rows == 3
+    assert run.dropped == {}
+
+
+def test_source_holds_the_path_as_given_and_the_sum_of_the_bytes(tmp_path, monkeypatch):
+    write(tmp_path, "x.csv", b"step,entropy\n1,1\n")
+    monkeypatch.chdir(tmp_path)
+    run = only("x.csv")
+    assert run.source.path == "x.csv"
+    # printf 'step,entropy\n1,1\n' | sha256sum
+    assert run.source.sha256 == "49e24647733b808831b2cceda805963d6b2dd2144f82cf70aa4759608afbd52a"
+
+
+def test_rows_that_do_not_fit_the_header_are_counted(tmp_path):
+    text = CSV + "4,0.2,0.5,9\n5,0.2\n6,0.1,0.6,,\n7,0."
+    run = only(write(tmp_path, "x.csv", text))
+    assert run.step.tolist() == [1, 2, 3, 5, 6]
+    assert np.isnan(run.columns["reward"][3])
+    assert run.dropped == {"row with more cells than the header": 1, "last row cut off": 1}
+    assert run.source.rows == 7
+
+
+def test_duplicate_and_empty_headers_get_names_of_their_own(tmp_path):
+    run = only(write(tmp_path, "x.csv", ",step,entropy,entropy\n0,1,0.5,9\n1,2,0.4,8\n"))
+    assert list(run.columns) == ["column 1", "entropy", "entropy#2"]
+    assert run.columns["entropy"].tolist() == [0.5, 0.4]
+    assert any("'entropy' occurs again" in note for note in run.notes)
+
+
+def test_a_cell_longer_than_the_csv_modules_limit(tmp_path):
+    run = only(write(tmp_path, "x.csv", "step,entropy,text\n1,0.5," + "x" * 200_000 + "\n2,0.4,y\n"))
+    assert run.columns["entropy"].tolist() == [0.5, 0.4]
+    assert "text" not in run.columns
+    assert list(run.texts) == ["text"]
+
+
+def records():
+    return [
+        {"step": 1, "entropy": 0.5, "reward": 0.1},
+        {"step": 2, "entropy": 0.4, "reward": 0.2},
+        {"step": 3, "entropy": 0.3, "reward": 0.4},
+    ]
+
+
+def lines(values):
+    return "".join(json.dumps(value) + "\n" for value in values)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        lines(records()),
+        lines(records()).rstrip("\n"),
+        "\n\n" + lines(records()),
+        json.dumps(records()),
+        json.dumps(records(), indent=2),
+        "\n".join(json.dumps(value, indent=2) for value in records()),
+        json.dumps({name: [row[name] for row in records()] for name in records()[0]}),
+    ],
+    ids=["lines", "no-newline", "blank-lines", "array", "pretty-array", "pretty-objects", "columns"],
+)
+def test_json(tmp_path, data):
+    run = only(write(tmp_path, "x.jsonl", data))
+    assert_three_steps(run)
+    assert run.dropped == {}
+
+
+@pytest.mark.parametrize("tail", ['{"step": 4, "entr', "Traceback (most recent call last):", "42", "[1, 2]"])
+def test_a_line_that_is_no_record_is_counted(tmp_path, tail):
+    run = only(write(tmp_path, "x.jsonl", lines(records()) + tail))
+    assert_three_steps(run)
+    assert run.dropped == {"unparseable line": 1}
+    assert run.source.rows == 4
+
+
+def test_an_array_that_was_cut_off_keeps_its_whole_records(tmp_path):
+    run = only(write(tmp_path, "x.json", json.dumps(records())[:-20]))
+    assert run.step.tolist() == [1, 2]
+    assert run.dropped == {"unparseable line": 1}
+
+
+def test_nested_records_are_flattened_and_media_left_out(tmp_path):
+    nested = [
+        {
+            "step": step,
+            "actor": {"entropy_loss": 0.5},
+            "critic": {"score": {"mean": 0.1 * step}},
+            "samples": {"_type": "table", "rows": 3},
+            "list": [1, 2],
+        }
+        for step in (1, 2)
+    ]
+    run = only(write(tmp_path, "x.jsonl", lines(nested)))
+    assert list(run.columns) == ["actor/entropy_loss", "critic/score/mean"]
+    assert run.columns["critic/score/mean"].tolist() == [0.1, 0.2]
+
+
+def test_verls_file_logger_loses_its_data(tmp_path):
+    text = lines([{"step": 1, "data": {"actor/entropy": 0.5}}, {"step": 2, "data": {"actor/entropy": None}}])
+    run = only(write(tmp_path, "x.jsonl", text))
+    assert run.step.tolist() == [1, 2]
+    np.testing.assert_array_equal(run.columns["actor/entropy"], [0.5, np.nan])
+
+
+@pytest.mark.parametrize("data", ['{"a":' * 50_000, "[" * 100_000, '{"a": ' + "1" * 5000 + "}"])
+def test_json_that_python_cannot_parse_is_refused(tmp_path, data):
+    with pytest.raises(InputError) as caught:
+        read_runs(write(tmp_path, "x.json", data))
+    assert caught.value.slug == "no-records"
+
+
+def test_an_integer_beyond_a_double_is_infinite(tmp_path):
+    text = '{"step": 1, "entropy": 1' + "0" * 400 + '}\n{"step": 2, "entropy": 1}\n'
+    assert only(write(tmp_path, "x.jsonl", text)).columns["entropy"].tolist() == [np.inf, 1.0]
+
+
+CONSOLE = (
+    "downloading...\n"
+    "\x1b[36m(TaskRunner pid=12)\x1b[0m step:1 - actor/entropy:0.500 - critic/score/mean:np.float64(0.1)"
+    " - timing_s/x(1e-4):-0.000\n"
+    "Training:  10%|#   | 1/10\rstep:2 - actor/entropy:tensor(0.4, device='cuda:0') - critic/score/mean:nan\n"
+    "training/global_step:7 - no start of a line\n"
+    "step:2 - val-core/a b/acc/mean@1:0.25 - nonsense - text:hello\n"
+)
+
+
+def test_verl_console(tmp_path):
+    run = only(write(tmp_path, "job.log", CONSOLE))
+    assert run.source.format == "verl"
+    assert run.step.tolist() == [1, 2]
+    assert run.columns["actor/entropy"].tolist() == [0.5, 0.4]
+    np.testing.assert_array_equal(run.columns["critic/score/mean"], [0.1, np.nan])
+    np.testing.assert_array_equal(run.columns["val-core/a b/acc/mean@1"], [np.nan, 0.25])
+    assert run.columns["timing_s/x(1e-4)"][0] == 0
+    assert run.dropped == {"unreadable key:value pair": 2}
+
+
+def parquet(path, table, **options):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table, path, **options)
+    return path
+
+
+def test_parquet_types(tmp_path):
+    table = pa.table(
+        {
+            "step": pa.array([1, 2, 3], pa.int32()),
+            "entropy": pa.array([0.5, None, 0.3], pa.float32()),
+            "reward": pa.array(["0.1", "NaN", "0.4"]),
+            "flag": [True, False, True],
+            "critic": [{"score": {"mean": 1.0}}, {"score": {"mean": 2.0}}, {"score": {"mean": 3.0}}],
+            "coded": pa.array(["7", "8", "7"]).dictionary_encode(),
+            "list": [[1], [2], [3]],
+        }
+    )
+    run = only(parquet(tmp_path / "x.parquet", table))
+    np.testing.assert_allclose(run.columns["entropy"], [0.5, np.nan, 0.3], rtol=1e-7)
+    np.testing.assert_array_equal(run.columns["reward"], [0.1, np.nan, 0.4])
+    assert run.columns["critic.score.mean"].tolist() == [1, 2, 3]
+    assert run.columns["coded"].tolist() == [7, 8, 7]
+    assert "flag" not in run.columns
+    assert "list" not in run.columns
+
+
+def test_parquet_parts_are_one_data_set_and_other_files_are_runs(tmp_path):
+    first = pa.table({"step": [1, 2], "entropy": [0.5, 0.4], "reward": [0.1, 0.2]})
+    second = pa.table({"step": [3], "entropy": [0.3], "reward": [0.4]})
+    parquet(tmp_path / "set/part-0.parquet", first)
+    parquet(tmp_path / "set/part-1.parquet", second)
+    parquet(tmp_path / "runs/a.parquet", first)
+    parquet(tmp_path / "runs/b.parquet", second)
+    assert_three_steps(only(tmp_path / "set"))
+    assert [run.name for run in read_runs(tmp_path / "runs")] == ["a", "b"]
+
+
+def test_tokens_are_refused(tmp_path):
+    table = pa.table(
+        {"step": [1] * 50, "token": ["a"] * 50, "position": list(range(50)), "entropy": [0.5] * 50}
+    )
+    with pytest.raises(InputError) as caught:
+        read_runs(parquet(tmp_path / "tokens.parquet", table))
+    assert caught.value.slug == "token-level-table"
+    assert "50 rows for 1 step" in caught.value.message
+
+
+@pytest.mark.parametrize("name", ["x.dat", "x.jsonl", "x.parquet", "x"])
+def test_content_decides_before_the_name(tmp_path, name):
+    run = only(write(tmp_path, name, CSV))
+    assert_three_steps(run)
+    assert bool(run.notes) == (name in ("x.jsonl", "x.parquet"))
+
+
+def test_a_forced_format_wins_and_a_real_colon_stays(tmp_path):
+    odd = "step,entropy\n1,0.5\n"
+    assert only(f"{write(tmp_path, 'x.dat', odd)}:csv").columns["entropy"].tolist() == [0.5]
+    assert only(write(tmp_path, "a:csv", odd)).name == "a:csv"
+    with pytest.raises(InputError, match="no JSON object"):
+        read_runs(f"{tmp_path / 'x.dat'}:jsonl")
+    with pytest.raises(UsageError, match="'jsnl' is no format") as caught:
+        read_runs(f"{tmp_path / 'x.dat'}:jsnl")
+    assert caught.value.slug == "format-unknown"
+    assert "x.dat:jsonl" in caught.value.hint
+
+
+def test_standard_input(monkeypatch):
+    for path in ("-", "-:csv"):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(CSV.encode())))
+        run = only(path)
+        assert_three_steps(run)
+        assert (run.name, run.source.path) == ("stdin", "-")
+
+
+def test_frames():
+    pandas = pytest.importorskip("pandas")
+    columns = {"step": [1, 2, 3], "entropy": [0.5, 0.4, 0.3], "reward": [0.1, 0.2, 0.4]}
+    frame = pandas.DataFrame(columns)
+    for table in (frame, frame.set_index("step"), frame.convert_dtypes(), pa.table(columns), columns):
+        run = only(table)
+        assert_three_steps(run)
+        assert run.source.format == "frame"
+    assert only(frame).source.sha256 == only(columns).source.sha256
+    dated = frame.assign(when=pandas.to_datetime(["2026-01-01"] * 3))
+    assert "when" in only(dated).texts
+    with pytest.raises(UsageError, match="1 to 2 rows"):
+        read_runs({"step": [1, 2], "entropy": [0.5]})
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("run.wandb", b":W&B\xe1\xbe\x00rest"),
+        (
+            "events.out.tfevents.1.host",
+            b"\x48" + bytes(7) + b"abcd\x09\x00\x00\x00\x00\x00\x00\x00\x00\x1a\x0dbrain.Event:2",
+        ),
+        ("trainer_state.json", json.dumps({"log_history": [{"step": 1, "entropy": 0.5}]}, indent=2).encode()),
+        ("console.log", b"x\n  5%| {'loss': 0.0, 'entropy': 0.179, 'epoch': 0.01}\n"),
+        ("chart.csv", b'"Step","a - entropy","a - entropy__MIN","a - entropy__MAX"\n"1","2","2","2"\n'),
+        ("run-x-tag-y.csv", b"Wall time,Step,Value\n1.0,1,0.5\n"),
+        ("x.csv.gz", b"\x1f\x8b\x08rest"),
+    ],
+)
+def test_formats_of_later_versions_are_refused_by_name(tmp_path, name, data):
+    with pytest.raises(InputError) as caught:
+        read_runs(write(tmp_path, name, data))
+    assert caught.value.slug == "format-not-read-yet"
+    assert caught.value.exit_code == 3
+
+
+def slug_of(path):
+    with pytest.raises(InputError) as caught:
+        read_runs(path)
+    assert "\n" not in str(caught.value)
+    assert caught.value.hint
+    return caught.value.slug
+
+
+def test_bad_files(tmp_path):
+    rubbish = bytes((37 * i * i + 11 * i) % 256 for i in range(4000))
+    assert slug_of(tmp_path / "absent.csv") == "file-not-found"
+    assert slug_of("") == "file-not-found"
+    assert slug_of("nul\0byte") == "file-not-found"
+    assert slug_of(write(tmp_path, "empty.csv", "")) == "file-empty"
+    assert slug_of(write(tmp_path, "blank.csv", " \n\n")) == "file-empty"
+    for name in ("rubbish", "rubbish.csv", "rubbish.jsonl", "rubbish.parquet"):
+        assert slug_of(write(tmp_path, name, rubbish)) == "not-a-log"
+    assert slug_of(write(tmp_path, "prose.txt", "Dear all,\nthe run is done, I think.\n")) == "not-a-log"
+    assert slug_of(write(tmp_path, "header.csv", "step,entropy,reward\n")) == "no-records"
+    assert slug_of(write(tmp_path, "cut.parquet", b"PAR1" + rubbish)) == "file-corrupt"
+
+
+def test_the_nearest_name_is_offered_for_a_missing_file(tmp_path):
+    write(tmp_path, "metrics.csv", CSV)
+    with pytest.raises(InputError) as caught:
+        read_runs(tmp_path / "metric.csv")
+    assert "'metrics.csv'" in caught.value.hint
+
+
+def test_a_folder_reads_logs_and_leaves_the_rest(tmp_path):
+    write(tmp_path, "b/metrics.csv", CSV)
+    write(tmp_path, "a/log.jsonl", lines(records()))
+    write(tmp_path, "a/config.json", '{"lr": 1e-6, "steps": 5}')
+    write(tmp_path, "README.md", "# runs\n")
+    write(tmp_path, "model.safetensors", b"\0" * 100)
+    write(tmp_path, ".hidden/metrics.csv", CSV)
+    reading = read_all([tmp_path])
+    assert [run.name for run in reading.runs] == ["a", "b"]
+    assert reading.failures == ()
+    assert [item.path for item in reading.ignored] == [str(tmp_path / "a/config.json")]
+
+
+def test_one_unreadable_log_does_not_stop_the_others(tmp_path):
+    write(tmp_path, "good.csv", CSV)
+    bad = write(tmp_path, "run.wandb", b":W&B....")
+    reading = read_all([tmp_path])
+    assert [run.name for run in reading.runs] == ["good"]
+    ((path, error),) = reading.failures
+    assert (path, error.slug) == (str(bad), "format-not-read-yet")
+    with pytest.warns(UnreadFileWarning, match="not read yet"):
+        assert len(read_runs(tmp_path)) == 1
+
+
+def test_a_folder_without_logs(tmp_path):
+    assert slug_of(tmp_path) == "no-logs-in-folder"
+    write(tmp_path, "config.json", '{"lr": 1}')
+    assert slug_of(tmp_path) == "no-logs-in-folder"
+
+
+def test_runs_of_two_files_with_one_name_are_told_apart(tmp_path):
+    write(tmp_path, "r/metrics.csv", CSV)
+    write(tmp_path, "r/log.jsonl", lines(records()))
+    assert [run.name for run in read_all([tmp_path]).runs] == ["r (log.jsonl)", "r (metrics.csv)"]

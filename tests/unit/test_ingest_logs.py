@@ -1,0 +1,143 @@
+"""Real logs of other people, where they are at hand: counts and ranges from their description."""
+
+from pathlib import Path
+
+import pytest
+
+from entropylaw.errors import InputError
+from entropylaw.ingest import explain, read_all, read_runs, select
+
+SHARED = Path(__file__).parents[3] / "shared"
+LOGS = SHARED / "logs"
+
+pytestmark = pytest.mark.skipif(not LOGS.is_dir(), reason="the shared logs are not here")
+
+GSM8K = "verl-gsm8k-ppo"
+TEXTCRAFT = "verl-agentgym-textcraft"
+
+# file, rows with both, H range, R range; of the training reward, on the same row
+TRAINING = [
+    (f"{GSM8K}/Qwen2.5-0.5B-bsz256_2-prompt1024-resp512-0.567.log", 435, (0.049, 0.644), (0.004, 0.777)),
+    (f"{GSM8K}/Qwen2.5-0.5B-bsz256_2-prompt512-resp256-0.538.log", 435, (0.05, 0.476), (0, 0.77)),
+    (
+        f"{GSM8K}/gemma-2-2b-it-ppo-bsz512_4-prompt1024-resp-512-0.640.log",
+        106,
+        (0.142, 0.426),
+        (0.408, 0.738),
+    ),
+    ("verl-qwen2-7b-math/qwen2-7b_math.log", 210, (0.011, 0.354), (0.433, 0.956)),
+    ("verl-qwen2-7b-math/qwen2-7b_math_megatron.log", 105, (0.055, 0.336), (0.259, 0.99)),
+    (f"{TEXTCRAFT}/sft_grpo_5epoch_metrics.csv", 115, (0.15, 0.303), (0.789, 1)),
+    (f"{TEXTCRAFT}/training_metrics_main-clip-gp7.csv", 2448, (0.0375, 0.0972), (0.266, 1)),
+    (f"{TEXTCRAFT}/training_metrics_main-fixed-gp1-cons.csv", 1675, (0.0311, 0.0856), (0.359, 1)),
+    ("tinker-metrics-jsonl/arithmetic_metrics.jsonl", 100, (7.78e-05, 0.773), (0.676, 1)),
+    ("tinker-metrics-jsonl/distillation_on_metrics.jsonl", 35, (0.0047, 5.59), (0, 0)),
+    ("custom-jsonl-countdown/grpo_zero_entropy.jsonl", 500, (0, 0), (0.124, 1.5)),
+    ("custom-jsonl-countdown/grpo_trl.jsonl", 49, (0.143, 0.242), (0.723, 1.44)),
+]
+REWARD = {"verl": "critic/score/mean", "tinker": "env/all/reward/total", "generic": "mean_reward"}
+
+
+@pytest.mark.parametrize(("name", "rows", "entropy", "reward"), TRAINING, ids=[case[0] for case in TRAINING])
+def test_training_rewards(name, rows, entropy, reward):
+    (run,) = read_runs(LOGS / name)
+    series = select(run, reward=REWARD[explain(run).trainer])
+    assert len(series.step) == rows
+    assert (series.entropy.min(), series.entropy.max()) == pytest.approx(entropy, rel=5e-3)
+    assert (series.reward.min(), series.reward.max()) == pytest.approx(reward, rel=5e-3)
+    assert series.reward_choice.meaning.kind == "training"
+
+
+# file, validations paired on the same row, and with the entropy of the next one
+VALIDATION = [
+    (f"{GSM8K}/Qwen2.5-0.5B-bsz256_2-prompt1024-resp512-0.567.log", "val/test_score/openai/gsm8k", 43, 43),
+    (f"{GSM8K}/Qwen2.5-0.5B-bsz256_2-prompt512-resp256-0.538.log", "val/test_score/openai/gsm8k", 43, 43),
+    ("verl-qwen2-7b-math/qwen2-7b_math.log", "val-core/openai/gsm8k/reward/mean@1", 42, 42),
+    ("verl-qwen2-7b-math/qwen2-7b_math_megatron.log", "val-core/openai/gsm8k/reward/mean@1", 21, 21),
+    (f"{TEXTCRAFT}/training_metrics_main-clip-gp7.csv", "val-core_textcraft_acc_mean@1", 5, 4),
+    (f"{TEXTCRAFT}/training_metrics_main-fixed-gp1-cons.csv", "val-core_textcraft_acc_mean@1", 4, 3),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "same", "following"), VALIDATION, ids=[case[0] for case in VALIDATION]
+)
+def test_validation_rewards(name, column, same, following):
+    (run,) = read_runs(LOGS / name)
+    assert len(select(run, reward=column, pair="same").step) == same
+    series = select(run, reward=column)
+    assert (series.pair, len(series.step)) == ("next", following)
+
+
+def test_the_evaluation_before_training_joins_the_others():
+    (run,) = read_runs(LOGS / GSM8K / "gemma-2-2b-it-ppo-bsz512_4-prompt1024-resp-512-0.640.log")
+    series = select(run)
+    # ten validations and the one from before training, 0.521; step 0 is logged twice, as is right
+    assert len(series.step) == 11
+    assert (series.step[0], series.reward[0], series.entropy[0]) == (
+        0,
+        0.521,
+        run.columns["actor/entropy_loss"][0],
+    )
+    assert series.entropy[1] == run.columns["actor/entropy_loss"][10]
+    assert run.dropped == {}
+
+
+def test_arms_with_commas_in_their_names():
+    runs = read_runs(LOGS / "verl-game24-long-csv" / "curves_wave1.csv")
+    assert {run.name: len(select(run, reward="critic/score/mean").step) for run in runs} == {
+        "control [sparse, n4]": 89,
+        "n8 [sparse, n8]": 82,
+        "shaped [shaped, n4]": 88,
+        "staged-p1 [shaped, n4]": 89,
+    }
+    assert [len(select(run, reward="val/test_score/game24", pair="same").step) for run in runs] == [
+        4,
+        4,
+        4,
+        4,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("neg-wandb-ui-csv", "format-not-read-yet"),
+        ("neg-wandb-binary", "format-not-read-yet"),
+        ("trl-console-tqdm", "format-not-read-yet"),
+        ("trl-trainer-state", "format-not-read-yet"),
+        ("trl-tfevents-eval", "format-not-read-yet"),
+        ("sb3-tfevents-negative-entropy", "format-not-read-yet"),
+        ("neg-wandb-history-csv", "no-entropy-column"),
+        ("neg-llamafactory-jsonl", "no-entropy-column"),
+    ],
+)
+def test_logs_that_cannot_answer_say_so(name, slug):
+    for path in sorted((LOGS / name).iterdir()):
+        with pytest.raises(InputError) as caught:
+            select(read_runs(path)[0])
+        assert caught.value.slug == slug
+
+
+def test_the_folder_of_all_logs_reads_without_a_crash():
+    reading = read_all([LOGS])
+    assert len(reading.runs) >= 20
+    assert {failure.error.slug for failure in reading.failures} == {"format-not-read-yet"}
+    for run in reading.runs:
+        explain(run)
+
+
+def test_the_lab():
+    if not (SHARED / "lab").is_dir():
+        pytest.skip("the lab is not here")
+    reading = read_all([SHARED / "lab"])
+    assert [run.name for run in reading.runs] == [
+        "entbonus_0.05",
+        "grpo_s0 (metrics.parquet)",
+        "grpo_s0 (verl_metrics.jsonl)",
+    ]
+    assert reading.failures == ()
+    ignored = {Path(item.path).name for item in reading.ignored}
+    assert ignored == {"config.json", "rollouts.parquet", "tokens.parquet"}
+    series = select(reading.runs[1])
+    assert (len(series.step), series.reward_choice.column, series.pair) == (51, "val_acc", "same")
