@@ -1,0 +1,27 @@
+"""The columns document: what a log holds and what would be used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from entropylaw._version import __version__
+from entropylaw.documents.codec import encode
+from entropylaw.documents.fit import refusal_of, shown_path
+from entropylaw.ingest.report import ColumnReport
+
+SCHEMA = "entropylaw/columns/1"
+
+
+def columns_document(reports: Sequence[ColumnReport]) -> dict[str, Any]:
+    """Plain JSON values; a run that could not be used has its error as ``problem``."""
+    return {"schema": SCHEMA, "version": __version__, "runs": [_run(report) for report in reports]}
+
+
+def _run(report: ColumnReport) -> dict[str, Any]:
+    source = replace(report.source, path=shown_path(report.source.path))
+    body: dict[str, Any] = encode(replace(report, source=source, problem=None))
+    if report.problem is not None:
+        body["problem"] = encode(refusal_of(report.problem))
+    return body

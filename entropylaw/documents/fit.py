@@ -1,0 +1,188 @@
+"""The fit document: what was read, what was fitted, and all that a reader or renderer needs.
+
+``entropylaw/fit/1``. Numbers are stored as they are, the posterior included, so that a prediction from
+a stored fit equals one from the fresh fit.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from entropylaw._version import __version__
+from entropylaw.analysis.law import LawFit
+from entropylaw.documents.codec import DocumentMismatchError, decode, encode
+from entropylaw.documents.store import load_json
+from entropylaw.errors import EntropyLawError, InputError
+from entropylaw.ingest.run import Choice, Run, Series
+
+SCHEMA = "entropylaw/fit/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputFile:
+    """A file that was read: path as given (never absolute), sha256 of its bytes, records in it."""
+
+    path: str
+    sha256: str
+    format: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What was asked for; None where the catalog or the default decided."""
+
+    level: float
+    interval: str
+    eval_size: int | None
+    entropy: str | None
+    reward: str | None
+    step: str | None
+    run: str | None
+    pair: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why a run, or a file, has no fit: the error's slug, message and hint."""
+
+    slug: str
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFit:
+    """One run of a document: its columns and its law, or the reason why there is none.
+
+    ``entropy_column`` and the like are None for a run whose columns could not be chosen.
+    """
+
+    run: str
+    path: str
+    entropy_column: Choice | None
+    reward_column: Choice | None
+    pair: str | None
+    dropped: Mapping[str, int]
+    notes: tuple[str, ...]
+    law: LawFit | None
+    refusal: Refusal | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitDocument:
+    """Fits of one or many runs, with their provenance. ``warnings`` are about files, not runs."""
+
+    inputs: tuple[InputFile, ...]
+    settings: Settings
+    runs: tuple[RunFit, ...]
+    warnings: tuple[str, ...] = ()
+    version: str = __version__
+    schema: str = SCHEMA
+    seed: int | None = field(default=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return encode(self)  # type: ignore[no-any-return]
+
+    @property
+    def fitted(self) -> tuple[LawFit, ...]:
+        """The laws of all runs that have one."""
+        return tuple(run.law for run in self.runs if run.law is not None)
+
+
+def fitted_run(run: Run, series: Series, law: LawFit) -> RunFit:
+    """A run with its law."""
+    return _run_fit(run, series, law=law, refusal=None)
+
+
+def refused_run(run: Run, series: Series | None, error: EntropyLawError) -> RunFit:
+    """A run whose columns cannot be chosen (no ``series``), or whose series cannot be fitted."""
+    return _run_fit(run, series, law=None, refusal=refusal_of(error))
+
+
+def refused_file(path: str, error: EntropyLawError) -> RunFit:
+    """A file without any run."""
+    shown = shown_path(path)
+    return RunFit(
+        run=shown,
+        path=shown,
+        entropy_column=None,
+        reward_column=None,
+        pair=None,
+        dropped={},
+        notes=(),
+        law=None,
+        refusal=refusal_of(error),
+    )
+
+
+def refusal_of(error: EntropyLawError) -> Refusal:
+    """An error as part of a document."""
+    return Refusal(slug=error.slug, message=error.message, hint=error.hint)
+
+
+def shown_path(path: str) -> str:
+    """``path`` without anything of this machine: relative where it was, or the last two parts."""
+    absolute = Path(path)
+    if not absolute.is_absolute():
+        return path.replace(os.sep, "/")
+    if absolute.is_relative_to(Path.cwd()):
+        return absolute.relative_to(Path.cwd()).as_posix()
+    return "/".join(absolute.parts[-2:])
+
+
+def load_fit(path: str | os.PathLike[str]) -> FitDocument:
+    """Read a fit document.
+
+    Raises
+    ------
+    InputError
+        ``file-not-found``, ``not-a-document`` (no JSON, or JSON of another kind),
+        ``other-document-version`` (another schema version), ``damaged-document`` (a value does not fit).
+    """
+    data = load_json(path)
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if not isinstance(schema, str) or not schema.startswith("entropylaw/fit/"):
+        raise InputError(
+            "not-a-document",
+            f"{path} is JSON, but has schema {schema!r} where {SCHEMA!r} was expected",
+            "give a file that `entropylaw fit` wrote, or the log itself",
+        )
+    if schema != SCHEMA:
+        raise InputError(
+            "other-document-version",
+            f"{path} has schema {schema!r}, of version {data.get('version')!r}; {SCHEMA!r} is read here",
+            "fit the log again, or use the version that wrote the document",
+        )
+    try:
+        return decode(FitDocument, data)
+    except DocumentMismatchError as error:
+        raise InputError(
+            "damaged-document", f"{path} is damaged {error}", "fit the log again with `entropylaw fit`"
+        ) from error
+
+
+def _run_fit(run: Run, series: Series | None, *, law: LawFit | None, refusal: Refusal | None) -> RunFit:
+    """What reading dropped and decided, and what pairing did, side by side."""
+    dropped = Counter(run.dropped)
+    notes = run.notes
+    if series is not None:
+        dropped.update(series.dropped)
+        notes += series.notes
+    return RunFit(
+        run=run.name,
+        path=shown_path(run.source.path),
+        entropy_column=series.entropy_choice if series else None,
+        reward_column=series.reward_choice if series else None,
+        pair=series.pair if series else None,
+        dropped=dict(dropped),
+        notes=notes,
+        law=law,
+        refusal=refusal,
+    )

@@ -1,0 +1,81 @@
+"""Documents on disk: the same bytes for the same result, and never half a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from entropylaw.errors import InputError, OutputError
+
+
+def dumps(value: Any) -> str:
+    """JSON text with sorted keys, shortest round-trip floats, one line a list of plain values."""
+    return _lines(value, "") + "\n"
+
+
+def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write beside the target and move over it, so that a reader finds the old file or the new one.
+
+    Raises
+    ------
+    OutputError
+        ``cannot-write``: the folder cannot be made or written, the disk is full. The old file stands.
+    """
+    target = Path(path)
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    temporary: str | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.name[:40]}.", suffix=".part"
+        )
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes private files; a report is as readable as any file that the user creates.
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(temporary).chmod(0o666 & ~mask)
+        Path(temporary).replace(target)
+    except OSError as error:
+        raise OutputError(
+            "cannot-write",
+            f"{target} could not be written ({error.strerror or error}); what stood there is unchanged",
+            "check the folder's permissions and the space left, or choose another place with -o",
+        ) from error
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def load_json(path: str | os.PathLike[str]) -> Any:
+    """Parse a JSON file; an :class:`~entropylaw.errors.InputError` where it is missing or no JSON."""
+    source = Path(path)
+    try:
+        return json.loads(source.read_bytes())
+    except FileNotFoundError:
+        raise InputError("file-not-found", f"{source} does not exist", "check the path") from None
+    except OSError as error:
+        raise InputError(
+            "file-unreadable", f"{source} could not be read ({error.strerror})", "check its permissions"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            "not-a-document",
+            f"{source} is no JSON document ({error})",
+            "give a file that `entropylaw fit` wrote",
+        ) from error
+
+
+def _lines(value: Any, indent: str) -> str:
+    inner = indent + " "
+    if isinstance(value, dict) and value:
+        items = (f"{inner}{json.dumps(key)}: {_lines(value[key], inner)}" for key in sorted(value))
+        return "{\n" + ",\n".join(items) + "\n" + indent + "}"
+    if isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        return "[\n" + ",\n".join(inner + _lines(item, inner) for item in value) + "\n" + indent + "]"
+    return json.dumps(value, allow_nan=False)

@@ -1,0 +1,160 @@
+"""From logs to a fit document: read, choose columns, pair, fit; one bad run never stops the rest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from entropylaw.analysis.fitting import Interval, fit_law
+from entropylaw.analysis.law import LawFit
+from entropylaw.documents.fit import (
+    FitDocument,
+    InputFile,
+    RunFit,
+    Settings,
+    fitted_run,
+    refused_file,
+    refused_run,
+    shown_path,
+)
+from entropylaw.errors import EntropyLawError, UsageError
+from entropylaw.ingest import read_all, select
+from entropylaw.ingest.run import Run, Series
+
+
+def fit_series(
+    series: Series, *, level: float = 0.95, interval: Interval = "drift", eval_size: int | None = None
+) -> LawFit:
+    """Fit a paired series; what the pairing knows of the columns joins the cautions.
+
+    Raises
+    ------
+    FitError, UsageError
+        As :func:`entropylaw.fit_law`.
+    """
+    law = fit_law(
+        series.entropy,
+        series.reward,
+        series.step,
+        level=level,
+        interval=interval,
+        eval_size=eval_size,
+        run=series.run,
+    )
+    cautions = law.validity.cautions + tuple(_column_cautions(series))
+    return replace(law, validity=replace(law.validity, cautions=cautions))
+
+
+def fit_run(
+    run: Run,
+    *,
+    entropy: str | None = None,
+    reward: str | None = None,
+    pair: str | None = None,
+    level: float = 0.95,
+    interval: Interval = "drift",
+    eval_size: int | None = None,
+) -> LawFit:
+    """Choose the columns of a run as the catalog says (or as given), pair them, and fit the law.
+
+    Raises
+    ------
+    InputError
+        The columns are missing or are not what they are taken for.
+    FitError, UsageError
+        As :func:`entropylaw.fit_law`.
+    """
+    series = select(run, entropy=entropy, reward=reward, pair=pair)
+    return fit_series(series, level=level, interval=interval, eval_size=eval_size)
+
+
+def fit_logs(paths: Sequence[Any], settings: Settings | None = None) -> FitDocument:
+    """Read every log and fit every run in it.
+
+    Parameters
+    ----------
+    paths
+        Files, folders, ``-`` for standard input, ``name:format`` to force a format.
+    settings
+        What to use; the defaults where not given.
+
+    Returns
+    -------
+    A document with one entry a run. A run that cannot be fitted has a ``refusal`` in place of a law, and
+    so has a file that cannot be read; nothing is raised for either.
+    """
+    asked = settings or default_settings()
+    reading = read_all(paths, step=asked.step, run=asked.run)
+    for _, error in reading.failures:
+        if isinstance(error, UsageError):
+            raise error
+    runs = [_fit_or_refuse(run, asked) for run in reading.runs]
+    runs += [refused_file(os.fspath(path), error) for path, error in reading.failures]
+    sources = {run.source.path: run.source for run in reading.runs}
+    inputs = tuple(
+        InputFile(path=shown_path(path), sha256=source.sha256, format=source.format, rows=source.rows)
+        for path, source in sources.items()
+    )
+    warnings = tuple(f"{shown_path(path)} was not read: {why}" for path, why in reading.ignored)
+    return FitDocument(inputs=inputs, settings=asked, runs=tuple(runs), warnings=warnings)
+
+
+def default_settings() -> Settings:
+    """Everything left to the catalog; 95 % intervals with drift and noise integrated out."""
+    return Settings(
+        level=0.95,
+        interval="drift",
+        eval_size=None,
+        entropy=None,
+        reward=None,
+        step=None,
+        run=None,
+        pair=None,
+    )
+
+
+def combine(documents: Sequence[FitDocument]) -> FitDocument:
+    """Several documents with the same settings as one; a file that several read is listed once."""
+    inputs = {file.path: file for document in documents for file in document.inputs}
+    return FitDocument(
+        inputs=tuple(inputs.values()),
+        settings=documents[0].settings,
+        runs=tuple(run for document in documents for run in document.runs),
+        warnings=tuple(warning for document in documents for warning in document.warnings),
+    )
+
+
+def _fit_or_refuse(run: Run, asked: Settings) -> RunFit:
+    """One run of a document, whatever happens; only a wrong setting, wrong for all runs, is raised."""
+    series: Series | None = None
+    try:
+        series = select(run, entropy=asked.entropy, reward=asked.reward, pair=asked.pair)
+        law = fit_series(
+            series,
+            level=asked.level,
+            interval=asked.interval,  # type: ignore[arg-type]
+            eval_size=asked.eval_size,
+        )
+    except UsageError:
+        raise
+    except EntropyLawError as error:
+        return refused_run(run, series, error)
+    return fitted_run(run, series, law)
+
+
+def _column_cautions(series: Series) -> list[str]:
+    """What the columns' meaning adds to the cautions."""
+    cautions = []
+    reward, entropy = series.reward_choice, series.entropy_choice
+    if reward.meaning.kind == "training":
+        cautions.append(
+            f"'{reward.column}' is training reward, measured on the samples that are trained on; "
+            "the law is stated for validation scores, and training ceilings come out higher"
+        )
+    if entropy.meaning.estimator == "sampled":
+        cautions.append(
+            f"'{entropy.column}' is a sampled estimate of the entropy; its noise pulls a towards 0"
+        )
+    return cautions
