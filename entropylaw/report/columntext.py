@@ -1,0 +1,70 @@
+"""What a log holds, for a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from entropylaw.ingest.report import Candidate, ColumnReport
+from entropylaw.report.numbers import format_number
+from entropylaw.report.printable import one_line
+from entropylaw.report.words import meaning
+
+_WIDTH = 100
+_MOST = 8
+
+
+def render(report: ColumnReport) -> str:
+    """One run: what would be used first, then what else was found."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: ColumnReport) -> Iterator[str]:
+    source = report.source
+    yield f"{one_line(report.run)} · {one_line(source.path)} ({source.format}, {source.rows} records)"
+    yield from _entry("trainer", f"{report.trainer}: {report.trainer_why}")
+    steps = f"{report.steps} steps, {report.first_step:g} to {report.last_step:g}"
+    yield from _entry("step", f"'{report.step_column}' ({steps}): {report.step_why}")
+    for role, candidates in (("entropy", report.entropy), ("reward", report.reward)):
+        yield from _candidates(role, candidates)
+    if report.pair is not None:
+        yield from _entry("pair", f"{report.pair}: {report.pair_why}; {report.pairs} evaluations")
+    for reason, count in sorted({**report.read_dropped, **report.dropped}.items()):
+        yield from _entry("dropped", f"{count} {reason}")
+    for decoy in report.decoys[:_MOST]:
+        yield from _entry("no entropy", f"'{decoy.column}': {decoy.why}")
+    for name, (first, last) in sorted(report.coefficients.items()):
+        yield from _entry("coefficient", f"'{name}': {format_number(first)} to {format_number(last)}")
+    for note in report.notes:
+        yield from _entry("note", note)
+    yield from _entry("besides", f"{report.other_columns} other columns")
+    if report.problem is not None:
+        yield from _entry("NOT USABLE", f"{report.problem.message} [{report.problem.slug}]")
+        yield from _entry("", report.problem.hint)
+
+
+def _candidates(role: str, candidates: tuple[Candidate, ...]) -> Iterator[str]:
+    if not candidates:
+        yield from _entry(role, "none found")
+    for candidate in candidates[:_MOST]:
+        mark = f"{role} *" if candidate.used else role
+        yield from _entry(mark, _candidate_words(candidate))
+    if len(candidates) > _MOST:
+        yield from _entry(role, f"and {len(candidates) - _MOST} more")
+
+
+def _candidate_words(candidate: Candidate) -> str:
+    if candidate.low is None or candidate.high is None:
+        values = "no usable values"
+    else:
+        values = (
+            f"{candidate.usable} values, {format_number(candidate.low)} to {format_number(candidate.high)}"
+        )
+    known = meaning(candidate.meaning)
+    what = f"; {known}" if known else ""
+    return f"'{candidate.column}' ({values}{what}): {candidate.why}"
+
+
+def _entry(label: str, text: str) -> list[str]:
+    lines = textwrap.wrap(one_line(text), _WIDTH - 15, break_long_words=False) or [""]
+    return [f"  {label:<12} {lines[0]}"] + [" " * 15 + line for line in lines[1:]]

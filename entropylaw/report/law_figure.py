@@ -1,0 +1,226 @@
+"""The law figure: reward against entropy, the law with both bands, its rivals, the ceiling and now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+
+from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.rivals import PLAUSIBLE
+from entropylaw.report import plotting as p
+from entropylaw.report.numbers import format_estimate, format_percent, format_step, format_weight
+from entropylaw.report.words import headline
+from entropylaw.results import Estimate
+
+_TITLE_LINE, _HEADER, _BOTTOM, _LEFT, _RIGHT = 0.14, 0.31, 0.38, 0.48, 0.86
+_BODY = 1.92
+_LONGEST_INTERVAL = 18
+
+
+def draw(law: LawFit, reward_label: str) -> Figure:
+    """The figure of a fitted law; one that does not hold is grey, dashed, and says so in its title."""
+    title = [] if law.validity.ok else p.wrapped(headline(law).removesuffix("."), 58, 2)
+    lift = _TITLE_LINE * len(title) + (0.03 if title else 0.0)
+    figure = p.new_figure(_BODY + _BOTTOM + _HEADER + lift)
+    axes = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=_BOTTOM, top=_HEADER + lift)
+    for i, line in enumerate(title):
+        p.write(figure, 0.06, 0.06 + i * _TITLE_LINE, line, color=p.WARNING, weight="bold", size=7.5)
+    _header(figure, law, 0.07 + lift)
+    low, high = _limits(axes, law)
+    _bands(axes, law)
+    _forms(axes, law, low, high)
+    _points(axes, law)
+    _ceiling(axes, law, low, high)
+    _now(axes, law, low, high)
+    axes.set_xlabel("entropy H (nats per token)", labelpad=2)
+    axes.set_ylabel(reward_label, labelpad=3)
+    p.make_room(figure)
+    return figure
+
+
+def _colour(law: LawFit) -> str:
+    return p.LAW if law.validity.ok else p.LAW_INVALID
+
+
+def _header(figure: Figure, law: LawFit, y: float) -> None:
+    """One row above the axes: what the bands are, and which colour is which step."""
+    width, height = figure.get_size_inches()
+
+    def patch(x: float, alpha: float) -> None:
+        box = Rectangle(
+            (x / width, 1 - (y + 0.1) / height),
+            0.13 / width,
+            0.085 / height,
+            facecolor=_colour(law),
+            alpha=alpha,
+            transform=figure.transFigure,
+            linewidth=0,
+        )
+        figure.add_artist(box)
+
+    write_small: dict[str, Any] = {"size": 7.0, "color": p.MUTED}
+    patch(0.08, 0.38)
+    p.write(figure, 0.25, y, f"{format_percent(law.level)}, mean", **write_small)
+    patch(0.95, 0.15)
+    p.write(figure, 1.12, y, "new evaluation", **write_small)
+    _step_key(figure, law, y)
+
+
+def _step_key(figure: Figure, law: LawFit, y: float) -> None:
+    """Dots from the first to the last step."""
+    width, _ = figure.get_size_inches()
+    first, last = format_step(law.step[0]), format_step(law.step[-1])
+    p.write(figure, width - 0.06, y, last, size=7.0, color=p.MUTED, ha="right")
+    right = width - 0.06 - 0.062 * len(last) - 0.08
+    places = right - 0.085 * np.arange(4, -1, -1)
+    for share, x in zip(np.linspace(0, 1, 5), places, strict=True):
+        at = p.inches(figure, float(x), y + 0.055)
+        dot = Line2D([at[0]], [at[1]], marker="o", markersize=3.6, linewidth=0, transform=figure.transFigure)
+        dot.set_color(p.STEPS(float(share)))
+        figure.add_artist(dot)
+    p.write(figure, float(places[0]) - 0.08, y, f"step {first}", size=7.0, color=p.MUTED, ha="right")
+
+
+def _limits(axes: Axes, law: LawFit) -> tuple[float, float]:
+    """Axes that hold every evaluation; bands and intervals much wider than these run out of the picture."""
+    reach = max(float(law.entropy.max()), 0.0)
+    left = min(float(law.entropy.min()), 0.0)
+    span = (reach - left) or 1.0
+    axes.set_xlim(left - 0.035 * span, reach + 0.02 * span)
+    lowest, highest = float(law.reward.min()), float(law.reward.max())
+    room = 0.6 * ((highest - lowest) or 1.0)
+    wanted = [*law.curve.observation_low, *law.curve.observation_high, *law.curve.mean]
+    wanted += [y for mean in law.curve.rivals.values() for y in mean]
+    wanted += [
+        end for e in (law.ceiling, law.reward_now) for end in (e.low, e.value, e.high) if end is not None
+    ]
+    inside = [min(max(y, lowest - room), highest + room) for y in wanted if np.isfinite(y)]
+    low, high = p.padded(min(lowest, *inside), max(highest, *inside), 0.13, 0.15)
+    axes.set_ylim(low, high)
+    return low, high
+
+
+def _bands(axes: Axes, law: LawFit) -> None:
+    curve, colour = law.curve, _colour(law)
+    outer = (curve.observation_low, curve.observation_high)
+    axes.fill_between(curve.entropy, *outer, color=colour, alpha=0.15, linewidth=0, zorder=1)
+    axes.fill_between(curve.entropy, curve.low, curve.high, color=colour, alpha=0.27, linewidth=0, zorder=2)
+
+
+def _forms(axes: Axes, law: LawFit, low: float, high: float) -> None:
+    """The means of the law and the rivals, each labelled with its weight at its right end."""
+    curve = law.curve
+    weights = {rival.form: rival.weight for rival in law.rivals}
+    drawn = [("law", curve.mean, law.law_weight, _colour(law))]
+    drawn += [
+        (form, curve.rivals[form], weights[form], p.RIVALS.get(form, p.MUTED))
+        for form in weights
+        if form in curve.rivals
+    ]
+    for form, mean, weight, colour in drawn:
+        style: dict[str, Any] = {"linewidth": 0.9, "linestyle": (0, (3.5, 2)), "zorder": 4}
+        if form == "law":
+            dashed: Any = "-" if law.validity.ok else (0, (5, 1.5))
+            style = {"linewidth": 1.6, "linestyle": dashed, "zorder": 5}
+        faint = 0.55 if form != "law" and weight < PLAUSIBLE else 1.0
+        axes.plot(curve.entropy, mean, color=colour, alpha=faint, solid_capstyle="round", **style)
+    gap = 0.115 / _BODY * (high - low)
+    ends = p.spread([float(mean[-1]) for _, mean, _, _ in drawn], gap, low + gap / 2, high - 1.8 * gap)
+    edge = axes.get_xlim()[1]
+    offset: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False, "size": 7.0}
+    for (form, _, weight, colour), y in zip(drawn, ends, strict=True):
+        bold = "bold" if form == "law" else "normal"
+        axes.annotate(form, (edge, y), (2.5, 0), color=colour, va="center", weight=bold, **offset)
+        axes.annotate(
+            format_weight(weight), (edge, y), (58, 0), color=colour, va="center", ha="right", **offset
+        )
+    axes.annotate("weight", (edge, high), (58, 0), color=p.MUTED, va="center", ha="right", **offset)
+
+
+def _points(axes: Axes, law: LawFit) -> None:
+    many = law.n > 120
+    axes.scatter(
+        law.entropy,
+        law.reward,
+        c=law.step,
+        cmap=p.STEPS,
+        s=4.0 if many else 10.0,
+        linewidths=0.0 if many else 0.3,
+        edgecolors="white",
+        alpha=0.5 if many else 1.0,
+        zorder=3 if many else 6,
+        rasterized=law.n > p.MOST_VECTOR_POINTS,
+    )
+
+
+def _ceiling(axes: Axes, law: LawFit, low: float, high: float) -> None:
+    """The reward at H = 0 with its interval, labelled above it, or below where it lies low."""
+    estimate = law.ceiling
+    if estimate.value is None:
+        return
+    _interval(axes, 0.0, estimate, "s", _colour(law))
+    upward = estimate.value >= (low + high) / 2
+    end = estimate.high if upward else estimate.low
+    _label(axes, 0.0, estimate.value if end is None else end, "ceiling", estimate, upward, (low, high))
+
+
+def _now(axes: Axes, law: LawFit, low: float, high: float) -> None:
+    """Where the run stands, labelled on the side where no evaluations are."""
+    estimate = law.reward_now
+    if estimate.value is None:
+        return
+    _interval(axes, law.entropy_now, estimate, "D", p.INK)
+    upward = estimate.value < (low + high) / 2
+    end = estimate.high if upward else estimate.low
+    place = estimate.value if end is None else end
+    _label(axes, law.entropy_now, place, "now", estimate, upward, (low, high))
+
+
+def _interval(axes: Axes, x: float, estimate: Estimate, marker: str, colour: str) -> None:
+    if estimate.low is not None and estimate.high is not None:
+        axes.plot([x, x], [estimate.low, estimate.high], color=colour, linewidth=1.2, zorder=7, clip_on=True)
+        axes.plot([x, x], [estimate.low, estimate.high], "_", color=colour, markersize=4, zorder=7)
+    axes.plot(
+        [x],
+        [float("nan") if estimate.value is None else estimate.value],
+        marker,
+        color=colour,
+        markersize=4.2,
+        markeredgecolor="white",
+        markeredgewidth=0.6,
+        zorder=8,
+        clip_on=False,
+    )
+
+
+def _label(
+    axes: Axes, x: float, y: float, name: str, estimate: Estimate, upward: bool, limits: tuple[float, float]
+) -> None:
+    """A name and its numbers at the upper or lower edge, with a thin line to the end of the interval."""
+    low, high = limits
+    text = format_estimate(estimate)
+    room = name == "ceiling" and len(text.interval) <= _LONGEST_INTERVAL
+    shown = f"{name} {text.value}" + (f" {text.interval}" if room else "")
+    row = high - 0.05 * (high - low) if upward else low + 0.05 * (high - low)
+    left, right = axes.get_xlim()
+    side = "left" if x < (left + right) / 2 else "right"
+    offset = 3.0 if side == "left" else -3.0
+    reach = min(max(y, low), high)
+    axes.plot([x, x], [reach, row], color=p.MUTED, linewidth=0.5, zorder=3)
+    axes.annotate(
+        shown.replace("-", "−"),
+        (x, row),
+        (offset, 0),
+        textcoords="offset points",
+        ha=side,
+        va="center",
+        size=7.0,
+        zorder=9,
+        color=p.INK,
+        bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.6},
+    )

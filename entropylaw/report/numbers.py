@@ -1,0 +1,143 @@
+"""Numbers as text: a value and its interval are rounded together, and nothing is shown that is not known.
+
+Every function returns plain ASCII but for the dash of a missing number, so that ``float`` reads back
+what was shown.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from entropylaw.results import Estimate
+
+MISSING = "—"
+"""Stands for a number that is not there; the reason stands beside it."""
+
+LARGEST_PLAIN = 1e6
+"""Numbers of this size and above are written with an exponent."""
+
+SMALLEST_PLAIN = 1e-4
+"""A quantity whose largest number is smaller than this is written with an exponent."""
+
+ZERO_WIDTH = 1e-12
+"""Intervals narrower than this, relative to the number, are rounding errors of the arithmetic."""
+
+
+class EstimateText(NamedTuple):
+    """The three texts of an estimate; :data:`MISSING` where there is no number."""
+
+    value: str
+    low: str
+    high: str
+
+    @property
+    def interval(self) -> str:
+        """``[low, high]``, or the dash where neither end is known."""
+        if self.low == self.high == MISSING:
+            return MISSING
+        return f"[{self.low}, {self.high}]"
+
+
+def format_estimate(estimate: Estimate) -> EstimateText:
+    """Value and interval with one number of decimals for all three.
+
+    The interval's half-width gets two significant digits; a half-width of 0.0995 rounds to 0.10 and so
+    costs a decimal. An interval with one end is judged by the distance of that end to the value. Without
+    an interval the value gets three significant digits. The exponent of very large or very small numbers
+    is common to all three, so that they can be compared at a glance.
+    """
+    numbers = [x for x in (estimate.value, estimate.low, estimate.high) if x is not None]
+    if not numbers:
+        return EstimateText(MISSING, MISSING, MISSING)
+    size = max(abs(x) for x in numbers)
+    width = _half_width(estimate)
+    decimals = _decimals(size, 3) if width <= ZERO_WIDTH * size else _decimals(width, 2)
+    texts = (_fixed(x, decimals, size) for x in (estimate.value, estimate.low, estimate.high))
+    return EstimateText(*texts)
+
+
+def format_interval(estimate: Estimate) -> str:
+    """``0.538 [0.474, 0.581]``; what is missing is said with its reason, where one is given."""
+    text = format_estimate(estimate)
+    reason = f" ({estimate.note})" if estimate.note else ""
+    if text.value == MISSING and text.interval == MISSING:
+        return MISSING + reason
+    if text.interval == MISSING:
+        return f"{text.value}, without interval{reason}"
+    return f"{text.value} {text.interval}" + (reason if MISSING in text else "")
+
+
+def format_range(estimate: Estimate) -> str:
+    """``0.474 to 0.607``: the ends of an interval in a sentence."""
+    text = format_estimate(estimate)
+    return f"{text.low} to {text.high}"
+
+
+def format_number(x: float | None, digits: int = 3) -> str:
+    """A number without an interval to ``digits`` significant digits."""
+    if x is None:
+        return MISSING
+    return _fixed(x, _decimals(abs(x), digits), abs(x))
+
+
+def format_percent(x: float | None) -> str:
+    """A share as per cent, to at most one decimal; never 0 % or 100 % unless exactly."""
+    if x is None:
+        return MISSING
+    text = f"{100 * x:.1f}".removesuffix(".0")
+    if text == "100" and x < 1:
+        return ">99.9 %"
+    if text in ("0", "-0") and x > 0:
+        return "<0.1 %"
+    return f"{text} %"
+
+
+def format_weight(x: float | None) -> str:
+    """A probability to two decimals; never 0 or 1 unless exactly."""
+    if x is None:
+        return MISSING
+    if x in (0, 1):
+        return str(int(x))
+    text = f"{x:.2f}"
+    return {"0.00": "<0.01", "1.00": ">0.99"}.get(text, text)
+
+
+def format_step(x: float | None) -> str:
+    """A step: whole where it is whole."""
+    if x is None:
+        return MISSING
+    return str(int(x)) if float(x).is_integer() else f"{x:g}"
+
+
+def _half_width(estimate: Estimate) -> float:
+    """Half of the interval; with one end its distance to the value, without ends 0."""
+    value, low, high = estimate.value, estimate.low, estimate.high
+    if low is not None and high is not None:
+        return high / 2 - low / 2
+    end = low if low is not None else high
+    return abs(value - end) if value is not None and end is not None else 0.0
+
+
+def _decimals(size: float, digits: int) -> int:
+    """Decimals (negative: left of the point) that give ``size`` so many significant digits, once rounded."""
+    if size == 0 or not math.isfinite(size):
+        return digits
+    exponent = int(f"{size:.{digits - 1}e}".partition("e")[2])
+    return digits - 1 - exponent
+
+
+def _fixed(x: float | None, decimals: int, size: float) -> str:
+    """``x`` to so many decimals, with the exponent of ``size`` where that is very large or small."""
+    if x is None or not math.isfinite(x):
+        return MISSING
+    if size == 0 or SMALLEST_PLAIN <= size < LARGEST_PLAIN:
+        return _unsigned_zero(f"{round(x, decimals):.{max(decimals, 0)}f}")
+    exponent = math.floor(math.log10(size))
+    mantissa = x / 10.0**exponent if abs(exponent) < 300 else float(f"{x:e}".partition("e")[0])
+    return _unsigned_zero(f"{mantissa:.{max(decimals + exponent, 0)}f}") + f"e{exponent}"
+
+
+def _unsigned_zero(text: str) -> str:
+    """No ``-0.00``: a rounded zero has no sign."""
+    return text.removeprefix("-") if not text.strip("-0.") else text

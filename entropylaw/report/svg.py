@@ -1,0 +1,82 @@
+"""SVG as matplotlib writes it, made small, and made fit to stand inside a page beside others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from html import escape
+
+_PROLOG = re.compile(r"<\?xml.*?\?>\s*|<!DOCTYPE.*?>\s*", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?-->\s*", re.DOTALL)
+_STYLE = re.compile(r"<defs>\s*<style.*?</style>\s*</defs>\s*", re.DOTALL)
+_GEOMETRY = re.compile(r'(?<=[ \n])(d|x|y|width|height)="([^"]*)"')
+_LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+_BETWEEN = re.compile(r">\s+<")
+_GLYPH = re.compile(r'<path id="(DejaVuSans[\w-]*)"[^>]*/>')
+_LETTER = re.compile(r'<use href="#DejaVuSans([\w-]*)"(?: transform="translate\((-?[\d.]+) 0\)")?/>')
+_INLINE_STYLE = re.compile(r'style="([^"]*)"')
+_ID = re.compile(r' id="([^"]*)"')
+_REFERENCE = re.compile(r'href="#([^"]*)"|url\(#([^)]*)\)')
+_ROOT = re.compile(r"<svg[^>]*>")
+_VIEW = re.compile(r'viewBox="[^"]*"')
+
+
+def minify(svg: str) -> str:
+    """The same picture without prolog and comments, coordinates to a hundredth of a point."""
+    svg = _COMMENT.sub("", _PROLOG.sub("", svg))
+    svg = _GEOMETRY.sub(lambda found: f'{found[1]}="{_rounded(found[2])}"', svg)
+    return _BETWEEN.sub(">\n<", svg).strip() + "\n"
+
+
+def inline(svg: str, prefix: str, title: str, description: str) -> str:
+    """The SVG as an element of an HTML page: no ids that another could have, a title for those who listen.
+
+    The shapes of letters are left out; :func:`glyphs` gives them once for the whole page.
+    """
+    body = _GLYPH.sub("", _STYLE.sub("", _PROLOG.sub("", svg)))
+    body = re.sub(r"<defs>\s*</defs>\s*", "", body)
+    used = {a or b for a, b in _REFERENCE.findall(body)}
+    body = _ID.sub(lambda found: f' id="{prefix}-{found[1]}"' if found[1] in used else "", body)
+    body = _REFERENCE.sub(lambda found: _prefixed(found, prefix), body).replace("xlink:href=", "href=")
+    body = _INLINE_STYLE.sub(_tight, body)
+    body = _LETTER.sub(_letter, body)
+    view = _VIEW.search(_ROOT.search(body)[0])  # type: ignore[index]
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {view[0] if view else ""} role="img" '
+        f'aria-labelledby="{prefix}-title {prefix}-desc">\n'
+        f'<title id="{prefix}-title">{escape(title)}</title>\n'
+        f'<desc id="{prefix}-desc">{escape(description)}</desc>'
+    )
+    return _ROOT.sub(lambda _: head, body, count=1).strip()
+
+
+def glyphs(svgs: Iterable[str]) -> str:
+    """The letters of all figures of a page, each once, in an element that is not seen itself."""
+    found = {match[1]: match[0] for svg in svgs for match in _GLYPH.finditer(svg)}
+    shapes = "\n".join(found[name].replace(' id="DejaVuSans', ' id="glyph') for name in sorted(found))
+    head = '<svg xmlns="http://www.w3.org/2000/svg" class="glyphs" aria-hidden="true">'
+    return f"{head}<defs>\n{shapes}\n</defs></svg>"
+
+
+def _prefixed(found: re.Match[str], prefix: str) -> str:
+    """A reference to a letter stays; any other gets the prefix."""
+    name = found[1] or found[2]
+    if name.startswith("DejaVuSans"):
+        return found[0]
+    return found[0].replace(f"#{name}", f"#{prefix}-{name}")
+
+
+def _tight(found: re.Match[str]) -> str:
+    """A style without the blanks that nobody needs."""
+    return found[0].replace("; ", ";").replace(": ", ":")
+
+
+def _letter(found: re.Match[str]) -> str:
+    """A letter at its place, in few bytes."""
+    x = f' x="{float(found[2]):.1f}"' if found[2] else ""
+    return f'<use href="#glyph{found[1]}"{x}/>'
+
+
+def _rounded(text: str) -> str:
+    numbers = _LONG_NUMBER.sub(lambda n: f"{float(n[0]):.2f}".rstrip("0").rstrip("."), text)
+    return " ".join(numbers.split())

@@ -1,0 +1,158 @@
+"""A fit document for a terminal: at most 20 lines a run, validity first."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Iterator
+
+from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.rivals import PLAUSIBLE
+from entropylaw.documents.fit import FitDocument, RunFit
+from entropylaw.ingest.run import Choice
+from entropylaw.report.numbers import (
+    format_estimate,
+    format_interval,
+    format_number,
+    format_percent,
+    format_range,
+    format_weight,
+)
+from entropylaw.report.printable import one_line
+from entropylaw.report.words import drops, headline
+from entropylaw.results import Estimate
+
+_WIDTH = 100
+_LINES = 20
+
+
+def render(document: FitDocument) -> str:
+    """Every run of the document, one block each."""
+    return "\n".join("\n".join(_run_lines(run)) + "\n" for run in document.runs)
+
+
+def _run_lines(run: RunFit) -> list[str]:
+    """One block: what it is, whether it holds, the numbers, the rivals, what was read.
+
+    The numbers always stand; of the sentences on validity as many whole ones as the block has lines
+    left for, at least one, and the verdict says how many there are.
+    """
+    law = run.law
+    if law is None:
+        assert run.refusal is not None
+        title = one_line(run.run) if run.run == run.path else f"{one_line(run.run)} · {one_line(run.path)}"
+        refusal = _sentence("NOT FITTED", f"{run.refusal.message} [{run.refusal.slug}]")
+        return [title, *refusal, *_read_lines(run)]
+    steps = f"steps {law.step[0]:g}–{law.step[-1]:g}"
+    top = [
+        f"{one_line(run.run)} · {law.n} evaluations, {steps} · {one_line(run.path)}",
+        f"  {'VALID' if law.validity.ok else 'NOT VALID':<10} {headline(law)}{_counts(law)}",
+    ]
+    bottom = [
+        *_number_lines(law),
+        *_rival_lines(law),
+        *_read_lines(run),
+        f"  next       {_next_command(run, law)}",
+    ]
+    return [*top, *_fitting_sentences(law, _LINES - len(top) - len(bottom)), *bottom]
+
+
+def _counts(law: LawFit) -> str:
+    """How many reasons and cautions there are, since not all may be shown."""
+    numbers = (("reason", len(law.validity.reasons)), ("caution", len(law.validity.cautions)))
+    words = [f"{n} {word}{'s' if n > 1 else ''}" for word, n in numbers if n]
+    return f" ({', '.join(words)})" if words else ""
+
+
+def _fitting_sentences(law: LawFit, lines: int) -> list[str]:
+    """Whole sentences, reasons first, while they fit into ``lines``; the first in any case."""
+    shown: list[str] = []
+    labelled = [("reason", text) for text in law.validity.reasons]
+    labelled += [("caution", text) for text in law.validity.cautions]
+    for label, text in labelled:
+        sentence = _sentence(label, text)
+        if shown and len(shown) + len(sentence) > lines:
+            break
+        shown += sentence
+    return shown
+
+
+def _sentence(label: str, text: str) -> list[str]:
+    """A labelled sentence, wrapped under itself."""
+    lines = textwrap.wrap(one_line(text), _WIDTH - 13)
+    return [f"  {label:<10} {lines[0]}"] + [" " * 13 + line for line in lines[1:]]
+
+
+def _number_lines(law: LawFit) -> list[str]:
+    """The estimates with their intervals, and the residuals."""
+    title = f"{format_percent(law.level)} interval ({law.ceiling.method})"
+    spent = f"95 % of what entropy can still buy is gone at H = {format_number(law.saturation().entropy)}"
+    return [
+        f"  {'R = −a·exp(H) + b':<19} {'value':>9}   {title}",
+        _number_line("a", law.a),
+        _number_line("b", law.b, f"correlation with a {law.correlation:.3f}"),
+        _number_line("ceiling", law.ceiling, "reward at H = 0"),
+        _number_line(
+            "reward now",
+            law.reward_now,
+            f"at H = {format_number(law.entropy_now)}, evaluation noise taken out",
+        ),
+        _number_line("headroom", law.headroom, spent),
+        "  " + _residual_words(law),
+    ]
+
+
+def _number_line(name: str, estimate: Estimate, note: str = "") -> str:
+    value, low, high = format_estimate(estimate)
+    interval = f"[{low}, {high}]"
+    return f"  {name:<19} {value:>9}   {interval:<22} {note}".rstrip()
+
+
+def _residual_words(law: LawFit) -> str:
+    residuals = law.residuals
+    lag1 = "unknown" if residuals.lag1 is None else f"{residuals.lag1:.2f}"
+    drift = "" if law.interval == "ols" else f", drift share {residuals.drift_share:.2f}"
+    worth = "" if law.interval == "ols" else f"; worth {residuals.effective_n:.0f} independent evaluations"
+    return f"residual            sd {format_number(residuals.sd)}, lag-1 {lag1}{drift}{worth}"
+
+
+def _rival_lines(law: LawFit) -> list[str]:
+    """The forms that are not ruled out by weight, and what the choice among them does to the ceiling."""
+    rows = [("law", law.law_weight, law.ceiling, "")]
+    for rival in law.rivals:
+        rate = f"k = {format_number(rival.rate.value)}" if rival.rate and rival.rate.value is not None else ""
+        rows.append((f"{rival.form}  {rival.formula}", rival.weight, rival.ceiling, rate))
+    rows.sort(key=lambda row: -row[1])
+    lines = [
+        f"  {name:<30} weight {format_weight(weight):>5}   ceiling {format_interval(ceiling)}  "
+        f"{note}".rstrip()
+        for name, weight, ceiling, note in rows
+        if weight >= PLAUSIBLE
+    ]
+    ruled_out = [name.split()[0] for name, weight, _, _ in rows if weight < PLAUSIBLE]
+    over = f"  over these forms, with their intervals       ceiling {format_range(law.ceiling_over_forms)}"
+    return [*lines, over + (f"; ruled out: {', '.join(ruled_out)}" if ruled_out else "")]
+
+
+def _read_lines(run: RunFit) -> Iterator[str]:
+    """What was read, what was dropped."""
+    if run.entropy_column is not None and run.reward_column is not None:
+        entropy, reward = _column_words(run.entropy_column), _column_words(run.reward_column)
+        yield from _sentence("read", f"entropy {entropy}; reward {reward}; pair {run.pair}")
+    counted = "; ".join(f"{count} {reason}" for reason, count in drops(run)) or "nothing"
+    yield f"  dropped    {textwrap.shorten(one_line(counted), _WIDTH - 13)}"
+
+
+def _next_command(run: RunFit, law: LawFit) -> str:
+    """What to try next: the report where the law fails, a prediction where it holds."""
+    log = shlex.quote(one_line(run.path))
+    if not law.validity.ok:
+        return f"entropylaw report {log} -o reports/"
+    return f"entropylaw predict {log} --target-entropy {law.entropy_now / 2:.2g} --saturation"
+
+
+def _column_words(choice: Choice) -> str:
+    """A column and the most telling facts; ``entropylaw columns`` has them all."""
+    known = [choice.meaning.kind, choice.meaning.unit, choice.meaning.aggregation]
+    facts = ", ".join(fact for fact in known if fact)
+    return f"'{choice.column}'" + (f" ({facts})" if facts else "")

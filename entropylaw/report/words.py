@@ -1,0 +1,235 @@
+"""Sentences about a fit, made only from what its document holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.rivals import PLAUSIBLE
+from entropylaw.documents.fit import RunFit
+from entropylaw.ingest.run import Meaning
+from entropylaw.report.numbers import (
+    format_interval,
+    format_number,
+    format_percent,
+    format_range,
+    format_step,
+    format_weight,
+)
+from entropylaw.results import Estimate, Rival
+
+CLEARLY = 3.0
+"""A rival fits "better", and not just as well, from so many times the weight of the law."""
+
+FORM_NAMES = {
+    "law": "the law",
+    "line": "a straight line in H",
+    "rate": "the form with a free rate k",
+    "constant": "a constant",
+}
+
+
+def headline(law: LawFit) -> str:
+    """The verdict in one line."""
+    if law.validity.contradicted:
+        return "The law does not describe this run."
+    if not law.validity.ok:
+        return "This run cannot tell whether the law holds."
+    best = law.rivals[0] if law.rivals else None
+    if best is not None and _clearly_better(best, law):
+        return f"The law fits this run, but {FORM_NAMES[best.form]} fits it better."
+    same = _as_good(law)
+    if same:
+        return f"The law fits this run, and so does {_listed(FORM_NAMES[rival.form] for rival in same)}."
+    return "The law describes this run."
+
+
+def badge(run: RunFit) -> str:
+    """The verdict in a word or two, for tables and badges: never told by colour alone."""
+    if run.law is None:
+        return "refused"
+    if not run.law.validity.ok:
+        return "do not read"
+    return "with cautions" if run.law.validity.cautions or _as_good(run.law) else "valid"
+
+
+def run_headline(run: RunFit) -> str:
+    """The verdict on a run in one line, fitted or refused."""
+    return "This run could not be fitted." if run.law is None else headline(run.law)
+
+
+def summary(run: RunFit) -> tuple[str, ...]:
+    """Three sentences: the verdict, where the run stands, how far to trust it.
+
+    For a refused run two: why, and what to do.
+    """
+    if run.law is None:
+        return _refused(run)
+    if not run.law.validity.ok:
+        return _invalid(run.law)
+    return _verdict(run.law), _standing(run.law), _trust(run.law)
+
+
+def interval_words(law: LawFit) -> str:
+    """Level and method of the intervals: ``95 % intervals; drift + noise, integrated out``."""
+    return f"{format_percent(law.level)} intervals; {law.ceiling.method}"
+
+
+def _refused(run: RunFit) -> tuple[str, ...]:
+    if run.refusal is None:
+        return ("The run has no fit, and its document gives no reason.",)
+    message, hint = run.refusal.message, run.refusal.hint
+    return f"The run could not be fitted: {_sentence(message)}", _sentence(hint[:1].upper() + hint[1:])
+
+
+def _verdict(law: LawFit) -> str:
+    """How the law does beside its rivals."""
+    where = f"{law.n} evaluations, steps {format_step(law.step[0])} to {format_step(law.step[-1])}"
+    best = law.rivals[0] if law.rivals else None
+    weight = f"weight {format_weight(law.law_weight)} among the forms"
+    if best is None:
+        return f"The law fits the run ({where})."
+    if _clearly_better(best, law):
+        against = f"{format_weight(best.weight)} against {format_weight(law.law_weight)}"
+        return f"The law fits the run ({where}), but {FORM_NAMES[best.form]} has more weight: {against}."
+    same = _as_good(law)
+    if same:
+        rivals = _listed(f"{FORM_NAMES[r.form]} ({format_weight(r.weight)})" for r in same)
+        return f"The law fits the run ({where}; {weight}), and the data cannot tell it from {rivals}."
+    return f"The law describes the run ({where}; {weight})."
+
+
+def _standing(law: LawFit) -> str:
+    """Reward now, headroom, ceiling."""
+    now, headroom, ceiling = (format_interval(e) for e in (law.reward_now, law.headroom, law.ceiling))
+    tail = f"a ceiling of {ceiling} ({interval_words(law)})."
+    if law.headroom.low is None or law.headroom.high is None:
+        return f"The reward stands at {now}; the headroom is {headroom}, to {tail}"
+    if law.headroom.high < 0:
+        return f"The reward stands at {now}, above what the law gives at H = 0: headroom {headroom}, {tail}"
+    if law.headroom.low > 0:
+        more = f"spending the last of its entropy would bring {headroom} more"
+        return f"The reward stands at {now}; {more}, to {tail}"
+    return f"The reward stands at {now}, and no headroom can be told from zero: {headroom} more, to {tail}"
+
+
+def _trust(law: LawFit) -> str:
+    """What the choice of form adds to the ceiling."""
+    kept = [rival for rival in law.rivals if rival.weight >= PLAUSIBLE]
+    if not kept:
+        best = law.rivals[0] if law.rivals else None
+        beaten = (
+            f" (the best, {FORM_NAMES[best.form]}, has weight {format_weight(best.weight)})" if best else ""
+        )
+        return f"The choice of form adds nothing to that: every rival is ruled out{beaten}."
+    best = kept[0]
+    return (
+        "Over all forms that are not ruled out, the ceiling lies anywhere from "
+        f"{format_range(law.ceiling_over_forms)}; "
+        f"the best rival, {FORM_NAMES[best.form]}, puts it at {format_interval(best.ceiling)}."
+    )
+
+
+def _invalid(law: LawFit) -> tuple[str, ...]:
+    """Why the numbers are not to be read, what does better, and the numbers with that proviso."""
+    reasons = law.validity.reasons
+    more = f" ({_count(len(reasons) - 1, 'more reason')} below)" if len(reasons) > 1 else ""
+    first = f"{headline(law).removesuffix('.')}: {reasons[0]}{more}."
+    anyway = _anyway(law.reward_now, law.headroom, law.ceiling)
+    return (
+        first,
+        _better(law),
+        f"Whoever reads the numbers of the law anyway finds {anyway} ({interval_words(law)}).",
+    )
+
+
+def _better(law: LawFit) -> str:
+    best = law.rivals[0] if law.rivals else None
+    if best is None:
+        return "No other form was fitted."
+    weights = f"weight {format_weight(best.weight)} against {format_weight(law.law_weight)}"
+    ceiling = format_interval(best.ceiling)
+    if best.weight > law.law_weight:
+        return (
+            f"Of the forms, {FORM_NAMES[best.form]} does best ({weights}); it puts the ceiling at {ceiling}."
+        )
+    return (
+        f"No rival does better: the law has weight {format_weight(law.law_weight)}, "
+        f"{FORM_NAMES[best.form]} {format_weight(best.weight)}."
+    )
+
+
+def _anyway(now: Estimate, headroom: Estimate, ceiling: Estimate) -> str:
+    return (
+        f"a reward of {format_interval(now)} now, a headroom of {format_interval(headroom)} "
+        f"and a ceiling of {format_interval(ceiling)}"
+    )
+
+
+def _clearly_better(rival: Rival, law: LawFit) -> bool:
+    return rival.weight >= CLEARLY * law.law_weight
+
+
+def _as_good(law: LawFit) -> list[Rival]:
+    """Rivals that are not ruled out; a free rate holds the law as k = 1 and is none of them."""
+    return [rival for rival in law.rivals if rival.weight >= PLAUSIBLE and rival.form != "rate"]
+
+
+def _listed(items: Iterable[str]) -> str:
+    return " and ".join(items)
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" + ("" if n == 1 else "s")
+
+
+def _sentence(text: str) -> str:
+    """With exactly one full stop."""
+    return text.rstrip().rstrip(".") + "."
+
+
+def drops(run: RunFit) -> list[tuple[str, int]]:
+    """What was left out of a run, by reason: while reading and pairing, and by the fit itself."""
+    fitted = dict(run.law.dropped) if run.law is not None else {}
+    return [*sorted(run.dropped.items()), *sorted(fitted.items())]
+
+
+def form_name(form: str) -> str:
+    """A form in words."""
+    return FORM_NAMES.get(form, form)
+
+
+def meaning(known: Meaning) -> str:
+    """What the catalog knows of a column, in a few words; empty where it knows nothing."""
+    facts = [known.kind, known.unit, known.aggregation, known.timing]
+    facts += [f"{known.estimator} estimator" if known.estimator else None]
+    facts += [f"temperature {known.temperature}" if known.temperature else None]
+    facts += ["logged with its sign reversed" if known.sign < 0 else None, known.note]
+    return ", ".join(fact for fact in facts if fact)
+
+
+def influence(law: LawFit) -> str:
+    """Which evaluation carries the fit, in a sentence."""
+    shift = format_number(law.influence.ceiling_shift, 2)
+    sign = "" if shift.startswith("-") else "+"
+    return (
+        f"Leaving out the evaluation at step {format_step(law.influence.step)} moves the least-squares fit "
+        "most: "
+        f"the ceiling by {sign}{shift}, a to {format_number(law.influence.a_ratio)} times its value."
+    )
+
+
+def residual_words(law: LawFit) -> str:
+    """The residuals in a sentence."""
+    left = law.residuals
+    lag1 = "unknown" if left.lag1 is None else format_number(left.lag1, 2)
+    first = (
+        f"The residuals have standard deviation {format_number(left.sd, 2)} and lag-1 autocorrelation {lag1}"
+    )
+    if law.interval == "ols":
+        return f"{first}; the intervals take them as independent."
+    return (
+        f"{first}; {format_percent(left.drift_share)} of their variance is slow drift, so that {law.n} "
+        f"evaluations are worth {format_number(left.effective_n, 2)} independent ones. "
+        f"The drift remembers half of the run or more with probability {format_weight(left.long_memory)}."
+    )

@@ -1,0 +1,158 @@
+"""Value and error are rounded together, and nothing is shown that is not known."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entropylaw.report.numbers import (
+    MISSING,
+    EstimateText,
+    format_estimate,
+    format_interval,
+    format_number,
+    format_percent,
+    format_range,
+    format_step,
+    format_weight,
+)
+from entropylaw.results import Estimate
+
+
+def estimate(value: float | None, low: float | None, high: float | None, note: str | None = None) -> Estimate:
+    return Estimate(value=value, low=low, high=high, level=0.95, method="m", note=note)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        # half-widths 0.0538, 0.055, 0.01867: two significant digits are three decimals each
+        ((0.53840, 0.47356, 0.58121), ("0.538", "0.474", "0.581")),
+        ((0.01065, -0.05442, 0.05567), ("0.011", "-0.054", "0.056")),
+        ((0.52757, 0.50700, 0.54433), ("0.528", "0.507", "0.544")),
+        # half-width 0.118: two decimals
+        ((0.87489, 0.7272, 0.9639), ("0.87", "0.73", "0.96")),
+        # half-width 0.0996 is 0.10 to two digits: two decimals; 0.0994 is 0.099: three
+        ((0.5, 0.4004, 0.5996), ("0.50", "0.40", "0.60")),
+        ((0.5, 0.4006, 0.5994), ("0.500", "0.401", "0.599")),
+        # rounding left of the point
+        ((12345.0, 10000.0, 14000.0), ("12300", "10000", "14000")),
+        # no zero with a sign
+        ((-0.0001, -0.02, 0.02), ("0.000", "-0.020", "0.020")),
+        # zero width: three significant digits; rounding noise is no width
+        ((0.5, 0.5, 0.5), ("0.500", "0.500", "0.500")),
+        ((0.8, 0.8 - 1e-16, 0.8 + 1e-16), ("0.800", "0.800", "0.800")),
+        ((0.0, 0.0, 0.0), ("0.000", "0.000", "0.000")),
+        # common exponents
+        ((1.234e-5, 1.0e-5, 1.5e-5), ("1.23e-5", "1.00e-5", "1.50e-5")),
+        ((2.5e8, 9.0e7, 4.1e8), ("2.5e8", "0.9e8", "4.1e8")),
+        # what is missing
+        ((None, None, None), (MISSING, MISSING, MISSING)),
+        ((0.12345, None, None), ("0.123", MISSING, MISSING)),
+        ((0.5, 0.46, None), ("0.500", "0.460", MISSING)),
+    ],
+)
+def test_estimate(numbers: tuple[float, float, float], expected: tuple[str, str, str]) -> None:
+    assert format_estimate(estimate(*numbers)) == expected
+
+
+ordinary = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False).map(
+    lambda x: 0.0 if abs(x) < 1e-12 else x
+)
+
+
+@given(st.lists(ordinary, min_size=3, max_size=3).map(sorted))
+def test_shown_within_half_a_unit_of_the_last_digit(numbers: list[float]) -> None:
+    low, value, high = numbers
+    text = format_estimate(estimate(value, low, high))
+    for number, shown in zip((value, low, high), text, strict=True):
+        mantissa, _, exponent = shown.partition("e")
+        decimals = len(mantissa.partition(".")[2])
+        unit = 10.0 ** (int(exponent or 0) - decimals)
+        if decimals == 0 and not exponent:
+            unit = max(unit, high / 2 - low / 2)  # rounded left of the point: to a digit of the half-width
+        assert abs(float(shown) - number) <= 0.5000001 * unit + 1e-9 * abs(number)
+
+
+@given(st.lists(ordinary, min_size=3, max_size=3).map(sorted))
+def test_low_and_high_differ_where_they_do(numbers: list[float]) -> None:
+    low, value, high = numbers
+    text = format_estimate(estimate(value, low, high))
+    if high - low > 1e-9 * max(abs(low), abs(high)):
+        assert text.low != text.high
+    assert len({len(part.partition("e")[0].partition(".")[2]) for part in text}) == 1
+
+
+def test_interval_in_words() -> None:
+    assert format_interval(estimate(0.538, 0.474, 0.581)) == "0.538 [0.474, 0.581]"
+    assert (
+        format_interval(estimate(0.5, None, None, "the fit is exact"))
+        == "0.500, without interval (the fit is exact)"
+    )
+    assert format_interval(estimate(1.5, 1.2, None, "k was searched in [-2, 2]")) == (
+        "1.50 [1.20, —] (k was searched in [-2, 2])"
+    )
+    assert format_interval(estimate(None, None, None, "the law is flat")) == "— (the law is flat)"
+    assert format_range(estimate(0.538, 0.474, 0.581)) == "0.474 to 0.581"
+    assert EstimateText(MISSING, MISSING, MISSING).interval == MISSING
+
+
+@pytest.mark.parametrize(
+    ("x", "digits", "text"),
+    [
+        (0.0955112, 3, "0.0955"),
+        (0.6914, 2, "0.69"),
+        (1234.5, 3, "1230"),
+        (0.09996, 3, "0.100"),
+        (3.2e-7, 2, "3.2e-7"),
+        (4e9, 3, "4.00e9"),
+        (0.0, 3, "0.000"),
+        (None, 3, MISSING),
+        (float("inf"), 3, MISSING),
+    ],
+)
+def test_number(x: float | None, digits: int, text: str) -> None:
+    assert format_number(x, digits) == text
+
+
+@pytest.mark.parametrize(
+    ("x", "text"),
+    [
+        (0.95, "95 %"),
+        (0.995, "99.5 %"),
+        (1.0, "100 %"),
+        (0.99999, ">99.9 %"),
+        (0.0, "0 %"),
+        (1e-5, "<0.1 %"),
+        (None, "—"),
+    ],
+)
+def test_percent(x: float | None, text: str) -> None:
+    assert format_percent(x) == text
+
+
+@pytest.mark.parametrize(
+    ("x", "text"),
+    [
+        (0.0678, "0.07"),
+        (5.6e-7, "<0.01"),
+        (0.9999, ">0.99"),
+        (0.0, "0"),
+        (1.0, "1"),
+        (0.99, "0.99"),
+        (None, "—"),
+    ],
+)
+def test_weight(x: float | None, text: str) -> None:
+    assert format_weight(x) == text
+
+
+@given(st.floats(min_value=0, max_value=1, exclude_min=True, exclude_max=True))
+def test_no_probability_is_shown_as_certain(x: float) -> None:
+    assert format_weight(x) not in ("0", "1", "0.00", "1.00")
+
+
+@pytest.mark.parametrize(("x", "text"), [(1200.0, "1200"), (12.5, "12.5"), (2e9, "2000000000"), (None, "—")])
+def test_step(x: float | None, text: str) -> None:
+    assert format_step(x) == text

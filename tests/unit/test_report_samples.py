@@ -1,0 +1,184 @@
+"""Runs and documents that the report tests render; and that they are what they are taken for."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+
+from entropylaw.analysis.fitting import fit_law
+from entropylaw.analysis.law import LawFit
+from entropylaw.documents.fit import FitDocument, InputFile, RunFit, Settings, fitted_run, refused_run
+from entropylaw.errors import FitError
+from entropylaw.ingest.run import Choice, Meaning, Run, Series, Source
+from entropylaw.results import Curve, Estimate, Influence, Residuals, Rival, Validity
+
+HOSTILE = "../../etc/<script>alert('x')</script>\"|`a` [b](http://c.example)\n# $x$ 日本"
+
+
+def choice(role: str, column: str, kind: str | None = None) -> Choice:
+    entropy = role == "entropy"
+    meaning = Meaning(
+        role=role,
+        trainer="verl",
+        kind=kind,
+        unit="nats" if entropy else None,
+        aggregation="token mean" if entropy else None,
+        timing="before the update",
+    )
+    return Choice(column=column, meaning=meaning, why="the catalog knows it", usable=40)
+
+
+def read(
+    name: str, path: str, step: Any, entropy: Any, reward: Any, dropped: dict[str, int]
+) -> tuple[Run, Series]:
+    source = Source(path=path, format="csv", sha256="ab" * 32, rows=120)
+    series = Series(
+        run=name,
+        source=source,
+        step=step,
+        entropy=entropy,
+        reward=reward,
+        entropy_choice=choice("entropy", "actor/entropy"),
+        reward_choice=choice("reward", "val/acc", "validation"),
+        pair="same",
+        dropped=dropped,
+        notes=("steps fall from 40 to 31 at row 52: resumed run",),
+    )
+    return Run(name=name, source=source, step=np.asarray(step), columns={}), series
+
+
+@cache
+def synthetic(
+    name: str = "sample", *, a: float = 0.3, b: float = 0.9, n: int = 40, noise: float = 0.01, h0: float = 1.2
+) -> RunFit:
+    random = np.random.default_rng(1)
+    step = np.arange(n) * 10.0
+    entropy = h0 * np.exp(-3.0 * step / step[-1]) + 0.02 * random.random(n)
+    reward = b - a * np.exp(entropy) + noise * random.standard_normal(n)
+    law = fit_law(entropy, reward, step, run=name)
+    return fitted_run(
+        *read(name, "logs/sample.csv", step, entropy, reward, {"no reward at that step": 80}), law
+    )
+
+
+def falling() -> RunFit:
+    """A run in which reward falls as entropy is spent: no law."""
+    return synthetic("falling", a=-0.2, b=0.3, noise=0.03)
+
+
+def refused(name: str = "short") -> RunFit:
+    nothing = np.zeros(3)
+    error = FitError(
+        "too-few-evaluations", "3 usable evaluations, expected at least 5", "evaluate more often"
+    )
+    return refused_run(*read(name, "logs/short.csv", nothing, nothing, nothing, {"no entropy": 12}), error)
+
+
+def document(*runs: RunFit, warnings: tuple[str, ...] = ()) -> FitDocument:
+    paths = sorted({run.path for run in runs})
+    return FitDocument(
+        inputs=tuple(InputFile(path=path, sha256="ab" * 32, format="csv", rows=120) for path in paths),
+        settings=Settings(
+            level=0.95,
+            interval="drift",
+            eval_size=None,
+            entropy=None,
+            reward=None,
+            step=None,
+            run=None,
+            pair=None,
+        ),
+        runs=runs,
+        warnings=warnings,
+        version="0.0.0",
+    )
+
+
+def estimate(value: float | None, low: float | None, high: float | None, note: str | None = None) -> Estimate:
+    return Estimate(
+        value=value, low=low, high=high, level=0.95, method="drift + noise, integrated out", note=note
+    )
+
+
+def by_hand(
+    *,
+    law_weight: float = 0.9,
+    line_weight: float = 0.08,
+    headroom: Estimate | None = None,
+    validity: Validity | None = None,
+    a: Estimate | None = None,
+) -> LawFit:
+    """A law whose every number is chosen here, so that its text does not depend on the engine."""
+    step = np.array([10.0 * i for i in range(10)])
+    entropy = np.linspace(1.0, 0.1, 10)
+    fitted = 0.8 - 0.3 * np.expm1(entropy)
+    grid = (0.0, 0.5, 1.0)
+    mean = tuple(float(0.8 - 0.3 * np.expm1(h)) for h in grid)
+    form = {
+        "line": estimate(0.832, 0.801, 0.866),
+        "rate": estimate(0.81, 0.75, 0.88),
+        "constant": estimate(0.5, 0.3, 0.7),
+    }
+    weights = {"line": line_weight, "rate": 0.0199, "constant": 0.0001}
+    rivals = tuple(
+        Rival(
+            form=name, formula=name, parameters=2, ceiling=form[name], weight=weights[name], residual_sd=0.02
+        )
+        for name in ("line", "rate", "constant")
+    )
+    return LawFit(
+        run="by hand",
+        n=10,
+        validity=validity
+        or Validity(ok=True, cautions=("the run cannot tell the law from a straight line in H",)),
+        a=a or estimate(0.30012, 0.2741, 0.3265),
+        b=estimate(1.1, 1.04, 1.16),
+        ceiling=estimate(0.8001, 0.7712, 0.8291),
+        correlation=0.93,
+        entropy_now=0.1,
+        reward_now=estimate(0.768, 0.757, 0.779),
+        headroom=headroom or estimate(0.0316, 0.0121, 0.0511),
+        residuals=Residuals(sd=0.0123, lag1=-0.2, effective_n=7.81, drift_share=0.25, long_memory=0.004),
+        influence=Influence(step=20.0, ceiling_shift=0.0031, a_ratio=0.97),
+        law_weight=law_weight,
+        rivals=rivals,
+        ceiling_over_forms=estimate(0.8027, 0.7712, 0.8661),
+        r_squared=0.981,
+        step=step,
+        entropy=entropy,
+        reward=fitted + 0.01 * np.cos(step),
+        fitted=fitted,
+        curve=Curve(
+            entropy=grid,
+            mean=mean,
+            low=tuple(m - 0.03 for m in mean),
+            high=tuple(m + 0.03 for m in mean),
+            observation_low=tuple(m - 0.06 for m in mean),
+            observation_high=tuple(m + 0.06 for m in mean),
+            rivals={"line": (0.83, 0.6, 0.3), "rate": mean, "constant": (0.5, 0.5, 0.5)},
+        ),
+        level=0.95,
+        interval="drift",
+        eval_size=None,
+        dropped={"a value is missing or not finite": 2},
+        posterior=cast(Any, None),
+        noise_floor=0.0,
+    )
+
+
+def run_by_hand(law: LawFit, name: str = "by hand") -> RunFit:
+    nothing = np.zeros(0)
+    return fitted_run(
+        *read(name, "logs/sample.csv", nothing, nothing, nothing, {"no reward at that step": 80}), law
+    )
+
+
+def test_samples_are_what_they_are_taken_for() -> None:
+    good, bad = synthetic().law, falling().law
+    assert good is not None
+    assert good.validity.ok
+    assert bad is not None
+    assert not bad.validity.ok
+    assert refused().law is None
