@@ -39,10 +39,13 @@ class Validity:
     """Whether the numbers may be read as they stand.
 
     ``reasons`` are sentences, each with the number found and the threshold, and make ``ok`` False.
+    ``contradicted`` says that one of them speaks against the law itself; otherwise the run just cannot
+    answer, for want of evaluations or range.
     ``cautions`` are sentences that a careful reader wants beside the numbers and do not.
     """
 
     ok: bool
+    contradicted: bool = False
     reasons: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
 

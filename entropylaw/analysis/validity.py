@@ -51,28 +51,24 @@ class Evidence:
 
 def judge(evidence: Evidence) -> Validity:
     """Run every check."""
-    reasons = tuple(_reasons(evidence))
-    return Validity(ok=not reasons, reasons=reasons, cautions=tuple(_cautions(evidence)))
+    against, lacking = tuple(_contradictions(evidence)), tuple(_gaps(evidence))
+    return Validity(
+        ok=not against + lacking,
+        contradicted=bool(against),
+        reasons=against + lacking,
+        cautions=tuple(_cautions(evidence)),
+    )
 
 
-def _reasons(e: Evidence) -> Iterator[str]:
-    """What forbids reading the fit as the law."""
-    n, span = e.reward.size, float(np.ptp(e.entropy))
-    if n < FEWEST:
-        yield f"{n} evaluations; {FEWEST} are needed before residuals say anything about drift"
+def _contradictions(e: Evidence) -> Iterator[str]:
+    """What speaks against the law itself."""
     if e.entropy.min() < 0 < e.entropy.max():
         yield (
             f"entropy runs from {e.entropy.min():.3g} to {e.entropy.max():.3g}; "
             "an entropy over a vocabulary is never negative"
         )
-    if span < SPAN:
-        yield f"entropy spans {span:.2g} nats; {SPAN} are needed to tell a from b"
-    if e.a.low is not None and e.a.high is not None and not e.a.low > 0:
-        word = "falls" if e.a.high < 0 else "does not clearly rise"
-        yield (
-            f"reward {word} as entropy is spent: a = {e.a.value:.3g} "
-            f"[{e.a.low:.3g}, {e.a.high:.3g}], and the law needs a > 0"
-        )
+    if e.a.high is not None and e.a.high < 0:
+        yield f"reward falls as entropy is spent: {_a_words(e.a)}"
     if _bounded(e.reward) and e.ceiling.low is not None and e.ceiling.low > 1:
         yield (
             f"the ceiling {e.ceiling.value:.3g} [{e.ceiling.low:.3g}, {e.ceiling.high:.3g}] lies above 1, "
@@ -90,11 +86,26 @@ def _reasons(e: Evidence) -> Iterator[str]:
             f"{_NAMES[best.form]} describes the run better; the law keeps a weight of {e.law_weight:.2g} "
             f"among the forms, and below {PLAUSIBLE} it is ruled out"
         )
+
+
+def _gaps(e: Evidence) -> Iterator[str]:
+    """What the run would need before it could answer."""
+    n, span = e.reward.size, float(np.ptp(e.entropy))
+    if n < FEWEST:
+        yield f"{n} evaluations; {FEWEST} are needed before residuals say anything about drift"
+    if span < SPAN:
+        yield f"entropy spans {span:.2g} nats; {SPAN} are needed to tell a from b"
+    if e.a.low is not None and e.a.high is not None and e.a.low <= 0 <= e.a.high:
+        yield f"reward does not clearly rise as entropy is spent: {_a_words(e.a)}"
     if abs(1.0 - e.influence.a_ratio) >= A_CHANGE:
         yield (
             f"the fit rests on one evaluation: without step {e.influence.step:g} "
             f"least squares give {e.influence.a_ratio:.2f} times the a"
         )
+
+
+def _a_words(a: Estimate) -> str:
+    return f"a = {a.value:.3g} [{a.low:.3g}, {a.high:.3g}], and the law needs a > 0"
 
 
 def _cautions(e: Evidence) -> Iterator[str]:
@@ -109,8 +120,9 @@ def _cautions(e: Evidence) -> Iterator[str]:
     yield from _form_cautions(e)
     if e.residuals.long_memory > LONG_MEMORY:
         yield (
-            f"the residual may drift over half of the run or more (probability {e.residuals.long_memory:.2f}): "
-            "drift and trend cannot be told apart, and the intervals are wide for that reason"
+            "the residual may drift over half of the run or more "
+            f"(probability {e.residuals.long_memory:.2f}): drift and trend cannot be told apart, "
+            "and the intervals are wide for that reason"
         )
     half = _half_width(e.ceiling)
     if half and abs(e.influence.ceiling_shift) >= half:
@@ -191,7 +203,7 @@ def _rank_correlation(x: FloatArray, y: FloatArray) -> float:
 
 
 def _ranks(values: FloatArray) -> FloatArray:
-    """Ranks from 1, ties given their mean rank. (scipy.stats has it, at a second of import.)"""
+    """Ranks from 1, ties given their mean rank; scipy.stats has it at the price of a slow import."""
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(count)
     return np.asarray((last - (count - 1) / 2.0)[place])

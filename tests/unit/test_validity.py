@@ -35,9 +35,11 @@ def test_a_clean_run_is_valid_without_reasons():
 
 
 def test_few_evaluations():
+    """A run that is too short cannot answer; it does not contradict the law."""
     h = falling(6)
     validity = fitted(h, law(h) + noise(6))
     assert not validity.ok
+    assert not validity.contradicted
     assert one(validity.reasons, "6 evaluations; 8 are needed")
 
 
@@ -48,7 +50,9 @@ def test_small_range():
 
 def test_reward_that_falls_with_entropy():
     h = falling(60)
-    assert one(fitted(h, 0.3 + 0.2 * np.expm1(h) + noise(60)).reasons, "reward falls as entropy is spent")
+    validity = fitted(h, 0.3 + 0.2 * np.expm1(h) + noise(60))
+    assert one(validity.reasons, "reward falls as entropy is spent")
+    assert validity.contradicted
 
 
 def test_no_relation():
@@ -83,7 +87,7 @@ def test_a_short_range_cannot_tell_law_from_line():
     h = falling(60, 0.4)
     validity = fitted(h, law(h) + noise(60))
     assert validity.ok
-    assert one(validity.cautions, "cannot tell the law from a straight line in H")
+    assert one(validity.cautions, "from a straight line in H")
 
 
 def test_one_evaluation_carries_the_fit():

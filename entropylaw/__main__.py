@@ -1,0 +1,5 @@
+"""``python -m entropylaw``."""
+
+from entropylaw.cli import main
+
+main()

@@ -1,0 +1,290 @@
+"""Fitting the law to one run: refusals, covariances, posteriors, and every number read off them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from entropylaw.analysis.estimate import estimates, from_mixture
+from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.influence import strongest_influence
+from entropylaw.analysis.inverse import HIGHEST_ENTROPY
+from entropylaw.analysis.law import METHODS, LawFit, checked_level, predict_at
+from entropylaw.analysis.rivals import FormFits, ceiling_over_forms, fit_forms, form_mean, rivals_of
+from entropylaw.analysis.validity import Evidence, judge, lag1
+from entropylaw.engine.grid import FloatArray, Grid, drift_grid, floor_grid, white_grid
+from entropylaw.engine.posterior import Posterior
+from entropylaw.errors import FitError, UsageError
+from entropylaw.results import Curve, Residuals
+
+Interval = Literal["drift", "ols"]
+
+FEWEST_EVALUATIONS = 5
+"""Below this nothing is fitted: two coefficients and a residual need at least as many."""
+
+CURVE_POINTS = 61
+
+_CEILING = np.array([[1.0, 0.0]])
+_A = np.array([[0.0, 1.0]])
+_B = np.array([[1.0, 1.0]])
+
+
+def fit_law(
+    entropy: Any,
+    reward: Any,
+    step: Any = None,
+    *,
+    level: float = 0.95,
+    interval: Interval = "drift",
+    eval_size: int | None = None,
+    run: str = "run",
+) -> LawFit:
+    """Fit R = −a·exp(H) + b to one run.
+
+    Parameters
+    ----------
+    entropy
+        Shape (n,), policy entropy in nats per token. Any array-like; a pandas Series is welcome.
+    reward
+        Shape (n,), the score that the law is about, preferably validation accuracy.
+    step
+        Shape (n,), the trainer's step, strictly increasing; evenly spaced evaluations where not given.
+    level
+        Coverage of every interval.
+    interval
+        ``"drift"``: residuals are a slow drift plus white noise, both integrated out. ``"ols"``:
+        ordinary least squares, which assumes independent residuals and is right only for those.
+    eval_size
+        Number of independent samples behind each reward, where the reward is a rate: the noise is then
+        at least the binomial R(1 − R)/eval_size.
+    run
+        A name, carried along.
+
+    Returns
+    -------
+    LawFit
+
+    Raises
+    ------
+    FitError
+        ``too-few-evaluations``, ``entropy-constant``, ``reward-constant``, ``entropy-not-a-mean``,
+        ``steps-not-increasing``, ``lengths-differ``, ``eval-size-needs-a-rate``: the data cannot answer.
+    UsageError
+        ``bad-level``, ``bad-interval``, ``bad-eval-size``.
+
+    Notes
+    -----
+    The law is linear in (c, a) with c = b − a, so that for given residual covariance the fit is
+    generalised least squares in closed form. Estimates are medians, intervals equal-tailed quantiles.
+    A pair with a missing value is left out and counted in ``LawFit.dropped``.
+
+    References
+    ----------
+    The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
+    """
+    level = checked_level(level)
+    if interval not in METHODS:
+        raise UsageError(
+            "bad-interval", f"interval {interval!r}, expected one of {', '.join(METHODS)}", "use 'drift'"
+        )
+    s, h, r, dropped = _usable(entropy, reward, step)
+    _refuse(s, h, r)
+    grid, floor = _covariances(s, h, r, interval, eval_size)
+    fits = fit_forms(s, h, r, grid, floor)
+    return _result(run, s, h, r, fits, floor, level, interval, eval_size, dropped)
+
+
+def _usable(
+    entropy: Any, reward: Any, step: Any
+) -> tuple[FloatArray, FloatArray, FloatArray, dict[str, int]]:
+    """Arrays of equal length without missing values, and how many pairs that cost."""
+    h = np.asarray(entropy, dtype=float).ravel()
+    r = np.asarray(reward, dtype=float).ravel()
+    s = np.arange(h.size, dtype=float) if step is None else np.asarray(step, dtype=float).ravel()
+    if not h.size == r.size == s.size:
+        raise FitError(
+            "lengths-differ",
+            f"{h.size} entropies, {r.size} rewards and {s.size} steps, expected one of each per evaluation",
+            "pass arrays of the same length",
+        )
+    keep = np.isfinite(h) & np.isfinite(r) & np.isfinite(s)
+    lost = int((~keep).sum())
+    return s[keep], h[keep], r[keep], {"a value is missing or not finite": lost} if lost else {}
+
+
+def _refuse(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> None:
+    """Raise where no fit can mean anything."""
+    if step.size < FEWEST_EVALUATIONS:
+        raise FitError(
+            "too-few-evaluations",
+            f"{step.size} usable evaluations, expected at least {FEWEST_EVALUATIONS}",
+            "evaluate more often, or fit the training reward with --reward",
+        )
+    if not np.all(np.diff(step) > 0):
+        at = int(np.flatnonzero(np.diff(step) <= 0)[0])
+        raise FitError(
+            "steps-not-increasing",
+            f"step {step[at + 1]:g} follows step {step[at]:g}, expected increasing steps",
+            "sort the run by step and keep one evaluation a step",
+        )
+    if entropy.max() > HIGHEST_ENTROPY:
+        raise FitError(
+            "entropy-not-a-mean",
+            f"entropy reaches {entropy.max():.4g}, expected nats per token, at most {HIGHEST_ENTROPY:g}",
+            "this looks like a sum over tokens: divide it by the response length",
+        )
+    if np.ptp(np.exp(entropy)) == 0:
+        raise FitError(
+            "entropy-constant",
+            f"entropy is {entropy[0]:g} in all {entropy.size} evaluations, expected one that moves",
+            "check the logger (some write 0.0 where entropy is not computed), or name another column",
+        )
+    if np.ptp(reward) == 0:
+        raise FitError(
+            "reward-constant",
+            f"reward is {reward[0]:g} in all {reward.size} evaluations, expected one that moves",
+            "check the reward function, or name another column with --reward",
+        )
+
+
+def _covariances(
+    step: FloatArray, entropy: FloatArray, reward: FloatArray, interval: str, eval_size: int | None
+) -> tuple[Grid, FloatArray | None]:
+    """The residual covariances to sum over, and the known noise variance of each evaluation."""
+    if eval_size is None:
+        return (drift_grid(step) if interval == "drift" else white_grid()), None
+    if eval_size < 1:
+        raise UsageError(
+            "bad-eval-size", f"eval_size {eval_size}, expected at least 1", "give the sample count"
+        )
+    if interval != "drift":
+        raise UsageError(
+            "bad-eval-size",
+            "eval_size with interval 'ols', which estimates all noise",
+            "use interval 'drift'",
+        )
+    if reward.min() < 0 or reward.max() > 1:
+        raise FitError(
+            "eval-size-needs-a-rate",
+            f"rewards run from {reward.min():g} to {reward.max():g}, expected a rate between 0 and 1",
+            "leave out eval_size: binomial noise is known only for rates",
+        )
+    x = design(law_column(entropy))
+    fitted = x @ np.linalg.lstsq(x, reward, rcond=None)[0]
+    # Never 0 at the borders: half a success, or half a failure, is the least that can be expected.
+    rate = np.clip(fitted, 0.5 / eval_size, 1.0 - 0.5 / eval_size)
+    variance = float((reward - fitted) @ (reward - fitted)) / (reward.size - 2)
+    return floor_grid(step, max(variance, np.finfo(float).eps)), rate * (1.0 - rate) / eval_size
+
+
+def _result(
+    run: str,
+    step: FloatArray,
+    entropy: FloatArray,
+    reward: FloatArray,
+    fits: FormFits,
+    floor: FloatArray | None,
+    level: float,
+    interval: str,
+    eval_size: int | None,
+    dropped: dict[str, int],
+) -> LawFit:
+    """Read every number off the posteriors."""
+    law = fits.law.pruned()
+    method = METHODS[interval]
+    rows = np.concatenate([_CEILING, _A, _B])
+    ceiling, a, b = estimates(law.functional(rows), level=level, method=method)
+    now = design(law_column(entropy[-1:]))
+    fitted = design(law_column(entropy)) @ np.array([ceiling.value, a.value])
+    for array in (step, entropy, reward, fitted):
+        array.setflags(write=False)
+    residuals = _residuals(law, step, reward - fitted)
+    rivals = rivals_of(fits, entropy, reward, level=level, method=method)
+    influence = strongest_influence(step, entropy, reward)
+    noise_floor = 0.0 if floor is None else float(floor[-1])
+    evidence = Evidence(
+        step=step,
+        entropy=entropy,
+        reward=reward,
+        a=a,
+        ceiling=ceiling,
+        residuals=residuals,
+        influence=influence,
+        law_weight=fits.weight["law"],
+        rivals=rivals,
+    )
+    return LawFit(
+        run=run,
+        n=step.size,
+        validity=judge(evidence),
+        a=a,
+        b=b,
+        ceiling=ceiling,
+        correlation=_correlation(law),
+        entropy_now=float(entropy[-1]),
+        reward_now=from_mixture(law.functional(now, drift_now=1.0), level=level, method=method),
+        headroom=from_mixture(law.functional(_CEILING - now, drift_now=-1.0), level=level, method=method),
+        residuals=residuals,
+        influence=influence,
+        law_weight=fits.weight["law"],
+        rivals=rivals,
+        ceiling_over_forms=ceiling_over_forms(ceiling, fits.weight["law"], rivals),
+        r_squared=1.0 - float(np.var(reward - fitted) / np.var(reward)),
+        step=step,
+        entropy=entropy,
+        reward=reward,
+        fitted=fitted,
+        curve=_curve(law, fits, noise_floor, entropy, level, interval),
+        level=level,
+        interval=interval,
+        eval_size=eval_size,
+        dropped=dropped,
+        posterior=law,
+        noise_floor=noise_floor,
+    )
+
+
+def _residuals(law: Posterior, step: FloatArray, residual: FloatArray) -> Residuals:
+    """Summary of the residual model under the posterior."""
+    long = law.length >= 0.5 * (step[-1] - step[0])
+    drifting = law.drift_share > 0
+    return Residuals(
+        sd=float(np.sqrt(residual @ residual / (residual.size - 2))),
+        lag1=lag1(residual),
+        effective_n=float(law.weight @ law.effective_n),
+        drift_share=float(law.weight @ law.drift_share),
+        long_memory=float(law.weight @ (long & drifting)),
+    )
+
+
+def _correlation(law: Posterior) -> float:
+    """Correlation of a and b under the posterior (components' covariance plus spread of their means)."""
+    rows = np.concatenate([_A, _B])
+    within = np.einsum("g,mp,gpq,kq->mk", law.weight, rows, law.covariance, rows)
+    location = law.coefficient @ rows.T
+    centred = location - law.weight @ location
+    total = within + np.einsum("g,gm,gk->mk", law.weight, centred, centred)
+    return float(total[0, 1] / np.sqrt(total[0, 0] * total[1, 1]))
+
+
+def _curve(
+    law: Posterior, fits: FormFits, floor: float, entropy: FloatArray, level: float, interval: str
+) -> Curve:
+    """Bands from H = 0 (the ceiling) to the largest entropy of the run."""
+    grid = np.linspace(min(0.0, float(entropy.min())), float(entropy.max()), CURVE_POINTS)
+    points = predict_at(law, floor, entropy, grid, level, interval)
+    rivals = {form: form_mean(fits, form, grid) for form in ("line", "rate", "constant")}
+
+    def column(values: list[float | None]) -> tuple[float, ...]:
+        return tuple(float("nan") if value is None else value for value in values)
+
+    return Curve(
+        entropy=tuple(float(h) for h in grid),
+        mean=column([p.mean.value for p in points]),
+        low=column([p.mean.low for p in points]),
+        high=column([p.mean.high for p in points]),
+        observation_low=column([p.observation.low for p in points]),
+        observation_high=column([p.observation.high for p in points]),
+        rivals={form: tuple(float(v) for v in mean) for form, mean in rivals.items()},
+    )

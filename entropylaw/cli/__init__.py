@@ -1,0 +1,78 @@
+"""The command line: parse, call, render. No statistics here, and nothing heavy is imported for --help."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from entropylaw._version import __version__
+from entropylaw.cli import columns, fit, predict, report
+from entropylaw.errors import EntropyLawError
+
+app = typer.Typer(
+    name="entropylaw",
+    add_completion=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"max_content_width": 100},
+    epilog="Start with:  entropylaw columns LOG     Then:  entropylaw fit LOG",
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"entropylaw {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and stop."
+    ),
+) -> None:
+    """Fit the entropy law R = -a·exp(H) + b to the logs of reinforcement learning runs.
+
+    Validity first: every answer says whether the law describes the run, and how sure that is.
+
+    Exit codes: 0 fine, 1 a bug, 2 usage, 3 input unreadable or output unwritable, 4 nothing could be
+    fitted, 130 interrupted.
+    """
+
+
+app.command("fit", epilog=fit.EXAMPLE)(fit.fit)
+app.command("predict", epilog=predict.EXAMPLE)(predict.predict)
+app.command("columns", epilog=columns.EXAMPLE)(columns.columns)
+app.command("report", epilog=report.EXAMPLE)(report.report)
+
+
+def main() -> None:
+    """Entry point: run a command, and turn an error of ours into two lines and its exit code."""
+    try:
+        app(standalone_mode=True)
+    except EntropyLawError as error:
+        if os.environ.get("ENTROPYLAW_DEBUG"):
+            raise
+        show_error(error)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # The reader (head, less) has left; that is not an error of anybody's.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except MemoryError:
+        show_error(EntropyLawError("out-of-memory", "memory ran out", "fit fewer or smaller logs at a time"))
+        sys.exit(1)
+
+
+def show_error(error: EntropyLawError) -> None:
+    """``error[slug]: message`` and what to do, on stderr."""
+    typer.echo(printable(str(error)), err=True)
+    typer.echo(f"  {printable(error.hint)}", err=True)
+
+
+def printable(text: str) -> str:
+    """``text`` with control characters written out, so that a log's names cannot drive the terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

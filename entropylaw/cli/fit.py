@@ -1,0 +1,151 @@
+"""``entropylaw fit``: the law per run, validity first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from entropylaw.cli import options
+from entropylaw.cli.options import Format
+
+if TYPE_CHECKING:
+    from entropylaw.documents.fit import FitDocument, Settings
+
+EXAMPLE = "Example:  entropylaw fit data/lab/grpo_s0/metrics.parquet"
+
+FOLDER = "reports"
+
+Outputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write here; the suffix (.json .csv .md .txt) decides the format. Repeatable. "
+        "[default: reports/NAME.fit.json]",
+    ),
+]
+
+
+def fit(
+    logs: options.Logs,
+    entropy: options.Entropy = None,
+    reward: options.Reward = None,
+    step: options.Step = None,
+    run: options.RunColumn = None,
+    pair: options.PairOption = None,
+    level: options.Level = 0.95,
+    interval: options.IntervalOption = options.IntervalChoice.drift,
+    eval_size: options.EvalSize = None,
+    format: options.FormatOption = Format.text,
+    output: Outputs = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Fit R = -a·exp(H) + b to every run: validity, intervals, rivals, what was read and dropped.
+
+    A run that the law does not describe is an answer, not an error: the reasons are printed and the
+    exit code is 0. Exit code 4 means that no run at all could be fitted.
+    """
+    from entropylaw.cli.output import format_of, print_result, rendered, say, write_file
+    from entropylaw.workflow import combine
+
+    asked = options.settings(
+        level=level,
+        interval=interval,
+        eval_size=eval_size,
+        entropy=entropy,
+        reward=reward,
+        step=step,
+        run=run,
+        pair=pair,
+    )
+    kinds = {path: format if path == "-" else format_of(path) for path in output or []}
+    documents = list(_fit_each(logs, asked))
+    whole = combine(documents)
+    # Where nothing was fitted the errors say it all, but a program that asked for JSON gets its document.
+    if "-" not in kinds and (whole.fitted or format is not Format.text):
+        print_result(rendered(whole, format))
+    for path, kind in kinds.items():
+        write_file(path, rendered(whole, kind))
+        say(f"wrote {path}", quiet=quiet or path == "-")
+    if not kinds:
+        for path in store_fits(logs, documents):
+            say(f"wrote {path}", quiet=quiet)
+    finish(whole)
+
+
+def _fit_each(logs: Sequence[str], asked: Settings) -> Iterator[FitDocument]:
+    """One document a log, behind a progress bar where there is a terminal and more than one log."""
+    from entropylaw.workflow import fit_logs
+
+    if len(logs) == 1:
+        yield fit_logs(logs, asked)
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    for log in track(logs, "fitting", console=console, transient=True, disable=not console.is_terminal):
+        yield fit_logs([log], asked)
+
+
+def store_fits(logs: Sequence[str], documents: Sequence[FitDocument]) -> Iterator[str]:
+    """Write ``reports/<name>.fit.json`` for every log that gave a fit; yields the paths."""
+    from entropylaw.cli.output import write_file
+    from entropylaw.documents.store import dumps
+
+    taken: set[str] = set()
+    for log, document in zip(logs, documents, strict=True):
+        if document.fitted:
+            path = _free_path(_document_name(log, document), document, taken)
+            write_file(path, dumps(document.to_json()))
+            yield path
+
+
+def finish(document: FitDocument) -> None:
+    """Exit 4 (or 3, where nothing could even be read) if no run has a fit; errors go to stderr."""
+    from entropylaw.cli import show_error
+    from entropylaw.errors import FitError, InputError
+
+    refused = [run for run in document.runs if run.refusal is not None]
+    for entry in refused:
+        refusal = entry.refusal
+        assert refusal is not None
+        name = f"{entry.run}: " if entry.run not in refusal.message else ""
+        show_error(FitError(refusal.slug, name + refusal.message, refusal.hint))
+    if document.fitted:
+        return
+    unread = all(run.entropy_column is None for run in refused)
+    raise typer.Exit(InputError.exit_code if unread else FitError.exit_code)
+
+
+def _document_name(log: str, document: FitDocument) -> str:
+    """The run's name where there is one run, otherwise the log's."""
+    if len(document.runs) == 1:
+        return document.runs[0].run
+    return Path(log).stem or "runs"
+
+
+def _free_path(name: str, document: FitDocument, taken: set[str]) -> str:
+    """A path in the reports folder that is new, or holds an earlier fit of the same files.
+
+    Two logs may have the same name in different folders; the second must not overwrite the first.
+    """
+    from entropylaw.documents.fit import load_fit
+    from entropylaw.errors import EntropyLawError
+    from entropylaw.report.files import safe_name
+
+    mine = [file.path for file in document.inputs]
+    while True:
+        path = f"{FOLDER}/{safe_name(name, taken)}.fit.json"
+        taken.add(Path(path).name.removesuffix(".fit.json"))
+        if not Path(path).exists():
+            return path
+        try:
+            if [file.path for file in load_fit(path).inputs] == mine:
+                return path
+        except EntropyLawError:
+            continue

@@ -1,0 +1,108 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from entropylaw.documents.fit import Settings
+
+
+class Format(StrEnum):
+    """How results are printed."""
+
+    text = "text"
+    json = "json"
+    csv = "csv"
+    markdown = "markdown"
+
+
+class Pair(StrEnum):
+    """Which entropy belongs to the reward at step s."""
+
+    same = "same"
+    next = "next"
+
+
+class IntervalChoice(StrEnum):
+    """What makes the intervals."""
+
+    drift = "drift"
+    ols = "ols"
+
+
+LOGS_HELP = (
+    "Log files or folders; '-' reads standard input; NAME:csv forces a format (csv, jsonl, parquet, verl)."
+)
+
+Logs = Annotated[list[str], typer.Argument(metavar="LOGS...", help=LOGS_HELP, show_default=False)]
+Entropy = Annotated[
+    str | None, typer.Option("--entropy", metavar="COLUMN", help="Entropy column. [default: by catalog]")
+]
+Reward = Annotated[
+    str | None, typer.Option("--reward", metavar="COLUMN", help="Reward column. [default: by catalog]")
+]
+Step = Annotated[
+    str | None, typer.Option("--step", metavar="COLUMN", help="Step column. [default: by catalog]")
+]
+RunColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--run", metavar="COLUMN", help="Column that names the run in a log of several. [default: by catalog]"
+    ),
+]
+PairOption = Annotated[
+    Pair | None,
+    typer.Option(
+        "--pair",
+        help="Pair the reward at step s with the entropy at s, or the next one. [default: by catalog]",
+    ),
+]
+Level = Annotated[float, typer.Option("--level", help="Coverage of the intervals, between 0 and 1.")]
+IntervalOption = Annotated[
+    IntervalChoice,
+    typer.Option(
+        "--interval",
+        help="drift: slow drift plus noise, integrated out. ols: textbook, for independent residuals only.",
+    ),
+]
+EvalSize = Annotated[
+    int | None,
+    typer.Option(
+        "--eval-size",
+        metavar="N",
+        help="Independent samples behind each reward: sets the least noise that it can have.",
+    ),
+]
+FormatOption = Annotated[Format, typer.Option("--format", help="Format on standard output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on standard error but errors.")]
+
+
+def settings(
+    *,
+    level: float,
+    interval: IntervalChoice,
+    eval_size: int | None,
+    entropy: str | None,
+    reward: str | None,
+    step: str | None,
+    run: str | None,
+    pair: Pair | None,
+) -> Settings:
+    """The options as the document's settings; a wrong level is a usage error before anything is read."""
+    from entropylaw.analysis.law import checked_level
+    from entropylaw.documents.fit import Settings
+
+    return Settings(
+        level=checked_level(level),
+        interval=interval.value,
+        eval_size=eval_size,
+        entropy=entropy,
+        reward=reward,
+        step=step,
+        run=run,
+        pair=pair.value if pair else None,
+    )

@@ -1,0 +1,80 @@
+"""Where results go: standard output, or files whose suffix says the format."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from entropylaw.cli.options import Format
+from entropylaw.errors import UsageError
+
+if TYPE_CHECKING:
+    from entropylaw.documents.fit import FitDocument
+
+_SUFFIXES = {
+    ".json": Format.json,
+    ".csv": Format.csv,
+    ".md": Format.markdown,
+    ".markdown": Format.markdown,
+    ".txt": Format.text,
+}
+
+
+def format_of(path: str) -> Format:
+    """The format that a file's suffix stands for."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise UsageError(
+            "unknown-suffix",
+            f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(_SUFFIXES)}",
+            "the suffix decides the format; rename the file, or use --format with -o -",
+        )
+    return _SUFFIXES[suffix]
+
+
+def rendered(document: FitDocument, kind: Format) -> str:
+    """A fit document in a format."""
+    if kind is Format.json:
+        from entropylaw.documents.store import dumps
+
+        return dumps(document.to_json())
+    if kind is Format.csv:
+        from entropylaw.report import csvtable
+
+        return csvtable.render(document)
+    if kind is Format.markdown:
+        from entropylaw.report import markdown
+
+        return markdown.render(document)
+    from entropylaw.report import text
+
+    return text.render(document)
+
+
+def write_file(path: str, content: str) -> None:
+    """Write ``content`` to a file (atomically), or to standard output for ``-``."""
+    if path == "-":
+        print_result(content)
+        return
+    from entropylaw.documents.store import write_atomically
+
+    write_atomically(path, content)
+
+
+def print_result(content: str) -> None:
+    """A result, on standard output, in UTF-8 whatever the locale says."""
+    sys.stdout.flush()
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(encoding="utf-8", errors="replace")
+    sys.stdout.write(content)
+    sys.stdout.flush()
+
+
+def say(message: str, *, quiet: bool) -> None:
+    """A message to the person, on standard error."""
+    if not quiet:
+        typer.echo(message, err=True)

@@ -1,0 +1,52 @@
+"""A fit from whatever the user points at: a fit document, a log, or nothing at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from entropylaw.errors import UsageError
+
+if TYPE_CHECKING:
+    from entropylaw.documents.fit import FitDocument, Settings
+
+
+def document_for(source: str, asked: Settings) -> FitDocument:
+    """Load ``source`` where it is a fit document, otherwise fit it as a log."""
+    from entropylaw.documents.fit import load_fit
+    from entropylaw.workflow import default_settings, fit_logs
+
+    if not is_document(source):
+        return fit_logs([source], asked)
+    if asked != default_settings():
+        raise UsageError(
+            "fit-is-fixed",
+            f"{source} is a stored fit, and options that say how to fit were given",
+            "give the log itself to fit it anew",
+        )
+    return load_fit(source)
+
+
+def newest_fit(folder: str) -> str:
+    """The fit document in ``folder`` that was written last."""
+    fits = sorted(Path(folder).glob("*.fit.json"), key=lambda path: (path.stat().st_mtime_ns, path.name))
+    if not fits:
+        raise UsageError(
+            "no-fit-yet",
+            f"no FIT was given and {folder}/ holds no *.fit.json",
+            "run `entropylaw fit LOG` first, or name a log or a fit document",
+        )
+    return str(fits[-1])
+
+
+def is_document(source: str) -> bool:
+    """Whether a file is one of our documents, of whatever kind or version."""
+    path = Path(source)
+    if path.suffix != ".json" or not path.is_file():
+        return False
+    try:
+        data = json.loads(path.read_bytes())
+    except (ValueError, OSError, RecursionError):
+        return False
+    return isinstance(data, dict) and str(data.get("schema", "")).startswith("entropylaw/")

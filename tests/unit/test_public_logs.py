@@ -1,0 +1,52 @@
+"""Real logs of other people: each gives fits, or a clear error with its exit code; never a traceback."""
+
+import json
+
+import pytest
+
+from tests.conftest import PUBLIC_LOGS
+
+LOGS = sorted(path for path in PUBLIC_LOGS.glob("*/*") if path.is_file()) if PUBLIC_LOGS.is_dir() else []
+pytestmark = pytest.mark.skipif(not LOGS, reason="the public logs are not here")
+
+REFUSED = {
+    "grpo_zero_entropy.jsonl": ("entropy-constant", 4),
+    "distillation_on_metrics.jsonl": ("reward-constant", 4),
+    "trainer_log.jsonl": ("no-entropy-column", 3),
+    "wandb_history.csv": ("no-entropy-column", 3),
+}
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda path: path.name[:40])
+def test_fits_or_says_why_not(run, log):
+    done = run("fit", log, "--format", "json", "-o", "-")
+    assert done.returncode in (0, 3, 4), done.stderr
+    assert "Traceback" not in done.stderr
+    document = json.loads(done.stdout)
+    assert document["runs"]
+    if done.returncode == 0:
+        assert any(entry["law"] for entry in document["runs"])
+    else:
+        assert all(entry["refusal"]["hint"] for entry in document["runs"])
+        assert "error[" in done.stderr
+    if log.name in REFUSED:
+        slug, code = REFUSED[log.name]
+        assert done.returncode == code
+        assert f"error[{slug}]" in done.stderr
+
+
+def test_the_law_is_refused_where_a_first_evaluation_carries_it(run):
+    """The answer format is learned before step 10: without that evaluation there is no relation."""
+    log = next(path for path in LOGS if path.name == "qwen2-7b_math_megatron.log")
+    done = run("fit", log, "-o", "-")
+    assert done.returncode == 0
+    assert "NOT VALID" in done.stdout
+
+
+def test_runs_of_a_long_table_keep_their_names_with_commas(run):
+    log = next(path for path in LOGS if path.name == "curves_phase1.csv")
+    document = json.loads(run("fit", log, "--format", "json", "-o", "-").stdout)
+    assert [entry["run"] for entry in document["runs"]] == [
+        "pure-GRPO [init=base, sparse, n4, lr1e-6, KL.001]",
+        "SFT->GRPO [init=SFT-v1, sparse, n4, lr1e-6, KL.001]",
+    ]

@@ -1,0 +1,99 @@
+"""A command in the README that does not run as printed is a failed test."""
+
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT, clean_environment
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def commands() -> list[str]:
+    return [line for block in blocks("sh") for line in block.splitlines() if line.strip()]
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    """A folder with the data as a clone has them, and `entropylaw` and `python` as after the install."""
+    folder = tmp_path_factory.mktemp("clone")
+    shutil.copytree(ROOT / "data", folder / "data")
+    program = folder / "bin" / "entropylaw"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m entropylaw "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    return folder
+
+
+def shell(command: str, clone) -> subprocess.CompletedProcess:
+    path = f"{clone / 'bin'}:{clean_environment()['PATH']}"
+    return subprocess.run(
+        ["sh", "-c", command],
+        cwd=clone,
+        env=clean_environment() | {"PATH": path},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=300,
+    )
+
+
+def test_every_entropylaw_command_runs_as_printed(clone):
+    """In the order of the page; installing is for the CI script, which runs in a fresh environment."""
+    printed = [line.split("&&")[-1].strip() for line in commands()]
+    printed = [line for line in printed if line.startswith("entropylaw ")]
+    assert len(printed) >= 5
+    for command in printed:
+        done = shell(command, clone)
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        assert done.stdout or "wrote" in done.stderr
+
+
+def test_the_install_lines_are_what_ci_runs():
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    tests = [line for line in commands() if "pytest" in line]
+    assert len(tests) == 1
+    assert tests[0] in script
+    first = next(line for line in commands() if "pip install" in line)
+    assert first.startswith("python -m pip install . && entropylaw fit data/")
+
+
+def test_the_python_runs_as_printed(clone):
+    (program,) = blocks("python")
+    assert len(program.strip().splitlines()) <= 12
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=clone,
+        env=clean_environment(),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(("True", "False"))
+
+
+def test_the_coverage_quoted_is_the_one_of_the_table():
+    method = (ROOT / "docs" / "method.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"^\| all \|(.*)\|$", method, re.MULTILINE)
+    worlds, median, worst, _, curve_fit, lmfit = (cell.strip() for cell in row.split("|"))
+    peer = re.fullmatch(r"(\d+) \((\d+)\)", curve_fit)
+    assert curve_fit == lmfit
+    quoted = " ".join(README.split())
+    assert (
+        f"cover {float(median):.0f} % in the median of {worlds} worlds "
+        f"and {float(worst):.0f} % in the worst; "
+        f"those of `curve_fit` and lmfit, on the same data, {peer[1]} % and {peer[2]} %"
+    ) in quoted
+
+
+@pytest.mark.parametrize("target", re.findall(r"\]\((?!https?:)([^)#]+)", README))
+def test_links_lead_somewhere(target):
+    assert (ROOT / target).exists()
