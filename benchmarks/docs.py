@@ -1,0 +1,20 @@
+"""Put a generated text into a page, between its two markers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+
+def replace_block(page: Path, name: str, text: str) -> None:
+    """Rewrite ``page`` with ``text`` between the markers of block ``name``."""
+    page.write_text(with_block(page.read_text(encoding="utf-8"), name, text), encoding="utf-8")
+
+
+def with_block(content: str, name: str, text: str) -> str:
+    """``content`` with ``text`` between ``<!-- name:begin -->`` and ``<!-- name:end -->``."""
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    if content.count(begin) != 1 or content.count(end) != 1:
+        raise SystemExit(f"the page needs the markers {begin} and {end} exactly once each")
+    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+    return pattern.sub(lambda _: f"{begin}\n\n{text}\n\n{end}", content)

@@ -1,0 +1,105 @@
+"""Regenerate everything in docs/ and the README that is made from the code: ``nox -s docs``.
+
+python docs/generate.py            write the pages
+python docs/generate.py --check    fail where a page differs from what would be written
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.docs import with_block  # noqa: E402
+from entropylaw.documents.codec import schema_of  # noqa: E402
+from entropylaw.documents.fit import SCHEMA, FitDocument  # noqa: E402
+from entropylaw.documents.prediction import SCHEMA as PREDICTION_SCHEMA  # noqa: E402
+from entropylaw.documents.prediction import PredictionDocument  # noqa: E402
+from entropylaw.documents.store import dumps  # noqa: E402
+from entropylaw.ingest.catalog import markdown_table  # noqa: E402
+
+COMMANDS = ("columns", "fit", "predict", "report")
+
+
+def main() -> None:
+    pages = generated()
+    stale = [
+        path for path, text in pages.items() if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+    if "--check" in sys.argv:
+        sys.exit(f"stale: {', '.join(path.name for path in stale)}" if stale else 0)
+    for path in stale:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(pages[path], encoding="utf-8")
+        print(f"wrote {path.relative_to(ROOT)}")
+
+
+def generated() -> dict[Path, str]:
+    """Every generated page with its text."""
+    readme, formats = ROOT / "README.md", ROOT / "docs" / "formats.md"
+    schemas = ROOT / "entropylaw" / "documents" / "schemas"
+    return {
+        ROOT / "docs" / "cli.md": cli_page(),
+        formats: with_block(formats.read_text(encoding="utf-8"), "trainers", markdown_table().rstrip()),
+        readme: with_block(readme.read_text(encoding="utf-8"), "fit", fenced(first_command())),
+        schemas / "fit-1.json": dumps(schema(SCHEMA, FitDocument)),
+        schemas / "prediction-1.json": dumps(schema(PREDICTION_SCHEMA, PredictionDocument)),
+    }
+
+
+def schema(name: str, kind: type) -> dict[str, object]:
+    """The JSON Schema of a document, with its name pinned."""
+    body = schema_of(kind)
+    body["properties"]["schema"] = {"const": name}
+    body["required"] = sorted([*body["required"], "schema", "version"])
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name, **body}
+
+
+def cli_page() -> str:
+    """``docs/cli.md``: the help of every command."""
+    parts = ["# Command line", "", "Made from `--help`.", ""]
+    for command in ("", *COMMANDS):
+        name = f"entropylaw {command}".strip()
+        parts += [f"## `{name}`", "", fenced(run([*name.split()[1:], "--help"])), ""]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def first_command() -> str:
+    """What the README's first command prints."""
+    return run(["fit", "data/lab/grpo_s0/metrics.parquet", "-o", "-"])
+
+
+def run(arguments: list[str]) -> str:
+    """Standard output of the command line, 100 columns wide, without colour."""
+    quiet = {
+        key: value
+        for key, value in os.environ.items()
+        if key not in ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS")
+    }
+    environment = quiet | {
+        "COLUMNS": "100",
+        "TERMINAL_WIDTH": "100",
+        "NO_COLOR": "1",
+        "PYTHONPATH": str(ROOT),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "entropylaw", *arguments],
+        cwd=ROOT,
+        env=environment,
+        check=True,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    return done.stdout.replace("python -m entropylaw", "entropylaw")
+
+
+def fenced(text: str) -> str:
+    return f"```text\n{text.rstrip()}\n```"
+
+
+if __name__ == "__main__":
+    main()
