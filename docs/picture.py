@@ -39,7 +39,7 @@ def main() -> None:
         )
         picture = Image.open(shot).convert("RGB").crop((0, 0, WIDTH - 15, SHOWN))
         TARGET.parent.mkdir(exist_ok=True)
-        picture.quantize(128).save(TARGET, optimize=True)
+        picture.save(TARGET, optimize=True)
     print(f"wrote {TARGET.relative_to(ROOT)}")
 
 

@@ -65,3 +65,17 @@ def test_no_file_over_500_lines():
         p.name: n for p in (ROOT / "entropylaw").rglob("*.py") if (n := len(p.read_text().splitlines())) > 500
     }
     assert not long
+
+
+def test_the_command_page_has_every_command_and_option():
+    import typer.main
+
+    from entropylaw.cli import app
+
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    for name, command in typer.main.get_command(app).commands.items():
+        assert f"## `entropylaw {name}`" in page
+        for parameter in command.params:
+            for option in parameter.opts:
+                if option.startswith("--"):
+                    assert option in page, (name, option)
