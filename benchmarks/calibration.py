@@ -1,4 +1,4 @@
-"""Do 95 % intervals of the ceiling cover 95 %? entropylaw beside curve_fit and lmfit, same data.
+"""Do 95 % intervals cover 95 %? entropylaw beside curve_fit and lmfit, same data.
 
 python -m benchmarks.calibration                 print the tables
 python -m benchmarks.calibration --write         and put them into docs/method.md
@@ -31,10 +31,15 @@ DOCS = Path(__file__).parent.parent / "docs" / "method.md"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """Coverage of each method in one world, and the width of ours over the oracle's (median)."""
+    """Coverage in one world: ours of the ceiling, the reward now and the headroom; the peers' of the ceiling.
+
+    ``width`` is the median width of our ceiling's interval over the oracle's.
+    """
 
     world: World
-    entropylaw: float
+    ceiling: float
+    now: float
+    headroom: float
     curve_fit: float
     lmfit: float
     width: float
@@ -61,30 +66,41 @@ def main() -> None:
 
 
 def run_cell(world: World, runs: int) -> Cell:
-    step, entropy, rewards, covariance = simulate(world, runs, SEED)
-    low, high = law_intervals(step, entropy, rewards)
-    few = rewards[: min(PEER_RUNS, runs)]
+    sample = simulate(world, runs, SEED)
+    ends = law_intervals(sample.step, sample.entropy, sample.rewards)
+    last = sample.true[:, -1]
+    few = sample.rewards[: min(PEER_RUNS, runs)]
+    low, high = ends["ceiling"]
     return Cell(
         world=world,
-        entropylaw=float(np.mean((low <= CEILING) & (high >= CEILING))),
-        curve_fit=float(np.mean([curve_fit_covers(entropy, reward) for reward in few])),
-        lmfit=float(np.mean([lmfit_covers(entropy, reward) for reward in few])),
-        width=float(np.median(high - low)) / oracle_width(entropy, covariance),
+        ceiling=covered(ends["ceiling"], CEILING),
+        now=covered(ends["now"], last),
+        headroom=covered(ends["headroom"], CEILING - last),
+        curve_fit=float(np.mean([curve_fit_covers(sample.entropy, reward) for reward in few])),
+        lmfit=float(np.mean([lmfit_covers(sample.entropy, reward) for reward in few])),
+        width=float(np.median(high - low)) / oracle_width(sample.entropy, sample.covariance),
     )
+
+
+def covered(ends: tuple[FloatArray, FloatArray], truth: FloatArray | float) -> float:
+    return float(np.mean((ends[0] <= truth) & (ends[1] >= truth)))
 
 
 def law_intervals(
     step: FloatArray, entropy: FloatArray, rewards: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Ends of fit_law's interval of the ceiling for every run (a test holds the two together)."""
+) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Ends of fit_law's intervals for every run, in a batch (a test holds the two together)."""
     runs = len(rewards)
-    designs = np.broadcast_to(design(law_column(entropy)), (runs, entropy.size, 2))
-    mixtures = [
-        posterior.pruned().functional(np.array([[1.0, 0.0]]))
-        for posterior in infer(step, designs, rewards, drift_grid(step))
-    ]
-    ends = np.array([[m.quantile(0.025)[0], m.quantile(0.975)[0]] for m in mixtures])
-    return ends[:, 0], ends[:, 1]
+    design_matrix = design(law_column(entropy))
+    designs = np.broadcast_to(design_matrix, (runs, entropy.size, 2))
+    ceiling, now = np.array([[1.0, 0.0]]), design_matrix[-1:]
+    questions = {"ceiling": (ceiling, 0.0), "now": (now, 1.0), "headroom": (ceiling - now, -1.0)}
+    ends: dict[str, list[tuple[float, float]]] = {name: [] for name in questions}
+    for posterior in infer(step, designs, rewards, drift_grid(step)):
+        for name, (row, drift) in questions.items():
+            mixture = posterior.pruned().functional(row, drift_now=drift)
+            ends[name].append((mixture.quantile(0.025)[0], mixture.quantile(0.975)[0]))
+    return {name: (np.array(pairs)[:, 0], np.array(pairs)[:, 1]) for name, pairs in ends.items()}
 
 
 def curve_fit_covers(entropy: FloatArray, reward: FloatArray) -> bool:
@@ -114,32 +130,41 @@ def table(cells: list[Cell], runs: int) -> str:
         f"{min(PEER_RUNS, runs)} of the same for the peers; seed {SEED}. "
         "Width is the median width over that of an oracle that knows the covariance.",
         "",
-        "| entropy path | cells | coverage, median cell | worst cell | width, median cell "
-        "| curve_fit, median (worst) | lmfit, median (worst) |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "Coverage in the median cell (in the worst), in per cent:",
+        "",
+        "| entropy path | cells | ceiling | width | reward now | headroom "
+        "| ceiling, curve_fit | ceiling, lmfit |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     groups = [(p, [c for c in cells if c.world.path == p]) for p in ("exponential", "power", "late")]
     lines += [_summary_row(name, group) for name, group in [*groups, ("all", cells)]]
     lines += [
         "",
-        "| path | n | ρ of the drift | noise / drift | entropylaw | curve_fit | lmfit | width |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "Every cell:",
+        "",
+        "| path | n | ρ of the drift | noise / drift | ceiling | width | reward now | headroom "
+        "| curve_fit | lmfit |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for cell in cells:
         w = cell.world
+        noise = f"{w.noise:g}" if w.rho else "no drift"
         lines.append(
-            f"| {w.path} | {w.n} | {w.rho:g} | {w.noise:g} | {100 * cell.entropylaw:.1f} | "
-            f"{100 * cell.curve_fit:.0f} | {100 * cell.lmfit:.0f} | {cell.width:.2f} |"
+            f"| {w.path} | {w.n} | {w.rho:g} | {noise} | {100 * cell.ceiling:.1f} | {cell.width:.2f} | "
+            f"{100 * cell.now:.1f} | {100 * cell.headroom:.1f} | "
+            f"{100 * cell.curve_fit:.0f} | {100 * cell.lmfit:.0f} |"
         )
     return "\n".join(lines)
 
 
 def _summary_row(name: str, cells: list[Cell]) -> str:
-    ours = [100 * cell.entropylaw for cell in cells]
-    peers = [[100 * getattr(cell, peer) for cell in cells] for peer in ("curve_fit", "lmfit")]
-    shown = " | ".join(f"{np.median(values):.0f} ({min(values):.0f})" for values in peers)
+    def shown(question: str) -> str:
+        values = [100 * getattr(cell, question) for cell in cells]
+        return f"{np.median(values):.0f} ({min(values):.0f})"
+
     width = np.median([cell.width for cell in cells])
-    return f"| {name} | {len(cells)} | {np.median(ours):.1f} | {min(ours):.1f} | {width:.2f} | {shown} |"
+    rest = " | ".join(shown(question) for question in ("now", "headroom", "curve_fit", "lmfit"))
+    return f"| {name} | {len(cells)} | {shown('ceiling')} | {width:.2f} | {rest} |"
 
 
 if __name__ == "__main__":

@@ -64,10 +64,10 @@ def main() -> None:
 
 def write_log(path: Path, rows: int) -> None:
     """A CSV log of ten columns with one run whose law is known."""
-    step, entropy, rewards, _ = simulate(World(path="exponential", n=rows, rho=0.6, noise=1.0), 1, 3)
+    sample = simulate(World(path="exponential", n=rows, rho=0.6, noise=1.0), 1, 3)
     extra = np.random.default_rng(3).standard_normal((rows, 7))
     names = ["step", "actor/entropy", "critic/score/mean", *(f"extra/{i}" for i in range(7))]
-    table = np.column_stack([step, entropy, rewards[0], extra])
+    table = np.column_stack([sample.step, sample.entropy, sample.rewards[0], extra])
     lines = [",".join(names), *(",".join(repr(float(cell)) for cell in row) for row in table)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -83,9 +83,9 @@ def process(command: list[str]) -> Callable[[], None]:
 
 def batch(runs: int) -> Callable[[], None]:
     """The engine on several runs at once."""
-    step, entropy, rewards, _ = simulate(World(path="exponential", n=60, rho=0.6, noise=1.0), runs, 3)
-    designs = np.broadcast_to(design(law_column(entropy)), (runs, entropy.size, 2))
-    return lambda: list.clear(infer(step, designs, rewards, drift_grid(step)))
+    sample = simulate(World(path="exponential", n=60, rho=0.6, noise=1.0), runs, 3)
+    designs = np.broadcast_to(design(law_column(sample.entropy)), (runs, sample.entropy.size, 2))
+    return lambda: list.clear(infer(sample.step, designs, sample.rewards, drift_grid(sample.step)))
 
 
 def ratio(one: Callable[[], None], other: Callable[[], None], turns: int = TURNS) -> float:

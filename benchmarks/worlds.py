@@ -37,16 +37,39 @@ def entropy_path(path: str, n: int) -> FloatArray:
     return shapes[path]
 
 
-def simulate(world: World, runs: int, seed: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Steps (n,), entropy (n,), rewards (runs, n) and the true residual covariance (n, n)."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sample:
+    """Runs of one world.
+
+    ``step`` and ``entropy`` have shape (n,); ``true`` (runs, n) is the reward without sampling noise (law
+    plus drift), ``rewards`` (runs, n) what is logged; ``covariance`` (n, n) is the residual's.
+    """
+
+    step: FloatArray
+    entropy: FloatArray
+    true: FloatArray
+    rewards: FloatArray
+    covariance: FloatArray
+
+
+def simulate(world: World, runs: int, seed: int) -> Sample:
+    """Draw runs of a world. At rho = 0 a drift is noise like any other, and counts as noise."""
     rng = np.random.default_rng([seed, world.n, int(world.rho * 100), int(world.noise * 100)])
     step = np.arange(world.n, dtype=float)
     entropy = entropy_path(world.path, world.n)
-    lag = np.abs(step[:, None] - step[None, :])
-    # At rho = 0 the drift is white already: 0 ** 0 = 1 on the diagonal, 0 elsewhere.
-    covariance = SD**2 * (world.rho**lag + world.noise * np.eye(world.n))
-    residual = rng.standard_normal((runs, world.n)) @ np.linalg.cholesky(covariance).T
-    return step, entropy, CEILING - A * np.expm1(entropy) + residual, covariance
+    drifting = world.rho > 0
+    drift = SD**2 * world.rho ** np.abs(step[:, None] - step[None, :])
+    noise = SD**2 * (world.noise if drifting else 1.0 + world.noise)
+    true = np.tile(CEILING - A * np.expm1(entropy), (runs, 1))
+    if drifting:
+        true += rng.standard_normal((runs, world.n)) @ np.linalg.cholesky(drift).T
+    return Sample(
+        step=step,
+        entropy=entropy,
+        true=true,
+        rewards=true + np.sqrt(noise) * rng.standard_normal((runs, world.n)),
+        covariance=drift * drifting + noise * np.eye(world.n),
+    )
 
 
 def oracle_width(entropy: FloatArray, covariance: FloatArray) -> float:

@@ -24,7 +24,7 @@ SHORTEST_LENGTH = 0.4
 LONGEST_LENGTH = 3.0
 """Longest correlation length, in spans of the run; beyond it a drift is a straight line."""
 
-TYPICAL_LENGTH = 10.0
+TYPICAL_LENGTH = 8.0
 """Median of the length's log-normal prior, in median spacings."""
 
 LENGTH_SPREAD = 1.5
@@ -41,7 +41,7 @@ fitted by a too short one as soon as some noise is imposed."""
 NO_NOISE_WEIGHT = 0.15
 """Weight of the share 0 beside one of the others."""
 
-NO_DRIFT_MASS = 0.4
+NO_DRIFT_MASS = 0.2
 """Prior probability that there is no drift at all: white residuals, the textbook case."""
 
 

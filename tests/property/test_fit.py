@@ -1,0 +1,55 @@
+"""Whatever the arrays: a fit with finite numbers, or one of our errors; never a warning, never a nan."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from entropylaw import EntropyLawError, fit_law
+from entropylaw.documents.codec import encode
+from entropylaw.documents.store import dumps
+
+SIZES = st.shared(st.integers(5, 25), key="n")
+ENTROPIES = arrays(float, SIZES, elements=st.floats(0, 11.5, width=32))
+REWARDS = arrays(float, SIZES, elements=st.floats(-1e6, 1e6, width=32))
+GAPS = arrays(float, SIZES, elements=st.floats(2**-6, 1e6, width=32))
+
+
+@settings(max_examples=60, deadline=None)
+@given(entropy=ENTROPIES, reward=REWARDS, gaps=GAPS)
+def test_a_finite_fit_or_an_error_of_ours(entropy, reward, gaps):
+    try:
+        fit = fit_law(entropy, reward, np.cumsum(gaps))
+    except EntropyLawError:
+        return
+    assert "NaN" not in dumps(encode(fit))
+    for estimate in (fit.a, fit.b, fit.ceiling, fit.reward_now, fit.headroom):
+        assert estimate.low <= estimate.value <= estimate.high
+    assert abs(fit.law_weight + sum(rival.weight for rival in fit.rivals) - 1) < 1e-9
+
+
+@settings(max_examples=30, deadline=None)
+@given(shift=st.floats(-10, 10), scale=st.floats(1e-3, 1e3), seed=st.integers(0, 50))
+def test_shifted_and_scaled_rewards_give_shifted_and_scaled_numbers(shift, scale, seed):
+    rng = np.random.default_rng(seed)
+    entropy = 0.1 + 0.9 * np.exp(-np.arange(25) / 8)
+    reward = 0.5 - 0.2 * np.expm1(entropy) + 0.01 * rng.standard_normal(25)
+    plain, moved = fit_law(entropy, reward), fit_law(entropy, shift + scale * reward)
+    np.testing.assert_allclose(moved.ceiling.low, shift + scale * plain.ceiling.low, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(moved.a.high, scale * plain.a.high, rtol=1e-6)
+    np.testing.assert_allclose(moved.law_weight, plain.law_weight, rtol=1e-5)
+
+
+@settings(max_examples=30, deadline=None)
+@given(target=st.floats(-0.5, 1.5), seed=st.integers(0, 50))
+def test_the_inverse_agrees_with_the_band(target, seed):
+    """An entropy inside the set has the target inside its interval, one outside has not."""
+    rng = np.random.default_rng(seed)
+    entropy = 0.1 + 0.9 * np.exp(-np.arange(25) / 8)
+    fit = fit_law(entropy, 0.5 - 0.2 * np.expm1(entropy) + 0.01 * rng.standard_normal(25))
+    found = fit.entropy_for(target).intervals
+    for h in np.linspace(0, 3, 13):
+        band = fit.predict(float(h)).mean
+        edge = min(abs(band.low - target), abs(band.high - target)) < 1e-6
+        inside = any(low <= h and (high is None or h <= high) for low, high in found)
+        assert edge or inside == (band.low <= target <= band.high)
