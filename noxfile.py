@@ -56,6 +56,6 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Regenerate the pages that are made from the code, the README's pictures and the sample report."""
+    """Regenerate what is made from the code: command line, formats, schemas, the README's output."""
     session.install("-e", ".")
     session.run("python", "docs/generate.py")

@@ -19,7 +19,8 @@ from scipy.optimize import curve_fit
 from scipy.stats import t as student
 
 from benchmarks.docs import replace_block
-from benchmarks.worlds import CEILING, FloatArray, World, oracle_width, simulate
+from benchmarks.worlds import CEILING, FloatArray, World, entropy_path, oracle_width, simulate
+from entropylaw.analysis.course import entropy_course
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.engine.grid import drift_grid
 from entropylaw.engine.posterior import infer
@@ -51,9 +52,13 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="put the tables into docs/method.md")
     arguments = parser.parse_args()
     worlds = [
-        World(path=path, n=n, rho=rho, noise=noise)
-        for path, n, rho, noise in itertools.product(
-            ("exponential", "power", "late"), (30, 60, 200), (0.0, 0.6, 0.9), (0.0, 0.5, 1.0, 2.0)
+        World(path=path, n=n, rho=rho, noise=noise, entropy_noise=entropy_noise)
+        for entropy_noise, path, n, rho, noise in itertools.product(
+            (0.0, 0.03),
+            ("exponential", "power", "late"),
+            (30, 60, 200),
+            (0.0, 0.6, 0.9),
+            (0.0, 0.5, 1.0, 2.0),
         )
         if rho > 0 or noise == 0  # without drift, noise beside noise is the same world
     ]
@@ -69,16 +74,17 @@ def run_cell(world: World, runs: int) -> Cell:
     sample = simulate(world, runs, SEED)
     ends = law_intervals(sample.step, sample.entropy, sample.rewards)
     last = sample.true[:, -1]
-    few = sample.rewards[: min(PEER_RUNS, runs)]
+    few = list(zip(sample.entropy, sample.rewards, strict=True))[:PEER_RUNS]
     low, high = ends["ceiling"]
+    oracle = oracle_width(entropy_path(world.path, world.n), sample.covariance)
     return Cell(
         world=world,
         ceiling=covered(ends["ceiling"], CEILING),
         now=covered(ends["now"], last),
         headroom=covered(ends["headroom"], CEILING - last),
-        curve_fit=float(np.mean([curve_fit_covers(sample.entropy, reward) for reward in few])),
-        lmfit=float(np.mean([lmfit_covers(sample.entropy, reward) for reward in few])),
-        width=float(np.median(high - low)) / oracle_width(sample.entropy, sample.covariance),
+        curve_fit=float(np.mean([curve_fit_covers(*pair) for pair in few])),
+        lmfit=float(np.mean([lmfit_covers(*pair) for pair in few])),
+        width=float(np.median(high - low)) / oracle,
     )
 
 
@@ -89,14 +95,16 @@ def covered(ends: tuple[FloatArray, FloatArray], truth: FloatArray | float) -> f
 def law_intervals(
     step: FloatArray, entropy: FloatArray, rewards: FloatArray
 ) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Ends of fit_law's intervals for every run, in a batch (a test holds the two together)."""
-    runs = len(rewards)
-    design_matrix = design(law_column(entropy))
-    designs = np.broadcast_to(design_matrix, (runs, entropy.size, 2))
-    ceiling, now = np.array([[1.0, 0.0]]), design_matrix[-1:]
-    questions = {"ceiling": (ceiling, 0.0), "now": (now, 1.0), "headroom": (ceiling - now, -1.0)}
-    ends: dict[str, list[tuple[float, float]]] = {name: [] for name in questions}
-    for posterior in infer(step, designs, rewards, drift_grid(step)):
+    """Ends of fit_law's intervals for every run, in a batch (a test holds the two together).
+
+    ``entropy`` and ``rewards`` have shape (runs, n).
+    """
+    ceiling = np.array([[1.0, 0.0]])
+    designs = design(law_column(np.array([entropy_course(row).entropy for row in entropy])))
+    ends: dict[str, list[tuple[float, float]]] = {"ceiling": [], "now": [], "headroom": []}
+    for matrix, posterior in zip(designs, infer(step, designs, rewards, drift_grid(step)), strict=True):
+        now = matrix[-1:]
+        questions = {"ceiling": (ceiling, 0.0), "now": (now, 1.0), "headroom": (ceiling - now, -1.0)}
         for name, (row, drift) in questions.items():
             mixture = posterior.pruned().functional(row, drift_now=drift)
             ends[name].append((mixture.quantile(0.025)[0], mixture.quantile(0.975)[0]))
@@ -132,29 +140,37 @@ def table(cells: list[Cell], runs: int) -> str:
         "",
         "Coverage in the median cell (in the worst), in per cent:",
         "",
-        "| entropy path | cells | ceiling | width | reward now | headroom "
-        "| ceiling, curve_fit | ceiling, lmfit |",
+        "| entropy | cells | ceiling | width | reward now | headroom | ceiling, curve_fit | ceiling, lmfit |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    groups = [(p, [c for c in cells if c.world.path == p]) for p in ("exponential", "power", "late")]
-    lines += [_summary_row(name, group) for name, group in [*groups, ("all", cells)]]
+    exact = [c for c in cells if c.world.entropy_noise == 0]
+    groups = [(p, [c for c in exact if c.world.path == p]) for p in ("exponential", "power", "late")]
+    groups += [
+        ("all three, exact", exact),
+        ("all three, noise of 0.03 nats", [c for c in cells if c not in exact]),
+    ]
+    lines += [_summary_row(name, group) for name, group in groups]
     lines += [
         "",
         "Every cell:",
         "",
-        "| path | n | ρ of the drift | noise / drift | ceiling | width | reward now | headroom "
+        "| entropy | n | ρ of the drift | noise / drift | ceiling | width | reward now | headroom "
         "| curve_fit | lmfit |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for cell in cells:
-        w = cell.world
-        noise = f"{w.noise:g}" if w.rho else "no drift"
-        lines.append(
-            f"| {w.path} | {w.n} | {w.rho:g} | {noise} | {100 * cell.ceiling:.1f} | {cell.width:.2f} | "
-            f"{100 * cell.now:.1f} | {100 * cell.headroom:.1f} | "
-            f"{100 * cell.curve_fit:.0f} | {100 * cell.lmfit:.0f} |"
-        )
+    lines += [_cell_row(cell) for cell in cells]
     return "\n".join(lines)
+
+
+def _cell_row(cell: Cell) -> str:
+    w = cell.world
+    name = w.path + (", noisy" if w.entropy_noise else "")
+    noise = f"{w.noise:g}" if w.rho else "no drift"
+    return (
+        f"| {name} | {w.n} | {w.rho:g} | {noise} | {100 * cell.ceiling:.1f} | {cell.width:.2f} | "
+        f"{100 * cell.now:.1f} | {100 * cell.headroom:.1f} | "
+        f"{100 * cell.curve_fit:.0f} | {100 * cell.lmfit:.0f} |"
+    )
 
 
 def _summary_row(name: str, cells: list[Cell]) -> str:

@@ -67,7 +67,7 @@ def write_log(path: Path, rows: int) -> None:
     sample = simulate(World(path="exponential", n=rows, rho=0.6, noise=1.0), 1, 3)
     extra = np.random.default_rng(3).standard_normal((rows, 7))
     names = ["step", "actor/entropy", "critic/score/mean", *(f"extra/{i}" for i in range(7))]
-    table = np.column_stack([sample.step, sample.entropy, sample.rewards[0], extra])
+    table = np.column_stack([sample.step, sample.entropy[0], sample.rewards[0], extra])
     lines = [",".join(names), *(",".join(repr(float(cell)) for cell in row) for row in table)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -84,7 +84,7 @@ def process(command: list[str]) -> Callable[[], None]:
 def batch(runs: int) -> Callable[[], None]:
     """The engine on several runs at once."""
     sample = simulate(World(path="exponential", n=60, rho=0.6, noise=1.0), runs, 3)
-    designs = np.broadcast_to(design(law_column(sample.entropy)), (runs, sample.entropy.size, 2))
+    designs = design(law_column(sample.entropy))
     return lambda: list.clear(infer(sample.step, designs, sample.rewards, drift_grid(sample.step)))
 
 

@@ -15,12 +15,16 @@ CEILING, A, SD = 0.55, 0.2, 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """One cell: n evaluations, drift with lag-1 correlation rho, white noise of variance ``noise`` drifts."""
+    """One cell: n evaluations, drift with lag-1 correlation rho, white noise of variance ``noise`` drifts.
+
+    ``entropy_noise`` is the sd, in nats, with which the entropy is logged.
+    """
 
     path: str
     n: int
     rho: float
     noise: float
+    entropy_noise: float = 0.0
 
 
 def entropy_path(path: str, n: int) -> FloatArray:
@@ -41,8 +45,8 @@ def entropy_path(path: str, n: int) -> FloatArray:
 class Sample:
     """Runs of one world.
 
-    ``step`` and ``entropy`` have shape (n,); ``true`` (runs, n) is the reward without sampling noise (law
-    plus drift), ``rewards`` (runs, n) what is logged; ``covariance`` (n, n) is the residual's.
+    ``step`` has shape (n,), the others (runs, n): ``entropy`` is as logged, ``true`` is the reward without
+    sampling noise (law plus drift), ``rewards`` is what is logged. ``covariance`` (n, n) is the residual's.
     """
 
     step: FloatArray
@@ -63,9 +67,12 @@ def simulate(world: World, runs: int, seed: int) -> Sample:
     true = np.tile(CEILING - A * np.expm1(entropy), (runs, 1))
     if drifting:
         true += rng.standard_normal((runs, world.n)) @ np.linalg.cholesky(drift).T
+    logged = np.tile(entropy, (runs, 1))
+    if world.entropy_noise:
+        logged = np.maximum(logged + world.entropy_noise * rng.standard_normal((runs, world.n)), 1e-3)
     return Sample(
         step=step,
-        entropy=entropy,
+        entropy=logged,
         true=true,
         rewards=true + np.sqrt(noise) * rng.standard_normal((runs, world.n)),
         covariance=drift * drifting + noise * np.eye(world.n),

@@ -1,5 +1,17 @@
-"""``python -m entropylaw``."""
+"""``python -m entropylaw``, and the ``entropylaw`` command."""
 
-from entropylaw.cli import main
+import sys
 
-main()
+
+def main() -> None:
+    """Start the command line; an interrupt while it is still being imported ends it as quietly as later."""
+    try:
+        from entropylaw.cli import main as command_line
+
+        command_line()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from entropylaw.analysis.fitting import Interval, fit_law
@@ -116,14 +116,38 @@ def default_settings() -> Settings:
 
 
 def combine(documents: Sequence[FitDocument]) -> FitDocument:
-    """Several documents with the same settings as one; a file that several read is listed once."""
-    inputs = {file.path: file for document in documents for file in document.inputs}
+    """Several documents with the same settings as one; a file that several read is listed once.
+
+    Raises
+    ------
+    UsageError
+        ``settings-differ``: a document speaks of one level and one way to fit.
+    """
+    first, *others = documents
+    for other in others:
+        if other.settings != first.settings:
+            raise UsageError(
+                "settings-differ",
+                f"fits with different settings ({_difference(first.settings, other.settings)}), "
+                "one document has one",
+                "fit the logs anew with the same options, or treat them one by one",
+            )
+    inputs = {(file.path, file.sha256): file for document in documents for file in document.inputs}
     return FitDocument(
         inputs=tuple(inputs.values()),
-        settings=documents[0].settings,
+        settings=first.settings,
         runs=tuple(run for document in documents for run in document.runs),
         warnings=tuple(warning for document in documents for warning in document.warnings),
     )
+
+
+def _difference(one: Settings, other: Settings) -> str:
+    """The first setting in which two differ."""
+    for field in fields(Settings):
+        left, right = getattr(one, field.name), getattr(other, field.name)
+        if left != right:
+            return f"{field.name} {left} and {right}"
+    return "none"
 
 
 def _fit_or_refuse(run: Run, asked: Settings) -> RunFit:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from entropylaw.analysis.course import Course, entropy_course
 from entropylaw.analysis.estimate import estimates, from_mixture
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.influence import strongest_influence
@@ -22,6 +24,9 @@ Interval = Literal["drift", "ols"]
 
 FEWEST_EVALUATIONS = 5
 """Below this nothing is fitted: two coefficients and a residual need at least as many."""
+
+LARGEST = 1e100
+"""Rewards and steps beyond it, or that differ by less than its inverse, are nobody's measurement."""
 
 CURVE_POINTS = 61
 
@@ -53,8 +58,9 @@ def fit_law(
     level
         Coverage of every interval.
     interval
-        ``"drift"``: residuals are a slow drift plus white noise, both integrated out. ``"ols"``:
-        ordinary least squares, which assumes independent residuals and is right only for those.
+        ``"drift"``: residuals are a slow drift plus white noise, both integrated out, and the law is
+        fitted to the course of the entropy, without the noise of measuring it. ``"ols"``: ordinary least
+        squares on the entropy as logged, right only for independent residuals and exact entropies.
     eval_size
         Number of independent samples behind each reward, where the reward is a rate: the noise is then
         at least the binomial R(1 − R)/eval_size.
@@ -69,7 +75,8 @@ def fit_law(
     ------
     FitError
         ``too-few-evaluations``, ``entropy-constant``, ``reward-constant``, ``entropy-not-a-mean``,
-        ``steps-not-increasing``, ``lengths-differ``, ``eval-size-needs-a-rate``: the data cannot answer.
+        ``steps-not-increasing``, ``lengths-differ``, ``out-of-scale``,
+        ``eval-size-needs-a-rate``: the data cannot answer.
     UsageError
         ``bad-level``, ``bad-interval``, ``bad-eval-size``.
 
@@ -90,9 +97,54 @@ def fit_law(
         )
     s, h, r, dropped = _usable(entropy, reward, step)
     _refuse(s, h, r)
-    grid, floor = _covariances(s, h, r, interval, eval_size)
-    fits = fit_forms(s, h, r, grid, floor)
-    return _result(run, s, h, r, fits, floor, level, interval, eval_size, dropped)
+    course = entropy_course(h) if interval == "drift" else Course(entropy=h, noise=None)
+    if np.ptp(course.entropy) == 0:
+        course = Course(entropy=h, noise=None)
+    grid, floor = _covariances(s, course.entropy, r, interval, eval_size)
+    for array in (s, h, r, course.entropy):
+        array.setflags(write=False)
+    task = Task(
+        run=run,
+        step=s,
+        entropy=h,
+        course=course,
+        reward=r,
+        floor=floor,
+        level=level,
+        interval=interval,
+        eval_size=eval_size,
+        dropped=dropped,
+    )
+    return _result(task, fit_forms(s, course.entropy, r, grid, floor))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Task:
+    """What is fitted, checked and complete: the evaluations and how to fit them.
+
+    ``floor`` is the known noise variance of each evaluation, None where nothing is known.
+    """
+
+    run: str
+    step: FloatArray
+    entropy: FloatArray
+    course: Course
+    reward: FloatArray
+    floor: FloatArray | None
+    level: float
+    interval: str
+    eval_size: int | None
+    dropped: dict[str, int]
+
+    @property
+    def method(self) -> str:
+        """What every estimate says of its interval."""
+        return METHODS[self.interval]
+
+    @property
+    def noise_floor(self) -> float:
+        """Known noise variance of a new evaluation."""
+        return 0.0 if self.floor is None else float(self.floor[-1])
 
 
 def _usable(
@@ -128,6 +180,14 @@ def _refuse(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> None:
             f"step {step[at + 1]:g} follows step {step[at]:g}, expected increasing steps",
             "sort the run by step and keep one evaluation a step",
         )
+    for name, values in (("reward", reward), ("step", step)):
+        if np.abs(values).max() > LARGEST or 0 < np.ptp(values) < 1 / LARGEST:
+            raise FitError(
+                "out-of-scale",
+                f"{name} runs from {values.min():.3g} to {values.max():.3g}, "
+                "expected a scale on which squares can be added up",
+                f"rescale the {name}",
+            )
     if entropy.max() > HIGHEST_ENTROPY:
         raise FitError(
             "entropy-not-a-mean",
@@ -178,70 +238,57 @@ def _covariances(
     return floor_grid(step, max(variance, np.finfo(float).eps)), rate * (1.0 - rate) / eval_size
 
 
-def _result(
-    run: str,
-    step: FloatArray,
-    entropy: FloatArray,
-    reward: FloatArray,
-    fits: FormFits,
-    floor: FloatArray | None,
-    level: float,
-    interval: str,
-    eval_size: int | None,
-    dropped: dict[str, int],
-) -> LawFit:
+def _result(task: Task, fits: FormFits) -> LawFit:
     """Read every number off the posteriors."""
     law = fits.law.pruned()
-    method = METHODS[interval]
+    level, method, course = task.level, task.method, task.course.entropy
     rows = np.concatenate([_CEILING, _A, _B])
     ceiling, a, b = estimates(law.functional(rows), level=level, method=method)
-    now = design(law_column(entropy[-1:]))
-    fitted = design(law_column(entropy)) @ np.array([ceiling.value, a.value])
-    for array in (step, entropy, reward, fitted):
-        array.setflags(write=False)
-    residuals = _residuals(law, step, reward - fitted)
-    rivals = rivals_of(fits, entropy, reward, level=level, method=method)
-    influence = strongest_influence(step, entropy, reward)
-    noise_floor = 0.0 if floor is None else float(floor[-1])
+    now = design(law_column(course[-1:]))
+    fitted = design(law_column(course)) @ np.array([ceiling.value, a.value])
+    fitted.setflags(write=False)
     evidence = Evidence(
-        step=step,
-        entropy=entropy,
-        reward=reward,
+        step=task.step,
+        entropy=task.entropy,
+        course=course,
+        reward=task.reward,
         a=a,
         ceiling=ceiling,
-        residuals=residuals,
-        influence=influence,
+        residuals=_residuals(law, task.step, task.reward - fitted),
+        influence=strongest_influence(task.step, task.entropy, task.reward),
         law_weight=fits.weight["law"],
-        rivals=rivals,
+        rivals=rivals_of(fits, course, task.reward, level=level, method=method),
     )
     return LawFit(
-        run=run,
-        n=step.size,
+        run=task.run,
+        n=task.step.size,
         validity=judge(evidence),
         a=a,
         b=b,
         ceiling=ceiling,
         correlation=_correlation(law),
-        entropy_now=float(entropy[-1]),
+        entropy_now=float(course[-1]),
+        entropy_noise=task.course.noise,
         reward_now=from_mixture(law.functional(now, drift_now=1.0), level=level, method=method),
         headroom=from_mixture(law.functional(_CEILING - now, drift_now=-1.0), level=level, method=method),
-        residuals=residuals,
-        influence=influence,
-        law_weight=fits.weight["law"],
-        rivals=rivals,
-        ceiling_over_forms=ceiling_over_forms(ceiling, fits.weight["law"], rivals),
-        r_squared=1.0 - float(np.var(reward - fitted) / np.var(reward)),
-        step=step,
-        entropy=entropy,
-        reward=reward,
+        residuals=evidence.residuals,
+        influence=evidence.influence,
+        law_weight=evidence.law_weight,
+        rivals=evidence.rivals,
+        ceiling_over_forms=ceiling_over_forms(ceiling, evidence.law_weight, evidence.rivals),
+        r_squared=1.0 - float(np.var(task.reward - fitted) / np.var(task.reward)),
+        step=task.step,
+        entropy=task.entropy,
+        course=course,
+        reward=task.reward,
         fitted=fitted,
-        curve=_curve(law, fits, noise_floor, entropy, level, interval),
+        curve=_curve(task, law, fits),
         level=level,
-        interval=interval,
-        eval_size=eval_size,
-        dropped=dropped,
+        interval=task.interval,
+        eval_size=task.eval_size,
+        dropped=task.dropped,
         posterior=law,
-        noise_floor=noise_floor,
+        noise_floor=task.noise_floor,
     )
 
 
@@ -268,12 +315,11 @@ def _correlation(law: Posterior) -> float:
     return float(total[0, 1] / np.sqrt(total[0, 0] * total[1, 1]))
 
 
-def _curve(
-    law: Posterior, fits: FormFits, floor: float, entropy: FloatArray, level: float, interval: str
-) -> Curve:
+def _curve(task: Task, law: Posterior, fits: FormFits) -> Curve:
     """Bands from H = 0 (the ceiling) to the largest entropy of the run."""
-    grid = np.linspace(min(0.0, float(entropy.min())), float(entropy.max()), CURVE_POINTS)
-    points = predict_at(law, floor, entropy, grid, level, interval)
+    logged, course = task.entropy, task.course.entropy
+    grid = np.linspace(min(0.0, float(logged.min())), float(logged.max()), CURVE_POINTS)
+    points = predict_at(law, task.noise_floor, course, grid, task.level, task.interval)
     rivals = {form: form_mean(fits, form, grid) for form in ("line", "rate", "constant")}
 
     def column(values: list[float | None]) -> tuple[float, ...]:

@@ -50,7 +50,7 @@ class LawFit:
     correlation
         Correlation of a and b; they are nearly the same number, the ceiling is not.
     entropy_now, reward_now
-        Entropy at the last evaluation (nats), and the run's reward there with the evaluation's
+        Course of the entropy at the last evaluation (nats), and the run's reward there with the evaluation's
         sampling noise taken out: the law plus the drift at the last step.
     headroom
         ceiling − reward_now.
@@ -62,8 +62,13 @@ class LawFit:
         Range of the ceiling over all forms that are not ruled out.
     r_squared
         Share of the reward's variance that the fitted law explains.
-    step, entropy, reward, fitted
-        Shape (n,): the evaluations and the law's reward at each.
+    step, entropy, reward
+        Shape (n,): the evaluations, as logged.
+    course, entropy_noise
+        Shape (n,): the entropy without the noise of measuring it, to which the law is fitted; and that
+        noise's standard deviation in nats, None where the entropy was used as logged.
+    fitted
+        Shape (n,): the law's reward at the course.
     curve
         The law, its bands and the rivals' means over a grid of entropies, for figures.
     level, interval
@@ -86,6 +91,7 @@ class LawFit:
     ceiling: Estimate
     correlation: float
     entropy_now: float
+    entropy_noise: float | None
     reward_now: Estimate
     headroom: Estimate
     residuals: Residuals
@@ -96,6 +102,7 @@ class LawFit:
     r_squared: float
     step: FloatArray
     entropy: FloatArray
+    course: FloatArray
     reward: FloatArray
     fitted: FloatArray
     curve: Curve
@@ -144,7 +151,7 @@ class LawFit:
                 f"entropy {bad[0]:g} nats, expected a number from 0 to {HIGHEST_ENTROPY:g}",
                 "give the target entropy in nats per token",
             )
-        predictions = predict_at(self.posterior, self.noise_floor, self.entropy, values, level, self.interval)
+        predictions = predict_at(self.posterior, self.noise_floor, self.course, values, level, self.interval)
         return predictions[0] if np.ndim(entropy) == 0 else predictions
 
     def entropy_for(self, reward: float, *, level: float | None = None) -> EntropySet:

@@ -36,10 +36,11 @@ SMOOTH_WINDOW = 9
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evidence:
-    """All that the checks look at."""
+    """All that the checks look at: the entropy as logged, and its course."""
 
     step: FloatArray
     entropy: FloatArray
+    course: FloatArray
     reward: FloatArray
     a: Estimate
     ceiling: Estimate
@@ -74,7 +75,7 @@ def _contradictions(e: Evidence) -> Iterator[str]:
             f"the ceiling {e.ceiling.value:.3g} [{e.ceiling.low:.3g}, {e.ceiling.high:.3g}] lies above 1, "
             "and every reward of the run lies between 0 and 1"
         )
-    trend = _rank_correlation(e.step, e.entropy)
+    trend = _rank_correlation(e.step, e.course)
     if trend > 0:
         yield (
             f"entropy rises over the run (rank correlation with step {trend:+.2f}); "
@@ -90,7 +91,7 @@ def _contradictions(e: Evidence) -> Iterator[str]:
 
 def _gaps(e: Evidence) -> Iterator[str]:
     """What the run would need before it could answer."""
-    n, span = e.reward.size, float(np.ptp(e.entropy))
+    n, span = e.reward.size, float(np.ptp(e.course))
     if n < FEWEST:
         yield f"{n} evaluations; {FEWEST} are needed before residuals say anything about drift"
     if span < SPAN:
@@ -110,8 +111,8 @@ def _a_words(a: Estimate) -> str:
 
 def _cautions(e: Evidence) -> Iterator[str]:
     """What a careful reader wants to know beside the numbers."""
-    trend = _rank_correlation(e.step, e.entropy)
-    fall, back = _fall_and_rebound(e.entropy)
+    trend = _rank_correlation(e.step, e.course)
+    fall, back = _fall_and_rebound(e.course)
     if trend <= 0 and fall > 0 and back > REBOUND * fall:
         yield (
             f"entropy falls by {fall:.2g} nats and then rises by {back:.2g}; "

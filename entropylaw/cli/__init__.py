@@ -50,21 +50,39 @@ app.command("report", epilog=report.EXAMPLE)(report.report)
 
 
 def main() -> None:
-    """Entry point: run a command, and turn an error of ours into two lines and its exit code."""
+    """Run a command, and turn every error into two lines and its exit code."""
     try:
         app(standalone_mode=True)
-    except EntropyLawError as error:
+    except Exception as error:  # the last line of defence: a bug of ours is reported, never shown raw
         if os.environ.get("ENTROPYLAW_DEBUG"):
             raise
-        show_error(error)
-        sys.exit(error.exit_code)
-    except BrokenPipeError:
-        # The reader (head, less) has left; that is not an error of anybody's.
+        sys.exit(_report(error))
+
+
+def _report(error: Exception) -> int:
+    """Say what went wrong; returns the exit code."""
+    if isinstance(error, BrokenPipeError):
+        # The reader (head, less) has left; that is nobody's error. Nothing more can be flushed to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-    except MemoryError:
-        show_error(EntropyLawError("out-of-memory", "memory ran out", "fit fewer or smaller logs at a time"))
-        sys.exit(1)
+        return 0
+    known = error if isinstance(error, EntropyLawError) else _unforeseen(error)
+    show_error(known)
+    return known.exit_code
+
+
+def _unforeseen(error: Exception) -> EntropyLawError:
+    """What is no error of ours, as one."""
+    if isinstance(error, MemoryError):
+        return EntropyLawError("out-of-memory", "memory ran out", "fit fewer or smaller logs at a time")
+    where = error.__traceback__
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    place = f" in {where.tb_frame.f_code.co_name}" if where is not None else ""
+    return EntropyLawError(
+        "bug",
+        f"{type(error).__name__}{place}: {error}",
+        "this is a bug in entropylaw; ENTROPYLAW_DEBUG=1 shows the traceback to report",
+    )
 
 
 def show_error(error: EntropyLawError) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ import typer
 
 from entropylaw.cli import options
 from entropylaw.cli.options import Format
+from entropylaw.errors import UsageError
 
 if TYPE_CHECKING:
     from entropylaw.documents.fit import FitDocument, Settings
@@ -63,7 +65,7 @@ def fit(
         pair=pair,
     )
     kinds = {path: format if path == "-" else format_of(path) for path in output or []}
-    documents = list(_fit_each(logs, asked))
+    documents = list(fit_each(logs, asked))
     whole = combine(documents)
     # Where nothing was fitted the errors say it all, but a program that asked for JSON gets its document.
     if "-" not in kinds and (whole.fitted or format is not Format.text):
@@ -72,37 +74,59 @@ def fit(
         write_file(path, rendered(whole, kind))
         say(f"wrote {path}", quiet=quiet or path == "-")
     if not kinds:
-        for path in store_fits(logs, documents):
+        for path, document in store_fits(logs, documents):
             say(f"wrote {path}", quiet=quiet)
+            say(f"next  {next_command(path, document)}", quiet=quiet)
     finish(whole)
 
 
-def _fit_each(logs: Sequence[str], asked: Settings) -> Iterator[FitDocument]:
+def fit_each(logs: Sequence[str], asked: Settings) -> Iterator[FitDocument]:
     """One document a log, behind a progress bar where there is a terminal and more than one log."""
+    from entropylaw.cli.sources import is_document
     from entropylaw.workflow import fit_logs
 
-    if len(logs) == 1:
-        yield fit_logs(logs, asked)
-        return
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    for log in track(logs, "fitting", console=console, transient=True, disable=not console.is_terminal):
+    for log in watched(logs):
+        if is_document(log):
+            raise UsageError(
+                "already-a-fit",
+                f"{log} is a document of entropylaw, a log was expected",
+                "`entropylaw predict` and `entropylaw report` read fit documents",
+            )
         yield fit_logs([log], asked)
 
 
-def store_fits(logs: Sequence[str], documents: Sequence[FitDocument]) -> Iterator[str]:
-    """Write ``reports/<name>.fit.json`` for every log that gave a fit; yields the paths."""
+def watched(logs: Sequence[str]) -> Iterable[str]:
+    """``logs`` behind a progress bar on standard error, where that is a terminal."""
+    if len(logs) == 1 or not sys.stderr.isatty():
+        return logs
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(logs, "fitting", console=Console(stderr=True), transient=True)
+
+
+def next_command(path: str, document: FitDocument) -> str:
+    """What to try next: the report where no law holds, a prediction where one does."""
+    import shlex
+
+    valid = [law for law in document.fitted if law.validity.ok]
+    if not valid:
+        return f"entropylaw report {shlex.quote(path)} -o {FOLDER}/"
+    target = f"{valid[0].entropy_now / 2:.2g}"
+    return f"entropylaw predict {shlex.quote(path)} --target-entropy {target} --saturation"
+
+
+def store_fits(logs: Sequence[str], documents: Sequence[FitDocument]) -> Iterator[tuple[str, FitDocument]]:
+    """Write ``reports/<name>.fit.json`` for every log that gave a fit; yields path and document."""
     from entropylaw.cli.output import write_file
     from entropylaw.documents.store import dumps
 
     taken: set[str] = set()
     for log, document in zip(logs, documents, strict=True):
         if document.fitted:
-            path = _free_path(_document_name(log, document), document, taken)
+            path = _free_path(_document_name(log, document), document, taken, moved=Path(log).is_absolute())
             write_file(path, dumps(document.to_json()))
-            yield path
+            yield path, document
 
 
 def finish(document: FitDocument) -> None:
@@ -129,23 +153,27 @@ def _document_name(log: str, document: FitDocument) -> str:
     return Path(log).stem or "runs"
 
 
-def _free_path(name: str, document: FitDocument, taken: set[str]) -> str:
+def _free_path(name: str, document: FitDocument, taken: set[str], *, moved: bool) -> str:
     """A path in the reports folder that is new, or holds an earlier fit of the same files.
 
-    Two logs may have the same name in different folders; the second must not overwrite the first.
+    Two logs may have the same name in different folders; the second must not overwrite the first. A
+    log that was ``moved`` (given by an absolute path, which documents do not keep) is the same only if
+    its bytes are.
     """
     from entropylaw.documents.fit import load_fit
     from entropylaw.errors import EntropyLawError
     from entropylaw.report.files import safe_name
 
-    mine = [file.path for file in document.inputs]
+    def identity(whole: FitDocument) -> list[tuple[str, str]]:
+        return [(file.path, file.sha256 if moved else "") for file in whole.inputs]
+
     while True:
         path = f"{FOLDER}/{safe_name(name, taken)}.fit.json"
         taken.add(Path(path).name.removesuffix(".fit.json"))
         if not Path(path).exists():
             return path
         try:
-            if [file.path for file in load_fit(path).inputs] == mine:
+            if identity(load_fit(path)) == identity(document):
                 return path
         except EntropyLawError:
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from entropylaw.cli.options import Format
-from entropylaw.errors import UsageError
+from entropylaw.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from entropylaw.documents.fit import FitDocument
@@ -66,12 +67,24 @@ def write_file(path: str, content: str) -> None:
 
 def print_result(content: str) -> None:
     """A result, on standard output, in UTF-8 whatever the locale says."""
-    sys.stdout.flush()
+    if sys.stdout is None:
+        raise OutputError(
+            "cannot-write", "standard output is closed, a result was to be written to it", "use -o FILE"
+        )
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(encoding="utf-8", errors="replace")
-    sys.stdout.write(content)
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(content)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # Whatever is left in the buffer would fail again at exit, behind our back.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise OutputError(
+            "cannot-write", f"standard output cannot be written ({error.strerror})", "use -o FILE"
+        ) from error
 
 
 def say(message: str, *, quiet: bool) -> None:

@@ -31,7 +31,7 @@ def report(
     LOGS may also be fit documents that `entropylaw fit` wrote: they are rendered as they are, and the
     options that say how to fit must then be left alone.
     """
-    from entropylaw.cli.fit import finish
+    from entropylaw.cli.fit import finish, watched
     from entropylaw.cli.output import say
     from entropylaw.cli.sources import document_for
     from entropylaw.report.files import write_report
@@ -47,8 +47,10 @@ def report(
         run=run,
         pair=pair,
     )
-    document = combine([document_for(log, asked) for log in logs])
+    document = combine([document_for(log, asked) for log in watched(logs)])
     if document.fitted:
         for path in write_report(document, output):
             say(f"wrote {path}", quiet=quiet)
+    else:
+        say("nothing was fitted: no report was written", quiet=False)
     finish(document)

@@ -30,7 +30,8 @@ def document_for(source: str, asked: Settings) -> FitDocument:
 
 def newest_fit(folder: str) -> str:
     """The fit document in ``folder`` that was written last."""
-    fits = sorted(Path(folder).glob("*.fit.json"), key=lambda path: (path.stat().st_mtime_ns, path.name))
+    found = (path for path in Path(folder).glob("*.fit.json") if path.is_file())
+    fits = sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
     if not fits:
         raise UsageError(
             "no-fit-yet",

@@ -23,5 +23,5 @@ def _run(report: ColumnReport) -> dict[str, Any]:
     source = replace(report.source, path=shown_path(report.source.path))
     body: dict[str, Any] = encode(replace(report, source=source, problem=None))
     if report.problem is not None:
-        body["problem"] = encode(refusal_of(report.problem))
+        body["problem"] = encode(refusal_of(report.problem, report.source.path))
     return body

@@ -103,7 +103,7 @@ def fitted_run(run: Run, series: Series, law: LawFit) -> RunFit:
 
 def refused_run(run: Run, series: Series | None, error: EntropyLawError) -> RunFit:
     """A run whose columns cannot be chosen (no ``series``), or whose series cannot be fitted."""
-    return _run_fit(run, series, law=None, refusal=refusal_of(error))
+    return _run_fit(run, series, law=None, refusal=refusal_of(error, run.source.path))
 
 
 def refused_file(path: str, error: EntropyLawError) -> RunFit:
@@ -118,13 +118,16 @@ def refused_file(path: str, error: EntropyLawError) -> RunFit:
         dropped={},
         notes=(),
         law=None,
-        refusal=refusal_of(error),
+        refusal=refusal_of(error, path),
     )
 
 
-def refusal_of(error: EntropyLawError) -> Refusal:
-    """An error as part of a document."""
-    return Refusal(slug=error.slug, message=error.message, hint=error.hint)
+def refusal_of(error: EntropyLawError, path: str) -> Refusal:
+    """An error about the file at ``path`` as part of a document, which never names an absolute path."""
+    shown = shown_path(path)
+    return Refusal(
+        slug=error.slug, message=error.message.replace(path, shown), hint=error.hint.replace(path, shown)
+    )
 
 
 def shown_path(path: str) -> str:

@@ -54,8 +54,10 @@ def readers() -> tuple[Reader, ...]:
 
 
 def format_names() -> tuple[str, ...]:
-    """Name the formats that a user can force, those of later versions included."""
-    return tuple(reader.name for reader in readers())
+    """Name the formats that a user can force."""
+    from entropylaw.ingest import later
+
+    return tuple(reader.name for reader in readers() if not isinstance(reader, later.LaterReader))
 
 
 def split_format(path: str) -> tuple[str, str | None]:

@@ -56,6 +56,9 @@ def series_figure(run: RunFit) -> Figure:
         _write_title(figure, title)
         _trace(upper, law, law.entropy, p.ENTROPY)
         _trace(lower, law, law.reward, p.REWARD)
+        if law.entropy_noise is not None:
+            upper.plot(law.step, law.course, color=p.INK, linewidth=0.9, alpha=0.85, zorder=5)
+            _at_right(upper, float(law.course[-1]), "course", p.INK)
         dashed: Any = "-" if law.validity.ok else (0, (4, 2))
         lower.plot(law.step, law.fitted, color=p.INK, linewidth=0.9, linestyle=dashed, alpha=0.85, zorder=5)
         upper.set_ylim(*p.padded(min(0.0, float(law.entropy.min())), float(law.entropy.max()), 0.0, 0.08))

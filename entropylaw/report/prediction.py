@@ -10,6 +10,7 @@ from entropylaw.documents.prediction import PredictionDocument, RunPrediction
 from entropylaw.documents.store import dumps
 from entropylaw.report.numbers import format_estimate, format_number, format_percent
 from entropylaw.report.printable import markdown_cell, one_line, spreadsheet_cell
+from entropylaw.report.words import invalid_headline
 from entropylaw.results import EntropySet, Estimate, Saturation
 
 
@@ -138,7 +139,8 @@ def _verdict(run: RunPrediction) -> str:
     fitted = f"fitted on entropies from {format_number(low)} to {format_number(high)} nats"
     if run.validity.ok:
         return f"the law is not contradicted by this run; {fitted}"
-    return f"THE LAW DOES NOT DESCRIBE THIS RUN: {run.validity.reasons[0]}; {fitted}"
+    verdict = invalid_headline(run.validity).removesuffix(".")
+    return f"{verdict}: {run.validity.reasons[0]}; {fitted}"
 
 
 def _entropy_words(target: EntropySet) -> str:

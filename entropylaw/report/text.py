@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import textwrap
 from collections.abc import Iterator
 
@@ -23,7 +22,8 @@ from entropylaw.report.words import drops, headline
 from entropylaw.results import Estimate
 
 _WIDTH = 100
-_LINES = 20
+_LINES = 18
+"""Lines a run that are filled with sentences on validity; never more than 20 with the first of them."""
 
 
 def render(document: FitDocument) -> str:
@@ -48,12 +48,7 @@ def _run_lines(run: RunFit) -> list[str]:
         f"{one_line(run.run)} · {law.n} evaluations, {steps} · {one_line(run.path)}",
         f"  {'VALID' if law.validity.ok else 'NOT VALID':<10} {headline(law)}{_counts(law)}",
     ]
-    bottom = [
-        *_number_lines(law),
-        *_rival_lines(law),
-        *_read_lines(run),
-        f"  next       {_next_command(run, law)}",
-    ]
+    bottom = [*_number_lines(law), *_rival_lines(law), *_read_lines(run)]
     return [*top, *_fitting_sentences(law, _LINES - len(top) - len(bottom)), *bottom]
 
 
@@ -109,11 +104,17 @@ def _number_line(name: str, estimate: Estimate, note: str = "") -> str:
 
 
 def _residual_words(law: LawFit) -> str:
+    """The residuals, and what was taken out of the entropy."""
     residuals = law.residuals
     lag1 = "unknown" if residuals.lag1 is None else f"{residuals.lag1:.2f}"
-    drift = "" if law.interval == "ols" else f", drift share {residuals.drift_share:.2f}"
-    worth = "" if law.interval == "ols" else f"; worth {residuals.effective_n:.0f} independent evaluations"
-    return f"residual            sd {format_number(residuals.sd)}, lag-1 {lag1}{drift}{worth}"
+    words = [f"sd {format_number(residuals.sd)}, lag-1 {lag1}"]
+    if law.interval != "ols":
+        words.append(
+            f"drift share {residuals.drift_share:.2f}, worth {residuals.effective_n:.0f} independent ones"
+        )
+    if law.entropy_noise is not None:
+        words.append(f"entropy noise {format_number(law.entropy_noise, 2)}")
+    return f"{'residual':<19} {'; '.join(words)}"
 
 
 def _rival_lines(law: LawFit) -> list[str]:
@@ -141,14 +142,6 @@ def _read_lines(run: RunFit) -> Iterator[str]:
         yield from _sentence("read", f"entropy {entropy}; reward {reward}; pair {run.pair}")
     counted = "; ".join(f"{count} {reason}" for reason, count in drops(run)) or "nothing"
     yield f"  dropped    {textwrap.shorten(one_line(counted), _WIDTH - 13)}"
-
-
-def _next_command(run: RunFit, law: LawFit) -> str:
-    """What to try next: the report where the law fails, a prediction where it holds."""
-    log = shlex.quote(one_line(run.path))
-    if not law.validity.ok:
-        return f"entropylaw report {log} -o reports/"
-    return f"entropylaw predict {log} --target-entropy {law.entropy_now / 2:.2g} --saturation"
 
 
 def _column_words(choice: Choice) -> str:

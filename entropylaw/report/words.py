@@ -16,7 +16,7 @@ from entropylaw.report.numbers import (
     format_step,
     format_weight,
 )
-from entropylaw.results import Estimate, Rival
+from entropylaw.results import Estimate, Rival, Validity
 
 CLEARLY = 3.0
 """A rival fits "better", and not just as well, from so many times the weight of the law."""
@@ -31,10 +31,8 @@ FORM_NAMES = {
 
 def headline(law: LawFit) -> str:
     """The verdict in one line."""
-    if law.validity.contradicted:
-        return "The law does not describe this run."
     if not law.validity.ok:
-        return "This run cannot tell whether the law holds."
+        return invalid_headline(law.validity)
     best = law.rivals[0] if law.rivals else None
     if best is not None and _clearly_better(best, law):
         return f"The law fits this run, but {FORM_NAMES[best.form]} fits it better."
@@ -44,12 +42,19 @@ def headline(law: LawFit) -> str:
     return "The law describes this run."
 
 
+def invalid_headline(validity: Validity) -> str:
+    """The verdict where the numbers are not to be used."""
+    if validity.contradicted:
+        return "The law does not describe this run."
+    return "This run cannot tell whether the law holds."
+
+
 def badge(run: RunFit) -> str:
     """The verdict in a word or two, for tables and badges: never told by colour alone."""
     if run.law is None:
         return "refused"
     if not run.law.validity.ok:
-        return "do not read"
+        return "law fails" if run.law.validity.contradicted else "undecided"
     return "with cautions" if run.law.validity.cautions or _as_good(run.law) else "valid"
 
 
@@ -232,4 +237,13 @@ def residual_words(law: LawFit) -> str:
         f"{first}; {format_percent(left.drift_share)} of their variance is slow drift, so that {law.n} "
         f"evaluations are worth {format_number(left.effective_n, 2)} independent ones. "
         f"The drift remembers half of the run or more with probability {format_weight(left.long_memory)}."
+        f"{_entropy_noise(law)}"
     )
+
+
+def _entropy_noise(law: LawFit) -> str:
+    """What was taken out of the entropy before the fit."""
+    if law.entropy_noise is None:
+        return ""
+    noise = format_number(law.entropy_noise, 2)
+    return f" The law is fitted to the course of the entropy, about which the log scatters by {noise} nats."

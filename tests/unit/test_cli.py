@@ -5,7 +5,10 @@ import io
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -41,10 +44,14 @@ def assert_error(done, slug: str, code: int):
 def test_fit_fits_twenty_lines_and_says_what_it_wrote(run, lab):
     done = run("fit", RUN)
     assert done.returncode == 0
-    assert done.stderr == "wrote reports/grpo_s0.fit.json\n"
-    assert len(done.stdout.splitlines()) <= 20
+    wrote, following = done.stderr.splitlines()
+    assert wrote == "wrote reports/grpo_s0.fit.json"
+    assert len(done.stdout.splitlines() + done.stderr.splitlines()) <= 20
+    # The next command to try, tried.
+    assert following.startswith("next  entropylaw predict reports/grpo_s0.fit.json ")
+    assert run(*following.split()[2:]).returncode == 0
     assert max(len(line) for line in done.stdout.splitlines()) <= 120
-    for word in ("VALID", "a  ", "b  ", "ceiling", "headroom", "95 %", "line", "read", "dropped", "next"):
+    for word in ("VALID", "a  ", "b  ", "ceiling", "headroom", "95 %", "line", "read", "dropped"):
         assert word in done.stdout
 
 
@@ -105,8 +112,9 @@ def test_two_logs_of_one_name_keep_two_documents(run, tmp_path):
     first = run("fit", "one/ppo.csv")
     second = run("fit", "two/ppo.csv")
     again = run("fit", "one/ppo.csv")
-    assert first.stderr == again.stderr == "wrote reports/ppo.fit.json\n"
-    assert second.stderr != first.stderr
+    assert first.stderr == again.stderr
+    assert first.stderr.startswith("wrote reports/ppo.fit.json\n")
+    assert second.stderr.startswith("wrote reports/ppo-2.fit.json\n")
     assert load_fit(tmp_path / "reports/ppo.fit.json").inputs[0].path == "one/ppo.csv"
 
 
@@ -251,7 +259,6 @@ def test_unwritable_folder(run, lab, tmp_path):
 def test_a_full_disk_leaves_the_old_report(run, lab, tmp_path):
     """A limit on the size of files stands in for a full disk: writes fail in the middle."""
     import resource
-    import subprocess
 
     assert run("report", RUN, "-o", "out").returncode == 0
     before = {path: path.read_bytes() for path in sorted((tmp_path / "out").rglob("*")) if path.is_file()}
@@ -307,6 +314,114 @@ def test_usage_errors(run, lab, arguments, slug):
     assert_error(run(*arguments), slug, 2)
 
 
+def test_a_fit_is_no_log(run, lab):
+    run("fit", RUN)
+    assert_error(run("fit", "reports/grpo_s0.fit.json"), "already-a-fit", 2)
+
+
+def test_fits_of_different_levels_do_not_mix(run, lab):
+    run("fit", RUN, "--level", "0.5", "-o", "half.json")
+    run("fit", RUN, "-o", "most.json")
+    done = run("report", "half.json", "most.json", "-o", "out")
+    assert_error(done, "settings-differ", 2)
+    assert "level 0.5 and 0.95" in done.stderr
+
+
+def test_rewards_beyond_any_scale(run, tmp_path):
+    write_csv(tmp_path / "x.csv", reward=[f"{i}e200" for i in range(1, 41)])
+    assert_error(run("fit", "x.csv"), "out-of-scale", 4)
+
+
+def test_nothing_fitted_writes_no_report_and_says_so(run, tmp_path):
+    write_csv(tmp_path / "x.csv", n=3)
+    done = run("report", "x.csv", "-o", "out")
+    assert done.returncode == 4
+    assert "no report was written" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_standard_output_that_cannot_be_written(run, lab, tmp_path):
+    from tests.conftest import clean_environment
+
+    for redirect in (">/dev/full", ">&-"):
+        done = subprocess.run(
+            ["sh", "-c", f'"{sys.executable}" -m entropylaw fit {RUN} -o x.json -o - {redirect}'],
+            cwd=tmp_path,
+            env=clean_environment(),
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert_error(done, "cannot-write", 3)
+
+
+def test_a_reader_that_leaves_early_is_no_error(run, lab, tmp_path):
+    from tests.conftest import clean_environment
+
+    done = subprocess.run(
+        ["sh", "-c", f'"{sys.executable}" -m entropylaw fit {RUN} --format json -o - | head -n 1'],
+        cwd=tmp_path,
+        env=clean_environment(),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.stdout == "{\n"
+    assert done.stderr == ""
+
+
+def test_an_interrupt_ends_with_130(tmp_path):
+    """While it waits for standard input, and long before, while it is still being imported."""
+    from tests.conftest import clean_environment
+
+    for delay in (0.3, 1.5):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "entropylaw", "fit", "-"],
+            cwd=tmp_path,
+            env=clean_environment(),
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=30)
+        assert process.returncode == 130
+        assert b"Traceback" not in stderr
+
+
+def test_a_bug_is_an_error_without_traceback(run, lab, tmp_path):
+    """A module that fails in a way nobody foresaw, put in the way of the real one."""
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "sitecustomize.py").write_text(
+        "import entropylaw.workflow as w\n"
+        "def fail(*a, **k): raise RuntimeError('unforeseen')\n"
+        "w.fit_logs = fail\n"
+    )
+    from tests.conftest import ROOT
+
+    done = run("fit", RUN, PYTHONPATH=f"{broken}:{ROOT}")
+    assert_error(done, "bug", 1)
+    assert "RuntimeError in fail: unforeseen" in done.stderr
+    shown = run("fit", RUN, PYTHONPATH=f"{broken}:{ROOT}", ENTROPYLAW_DEBUG="1")
+    assert "Traceback" in shown.stderr
+
+
+def test_logs_that_share_their_last_folders_keep_apart(run, tmp_path):
+    for folder in ("A", "B"):
+        (tmp_path / "far" / folder / "x").mkdir(parents=True)
+        write_csv(tmp_path / "far" / folder / "x" / "m.csv", n=40 if folder == "A" else 50)
+    logs = [tmp_path / "far" / folder / "x" / "m.csv" for folder in ("A", "B")]
+    (tmp_path / "here").mkdir()
+    done = run("fit", *logs, "-o", "both.json", cwd=tmp_path / "here")
+    assert done.returncode == 0
+    assert len(load_fit(tmp_path / "here" / "both.json").inputs) == 2
+    for log in logs:
+        run("fit", log, cwd=tmp_path / "here")
+    assert len(list((tmp_path / "here" / "reports").iterdir())) == 2
+
+
 def test_typer_usage_errors_exit_2_too(run):
     assert run("fit").returncode == 2
     assert run("fti").returncode == 2
@@ -348,7 +463,9 @@ def test_same_input_same_bytes_in_two_processes(run, lab, tmp_path):
 
 
 def test_no_absolute_path_in_any_output(run, lab, tmp_path):
-    run("report", tmp_path / RUN, "-o", "out")
+    (tmp_path / "empty.csv").touch()
+    run("report", tmp_path / RUN, tmp_path / "empty.csv", "-o", "out")
+    run("columns", tmp_path / RUN, "--format", "json")
     for path, content in folder(tmp_path / "out").items():
         assert os.fsencode(tmp_path) not in content, path
 
@@ -373,8 +490,6 @@ HEAVY = ("numpy", "pandas", "scipy", "lmfit", "matplotlib", "pyarrow", "ibis", "
     ],
 )
 def test_help_imports_nothing_heavy(arguments):
-    import subprocess
-
     from tests.conftest import ROOT, clean_environment
 
     program = (
@@ -395,8 +510,6 @@ def test_help_imports_nothing_heavy(arguments):
 
 
 def test_fitting_a_csv_imports_neither_lmfit_nor_matplotlib(run, tmp_path):
-    import subprocess
-
     from tests.conftest import ROOT, clean_environment
 
     write_csv(tmp_path / "x.csv")

@@ -209,8 +209,22 @@ def test_impossible_targets_are_refused(fit, entropy):
         fit.saturation(1.0)
 
 
-def test_noise_free_data_give_a_point(fit):
+def test_noise_free_data_give_a_point():
     step, entropy, reward = world(30, sd=0.0)
-    exact = fit_law(entropy, reward, step)
-    assert exact.a.value == pytest.approx(0.2, rel=1e-9)
-    assert exact.ceiling.high - exact.ceiling.low < 1e-9
+    exact = fit_law(entropy, reward, step, interval="ols")
+    assert exact.a.value == pytest.approx(0.2, rel=1e-12)
+    assert exact.ceiling.high - exact.ceiling.low < 1e-12
+    # The course follows a path without noise to a few parts in 10^7.
+    course = fit_law(entropy, reward, step)
+    assert course.a.value == pytest.approx(0.2, rel=1e-6)
+    assert course.ceiling.high - course.ceiling.low < 1e-6
+
+
+def test_the_course_takes_out_noise_and_says_how_much():
+    step, entropy, reward = world(200)
+    noisy = entropy + 0.03 * np.random.default_rng(7).standard_normal(200)
+    fit = fit_law(noisy, reward, step)
+    assert fit.entropy_noise == pytest.approx(0.03, rel=0.1)
+    assert np.std(fit.course - entropy) < 0.01
+    np.testing.assert_array_equal(fit.entropy, noisy)
+    assert fit_law(noisy, reward, step, interval="ols").entropy_noise is None

@@ -35,6 +35,13 @@ def test_fits_or_says_why_not(run, log):
         assert f"error[{slug}]" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["curves_entropy.csv", "qwen2-7b_math.log", "grpo_trl.jsonl"])
+def test_at_most_twenty_lines_a_run(run, name):
+    log = next(path for path in LOGS if path.name == name)
+    for block in run("fit", log, "-o", "-").stdout.split("\n\n"):
+        assert 10 < len(block.splitlines()) <= 20
+
+
 def test_the_law_is_refused_where_a_first_evaluation_carries_it(run):
     """The answer format is learned before step 10: without that evaluation there is no relation."""
     log = next(path for path in LOGS if path.name == "qwen2-7b_math_megatron.log")

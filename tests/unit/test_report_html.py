@@ -133,7 +133,7 @@ def test_order_verdict_figure_numbers_rivals_trust_read() -> None:
 
 def test_invalid_run_says_so_in_words() -> None:
     text = Page(page(falling())).text
-    assert "do not read" in text
+    assert "law fails" in text
     assert "The law does not describe this run." in text
     assert "reward falls as entropy is spent" in text
     assert "not for use" in text

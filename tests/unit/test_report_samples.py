@@ -138,6 +138,7 @@ def by_hand(
         ceiling=estimate(0.8001, 0.7712, 0.8291),
         correlation=0.93,
         entropy_now=0.1,
+        entropy_noise=0.012,
         reward_now=estimate(0.768, 0.757, 0.779),
         headroom=headroom or estimate(0.0316, 0.0121, 0.0511),
         residuals=Residuals(sd=0.0123, lag1=-0.2, effective_n=7.81, drift_share=0.25, long_memory=0.004),
@@ -148,6 +149,7 @@ def by_hand(
         r_squared=0.981,
         step=step,
         entropy=entropy,
+        course=entropy,
         reward=fitted + 0.01 * np.cos(step),
         fitted=fitted,
         curve=Curve(

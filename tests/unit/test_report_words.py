@@ -105,4 +105,4 @@ def test_vocabulary(run: RunFit) -> None:
 
 def test_badges_are_words() -> None:
     assert words.badge(synthetic()) in ("valid", "with cautions")
-    assert words.badge(falling()) == "do not read"
+    assert words.badge(falling()) == "law fails"
