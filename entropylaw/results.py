@@ -93,7 +93,7 @@ class Rival:
     weight
         Posterior probability among the forms, equal before the data.
     residual_sd
-        Standard deviation of the residuals, reward units.
+        Root of the residual sum of squares over n − parameters, reward units.
     rate
         The rate k of ``c − a(exp(kH) − 1)``; None for the other forms.
     """

@@ -28,6 +28,9 @@ FEWEST_EVALUATIONS = 5
 LARGEST = 1e100
 """Rewards and steps beyond it, or that differ by less than its inverse, are nobody's measurement."""
 
+ROUNDING = 1e-13
+"""Relative differences that are rounding, not change."""
+
 CURVE_POINTS = 61
 
 _CEILING = np.array([[1.0, 0.0]])
@@ -188,19 +191,20 @@ def _refuse(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> None:
                 "expected a scale on which squares can be added up",
                 f"rescale the {name}",
             )
-    if entropy.max() > HIGHEST_ENTROPY:
+    if np.abs(entropy).max() > HIGHEST_ENTROPY:
+        largest = entropy[np.abs(entropy).argmax()]
         raise FitError(
             "entropy-not-a-mean",
-            f"entropy reaches {entropy.max():.4g}, expected nats per token, at most {HIGHEST_ENTROPY:g}",
+            f"entropy reaches {largest:.4g}, expected nats per token, at most {HIGHEST_ENTROPY:g}",
             "this looks like a sum over tokens: divide it by the response length",
         )
-    if np.ptp(np.exp(entropy)) == 0:
+    if np.ptp(entropy) <= ROUNDING * np.abs(entropy).max():
         raise FitError(
             "entropy-constant",
             f"entropy is {entropy[0]:g} in all {entropy.size} evaluations, expected one that moves",
             "check the logger (some write 0.0 where entropy is not computed), or name another column",
         )
-    if np.ptp(reward) == 0:
+    if np.ptp(reward) <= ROUNDING * np.abs(reward).max():
         raise FitError(
             "reward-constant",
             f"reward is {reward[0]:g} in all {reward.size} evaluations, expected one that moves",

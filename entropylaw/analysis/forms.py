@@ -20,6 +20,7 @@ RATE_REACH = 6.0
 """The free rate k runs over ±RATE_REACH / (largest entropy), and always past ±2."""
 
 RATES = 25
+"""Points on a grid of rates, at every refinement."""
 
 
 def law_column(entropy: FloatArray) -> FloatArray:
@@ -33,9 +34,9 @@ def rate_column(entropy: FloatArray, rate: float) -> FloatArray:
 
 
 def rates(entropy: FloatArray) -> FloatArray:
-    """The grid of rates for these entropies, symmetric about 0 and with 1 on it."""
+    """The first grid of rates for these entropies, symmetric about 0."""
     reach = max(RATE_REACH / float(np.max(np.abs(entropy))), 2.0)
-    return np.union1d(np.linspace(-reach, reach, RATES), [1.0])
+    return np.linspace(-reach, reach, RATES)
 
 
 def design(column: FloatArray) -> FloatArray:

@@ -22,7 +22,8 @@ def strongest_influence(step: FloatArray, entropy: FloatArray, reward: FloatArra
     residual = reward - x @ coefficient
     leverage = np.minimum((ortho**2).sum(axis=1), 1.0 - 1e-12)
     shift = np.linalg.solve(triangle, (ortho * (residual / (1.0 - leverage))[:, None]).T)
-    scale = np.abs(coefficient) + np.finfo(float).tiny
+    # In standard errors (DFBETAS, up to a factor common to all): the reward's origin must not matter.
+    scale = np.linalg.norm(np.linalg.inv(triangle), axis=1) + np.finfo(float).tiny
     most = int(np.argmax(np.max(np.abs(shift) / scale[:, None], axis=0)))
     return Influence(
         step=float(step[most]),

@@ -15,7 +15,7 @@ _POINTS = 241
 
 
 def compatible_entropies(
-    below: Callable[[FloatArray], FloatArray], tail: float
+    below: Callable[[FloatArray], FloatArray], tail: float, hints: FloatArray
 ) -> tuple[tuple[float, float | None], ...]:
     """Entropies at which a target reward lies between two quantiles of the law's mean.
 
@@ -26,6 +26,8 @@ def compatible_entropies(
     tail
         Half of 1 − level. The set is where ``below`` lies in [tail, 1 − tail]: the inversion of Fieller
         (1954, doi:10.1111/j.2517-6161.1954.tb00159.x), which may be empty, disjoint or unbounded.
+    hints
+        Shape (k,), entropies near which the set is expected. The set can be narrower than any fixed grid.
 
     Returns
     -------
@@ -34,6 +36,8 @@ def compatible_entropies(
     """
     # Uniform in exp(H) − 1 near 0 would waste points; uniform in log1p(H) resolves both ends.
     grid = np.expm1(np.linspace(0.0, np.log1p(HIGHEST_ENTROPY), _POINTS))
+    near = hints[np.isfinite(hints) & (hints > 0) & (hints < HIGHEST_ENTROPY)]
+    grid = np.union1d(grid, near)
 
     def margin(entropy: FloatArray) -> FloatArray:
         probability = below(entropy)

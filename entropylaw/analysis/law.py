@@ -180,13 +180,14 @@ class LawFit:
             mixture = self.posterior.functional(design(law_column(entropy)))
             return mixture.cdf(np.full(entropy.size, float(reward)))
 
-        intervals = compatible_entropies(below, (1.0 - level) / 2.0)
-        ceiling, a = self.ceiling.value, self.a.value
-        value, note = _solve_for_entropy(reward, ceiling, a)
+        value, note = _solve_for_entropy(reward, self.ceiling.value, self.a.value)
+        hints = _solutions(self.posterior, reward)
+        intervals = compatible_entropies(below, (1.0 - level) / 2.0, np.append(hints, value or 0.0))
         if not intervals:
             note = f"no entropy from 0 to {HIGHEST_ENTROPY:g} nats is compatible with a reward of {reward:g}"
         elif intervals[-1][1] is None:
-            note = "the set has no upper end: the data do not settle how fast reward falls with entropy"
+            open_end = "the set has no upper end: the data do not settle how fast reward falls with entropy"
+            note = f"{note}; {open_end}" if note else open_end
         return EntropySet(
             reward=float(reward),
             value=value,
@@ -257,3 +258,10 @@ def _solve_for_entropy(
             f"the target {reward:g} lies {side} ({ceiling:.4g}): no entropy gives it under the fitted law",
         )
     return float(np.log1p(ratio)), None
+
+
+def _solutions(law: Posterior, reward: float) -> FloatArray:
+    """Where each component's law gives ``reward``; nan where it never does."""
+    ceiling, a = law.coefficient[:, 0], law.coefficient[:, 1]
+    ratio = np.divide(ceiling - reward, a, out=np.full_like(a, np.nan), where=a != 0)
+    return np.log1p(np.where(ratio > -1, ratio, np.nan))

@@ -17,6 +17,14 @@ from entropylaw.results import Estimate, Rival
 PLAUSIBLE = 0.05
 """A form whose weight is below this is ruled out."""
 
+_PARAMETERS = {"line": 2, "rate": 3, "constant": 1}
+
+_NEGLIGIBLE = 12.0
+"""Log evidence below the best from which a rate counts for nothing."""
+
+_FINEST = 1e-6
+"""Range of rates below which nothing is refined any more."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FormFits:
@@ -40,20 +48,19 @@ def fit_forms(
 ) -> FormFits:
     """Fit law, line, free rate and constant with the same residual model.
 
-    The prior gives each form the same probability, is flat on the level, and flat on the slope within
-    plus or minus one standard deviation of the reward per standard deviation of the form's column:
-    no form can explain more than there is. That bound is what a slope costs against the constant.
+    The prior gives each form the same probability, is flat on the level, and flat on the slope with the
+    density of a uniform between plus and minus one standard deviation of the reward per standard
+    deviation of the form's column: no form can explain more than there is. (The density is that of the
+    uniform; the slope itself is not cut off.) It is what a slope costs against the constant.
     """
-    grid_of_rates = rates(entropy)
-    columns = [law_column(entropy), entropy, *(rate_column(entropy, k) for k in grid_of_rates)]
-    designs = design(np.array(columns))
-    law, line, *rate = infer(step, designs, np.tile(reward, (len(columns), 1)), grid, floor)
+    columns = np.array([law_column(entropy), entropy])
+    law, line = infer(step, design(columns), np.tile(reward, (2, 1)), grid, floor)
     (constant,) = infer(step, np.ones((1, reward.size, 1)), reward[None, :], grid, floor)
+    rate_grid, rate = _fit_rates(step, entropy, reward, grid, floor)
+    first = rates(entropy)
+    log_rate = np.array([posterior.log_evidence for posterior in rate])
+    log_rate += np.log(_trapezoid(rate_grid) / (first[-1] - first[0]))
     slope_cost = 0.5 * np.log(reward.size) + np.log(2.0 * float(np.std(reward)))
-    rate_evidence = np.array([posterior.log_evidence for posterior in rate])
-    # The added k = 1 and the uneven gap around it must not count twice: trapezoid weights.
-    rate_prior = np.gradient(grid_of_rates)
-    log_rate = rate_evidence + np.log(rate_prior / rate_prior.sum())
     evidence = {
         "law": law.log_evidence - slope_cost,
         "line": line.log_evidence - slope_cost,
@@ -65,11 +72,37 @@ def fit_forms(
         law=law,
         line=line,
         constant=constant,
-        rate=tuple(rate),
-        rate_grid=grid_of_rates,
+        rate=rate,
+        rate_grid=rate_grid,
         rate_weight=np.exp(log_rate - logsumexp(log_rate)),
         weight={form: float(np.exp(value - total)) for form, value in evidence.items()},
     )
+
+
+def _fit_rates(
+    step: FloatArray, entropy: FloatArray, reward: FloatArray, grid: Grid, floor: FloatArray | None
+) -> tuple[FloatArray, tuple[Posterior, ...]]:
+    """Posteriors over a grid of rates that is as fine as the data are sharp.
+
+    The first grid spans the prior. While almost all of the evidence lies between a few of its points,
+    a new grid of as many points spans those.
+    """
+    points = rates(entropy)
+    while True:
+        columns = np.array([rate_column(entropy, k) for k in points])
+        fits = infer(step, design(columns), np.tile(reward, (points.size, 1)), grid, floor)
+        evidence = np.array([posterior.log_evidence for posterior in fits])
+        heavy = np.flatnonzero(evidence > evidence.max() - _NEGLIGIBLE)
+        low, high = max(heavy[0] - 1, 0), min(heavy[-1] + 1, points.size - 1)
+        if high - low >= points.size // 3 or points[high] - points[low] < _FINEST:
+            return points, tuple(fits)
+        points = np.linspace(points[low], points[high], points.size)
+
+
+def _trapezoid(points: FloatArray) -> FloatArray:
+    """Weights of the trapezoid rule at increasing points."""
+    gap = np.diff(points)
+    return np.asarray((np.append(gap, 0.0) + np.append(0.0, gap)) / 2.0)
 
 
 def rivals_of(
@@ -85,15 +118,20 @@ def rivals_of(
         Rival(
             form=form,
             formula=FORMULAS[form],
-            parameters={"line": 2, "rate": 3, "constant": 1}[form],
+            parameters=_PARAMETERS[form],
             ceiling=from_mixture(mixture.pruned(), level=level, method=method),
             weight=fits.weight[form],
-            residual_sd=float(np.std(reward - form_mean(fits, form, entropy))),
+            residual_sd=_residual_sd(reward - form_mean(fits, form, entropy), _PARAMETERS[form]),
             rate=_rate_estimate(fits, level) if form == "rate" else None,
         )
         for form, mixture in ceilings.items()
     ]
     return tuple(sorted(rivals, key=lambda rival: (-rival.weight, rival.form)))
+
+
+def _residual_sd(residual: FloatArray, parameters: int) -> float:
+    """Root of the residual sum of squares over the degrees of freedom."""
+    return float(np.sqrt(residual @ residual / (residual.size - parameters)))
 
 
 def form_mean(fits: FormFits, form: str, entropy: FloatArray) -> FloatArray:

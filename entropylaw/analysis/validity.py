@@ -20,6 +20,9 @@ SPAN = 0.15
 A_CHANGE = 0.5
 """Relative change of a, on leaving out one evaluation, from which the law rests on that evaluation."""
 
+RISE = 0.3
+"""Share of the entropy's range by which a run may end higher than it began."""
+
 REBOUND = 0.3
 """Share of the entropy's fall that may come back before the run counts as fall-then-rise."""
 
@@ -75,10 +78,10 @@ def _contradictions(e: Evidence) -> Iterator[str]:
             f"the ceiling {e.ceiling.value:.3g} [{e.ceiling.low:.3g}, {e.ceiling.high:.3g}] lies above 1, "
             "and every reward of the run lies between 0 and 1"
         )
-    trend = _rank_correlation(e.step, e.course)
-    if trend > 0:
+    rise = _net_rise(e.course)
+    if rise > RISE:
         yield (
-            f"entropy rises over the run (rank correlation with step {trend:+.2f}); "
+            f"entropy ends higher than it began, by {rise:.2f} of its range (limit {RISE}); "
             "the law is stated for runs that spend it"
         )
     if e.law_weight < PLAUSIBLE:
@@ -98,7 +101,7 @@ def _gaps(e: Evidence) -> Iterator[str]:
         yield f"entropy spans {span:.2g} nats; {SPAN} are needed to tell a from b"
     if e.a.low is not None and e.a.high is not None and e.a.low <= 0 <= e.a.high:
         yield f"reward does not clearly rise as entropy is spent: {_a_words(e.a)}"
-    if abs(1.0 - e.influence.a_ratio) >= A_CHANGE:
+    elif abs(1.0 - e.influence.a_ratio) >= A_CHANGE:
         yield (
             f"the fit rests on one evaluation: without step {e.influence.step:g} "
             f"least squares give {e.influence.a_ratio:.2f} times the a"
@@ -111,9 +114,8 @@ def _a_words(a: Estimate) -> str:
 
 def _cautions(e: Evidence) -> Iterator[str]:
     """What a careful reader wants to know beside the numbers."""
-    trend = _rank_correlation(e.step, e.course)
     fall, back = _fall_and_rebound(e.course)
-    if trend <= 0 and fall > 0 and back > REBOUND * fall:
+    if _net_rise(e.course) <= RISE and fall > 0 and back > REBOUND * fall:
         yield (
             f"entropy falls by {fall:.2g} nats and then rises by {back:.2g}; "
             "the law is stated for runs without such an intervention"
@@ -133,13 +135,12 @@ def _cautions(e: Evidence) -> Iterator[str]:
         )
     if _bounded(e.reward) and e.ceiling.value is not None and e.ceiling.value > 1 >= (e.ceiling.low or 0):
         yield f"the ceiling {e.ceiling.value:.3g} lies above 1, the largest reward that the run could log"
-    for name, column in (("entropy", e.entropy), ("reward", e.reward)):
-        smooth = lag1(_local_changes(column))
-        if smooth is not None and smooth > SMOOTH:
-            yield (
-                f"{name} looks smoothed (its changes have lag-1 autocorrelation {smooth:.2f}, raw logs have "
-                f"none or less; {SMOOTH} is the limit): intervals from smoothed input are too narrow"
-            )
+    smooth = lag1(_local_changes(e.reward))
+    if smooth is not None and smooth > SMOOTH:
+        yield (
+            f"reward looks smoothed (its changes have lag-1 autocorrelation {smooth:.2f}, raw logs have "
+            f"none or less; {SMOOTH} is the limit): intervals from smoothed input are too narrow"
+        )
 
 
 def _form_cautions(e: Evidence) -> Iterator[str]:
@@ -195,19 +196,10 @@ def _half_width(estimate: Estimate) -> float | None:
     return (estimate.high - estimate.low) / 2
 
 
-def _rank_correlation(x: FloatArray, y: FloatArray) -> float:
-    """Spearman's rank correlation; 0 where one of the two does not vary."""
-    a, b = _ranks(x), _ranks(y)
-    a, b = a - a.mean(), b - b.mean()
-    scale = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / scale if scale > 0 else 0.0
-
-
-def _ranks(values: FloatArray) -> FloatArray:
-    """Ranks from 1, ties given their mean rank; scipy.stats has it at the price of a slow import."""
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(count)
-    return np.asarray((last - (count - 1) / 2.0)[place])
+def _net_rise(course: FloatArray) -> float:
+    """Mean over the last tenth of the run less that over the first, as a share of the range."""
+    width, span = max(1, course.size // 10), float(np.ptp(course))
+    return float(course[-width:].mean() - course[:width].mean()) / span if span > 0 else 0.0
 
 
 def _fall_and_rebound(entropy: FloatArray) -> tuple[float, float]:

@@ -25,7 +25,7 @@ LONGEST_LENGTH = 3.0
 """Longest correlation length, in spans of the run; beyond it a drift is a straight line."""
 
 TYPICAL_LENGTH = 8.0
-"""Median of the length's log-normal prior, in median spacings."""
+"""Median of the length's log-normal prior, in mean spacings: the span over n − 1."""
 
 LENGTH_SPREAD = 1.5
 """Standard deviation of the logarithm of the length: a factor of 4.5 either way."""
@@ -63,8 +63,11 @@ class Grid:
 
 def drift_grid(step: FloatArray) -> Grid:
     """Grid over correlation length and noise share for evaluations at ``step`` (shape (n,))."""
-    spacing, span = float(np.median(np.diff(step))), float(step[-1] - step[0])
-    lengths = np.geomspace(SHORTEST_LENGTH * spacing, LONGEST_LENGTH * span, LENGTHS)
+    span = float(step[-1] - step[0])
+    spacing = span / (step.size - 1)
+    # Where steps are uneven the short gaps show drifts that the mean spacing would call noise.
+    shortest = SHORTEST_LENGTH * min(float(np.median(np.diff(step))), spacing)
+    lengths = np.geomspace(shortest, LONGEST_LENGTH * span, LENGTHS)
     shares = np.append(0.0, np.sin(np.pi * (np.arange(SHARES) + 0.5) / (2 * SHARES)) ** 2)
     length, share = (axis.ravel() for axis in np.meshgrid(lengths, shares, indexing="ij"))
     distance = np.log(length / (TYPICAL_LENGTH * spacing)) / LENGTH_SPREAD
@@ -99,16 +102,18 @@ def floor_grid(step: FloatArray, variance: float) -> Grid:
     """Grid for a known noise floor: the variance beyond the floor is a third axis.
 
     With part of the noise known in absolute units the residual variance has no closed form any more.
-    It runs over ``variance`` (the least-squares residual variance) times 10^-2 … 10^1.5, uniform in
-    the logarithm, the same scale-free prior as elsewhere but cut at both ends.
+    It runs over ``variance`` (the least-squares residual variance) times 10^-2 … 10^2, with a prior
+    flat in the standard deviation: one flat in its logarithm believes too readily that the floor is all
+    there is.
     """
     base = drift_grid(step)
-    scale = variance * np.geomspace(1e-2, 10**1.5, 16)
+    scale = variance * np.geomspace(1e-2, 1e2, 17)
+    prior = np.sqrt(scale) / np.sqrt(scale).sum()
     points = base.length.size
     return Grid(
         length=np.tile(base.length, scale.size),
         drift=np.tile(base.drift, scale.size) * np.repeat(scale, points),
         noise=np.tile(base.noise, scale.size) * np.repeat(scale, points),
-        log_prior=np.tile(base.log_prior, scale.size) - np.log(scale.size),
+        log_prior=np.tile(base.log_prior, scale.size) + np.repeat(np.log(prior), points),
         scaled=False,
     )

@@ -39,7 +39,7 @@ class Posterior:
     variance
         Shape (g,): residual variance (drift and noise together).
     drift_share, length
-        Shape (g,): share of the unknown variance that is drift, and its correlation length in steps.
+        Shape (g,): share of the residual variance that is drift, and its correlation length in steps.
     now_offset, now_slope, now_variance
         Shapes (g,), (g, p), (g,): given β, the drift at the last step is ``now_offset − now_slope · β``
         with variance ``now_variance``.
@@ -196,7 +196,7 @@ def _solve(
         coefficient=(start + shift) @ back.T,
         covariance=np.einsum("ip,gpq,jq->gij", back, inverse, back) * variance[:, None, None],
         variance=variance * (grid.drift + grid.noise),
-        drift_share=grid.drift / (grid.drift + grid.noise),
+        drift_share=grid.drift / (grid.drift + grid.noise + floor),
         length=grid.length,
         now_offset=last[:, p] + last[:, :p] @ start,
         now_slope=last[:, :p] @ triangle,

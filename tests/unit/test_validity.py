@@ -74,7 +74,7 @@ def test_rewards_beyond_one_have_no_such_bound():
 
 def test_rising_entropy():
     h = falling(60)[::-1]
-    assert one(fitted(h, law(h) + noise(60)).reasons, "entropy rises over the run")
+    assert one(fitted(h, law(h) + noise(60)).reasons, "entropy ends higher than it began")
 
 
 def test_a_line_that_is_told_from_the_law():
