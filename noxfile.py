@@ -50,7 +50,7 @@ def bench(session: nox.Session) -> None:
     """Calibration and speed beside the peers; the tables go into docs/. ``-- --full`` for many runs."""
     session.install("-e", ".[bench]")
     full = "--full" in session.posargs
-    session.run("python", "-m", "benchmarks.calibration", "--write", "--runs", "1000" if full else "300")
+    session.run("python", "-m", "benchmarks.calibration", "--write", "--runs", "2000" if full else "500")
     session.run("python", "-m", "benchmarks.speed", "--write")
 
 

@@ -94,6 +94,8 @@ class Rival:
         Posterior probability among the forms, equal before the data.
     residual_sd
         Root of the residual sum of squares over n − parameters, reward units.
+    ruled_out
+        Whether the weight is below the limit under which a form is no longer considered.
     rate
         The rate k of ``c − a(exp(kH) − 1)``; None for the other forms.
     """
@@ -104,6 +106,7 @@ class Rival:
     ceiling: Estimate
     weight: float
     residual_sd: float
+    ruled_out: bool
     rate: Estimate | None = None
 
 

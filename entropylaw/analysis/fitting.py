@@ -12,8 +12,15 @@ from entropylaw.analysis.estimate import estimates, from_mixture
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.influence import strongest_influence
 from entropylaw.analysis.inverse import HIGHEST_ENTROPY
-from entropylaw.analysis.law import METHODS, LawFit, checked_level, predict_at
-from entropylaw.analysis.rivals import FormFits, ceiling_over_forms, fit_forms, form_mean, rivals_of
+from entropylaw.analysis.law import METHODS, LawFit, checked_level, predict_at, spent_entropy
+from entropylaw.analysis.rivals import (
+    PLAUSIBLE,
+    FormFits,
+    ceiling_over_forms,
+    fit_forms,
+    form_mean,
+    rivals_of,
+)
 from entropylaw.analysis.validity import Evidence, judge, lag1
 from entropylaw.engine.grid import FloatArray, Grid, drift_grid, floor_grid, white_grid
 from entropylaw.engine.posterior import Posterior
@@ -278,6 +285,8 @@ def _result(task: Task, fits: FormFits) -> LawFit:
         residuals=evidence.residuals,
         influence=evidence.influence,
         law_weight=evidence.law_weight,
+        law_ruled_out=evidence.law_weight < PLAUSIBLE,
+        entropy_spent=spent_entropy(float(course[-1]), 0.95),
         rivals=evidence.rivals,
         ceiling_over_forms=ceiling_over_forms(ceiling, evidence.law_weight, evidence.rivals),
         r_squared=1.0 - float(np.var(task.reward - fitted) / np.var(task.reward)),

@@ -56,8 +56,11 @@ class LawFit:
         ceiling − reward_now.
     residuals, influence
         What the law leaves over, and the evaluation that moves it most.
-    law_weight, rivals
-        Posterior probability of the law among the forms, and the other forms, heaviest first.
+    law_weight, law_ruled_out, rivals
+        Posterior probability of the law among the forms, whether it is below the limit under which a
+        form is no longer considered, and the other forms, heaviest first.
+    entropy_spent
+        Entropy at which 95 % of what the law still promises is spent (see :meth:`saturation`).
     ceiling_over_forms
         Range of the ceiling over all forms that are not ruled out.
     r_squared
@@ -97,6 +100,8 @@ class LawFit:
     residuals: Residuals
     influence: Influence
     law_weight: float
+    law_ruled_out: bool
+    entropy_spent: float
     rivals: tuple[Rival, ...]
     ceiling_over_forms: Estimate
     r_squared: float
@@ -207,8 +212,13 @@ class LawFit:
             raise UsageError(
                 "bad-share", f"share {share:g}, expected a number between 0 and 1", "give 0.95, say"
             )
-        entropy = float(np.log1p((1.0 - share) * np.expm1(max(self.entropy_now, 0.0))))
+        entropy = spent_entropy(self.entropy_now, share)
         return Saturation(share=share, entropy=entropy, reward=self.predict(entropy, level=level).mean)
+
+
+def spent_entropy(now: float, share: float) -> float:
+    """Entropy at which ``share`` of exp(now) − 1 is gone; 0 where there is nothing to spend."""
+    return float(np.log1p((1.0 - share) * np.expm1(max(now, 0.0))))
 
 
 def checked_level(level: float) -> float:

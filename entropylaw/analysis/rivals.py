@@ -122,6 +122,7 @@ def rivals_of(
             ceiling=from_mixture(mixture.pruned(), level=level, method=method),
             weight=fits.weight[form],
             residual_sd=_residual_sd(reward - form_mean(fits, form, entropy), _PARAMETERS[form]),
+            ruled_out=fits.weight[form] < PLAUSIBLE,
             rate=_rate_estimate(fits, level) if form == "rate" else None,
         )
         for form, mixture in ceilings.items()

@@ -87,10 +87,7 @@ def _unforeseen(error: Exception) -> EntropyLawError:
 
 def show_error(error: EntropyLawError) -> None:
     """``error[slug]: message`` and what to do, on stderr."""
-    typer.echo(printable(str(error)), err=True)
-    typer.echo(f"  {printable(error.hint)}", err=True)
+    from entropylaw.report.printable import one_line
 
-
-def printable(text: str) -> str:
-    """``text`` with control characters written out, so that a log's names cannot drive the terminal."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    typer.echo(one_line(str(error)), err=True)
+    typer.echo(f"  {one_line(error.hint)}", err=True)

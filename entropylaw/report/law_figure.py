@@ -11,7 +11,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from entropylaw.analysis.law import LawFit
-from entropylaw.analysis.rivals import PLAUSIBLE
 from entropylaw.report import plotting as p
 from entropylaw.report.numbers import format_estimate, format_percent, format_step, format_weight
 from entropylaw.report.words import headline
@@ -116,18 +115,19 @@ def _forms(axes: Axes, law: LawFit, low: float, high: float) -> None:
     """The means of the law and the rivals, each labelled with its weight at its right end."""
     curve = law.curve
     weights = {rival.form: rival.weight for rival in law.rivals}
+    ruled_out = {rival.form for rival in law.rivals if rival.ruled_out}
     drawn = [("law", curve.mean, law.law_weight, _colour(law))]
     drawn += [
         (form, curve.rivals[form], weights[form], p.RIVALS.get(form, p.MUTED))
         for form in weights
         if form in curve.rivals
     ]
-    for form, mean, weight, colour in drawn:
+    for form, mean, _, colour in drawn:
         style: dict[str, Any] = {"linewidth": 0.9, "linestyle": (0, (3.5, 2)), "zorder": 4}
         if form == "law":
             dashed: Any = "-" if law.validity.ok else (0, (5, 1.5))
             style = {"linewidth": 1.6, "linestyle": dashed, "zorder": 5}
-        faint = 0.55 if form != "law" and weight < PLAUSIBLE else 1.0
+        faint = 0.55 if form in ruled_out else 1.0
         axes.plot(curve.entropy, mean, color=colour, alpha=faint, solid_capstyle="round", **style)
     gap = 0.115 / _BODY * (high - low)
     ends = p.spread([float(mean[-1]) for _, mean, _, _ in drawn], gap, low + gap / 2, high - 1.8 * gap)

@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Iterator
 
 from entropylaw.analysis.law import LawFit
-from entropylaw.analysis.rivals import PLAUSIBLE
 from entropylaw.documents.fit import FitDocument, RunFit
 from entropylaw.ingest.run import Choice
 from entropylaw.report.numbers import (
@@ -81,7 +80,7 @@ def _sentence(label: str, text: str) -> list[str]:
 def _number_lines(law: LawFit) -> list[str]:
     """The estimates with their intervals, and the residuals."""
     title = f"{format_percent(law.level)} interval ({law.ceiling.method})"
-    spent = f"95 % of what entropy can still buy is gone at H = {format_number(law.saturation().entropy)}"
+    spent = f"95 % of what entropy can still buy is gone at H = {format_number(law.entropy_spent)}"
     return [
         f"  {'R = −a·exp(H) + b':<19} {'value':>9}   {title}",
         _number_line("a", law.a),
@@ -119,20 +118,25 @@ def _residual_words(law: LawFit) -> str:
 
 def _rival_lines(law: LawFit) -> list[str]:
     """The forms that are not ruled out by weight, and what the choice among them does to the ceiling."""
-    rows = [("law", law.law_weight, law.ceiling, "")]
+    lines = (
+        [] if law.law_ruled_out else [(law.law_weight, _form_line("law", law.law_weight, law.ceiling, ""))]
+    )
     for rival in law.rivals:
-        rate = f"k = {format_number(rival.rate.value)}" if rival.rate and rival.rate.value is not None else ""
-        rows.append((f"{rival.form}  {rival.formula}", rival.weight, rival.ceiling, rate))
-    rows.sort(key=lambda row: -row[1])
-    lines = [
-        f"  {name:<30} weight {format_weight(weight):>5}   ceiling {format_interval(ceiling)}  "
-        f"{note}".rstrip()
-        for name, weight, ceiling, note in rows
-        if weight >= PLAUSIBLE
-    ]
-    ruled_out = [name.split()[0] for name, weight, _, _ in rows if weight < PLAUSIBLE]
+        known = rival.rate is not None and rival.rate.value is not None
+        rate = f"k = {format_number(rival.rate.value)}" if rival.rate is not None and known else ""
+        if not rival.ruled_out:
+            name = f"{rival.form}  {rival.formula}"
+            lines.append((rival.weight, _form_line(name, rival.weight, rival.ceiling, rate)))
+    lines.sort(key=lambda line: -line[0])
+    gone = ["law"] if law.law_ruled_out else []
+    gone += [rival.form for rival in law.rivals if rival.ruled_out]
     over = f"  over these forms, with their intervals       ceiling {format_range(law.ceiling_over_forms)}"
-    return [*lines, over + (f"; ruled out: {', '.join(ruled_out)}" if ruled_out else "")]
+    return [*(text for _, text in lines), over + (f"; ruled out: {', '.join(gone)}" if gone else "")]
+
+
+def _form_line(name: str, weight: float, ceiling: Estimate, note: str) -> str:
+    shown = f"weight {format_weight(weight):>5}   ceiling {format_interval(ceiling)}  {note}"
+    return f"  {name:<30} {shown}".rstrip()
 
 
 def _read_lines(run: RunFit) -> Iterator[str]:

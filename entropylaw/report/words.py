@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from entropylaw.analysis.law import LawFit
-from entropylaw.analysis.rivals import PLAUSIBLE
 from entropylaw.documents.fit import RunFit
 from entropylaw.ingest.run import Meaning
 from entropylaw.report.numbers import (
@@ -120,7 +119,7 @@ def _standing(law: LawFit) -> str:
 
 def _trust(law: LawFit) -> str:
     """What the choice of form adds to the ceiling."""
-    kept = [rival for rival in law.rivals if rival.weight >= PLAUSIBLE]
+    kept = [rival for rival in law.rivals if not rival.ruled_out]
     if not kept:
         best = law.rivals[0] if law.rivals else None
         beaten = (
@@ -177,7 +176,7 @@ def _clearly_better(rival: Rival, law: LawFit) -> bool:
 
 def _as_good(law: LawFit) -> list[Rival]:
     """Rivals that are not ruled out; a free rate holds the law as k = 1 and is none of them."""
-    return [rival for rival in law.rivals if rival.weight >= PLAUSIBLE and rival.form != "rate"]
+    return [rival for rival in law.rivals if not rival.ruled_out and rival.form != "rate"]
 
 
 def _listed(items: Iterable[str]) -> str:

@@ -124,7 +124,13 @@ def by_hand(
     weights = {"line": line_weight, "rate": 0.0199, "constant": 0.0001}
     rivals = tuple(
         Rival(
-            form=name, formula=name, parameters=2, ceiling=form[name], weight=weights[name], residual_sd=0.02
+            form=name,
+            formula=name,
+            parameters=2,
+            ceiling=form[name],
+            weight=weights[name],
+            residual_sd=0.02,
+            ruled_out=weights[name] < 0.05,
         )
         for name in ("line", "rate", "constant")
     )
@@ -144,6 +150,8 @@ def by_hand(
         residuals=Residuals(sd=0.0123, lag1=-0.2, effective_n=7.81, drift_share=0.25, long_memory=0.004),
         influence=Influence(step=20.0, ceiling_shift=0.0031, a_ratio=0.97),
         law_weight=law_weight,
+        law_ruled_out=law_weight < 0.05,
+        entropy_spent=0.0052,
         rivals=rivals,
         ceiling_over_forms=estimate(0.8027, 0.7712, 0.8661),
         r_squared=0.981,
