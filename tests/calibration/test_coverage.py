@@ -6,6 +6,9 @@ import pytest
 from benchmarks.calibration import covered, law_intervals
 from benchmarks.worlds import CEILING, A, World, simulate
 from entropylaw import fit_law
+from entropylaw.analysis.forms import design, law_column
+from entropylaw.engine.grid import drift_grid
+from entropylaw.engine.posterior import infer
 
 RUNS = 300
 WORLD = World(path="power", n=60, rho=0.6, noise=1.0)
@@ -60,10 +63,18 @@ def test_predictions_are_covered(world):
 
 
 def test_noise_in_the_entropy_does_no_harm():
-    """Fitted to the entropy as logged, the same runs give an a near 0: the drift takes the whole trend."""
+    """To the course of the entropy the law fits; to the entropy as logged the drift takes the whole trend."""
     sample = simulate(NOISY, 100, seed=4)
-    fits = [fit_law(h, r, sample.step) for h, r in zip(sample.entropy[:40], sample.rewards, strict=False)]
+    pairs = list(zip(sample.entropy[:40], sample.rewards, strict=False))
+    fits = [fit_law(entropy, reward, sample.step) for entropy, reward in pairs]
     assert np.mean([fit.a.low <= A <= fit.a.high for fit in fits]) >= 0.85
     assert np.median([fit.entropy_noise for fit in fits]) == pytest.approx(0.03, rel=0.15)
     ends = law_intervals(sample.step, sample.entropy, sample.rewards)
     assert covered(ends["ceiling"], CEILING) >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 100)
+    designs = design(law_column(sample.entropy[:40]))
+    slope = np.array([[0.0, 1.0]])
+    as_logged = [
+        posterior.functional(slope).quantile(0.5)[0]
+        for posterior in infer(sample.step, designs, sample.rewards[:40], drift_grid(sample.step))
+    ]
+    assert np.median(as_logged) < 0.5 * A < 0.9 * A < np.median([fit.a.value for fit in fits])
