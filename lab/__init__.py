@@ -1,0 +1,1 @@
+"""Real reinforcement-learning runs on a task with an exact verifier, small enough for a laptop."""

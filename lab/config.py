@@ -1,0 +1,142 @@
+"""What makes a run: everything in its ``config.json``, and nothing that is not there."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from lab.task import Domain
+
+
+@dataclass(frozen=True)
+class Size:
+    """Width, layers and heads of the policy."""
+
+    width: int = 48
+    layers: int = 3
+    heads: int = 4
+
+
+@dataclass(frozen=True)
+class Start:
+    """The supervised start: demonstrations with planted mistakes, from scratch."""
+
+    steps: int = 2000
+    batch: int = 128
+    lr: float = 4e-3
+    seed: int = 0
+    wrong_plan: float = 0.30
+    wrong_execution: float = 0.15
+    domains: tuple[Domain, ...] = ("free",)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What an update raises; the defaults are plain GRPO.
+
+    Attributes
+    ----------
+    advantage
+        ``group``: reward less its group's mean, over the group's standard deviation (GRPO, arXiv:2402.03300);
+        ``leave-one-out``: less the mean of the other answers (RLOO, arXiv:2402.14740);
+        ``batch``: less the mean of the batch (REINFORCE with a baseline).
+    surrogate
+        ``clip``: the clipped ratio of PPO (arXiv:1707.06347); ``gradient``: advantage times log-probability;
+        ``preserve``: clipped in value but not in gradient (GPPO, arXiv:2508.07629).
+    reward
+        ``verified``; ``random``: a fair coin that knows nothing of the answer; ``none``: always 0.
+    clip_cov, kl_cov
+        Share of a minibatch's tokens that Clip-Cov leaves out or KL-Cov holds back (arXiv:2505.22617 §4).
+    entropy_bonus
+        Weight of the exact token-mean entropy; below 0 the entropy is minimised.
+    kl_penalty
+        Weight of the exact KL divergence from the policy to its start.
+    """
+
+    advantage: Literal["group", "leave-one-out", "batch"] = "group"
+    surrogate: Literal["clip", "gradient", "preserve"] = "clip"
+    reward: Literal["verified", "random", "none"] = "verified"
+    clip_low: float = 0.05
+    clip_high: float = 0.05
+    clip_cov: float = 0.0
+    clip_cov_band: tuple[float, float] = (1.0, 5.0)
+    kl_cov: float = 0.0
+    kl_cov_weight: float = 1.0
+    entropy_bonus: float = 0.0
+    kl_penalty: float = 0.0
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Some steps of one kind: ``rl``, or ``sft`` on diverse demonstrations without mistakes."""
+
+    steps: int = 400
+    kind: Literal["rl", "sft"] = "rl"
+    domains: tuple[Domain, ...] = ("free",)
+
+
+@dataclass(frozen=True)
+class Config:
+    """One run.
+
+    Attributes
+    ----------
+    prompts, samples, minibatches
+        Every step draws ``samples`` answers to each of ``prompts`` prompts and updates once a minibatch.
+    val_prompts, val_samples, val_every
+        Evaluations: fixed prompts that training never sees, answers to each, steps between.
+    tokens_at
+        Steps at which answers to the first of the fixed prompts are kept, token by token.
+    also
+        Formats of other tools in which ``python -m lab formats`` writes the run, see ``lab/formats.py``.
+    """
+
+    run: str
+    about: str
+    seed: int = 0
+    size: Size = field(default_factory=Size)
+    start: Start = field(default_factory=Start)
+    stages: tuple[Stage, ...] = (Stage(),)
+    objective: Objective = field(default_factory=Objective)
+    prompts: int = 64
+    samples: int = 8
+    minibatches: int = 8
+    lr: float = 2e-5
+    gradient_limit: float = 1.0
+    val_prompts: int = 320
+    val_samples: int = 16
+    val_every: int = 8
+    tokens_at: tuple[int, ...] = ()
+    also: tuple[str, ...] = ()
+
+    @property
+    def steps(self) -> int:
+        """Updates in all."""
+        return sum(stage.steps for stage in self.stages)
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        """Every domain that a stage trains on, in the order of their first stage."""
+        return tuple(dict.fromkeys(domain for stage in self.stages for domain in stage.domains))
+
+
+def read_config(path: Path) -> Config:
+    """The run that a ``config.json`` describes."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    data.pop("made_with", None)
+    data["size"] = Size(**data["size"])
+    data["start"] = Start(**_tuples(data["start"]))
+    data["stages"] = tuple(Stage(**_tuples(stage)) for stage in data["stages"])
+    data["objective"] = Objective(**_tuples(data["objective"]))
+    return Config(**_tuples(data))
+
+
+def write_config(config: Config, made_with: dict[str, str], path: Path) -> None:
+    """Every setting, and the versions that made the run."""
+    path.write_text(json.dumps({**asdict(config), "made_with": made_with}, indent=1) + "\n", encoding="utf-8")
+
+
+def _tuples(data: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}

@@ -1,0 +1,81 @@
+"""The pictures of ``docs/lab.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import StringIO
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+
+from entropylaw.report.plotting import INK, MUTED, add_axes, make_room, new_figure, style
+from entropylaw.report.svg import minify
+from lab.findings import Made, group_of
+
+COLOURS = {
+    "grpo": "#0072b2",
+    "rloo": "#d55e00",
+    "reinforce": "#009e73",
+    "kl_penalty": "#7b4b94",
+    "entropy_bonus_0.1": "#8a6d3b",
+    "sft_instead": "#56606a",
+    "clean_start": "#cc79a7",
+}
+
+
+def pictures(runs: Mapping[str, Made]) -> dict[str, str]:
+    """Every picture as SVG, by file name."""
+    return {"lab_law.svg": law_picture(runs), "lab_phases.svg": phases_picture(runs["grpo_s0"])}
+
+
+def law_picture(runs: Mapping[str, Made]) -> str:
+    """Reward against exp(entropy), where the law is a straight line, for seven arms."""
+    with style():
+        figure = new_figure(3.0)
+        axes = add_axes(figure, left=0.5, right=0.1, bottom=0.42, top=0.1)
+        told = set()
+        for run in runs.values():
+            name = group_of(run.name)
+            if name not in COLOURS:
+                continue
+            law = run.law
+            label = None if name in told else name
+            told.add(name)
+            axes.plot(
+                np.exp(law.course), law.reward, color=COLOURS[name], linewidth=0.9, alpha=0.85, label=label
+            )
+        axes.set_xlabel("exp(entropy): the law is a straight line here")
+        axes.set_ylabel("validation accuracy")
+        axes.legend(fontsize=6, frameon=False, labelcolor=INK)
+        make_room(figure)
+        return _svg(figure)
+
+
+def phases_picture(run: Made) -> str:
+    """Planning, execution and semantic entropy of a run over its steps, each over its start."""
+    with style():
+        figure = new_figure(2.4)
+        axes = add_axes(figure, left=0.5, right=0.1, bottom=0.42, top=0.1)
+        columns = {"planning": "#7b4b94", "execution": "#0072b2", "semantic": "#d55e00"}
+        for column, colour in columns.items():
+            _relative(axes, run, column, colour)
+        axes.set_xlabel("step")
+        axes.set_ylabel("entropy / its start")
+        axes.set_ylim(0, 1.1)
+        axes.legend(fontsize=6.5, frameon=False, labelcolor=INK)
+        axes.axhline(0.5, color=MUTED, linewidth=0.5, linestyle=":")
+        make_room(figure)
+        return _svg(figure)
+
+
+def _relative(axes: Axes, run: Made, column: str, colour: str) -> None:
+    values = run.columns[f"entropy_{column}"]
+    axes.plot(run.columns["step"], values / values[0], color=colour, linewidth=0.8, label=column)
+
+
+def _svg(figure: mpl.figure.Figure) -> str:
+    text = StringIO()
+    with mpl.rc_context({"svg.hashsalt": "lab"}):
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    return minify(text.getvalue())

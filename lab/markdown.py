@@ -1,0 +1,50 @@
+"""Small pieces of Markdown: tables, and numbers with what is known of their error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lab.findings import Difference, FloatArray
+
+MISSING = "—"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table; every column but the first is set to the right where its cells are short."""
+    wide = [max((len(row[i]) for row in rows), default=0) > 28 for i in range(len(head))]
+    rule = ["---" if i == 0 or wide[i] else "---:" for i in range(len(head))]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in [list(head), rule, *map(list, rows)])
+
+
+def number(x: float, decimals: int = 3) -> str:
+    """A number, or the dash where there is none."""
+    return MISSING if np.isnan(x) else f"{x:.{decimals}f}"
+
+
+def mean(values: FloatArray, decimals: int = 3) -> str:
+    """A mean over seeds."""
+    return number(float(values.mean()), decimals) if len(values) else MISSING
+
+
+def against(found: Difference | None, decimals: int = 3) -> str:
+    """A difference with its interval, and whether that decides its sign."""
+    if found is None:
+        return MISSING
+    if found.half is None:
+        return f"{found.value:+.{decimals}f} (one seed)"
+    text = f"{found.value:+.{decimals}f} ± {found.half:.{decimals}f}"
+    return f"**{text}**" if found.decided else text
+
+
+def listed(names: Sequence[str]) -> str:
+    """``a, b and c``."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value to two digits, never 0."""
+    if p is None:
+        return MISSING
+    return "< 0.001" if p < 0.001 else f"{p:.2g}"

@@ -1,0 +1,348 @@
+"""``docs/lab.md`` and the table of ``data/README.md``, made from the runs in ``data/lab``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from entropylaw.report.numbers import format_interval, format_number, format_weight
+from entropylaw.report.words import FORM_NAMES, badge
+from lab.findings import (
+    Made,
+    Quantity,
+    coefficient,
+    difference,
+    foresight,
+    groups,
+    half_fall,
+    pooled,
+    refit,
+    reward_at,
+    same_mean,
+    seed_check,
+    slope,
+    values_of,
+)
+from lab.markdown import MISSING, against, listed, mean, number, p_value, table
+
+Runs = Mapping[str, Made]
+Groups = Mapping[str, Sequence[Made]]
+
+PLAIN = "grpo"
+ALGORITHMS = ("grpo", "rloo", "reinforce")
+INTERVENTIONS = (
+    *("clip_cov", "kl_cov", "gppo", "clip_higher", "entropy_bonus_0.02", "entropy_bonus_0.1", "kl_penalty"),
+)
+ELSEWHERE = ("clean_start", "width_32", "width_64", "width_96")
+CONTROLS = ("entropy_minimised", "random_reward", "diverging", "too_hard")
+COEFFICIENTS: dict[str, Quantity] = {name: coefficient(name) for name in ("a", "b", "ceiling")}
+LEVELS: dict[str, Quantity] = {f"R at H = {entropy}": reward_at(entropy) for entropy in (0.2, 0.1, 0.05)}
+
+
+def data_table(runs: Runs) -> str:
+    """A row a run: both ends, the law's numbers with their intervals, and the verdict."""
+    head = ("run", "what it is", "steps", "H", "R", "a", "b", "ceiling", "the law")
+    return table(head, [data_row(run) for run in runs.values()])
+
+
+def data_row(run: Made) -> tuple[str, ...]:
+    """One run of the table."""
+    ends = [" → ".join(number(x) for x in run.ends(column)) for column in ("entropy", "val_acc")]
+    law = run.fit.law
+    numbers = [format_interval(e) for e in (law.a, law.b, law.ceiling)] if law else [MISSING] * 3
+    return (f"`{run.name}`", run.config.about, str(run.config.steps), *ends, *numbers, verdict(run))
+
+
+def verdict(run: Made) -> str:
+    """The verdict in a word or two, and the first reason against the law where there is one."""
+    law = run.fit.law
+    if law is None:
+        return f"refused: {run.fit.refusal.slug}" if run.fit.refusal else "refused"
+    return badge(run.fit) if law.validity.ok else f"{badge(run.fit)}: {short(law.validity.reasons[0])}"
+
+
+def short(reason: str) -> str:
+    """A reason without its explanation."""
+    return reason.split("; ")[0].split(": ")[0]
+
+
+def lab_page(runs: Runs) -> dict[str, str]:
+    """The generated blocks of the page, by the names of their markers."""
+    by_group = groups(runs)
+    return {
+        "holds": holds(by_group),
+        "choices": choices(by_group),
+        "elsewhere": survives(by_group, ELSEWHERE),
+        "foresight": foresight_table(by_group),
+        "algorithms": compared(by_group, ALGORITHMS),
+        "sizes": sizes(by_group),
+        "interventions": compared(by_group, (PLAIN, *present(by_group, INTERVENTIONS))),
+        "survives": survives(by_group, INTERVENTIONS),
+        "phases": phases(by_group),
+        "supervised": supervised(by_group),
+        "controls": survives(by_group, CONTROLS),
+        "domains": domains(runs),
+        "seeds": seeds(by_group),
+    }
+
+
+def present(by_group: Groups, names: Sequence[str]) -> list[str]:
+    """Those of the groups that were made."""
+    return [name for name in names if name in by_group]
+
+
+def holds(by_group: Groups) -> str:
+    """What the tool says of every plain run, and which form it prefers."""
+    rows, counts = [], Counter(badge(run.fit) for run in by_group[PLAIN])
+    for run in by_group[PLAIN]:
+        law, best = run.law, run.law.rivals[0]
+        rows.append(
+            (
+                f"`{run.name}`",
+                badge(run.fit),
+                format_weight(law.law_weight),
+                f"{FORM_NAMES[best.form]}, {format_weight(best.weight)}",
+                f"{law.r_squared:.3f}",
+                format_interval(law.ceiling),
+                format_interval(best.ceiling),
+                format_interval(law.reward_now),
+            )
+        )
+    head = (
+        "run",
+        "verdict",
+        "weight of the law",
+        "best rival, its weight",
+        "R² of the law",
+        "ceiling by the law",
+    )
+    said = ", ".join(f"*{word}* {n} times" for word, n in counts.items())
+    body = table((*head, "ceiling by the rival", "reward at the end"), rows)
+    laws = [run.law for run in by_group[PLAIN]]
+    out = sum(law.law_ruled_out for law in laws)
+    least = min(law.r_squared for law in laws)
+    after = f"R² of the law is {least:.2f} or more, and the law is ruled out in {out} of {len(laws)}."
+    return f"Over {len(laws)} seeds the verdict is {said}.\n\n{body}\n\n{after}"
+
+
+CHOICES = (
+    ("entropy", "val_acc"),
+    ("entropy_response_mean", "val_acc"),
+    ("val_entropy", "val_acc"),
+    ("entropy_planning", "val_acc"),
+    ("entropy_execution", "val_acc"),
+    ("entropy", "reward_mean"),
+    ("entropy", "val_pass8"),
+)
+
+
+def choices(by_group: Groups) -> str:
+    """The same question of other columns: whether it is the choice of entropy or reward that counts."""
+    rows = []
+    for entropy, reward in CHOICES:
+        laws = [refit(run, entropy, reward) for run in by_group[PLAIN]]
+        rates = [rival.rate.value for law in laws for rival in law.rivals if rival.rate and rival.rate.value]
+        weights = [law.law_weight for law in laws]
+        out = sum(law.law_ruled_out for law in laws)
+        rows.append(
+            (
+                f"`{entropy}`",
+                f"`{reward}`",
+                f"{out} of {len(laws)}",
+                f"{format_weight(min(weights))} to {format_weight(max(weights))}",
+                f"{min(rates):.2f} to {max(rates):.2f}",
+            )
+        )
+    return table(
+        ("entropy", "reward", "law ruled out", "weight of the law", "free rate k (the law: 1)"), rows
+    )
+
+
+def foresight_table(by_group: Groups) -> str:
+    """What the law, fitted to the beginning, would have said of the end."""
+    rows, held, asked = [], Counter[float](), Counter[float]()
+    for run in (run for name in present(by_group, ALGORITHMS) for run in by_group[name]):
+        cells = [f"`{run.name}`"]
+        for share in (0.25, 0.5):
+            told = foresight(run, share)
+            if told is None:
+                cells += [MISSING]
+                continue
+            held[share] += told.held
+            asked[share] += 1
+            mark = "" if told.held else " (missed)"
+            cells += [f"{told.value:.3f} [{told.low:.3f}, {told.high:.3f}]{mark}"]
+        rows.append((*cells, f"{run.law.reward[-3:].mean():.3f}"))
+    counts = [f"{held[share]} of {asked[share]} from the first {share:.0%}" for share in asked]
+    head = ("run", "said after a quarter", "said after half", "came to be")
+    return f"{table(head, rows)}\n\nIntervals that hold what came to be: {listed(counts)}."
+
+
+def compared(by_group: Groups, names: Sequence[str]) -> str:
+    """Coefficients and rewards at equal entropy: means over seeds, then differences from plain GRPO."""
+    chosen = present(by_group, names)
+    quantities = COEFFICIENTS | LEVELS
+    spreads = {key: pooled(list(by_group.values()), quantity) for key, quantity in quantities.items()}
+    means = [
+        (name, str(len(by_group[name])), *(mean(values_of(by_group[name], q)) for q in quantities.values()))
+        for name in chosen
+    ]
+    differences = [
+        (
+            f"{name} − {PLAIN}",
+            *(
+                against(difference(by_group[name], by_group[PLAIN], q, spreads[key]))
+                for key, q in quantities.items()
+            ),
+        )
+        for name in chosen
+        if name != PLAIN
+    ]
+    several = [by_group[name] for name in chosen]
+    tests = ("one mean for all? p", *(p_value(same_mean(several, q)) for q in quantities.values()))
+    spread = ("between seeds, sd", *(f"{spreads[key].sd:.3f}" for key in quantities))
+    return "\n\n".join(
+        [
+            table(("", "seeds", *quantities), means),
+            table(("", *quantities), [*differences, tests, spread]),
+        ]
+    )
+
+
+def survives(by_group: Groups, names: Sequence[str]) -> str:
+    """What the tool says of every run of some arms."""
+    rows = []
+    for run in (run for name in present(by_group, names) for run in by_group[name]):
+        ends = [" → ".join(number(x) for x in run.ends(column)) for column in ("entropy", "val_acc")]
+        law = run.fit.law
+        weight = format_weight(law.law_weight) if law else MISSING
+        rows.append(
+            (f"`{run.name}`", *ends, format_interval(law.a) if law else MISSING, weight, verdict(run))
+        )
+    return table(("run", "H", "R", "a", "weight of the law", "what the tool says"), rows)
+
+
+def sizes(by_group: Groups) -> str:
+    """Coefficients against the number of parameters."""
+    names = ["width_32", PLAIN, "width_64", "width_96"]
+    several = [by_group[name] for name in present(by_group, names)]
+    runs = [run for group in several for run in group[:2]]
+    rows = []
+    for group in several:
+        width = group[0].config.size.width
+        ends = [
+            f"{group[0].ends('val_acc')[0]:.3f}",
+            mean(values_of(group, lambda run: run.ends("val_acc")[1])),
+        ]
+        found = [mean(values_of(group, quantity)) for quantity in COEFFICIENTS.values()]
+        rows.append((str(width), f"{parameters(group[0]):,.0f}", str(len(group)), *ends, *found))
+    slopes = [slope(runs, parameters, quantity) for quantity in COEFFICIENTS.values()]
+    rows.append(
+        (
+            "per tenfold of parameters",
+            "",
+            str(slopes[0].n),
+            "",
+            "",
+            *(f"{s.value:+.3f} ± {s.half:.3f}" for s in slopes),
+        )
+    )
+    return table(("width", "parameters", "runs", "R at the start", "R at the end", *COEFFICIENTS), rows)
+
+
+def parameters(run: Made) -> float:
+    """Trainable numbers of the policy."""
+    size = run.config.size
+    block = 12 * size.width**2 + 13 * size.width
+    return size.layers * block + (18 * 2 + 24 + 2) * size.width
+
+
+def phases(by_group: Groups) -> str:
+    """Planning, execution and semantic entropy at both ends, and when half of the fall is over."""
+    columns = ("entropy_planning", "entropy_execution", "entropy_semantic")
+    rows = []
+    for name in present(by_group, (*ALGORITHMS, *INTERVENTIONS)):
+        cells = [name]
+        for column in columns:
+            first = values_of(by_group[name], first_of(column))
+            last = values_of(by_group[name], last_of(column))
+            steps = [half_fall(run, column) for run in by_group[name]]
+            halves = f"{min(steps)}–{max(steps)}" if min(steps) < max(steps) else str(steps[0])
+            cells += [f"{mean(first, 2)} → {mean(last)}", halves]
+        rows.append(cells)
+    head = ["arm"]
+    for column in columns:
+        head += [column.removeprefix("entropy_"), "half gone at step"]
+    return table(head, rows)
+
+
+def supervised(by_group: Groups) -> str:
+    """What GRPO, then demonstrations, or demonstrations alone leave of reach and variety."""
+    columns = ("val_acc", "val_pass16", "val_distinct_correct", "entropy_planning", "entropy_semantic")
+    last: dict[str, Quantity] = {column: last_of(column) for column in columns}
+    first: dict[str, Quantity] = {column: first_of(column) for column in columns}
+    grpo, after, instead = (by_group[name] for name in (PLAIN, "sft_after_grpo", "sft_instead"))
+    rows = [("at the start", *(mean(values_of(grpo[:1], q)) for q in first.values()))]
+    for name, runs in (
+        ("GRPO", grpo),
+        ("GRPO, then demonstrations", after),
+        ("demonstrations only", instead),
+    ):
+        rows.append((f"{name} ({len(runs)} seeds)", *(mean(values_of(runs, q)) for q in last.values())))
+    for name, ours, theirs in (
+        ("then demonstrations − GRPO", after, grpo),
+        ("only demonstrations − GRPO", instead, grpo),
+    ):
+        spreads = {column: pooled(list(by_group.values()), q) for column, q in last.items()}
+        rows.append((name, *(against(difference(ours, theirs, q, spreads[c])) for c, q in last.items())))
+    return table(("", "accuracy", "pass@16", "distinct right plans of 16", "planning H", "semantic H"), rows)
+
+
+def last_of(column: str) -> Quantity:
+    """A column at the end of a run, over three evaluations."""
+    return lambda run: run.ends(column)[1]
+
+
+def first_of(column: str) -> Quantity:
+    """A column at the start of a run."""
+    return lambda run: run.ends(column)[0]
+
+
+def domains(runs: Runs) -> str:
+    """Both domains at the start, in the middle and at the end, for every order."""
+    columns = (
+        "val_entropy_free",
+        "val_acc_free",
+        "val_distinct_correct_free",
+        "val_entropy_school",
+        "val_acc_school",
+    )
+    rows = []
+    for name in ("free_and_school", "free_then_school", "school_then_free"):
+        if name not in runs:
+            continue
+        run = runs[name]
+        steps = run.evaluated("step")
+        for step in (0, 200, 400):
+            at = int(abs(steps - step).argmin())
+            rows.append((f"`{name}`", f"{steps[at]:.0f}", *(number(run.evaluated(c)[at]) for c in columns)))
+    return table(("run", "step", "free: H", "R", "distinct right plans", "school: H", "R"), rows)
+
+
+def seeds(by_group: Groups) -> str:
+    """Intervals from within a run beside the spread between seeds."""
+    rows = []
+    for name in (*COEFFICIENTS, "reward_now"):
+        check = seed_check(by_group[PLAIN], name)
+        ratio = format_number(check.within / check.between, 2)
+        rows.append(
+            (name, number(check.between, 4), number(check.within, 4), ratio, f"{check.covered} of {check.n}")
+        )
+    head = (
+        "",
+        "sd between seeds",
+        "interval's half-width / 1.96",
+        "ratio",
+        "intervals that hold the others' mean",
+    )
+    return table(head, rows)

@@ -1,0 +1,102 @@
+"""The policy: a decoder-only transformer from scratch, how it samples, and exact entropies."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 - torch's own name for it
+
+from lab.config import Size
+from lab.task import END, PAD, PROMPT, RESPONSE, VOCABULARY
+
+
+class Block(nn.Module):
+    """Attention and a feed-forward layer, normalised before each."""
+
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.heads = size.heads
+        self.norm_attention, self.norm_forward = nn.LayerNorm(size.width), nn.LayerNorm(size.width)
+        self.qkv = nn.Linear(size.width, 3 * size.width)
+        self.out = nn.Linear(size.width, size.width)
+        self.forward_layers = nn.Sequential(
+            nn.Linear(size.width, 4 * size.width), nn.GELU(), nn.Linear(4 * size.width, size.width)
+        )
+
+    def forward(self, x: Tensor, past: list[Tensor] | None) -> Tensor:
+        """``past`` holds the keys and values before x, and grows by those of x."""
+        batch, length, width = x.shape
+        qkv = self.qkv(self.norm_attention(x)).view(batch, length, 3, self.heads, width // self.heads)
+        q, k, v = qkv.permute(2, 0, 3, 1, 4)
+        if past is not None:
+            if past:
+                k, v = torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2)
+            past[:] = [k, v]
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=length > 1)
+        x = x + self.out(mixed.transpose(1, 2).reshape(batch, length, width))
+        y: Tensor = x + self.forward_layers(self.norm_forward(x))
+        return y
+
+
+class Policy(nn.Module):
+    """Logits over the vocabulary for the token after each position."""
+
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.token = nn.Embedding(VOCABULARY, size.width)
+        self.position = nn.Embedding(PROMPT + RESPONSE, size.width)
+        self.blocks = nn.ModuleList(Block(size) for _ in range(size.layers))
+        self.norm = nn.LayerNorm(size.width)
+        self.head = nn.Linear(size.width, VOCABULARY, bias=False)
+        for weight in (self.token.weight, self.position.weight, self.head.weight):
+            nn.init.normal_(weight, std=0.02 if weight is self.head.weight else 0.1)
+
+    def forward(self, tokens: Tensor, past: list[list[Tensor]] | None = None, start: int = 0) -> Tensor:
+        """Logits of shape (batch, length, vocabulary) for tokens of shape (batch, length)."""
+        x = self.token(tokens) + self.position.weight[start : start + tokens.shape[1]]
+        for i, block in enumerate(self.blocks):
+            x = block(x, None if past is None else past[i])
+        logits: Tensor = self.head(self.norm(x))
+        return logits
+
+
+def sample(policy: Policy, prompts: Tensor, generator: torch.Generator, *, greedy: bool = False) -> Tensor:
+    """Responses at temperature 1 over the full vocabulary, PAD behind the end, shape (batch, RESPONSE)."""
+    past: list[list[Tensor]] = [[] for _ in policy.blocks]
+    done = torch.zeros(len(prompts), dtype=torch.bool)
+    written = torch.full((len(prompts), RESPONSE), PAD)
+    with torch.no_grad():
+        logits = policy(prompts, past)[:, -1]
+        for i in range(RESPONSE):
+            token = logits.argmax(-1) if greedy else draw(logits, generator)
+            written[:, i] = torch.where(done, PAD, token)
+            done |= token == END
+            if bool(done.all()) or i + 1 == RESPONSE:
+                break
+            logits = policy(written[:, i : i + 1], past, PROMPT + i)[:, -1]
+    return written
+
+
+def draw(logits: Tensor, generator: torch.Generator) -> Tensor:
+    """One token a row from the softmax, by the largest of p / e with e exponential.
+
+    The same draw as torch.multinomial makes, and much faster on many short rows.
+    """
+    noise = torch.empty_like(logits).exponential_(generator=generator)
+    return (logits.softmax(-1) / noise).argmax(-1)
+
+
+def log_probs(policy: Policy, prompts: Tensor, responses: Tensor) -> Tensor:
+    """Log-probability of every token at every written position, shape (batch, RESPONSE, vocabulary)."""
+    tokens = torch.cat([prompts, responses[:, :-1]], dim=1)
+    return F.log_softmax(policy(tokens)[:, PROMPT - 1 :], dim=-1)
+
+
+def entropy_of(logp: Tensor) -> Tensor:
+    """H = −Σ p log p over the whole vocabulary, in nats, for the last axis."""
+    return -(logp.exp() * logp).sum(-1)
+
+
+def chosen(logp: Tensor, responses: Tensor) -> Tensor:
+    """Log-probability of the tokens that were written, shape (batch, RESPONSE)."""
+    return logp.gather(-1, responses.unsqueeze(-1)).squeeze(-1)

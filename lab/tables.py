@@ -1,0 +1,80 @@
+"""What a run leaves on disk: ``metrics.parquet``, and tokens and answers at the steps that were kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lab.measure import Row
+from lab.task import NAMES, PAD, STRATEGIES, grade, is_planning, is_written, text_of
+from lab.train import Answers, Log
+
+
+def write_log(log: Log, folder: Path) -> None:
+    """Every table of a run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(metrics_table(log.rows), folder / "metrics.parquet")
+    if log.answers:
+        _write(pa.concat_tables(tokens_of(*kept) for kept in log.answers.items()), folder / "tokens.parquet")
+        _write(
+            pa.concat_tables(answers_of(*kept) for kept in log.answers.items()), folder / "answers.parquet"
+        )
+
+
+def _write(table: pa.Table, path: Path) -> None:
+    pq.write_table(table, path, compression="zstd", compression_level=15)
+
+
+def metrics_table(rows: list[Row]) -> pa.Table:
+    """A row a step; null where a step has no such value."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pa.table({name: [row.get(name) for row in rows] for name in names})
+
+
+def tokens_of(step: int, answers: Answers) -> pa.Table:
+    """A row a written token: its entropy before it was drawn, its log-probability, and whether it plans."""
+    row, position = np.nonzero(is_written(answers.responses))
+    token = answers.responses[row, position]
+    correct = grade(answers.prompts, answers.responses).correct
+    return pa.table(
+        {
+            "step": pa.array(np.full(len(row), step, dtype=np.int16)),
+            "prompt": pa.array((row // answers.samples).astype(np.int16)),
+            "sample": pa.array((row % answers.samples).astype(np.int8)),
+            "position": pa.array(position.astype(np.int8)),
+            "token": pa.array([NAMES[t] for t in token]).dictionary_encode(),
+            "entropy": pa.array(answers.entropy[row, position]),
+            "logprob": pa.array(answers.logp[row, position]),
+            "is_planning": pa.array(is_planning(answers.responses)[row, position]),
+            "correct": pa.array(correct[row]),
+        }
+    )
+
+
+def answers_of(step: int, answers: Answers) -> pa.Table:
+    """A row an answer: what was asked and written, the strategy, and the verdict."""
+    grades = grade(answers.prompts, answers.responses)
+    written = is_written(answers.responses)
+    n = len(answers.prompts)
+    names = np.array(["none", *STRATEGIES])
+    return pa.table(
+        {
+            "step": pa.array(np.full(n, step, dtype=np.int16)),
+            "prompt": pa.array((np.arange(n) // answers.samples).astype(np.int16)),
+            "sample": pa.array((np.arange(n) % answers.samples).astype(np.int8)),
+            "asked": pa.array([text_of(tokens) for tokens in answers.prompts]).dictionary_encode(),
+            "answer": pa.array([text_of(tokens) for tokens in np.where(written, answers.responses, PAD)]),
+            "strategy": pa.array(names[grades.strategy + 1]).dictionary_encode(),
+            "plan_right": pa.array(grades.plan_right),
+            "execution_right": pa.array(grades.execution_right),
+            "correct": pa.array(grades.correct),
+            "length": pa.array(written.sum(1).astype(np.int8)),
+            "entropy_mean": pa.array(
+                ((answers.entropy * written).sum(1) / written.sum(1)).astype(np.float32)
+            ),
+            "logprob_sum": pa.array((answers.logp * written).sum(1).astype(np.float32)),
+        }
+    )

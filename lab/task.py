@@ -1,0 +1,218 @@
+"""The task of the lab: multiply two numbers on paper, by a plan of one's own. Everything here is exact.
+
+A prompt holds two numbers of two digits, a and b, and a domain. The response first writes the *plan*: how b
+is split, ``36=``, ``30+06=`` or ``40-04=``; then the *execution*: a times every part, and their sum or
+difference, four digits each. For 47 × 36::
+
+    P4736   40-04=188001881692.        (40 - 4 = 36;  1880, 188;  1880 - 188 = 1692)
+
+Three domains differ only in what is rewarded, and 1 is the reward if all of it is right:
+
+- ``free``: every split of b counts, about a hundred of them, so many answers are right;
+- ``school``: only tens + ones counts, so one answer is right;
+- ``rough``: both parts must lie above 10 and neither may end on 0, which leaves products that are hard to
+  write down without working them out.
+
+Positions belong to the plan up to and including the first ``=``: the class is known from the text before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Tokens = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Domain = Literal["free", "school", "rough"]
+
+PLUS, MINUS, GO, END, PAD = 10, 11, 12, 13, 14
+DOMAINS: dict[Domain, int] = {"free": 15, "school": 16, "rough": 17}
+NAMES = [*"0123456789", "+", "-", "=", ".", "_", "P", "S", "R"]
+VOCABULARY = len(NAMES)
+PROMPT, RESPONSE = 5, 19
+
+STRATEGIES = ("direct", "tens first", "ones first", "round up", "sum", "difference")
+SHARES = {
+    "free": (0.10, 0.15, 0.15, 0.20, 0.20, 0.20),
+    "school": (0.0, 1.0, 0.0, 0.0, 0.0, 0.0),
+    "rough": (0.0, 0.0, 0.0, 0.0, 0.5, 0.5),
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A split of b for n prompts: b = first, or first + second, or first - second. Arrays of shape (n,)."""
+
+    first: Tokens
+    second: Tokens
+    sign: Tokens  # 0 where there is no second part, else 1 or -1
+
+    @property
+    def reaches(self) -> Tokens:
+        """The number that the parts make."""
+        return self.first + self.sign * self.second
+
+
+@dataclass(frozen=True)
+class Grades:
+    """What the verifier says of n responses, arrays of shape (n,)."""
+
+    correct: Mask
+    plan_right: Mask
+    execution_right: Mask
+    strategy: Tokens  # index into STRATEGIES; -1 where the plan is not well formed or does not make b
+    plan: Tokens  # the plan as one number, to count distinct ones; -1 likewise
+
+
+def numbers(n: int, random: np.random.Generator, *, validation: bool, share: float = 0.1) -> Tokens:
+    """Factors a and b between 11 and 99, shape (n, 2); a fixed tenth of the pairs is kept for validation."""
+    kept = np.empty((0, 2), dtype=np.int64)
+    while len(kept) < n:
+        drawn = random.integers(11, 100, (30 * n if validation else 2 * n, 2))
+        # A fixed scramble of the pair decides, so that no list has to be kept.
+        scrambled = (drawn[:, 0] * 7919 + drawn[:, 1] * 104_729 + 17) % 1009
+        kept = np.concatenate([kept, drawn[(scrambled < 1009 * share) == validation]])
+    return kept[:n]
+
+
+def prompts_of(domain: Domain, pairs: Tokens) -> Tokens:
+    """The tokens of prompts, shape (n, PROMPT)."""
+    a, b = pairs.T
+    return np.column_stack([np.full_like(a, DOMAINS[domain]), a // 10, a % 10, b // 10, b % 10])
+
+
+def demonstrations(
+    domain: Domain, n: int, random: np.random.Generator, wrong_plan: float = 0.0, wrong_execution: float = 0.0
+) -> Tokens:
+    """Prompts with diverse answers, PAD behind the end, shape (n, PROMPT + RESPONSE).
+
+    In a share ``wrong_plan`` the parts are those of another number (and are then carried out rightly), and in
+    a share ``wrong_execution`` one digit behind the ``=`` is wrong.
+    """
+    pairs = numbers(n, random, validation=False)
+    a, b = pairs.T
+    made = np.where(random.random(n) < wrong_plan, random.integers(11, 100, n), b)
+    answer = answers_of(a, draw_plans(domain, made, random))
+    behind = (answer < 10) & ~is_planning(answer)
+    where = np.argmax(np.where(behind, random.random(answer.shape), -1.0), axis=1)
+    row = np.flatnonzero(random.random(n) < wrong_execution)
+    answer[row, where[row]] = (answer[row, where[row]] + random.integers(1, 10, len(row))) % 10
+    return np.concatenate([prompts_of(domain, pairs), answer], axis=1)
+
+
+def draw_plans(domain: Domain, b: Tokens, random: np.random.Generator) -> Plan:
+    """One plan for every b, its strategy by the domain's shares, its parts evenly among those that fit."""
+    n = len(b)
+    strategy = random.choice(len(STRATEGIES), n, p=SHARES[domain])
+    tens, ones = b // 10 * 10, b % 10
+    up = np.minimum(tens + 10, 99)
+    lower, upper = random.integers(0, b + 1), random.integers(b, 100)
+    if domain == "rough":
+        lower, upper = _rough_parts(b, random)
+        strategy = np.where(lower == 0, 5, np.where(upper == b, 4, strategy))
+    choices = [(b, 0 * b, 0), (tens, ones, 1), (ones, tens, 1), (up, up - b, -1), (lower, b - lower, 1)]
+    choices.append((upper, upper - b, -1))
+    first, second, sign = (np.choose(strategy, [np.broadcast_to(c[i], n) for c in choices]) for i in range(3))
+    return Plan(first, second, sign)
+
+
+def _rough_parts(b: Tokens, random: np.random.Generator) -> tuple[Tokens, Tokens]:
+    """First parts of a sum and of a difference that leave no round and no small part, where there are any."""
+    candidates = np.arange(100)
+    first, other = np.broadcast_to(candidates, (len(b), 100)), np.abs(b[:, None] - candidates)
+    fits = _is_rough(first) & _is_rough(other)
+    weight = random.random(fits.shape)
+    lower = np.argmax(np.where(fits & (first < b[:, None]), weight, -1.0), axis=1)
+    upper = np.argmax(np.where(fits & (first > b[:, None]), weight, -1.0), axis=1)
+    return lower, np.maximum(upper, b)
+
+
+def _is_rough(part: Tokens) -> Mask:
+    rough: Mask = (part > 10) & (part % 10 != 0)
+    return rough
+
+
+def answers_of(a: Tokens, plan: Plan) -> Tokens:
+    """The answer that carries a plan out rightly, PAD behind its end, shape (n, RESPONSE).
+
+    A total below 0 or above 9999 is written modulo 10 000; its plan is wrong in any case.
+    """
+    tens = [plan.first // 10, plan.first % 10]
+    parts = [a * plan.first, a * plan.second, a * plan.reaches % 10_000]
+    go, end = np.full_like(a, GO), np.full_like(a, END)
+    short = np.column_stack([*tens, go, *_four_digits(parts[0]), end])
+    sign = np.where(plan.sign < 0, MINUS, PLUS)
+    second = [sign, plan.second // 10, plan.second % 10, go]
+    long = np.column_stack([*tens, *second, *(digit for part in parts for digit in _four_digits(part)), end])
+    padding = np.full((len(a), RESPONSE - short.shape[1]), PAD)
+    return np.where(plan.sign[:, None] == 0, np.concatenate([short, padding], axis=1), long)
+
+
+def _four_digits(value: Tokens) -> list[Tokens]:
+    return [value // place % 10 for place in (1000, 100, 10, 1)]
+
+
+def grade(prompts: Tokens, responses: Tokens) -> Grades:
+    """Compare n responses, PAD behind their end, with what their prompts ask for."""
+    a, b = prompts[:, 1] * 10 + prompts[:, 2], prompts[:, 3] * 10 + prompts[:, 4]
+    plan, well_formed = read_plans(responses)
+    fits = well_formed & (plan.reaches == b)
+    strategy = strategy_of(plan, b)
+    rough = _is_rough(plan.first) & _is_rough(plan.second)
+    school, is_rough = prompts[:, 0] == DOMAINS["school"], prompts[:, 0] == DOMAINS["rough"]
+    allowed = np.where(school, strategy == 1, np.where(is_rough, rough, True))
+    execution_right = well_formed & (answers_of(a, plan) == responses).all(axis=1)
+    number = np.where(fits, (plan.first * 3 + plan.sign + 1) * 100 + plan.second, -1)
+    return Grades(
+        correct=fits & allowed & execution_right,
+        plan_right=fits & allowed,
+        execution_right=execution_right,
+        strategy=np.where(fits, strategy, -1),
+        plan=number,
+    )
+
+
+def read_plans(responses: Tokens) -> tuple[Plan, Mask]:
+    """The plans that responses begin with, and where they are well formed (zeros where not)."""
+    sign = np.where(responses[:, 2] == PLUS, 1, np.where(responses[:, 2] == MINUS, -1, 0))
+    digits = (responses[:, [0, 1, 3, 4]] < 10) | ((sign == 0)[:, None] & np.array([False, False, True, True]))
+    closed = np.where(sign == 0, responses[:, 2] == GO, responses[:, 5] == GO)
+    well_formed = digits.all(axis=1) & closed
+    first = np.where(well_formed, responses[:, 0] * 10 + responses[:, 1], 0)
+    second = np.where(well_formed & (sign != 0), responses[:, 3] * 10 + responses[:, 4], 0)
+    return Plan(first, second, np.where(well_formed, sign, 0)), well_formed
+
+
+def strategy_of(plan: Plan, b: Tokens) -> Tokens:
+    """Index into STRATEGIES of plans that make b; where two describe a plan, the earlier counts."""
+    tens, ones = b // 10 * 10, b % 10
+    named = [
+        plan.sign == 0,
+        (plan.sign > 0) & (plan.first == tens),
+        (plan.sign > 0) & (plan.first == ones),
+        (plan.sign < 0) & (plan.first == np.minimum(tens + 10, 99)),
+        plan.sign > 0,
+    ]
+    return np.select(named, range(5), default=5)
+
+
+def is_planning(responses: Tokens) -> Mask:
+    """Which positions belong to the plan: up to and including the first ``=``, shape (n, RESPONSE)."""
+    closed = responses == GO
+    planning: Mask = np.cumsum(closed, axis=1) - closed == 0
+    return planning
+
+
+def is_written(responses: Tokens) -> Mask:
+    """Which positions the policy wrote: up to and including the first end, shape (n, RESPONSE)."""
+    ended = responses == END
+    written: Mask = np.cumsum(ended, axis=1) - ended == 0
+    return written
+
+
+def text_of(tokens: Tokens) -> str:
+    """One sequence as it reads."""
+    return "".join(NAMES[token] for token in tokens if token != PAD)

@@ -1,0 +1,128 @@
+"""The lab's task: what it asks, what it shows, and what its verifier says. Needs no PyTorch."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from lab.arms import runs
+from lab.config import read_config, write_config
+from lab.task import (
+    DOMAINS,
+    END,
+    GO,
+    NAMES,
+    PAD,
+    PROMPT,
+    RESPONSE,
+    STRATEGIES,
+    demonstrations,
+    grade,
+    is_planning,
+    is_written,
+    numbers,
+    text_of,
+)
+
+
+def tokens(text: str, length: int | None = None) -> np.ndarray:
+    found = [NAMES.index(letter) for letter in text]
+    return np.array(found + [PAD] * ((length or len(found)) - len(found)))
+
+
+def judge(prompt: str, response: str):
+    return grade(tokens(prompt)[None], tokens(response, RESPONSE)[None])
+
+
+@pytest.mark.parametrize(
+    ("response", "strategy"),
+    [
+        ("36=1692.", "direct"),
+        ("30+06=141002821692.", "tens first"),
+        ("06+30=028214101692.", "ones first"),
+        ("40-04=188001881692.", "round up"),
+        ("20+16=094007521692.", "sum"),
+        ("50-14=235006581692.", "difference"),
+    ],
+)
+def test_every_strategy_is_right(response, strategy):
+    grades = judge("P4736", response)
+    assert grades.correct[0]
+    assert STRATEGIES[grades.strategy[0]] == strategy
+
+
+@pytest.mark.parametrize(
+    ("response", "plan", "execution"),
+    [
+        ("30+07=141003291739.", False, True),  # carried out rightly, but 30 + 7 is not 36
+        ("30+06=141002821693.", True, False),  # 1410 + 282 is 1692
+        ("30+06=151002821692.", True, False),  # 47 × 30 is 1410
+        ("30+06=14100282169", True, False),  # a digit and the end are missing
+        ("30+06+141002821692.", False, False),  # no =
+        ("3+06=0141028216920.", False, False),  # a part of one digit
+        ("36=1692.0", True, False),  # goes on behind the end
+    ],
+)
+def test_what_is_wrong_is_told_apart(response, plan, execution):
+    grades = judge("P4736", response)
+    assert (grades.plan_right[0], grades.execution_right[0]) == (plan, execution)
+    assert not grades.correct[0]
+
+
+def test_domains_pay_for_different_plans():
+    tens, rough = "30+06=141002821692.", "21+15=098707051692."
+    assert [judge(f"{kind}4736", tens).correct[0] for kind in "PSR"] == [True, True, False]
+    assert [judge(f"{kind}4736", rough).correct[0] for kind in "PSR"] == [True, False, True]
+
+
+@pytest.mark.parametrize("domain", list(DOMAINS))
+def test_demonstrations_without_mistakes_are_right(domain):
+    shown = demonstrations(domain, 3000, np.random.default_rng(0))
+    assert grade(shown[:, :PROMPT], shown[:, PROMPT:]).correct.all()
+
+
+def test_demonstrations_are_diverse_and_mistaken_as_often_as_asked():
+    shown = demonstrations("free", 20_000, np.random.default_rng(0), 0.3, 0.15)
+    grades = grade(shown[:, :PROMPT], shown[:, PROMPT:])
+    # A plan for another number is right by chance where that number is b, once in 89.
+    assert grades.plan_right.mean() == pytest.approx(0.7 + 0.3 / 89, abs=0.015)
+    assert grades.execution_right.mean() == pytest.approx(0.85, abs=0.015)
+    assert set(grades.strategy) == {-1, *range(len(STRATEGIES))}
+
+
+def test_validation_pairs_are_never_trained_on():
+    random = np.random.default_rng(0)
+    trained = {tuple(pair) for pair in numbers(20_000, random, validation=False)}
+    kept = {tuple(pair) for pair in numbers(2_000, random, validation=True)}
+    assert not trained & kept
+    assert 0.07 < len(kept) / 89**2 < 0.13
+
+
+def test_the_plan_ends_with_its_equals_sign():
+    response = tokens("30+06=141002821692.", RESPONSE)[None]
+    assert text_of(response[is_planning(response)]) == "30+06="
+    assert is_written(response).all()
+    short = tokens("36=1692.", RESPONSE)[None]
+    assert text_of(short[is_written(short)]) == "36=1692."
+    assert (short[0, 2], short[0, 7]) == (GO, END)
+
+
+def test_configs_survive_their_files(tmp_path):
+    for config in runs():
+        write_config(config, {"torch": "2.13.0"}, tmp_path / "config.json")
+        assert read_config(tmp_path / "config.json") == config
+
+
+def test_names_are_one_of_a_kind_and_say_what_they_are():
+    names = [config.run for config in runs()]
+    assert len(set(names)) == len(names)
+    assert all(config.about for config in runs())
+
+
+def test_config_is_plain_json(tmp_path):
+    write_config(runs()[0], {"torch": "2.13.0"}, tmp_path / "config.json")
+    data = json.loads((tmp_path / "config.json").read_text())
+    assert data["run"] == "grpo_s0"
+    assert data["made_with"] == {"torch": "2.13.0"}

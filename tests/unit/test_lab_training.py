@@ -1,0 +1,205 @@
+"""The lab's training, where PyTorch is installed: a few real steps, and each piece against a known answer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="the lab's training needs PyTorch")
+
+from lab.arms import runs  # noqa: E402
+from lab.config import Config, Objective, Size, Stage, Start  # noqa: E402
+from lab.measure import frequency_entropy, pass_at  # noqa: E402
+from lab.objectives import Batch, advantages_of, covariances, divergence, hold_back, loss_of  # noqa: E402
+from lab.policy import Policy, chosen, entropy_of, log_probs, sample  # noqa: E402
+from lab.tables import write_log  # noqa: E402
+from lab.task import PROMPT, VOCABULARY, demonstrations, is_written, numbers, prompts_of  # noqa: E402
+from lab.train import train  # noqa: E402
+
+SMALL = Config(
+    "small",
+    "a few steps",
+    size=Size(width=16, layers=1, heads=2),
+    start=Start(steps=30),
+    stages=(Stage(5),),
+    prompts=8,
+    samples=4,
+    minibatches=2,
+    val_prompts=16,
+    val_samples=4,
+    val_every=2,
+    tokens_at=(0, 5),
+)
+
+
+def quiet(line: str) -> None:
+    """Says nothing."""
+
+
+@pytest.fixture(scope="module")
+def policy() -> Policy:
+    torch.manual_seed(0)
+    return Policy(Size(width=16, layers=2, heads=2))
+
+
+@pytest.fixture(scope="module")
+def prompts() -> torch.Tensor:
+    return torch.as_tensor(prompts_of("free", numbers(12, np.random.default_rng(0), validation=False)))
+
+
+def test_five_steps_log_everything(tmp_path):
+    log = train(SMALL, tmp_path, quiet)
+    assert [row["step"] for row in log.rows] == [0, 1, 2, 3, 4, 5]
+    assert [("val_acc" in row) for row in log.rows] == [True, False, True, False, True, True]
+    for row in log.rows:
+        assert 0 < row["entropy"] < math.log(VOCABULARY)
+        assert row["kl_to_start"] >= -1e-6
+    assert log.rows[0]["kl_to_start"] == 0
+    assert log.rows[-1]["grad_norm"] is None
+    write_log(log, tmp_path / "small")
+    assert {path.name for path in (tmp_path / "small").iterdir()} == {
+        "metrics.parquet",
+        "tokens.parquet",
+        "answers.parquet",
+    }
+
+
+def test_the_same_config_gives_the_same_rows(tmp_path):
+    first = train(SMALL, tmp_path / "one", quiet)
+    again = train(SMALL, tmp_path / "two", quiet)
+    assert first.rows == again.rows
+    looked = train(replace(SMALL, val_every=1, tokens_at=(3,)), tmp_path / "one", quiet)
+    assert [row["entropy"] for row in looked.rows] == [row["entropy"] for row in first.rows]
+    assert train(replace(SMALL, seed=1), tmp_path / "one", quiet).rows != first.rows
+
+
+@pytest.mark.parametrize(
+    "name", sorted({config.run.removesuffix("_s0") for config in runs() if config.seed == 0})
+)
+def test_every_arm_takes_a_step(name, tmp_path):
+    (config,) = (config for config in runs() if config.run in (name, f"{name}_s0"))
+    few = replace(
+        config,
+        size=SMALL.size,
+        start=replace(config.start, steps=2, batch=16),
+        stages=tuple(replace(stage, steps=1) for stage in config.stages),
+        prompts=8,
+        val_prompts=4,
+        tokens_at=(),
+    )
+    rows = train(few, tmp_path, quiet).rows
+    assert len(rows) == few.steps + 1
+    assert rows[1]["entropy"] != rows[0]["entropy"]
+
+
+def test_sampling_with_a_cache_is_what_the_whole_forward_pass_says(policy, prompts):
+    written = sample(policy, prompts, torch.Generator(), greedy=True)
+    said = log_probs(policy, prompts, written).argmax(-1)
+    where = torch.as_tensor(is_written(written.numpy()))
+    assert torch.equal(said[where], written[where])
+
+
+def test_samples_follow_the_softmax(policy, prompts):
+    many = prompts[:1].repeat(40_000, 1)
+    first = sample(policy, many, torch.Generator().manual_seed(0))[:, 0]
+    p = log_probs(policy, prompts[:1], sample(policy, prompts[:1], torch.Generator()))[0, 0].exp()
+    share = torch.bincount(first, minlength=VOCABULARY) / len(many)
+    assert torch.allclose(share, p.detach(), atol=0.01)
+
+
+def test_entropy_and_divergence_of_known_distributions():
+    even = torch.full((4,), 0.25).log()
+    skewed = torch.tensor([0.5, 0.25, 0.125, 0.125]).log()
+    assert float(entropy_of(even)) == pytest.approx(math.log(4))
+    assert float(entropy_of(skewed)) == pytest.approx(1.75 * math.log(2))
+    assert float(divergence(skewed, even)) == pytest.approx(0.25 * math.log(2))
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("leave-one-out", [2 / 3, -2 / 3, -2 / 3, 2 / 3, 0, 0, 0, 0]),
+        ("batch", [0.75, -0.25, -0.25, 0.75, -0.25, -0.25, -0.25, -0.25]),
+        ("group", [0.866, -0.866, -0.866, 0.866, 0, 0, 0, 0]),
+    ],
+)
+def test_advantages(kind, expected):
+    rewards = torch.tensor([1.0, 0, 0, 1, 0, 0, 0, 0])
+    assert advantages_of(rewards, 4, kind).tolist() == pytest.approx(expected, abs=1e-4)
+
+
+def batch_of(policy: Policy) -> tuple[Batch, torch.Tensor]:
+    shown = torch.as_tensor(demonstrations("free", 8, np.random.default_rng(0)))
+    asked, written = shown[:, :PROMPT], shown[:, PROMPT:]
+    logp = log_probs(policy, asked, written)
+    where = torch.as_tensor(is_written(written.numpy()))
+    advantages = torch.tensor([1.0, -1.0] * 4)
+    # As if the policy had moved since: half of the ratios leave the clip range, in either direction.
+    shift = torch.linspace(-0.3, 0.3, written.shape[1])
+    return Batch(
+        asked, written, where, advantages, chosen(logp, written).detach() - shift, logp.detach()
+    ), logp
+
+
+def gradient(objective: Objective, policy: Policy) -> torch.Tensor:
+    batch, logp = batch_of(policy)
+    loss, _ = loss_of(objective, batch, logp, torch.Generator().manual_seed(0))
+    (found,) = torch.autograd.grad(loss, policy.head.weight)
+    return found
+
+
+def test_clipping_stops_gradients_and_preserving_does_not(policy):
+    batch, logp = batch_of(policy)
+    clipped, share = loss_of(Objective(), batch, logp, torch.Generator())
+    kept, _ = loss_of(Objective(surrogate="preserve"), batch, logp, torch.Generator())
+    assert 0.2 < float(share) < 0.8
+    assert float(clipped.detach()) == pytest.approx(float(kept.detach()))
+    assert not torch.allclose(
+        gradient(Objective(), policy), gradient(Objective(surrogate="preserve"), policy), atol=1e-7
+    )
+
+
+def test_covariances_sum_to_the_covariance(policy):
+    batch, logp = batch_of(policy)
+    of = chosen(logp, batch.responses).detach()
+    found = covariances(of, batch.advantages, batch.written)[batch.written].mean()
+    spread = batch.advantages.unsqueeze(1).expand_as(of)[batch.written]
+    expected = np.cov(of[batch.written].numpy(), spread.numpy(), bias=True)[0, 1]
+    assert float(found) == pytest.approx(float(expected), abs=1e-6)
+
+
+def test_clip_cov_takes_out_as_many_tokens_as_it_says(policy):
+    batch, logp = batch_of(policy)
+    of = chosen(logp, batch.responses)
+    objective = Objective(clip_cov=0.1, clip_cov_band=(-100.0, 100.0))
+    left = hold_back(objective, batch, torch.ones_like(of), of, torch.Generator().manual_seed(0))
+    assert int((left == 0).sum()) == round(0.1 * int(batch.written.sum()))
+
+
+def test_kl_cov_holds_the_largest_covariances(policy):
+    batch, logp = batch_of(policy)
+    of = chosen(logp, batch.responses).detach()
+    left = hold_back(Objective(kl_cov=0.05), batch, torch.ones_like(of), of, torch.Generator())
+    held = left < 1
+    covariance = covariances(of, batch.advantages, batch.written)
+    assert int(held.sum()) >= 1
+    assert covariance[held].min() >= covariance[batch.written & ~held].max()
+
+
+@pytest.mark.parametrize(("bonus", "sign"), [(0.5, 1), (-0.5, -1)])
+def test_the_entropy_bonus_moves_entropy_its_way(bonus, sign, tmp_path):
+    start = replace(SMALL.start, steps=200)
+    arm = replace(SMALL, start=start, objective=Objective(reward="none", entropy_bonus=bonus), lr=3e-3)
+    rows = train(arm, tmp_path, quiet).rows
+    assert sign * (rows[-1]["entropy"] - rows[0]["entropy"]) > 0.01
+
+
+def test_pass_at_k_and_frequency_entropy_of_known_counts():
+    assert pass_at(np.array([1]), 2, 1) == pytest.approx(0.5)
+    assert pass_at(np.array([0, 2, 16]), 16, 16) == pytest.approx(2 / 3)
+    assert pass_at(np.array([1]), 16, 8) == pytest.approx(0.5)
+    assert frequency_entropy(np.array([0, 0, 1, 1])) == pytest.approx(math.log(2))
+    assert frequency_entropy(np.array([], dtype=int)) is None
