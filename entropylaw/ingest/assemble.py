@@ -61,7 +61,12 @@ def display_name(path: str) -> str:
     if path == "-":
         return "stdin"
     pure = PurePath(path)
-    if pure.stem.casefold() in _GENERIC_STEMS and pure.parent.name not in ("", ".", ".."):
+    # TensorBoard names its files after the host, which is nobody's name for a run.
+    if (pure.stem.casefold() in _GENERIC_STEMS or "tfevents" in pure.name) and pure.parent.name not in (
+        "",
+        ".",
+        "..",
+    ):
         return pure.parent.name
     return pure.stem or path
 

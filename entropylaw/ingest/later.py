@@ -16,7 +16,6 @@ from entropylaw.ingest.wording import shown_path
 
 _TRL_DICT = re.compile(r"\{'[^'\n]{1,80}': [^\n]*'epoch': ")
 _CHART_CELL = re.compile(r" - [^,\t\";]+__MIN\"?[,\t;\r\n]")
-_EVENT_FILE = re.compile(rb"\A.{8}.{4}.{0,20}brain\.Event:", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,25 +80,11 @@ _EXPORT_WANDB = "export the run's history as CSV: wandb.Api().run(PATH).history(
 
 BINARY = (
     LaterReader(
-        name="wandb",
-        title="a W&B transaction log (.wandb)",
-        suffixes=(".wandb",),
-        test=_starts(b":W&B"),
-        hint=_EXPORT_WANDB,
-    ),
-    LaterReader(
         name="swanlab",
         title="a SwanLab transaction log (.swanlab)",
         suffixes=(".swanlab",),
         test=_starts(b":SWL"),
         hint="export the run's metrics as CSV, one row a step",
-    ),
-    LaterReader(
-        name="tfevents",
-        title="a TensorBoard event file (TFRecord)",
-        suffixes=(),
-        test=lambda content: _EVENT_FILE.match(content.head) is not None,
-        hint="write the scalars to one CSV with a step column and a column a tag",
     ),
     LaterReader(
         name="compressed",

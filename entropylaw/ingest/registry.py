@@ -46,9 +46,10 @@ class Reader(Protocol):
 
 def readers() -> tuple[Reader, ...]:
     """List every reader, in the order in which they are asked."""
-    from entropylaw.ingest import delimited, jsonl, later, parquet, verl_console
+    from entropylaw.ingest import delimited, jsonl, later, parquet, tfevents, verl_console, wandb_log
 
-    binary = (*later.BINARY, parquet.ParquetReader())
+    signed = (wandb_log.WandbReader(), tfevents.TensorBoardReader(), *later.BINARY)
+    binary = (*signed, parquet.ParquetReader())
     text = (later.TRAINER_STATE, jsonl.JsonReader(), verl_console.VerlConsoleReader(), later.TRL_CONSOLE)
     return (*binary, *text, later.WANDB_CHART, later.TENSORBOARD_CSV, delimited.DelimitedReader())
 
@@ -116,7 +117,8 @@ def _not_a_log(content: Content) -> InputError:
     what = "standard input" if content.path == "-" else shown_path(content.path)
     return InputError(
         "not-a-log",
-        f"{what} is not a training log: {found}; CSV, Parquet, JSONL and verl's console were tried",
+        f"{what} is not a training log: {found}; CSV, Parquet, JSONL, verl's console, "
+        "W&B's and TensorBoard's files were tried",
         f"if it is one, force its format: {shown(content.path + ':csv')}, or :parquet, :jsonl, :verl",
     )
 

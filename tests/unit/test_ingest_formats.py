@@ -282,11 +282,6 @@ def test_frames():
 @pytest.mark.parametrize(
     ("name", "data"),
     [
-        ("run.wandb", b":W&B\xe1\xbe\x00rest"),
-        (
-            "events.out.tfevents.1.host",
-            b"\x48" + bytes(7) + b"abcd\x09\x00\x00\x00\x00\x00\x00\x00\x00\x1a\x0dbrain.Event:2",
-        ),
         ("trainer_state.json", json.dumps({"log_history": [{"step": 1, "entropy": 0.5}]}, indent=2).encode()),
         ("console.log", b"x\n  5%| {'loss': 0.0, 'entropy': 0.179, 'epoch': 0.01}\n"),
         ("chart.csv", b'"Step","a - entropy","a - entropy__MIN","a - entropy__MAX"\n"1","2","2","2"\n'),
@@ -345,7 +340,7 @@ def test_a_folder_reads_logs_and_leaves_the_rest(tmp_path):
 
 def test_one_unreadable_log_does_not_stop_the_others(tmp_path):
     write(tmp_path, "good.csv", CSV)
-    bad = write(tmp_path, "run.wandb", b":W&B....")
+    bad = write(tmp_path, "chart.csv", '"Step","a - entropy","a - entropy__MIN","a - entropy__MAX"\n1,2,2,2\n')
     reading = read_all([tmp_path])
     assert [run.name for run in reading.runs] == ["good"]
     ((path, error),) = reading.failures

@@ -103,11 +103,9 @@ def test_arms_with_commas_in_their_names():
     ("name", "slug"),
     [
         ("neg-wandb-ui-csv", "format-not-read-yet"),
-        ("neg-wandb-binary", "format-not-read-yet"),
+        ("neg-wandb-binary", "no-entropy-column"),
         ("trl-console-tqdm", "format-not-read-yet"),
         ("trl-trainer-state", "format-not-read-yet"),
-        ("trl-tfevents-eval", "format-not-read-yet"),
-        ("sb3-tfevents-negative-entropy", "format-not-read-yet"),
         ("neg-wandb-history-csv", "no-entropy-column"),
         ("neg-llamafactory-jsonl", "no-entropy-column"),
     ],
@@ -117,6 +115,22 @@ def test_logs_that_cannot_answer_say_so(name, slug):
         with pytest.raises(InputError) as caught:
             select(read_runs(path)[0])
         assert caught.value.slug == slug
+
+
+@pytest.mark.parametrize(
+    ("name", "entropy", "reward", "pairs"),
+    [
+        ("trl-tfevents-eval", "train/entropy", "eval/reward", 8),
+        ("sb3-tfevents-negative-entropy", "train/entropy_loss", "eval/mean_reward", 122),
+    ],
+)
+def test_event_files_are_read(name, entropy, reward, pairs):
+    (path,) = (path for path in sorted((LOGS / name).rglob("*")) if "tfevents" in path.name)
+    (run,) = read_runs(path)
+    series = select(run)
+    assert (series.entropy_choice.column, series.reward_choice.column) == (entropy, reward)
+    assert len(series.step) == pairs
+    assert series.entropy.min() > 0
 
 
 def test_the_folder_of_all_logs_reads_without_a_crash():

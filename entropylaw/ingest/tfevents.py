@@ -1,0 +1,280 @@
+"""TensorBoard's event files: TFRecords of protocol buffers, read without ``tensorboard``.
+
+Frames are as in tensorflow's tensorflow/core/lib/io/record_writer.h; messages as in tensorboard's
+compat/proto/event.proto, summary.proto and tensor.proto. A scalar is a ``simple_value``, or a tensor with one
+number. Values are mostly float32, and are given as the float64 of the same value.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import PurePath
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropylaw.errors import InputError
+from entropylaw.ingest.content import Content
+from entropylaw.ingest.records import MOST_VALUES, UNREADABLE, Damage, SparseColumns, fields, signed, varint
+from entropylaw.ingest.segments import OVERWRITTEN
+from entropylaw.ingest.table import Table, unique_names
+from entropylaw.ingest.wording import shown_path
+
+Words = NDArray[np.uint32]
+
+_EVENT_FILE = re.compile(rb".{12}.{0,20}brain\.Event:", re.DOTALL)
+_LENGTH = struct.Struct("<Q")
+_HEAD, _TAIL = 12, 4  # length and its checksum before the content, the content's checksum after it
+_START = b"Td\x1fd"
+# So many frames, or bytes in them, have their checksums tested at once.
+_BATCH, _BATCH_BYTES = 1 << 14, 1 << 20
+
+# Keys as fields() yields them: field number × 8 + wire type.
+_EVENT_STEP, _EVENT_SUMMARY, _SUMMARY_VALUE = 2 << 3, 5 << 3 | 2, 1 << 3 | 2
+_VALUE_TAG, _VALUE_SIMPLE, _VALUE_TENSOR = 1 << 3 | 2, 2 << 3 | 5, 8 << 3 | 2
+_TENSOR_TYPE, _TENSOR_SHAPE, _TENSOR_CONTENT = 1 << 3, 2 << 3 | 2, 4 << 3 | 2
+_SHAPE_DIM, _DIM_SIZE = 2 << 3 | 2, 1 << 3
+# DT_FLOAT, DT_DOUBLE, DT_INT32, DT_INT64, DT_HALF → how struct calls such numbers, and the field that lists
+# them where a tensor has no content; those of _VARINTS as varints, a half by its bits.
+_NUMBERS = {1: ("<f", 5), 2: ("<d", 6), 3: ("<i", 7), 9: ("<q", 10), 19: ("<e", 13)}
+_LISTS = frozenset(field for _, field in _NUMBERS.values())
+_VARINTS = frozenset(("<i", "<q", "<e"))
+
+_LONGEST_TAG = 500
+BAD_CHECKSUM = "record with a bad checksum"
+
+
+class TensorBoardReader:
+    """Reads the scalars in an event file."""
+
+    name = "tfevents"
+    suffixes = ()
+
+    def recognises(self, content: Content) -> bool:
+        """Whether it opens with the event that names the version; or with a whole frame, and is called so."""
+        if _EVENT_FILE.match(content.head):
+            return True
+        head = content.data[:_HEAD]
+        called = "tfevents" in PurePath(content.path).name
+        return called and len(head) == _HEAD and bool(_intact([head[:8]], [head[8:]])[0])
+
+    def read(self, content: Content) -> Table:
+        """Read it.
+
+        Raises
+        ------
+        InputError
+            ``no-records`` where no whole record holds a scalar.
+
+        """
+        damage = Damage()
+        rows = _Rows()
+        bad = unreadable = 0
+        for event in _events(content.data, damage):
+            if event is None:
+                bad += 1
+                continue
+            try:
+                step, scalars = _scalars(event)
+            except ValueError:
+                unreadable += 1
+                continue
+            for tag, value in scalars:
+                rows.take(step, tag, value)
+        if not rows.steps:
+            raise InputError(
+                "no-records",
+                "; ".join((f"{shown_path(content.path)} holds no whole record with a scalar", *damage.notes)),
+                "check that the run has logged something, and copy the file again where it was cut off",
+            )
+        return rows.table(content, {BAD_CHECKSUM: bad, UNREADABLE: unreadable}, damage.notes)
+
+
+class _Rows:
+    """Puts scalars into rows, one a step.
+
+    A step gets a further row where a tag falls back, for then the run was resumed, and where a tag comes
+    twice in the newest row: assembly knows what to make of either.
+    """
+
+    def __init__(self) -> None:
+        self.steps = array("q")
+        self._columns = SparseColumns()
+        self._row_of: dict[int, int] = {}
+        self._resumed_at = 0
+        self._overwritten = 0
+
+    def take(self, step: int, tag: str, value: float) -> None:
+        """Take one scalar."""
+        column = self._columns.get(tag)
+        before, last = (column[0][-1], column[1][-1]) if column else (-1, math.nan)
+        if before >= self._resumed_at and step < self.steps[before]:
+            self._row_of = {}
+            self._resumed_at = len(self.steps)
+        row = self._row_of.get(step, -1)
+        if row < 0 or (row == before and row == len(self.steps) - 1):
+            row = self._row_of[step] = len(self.steps)
+            self.steps.append(step)
+        elif row == before:
+            # A second row here, behind those of later steps, would pass for a resume and discard them.
+            if math.isnan(value):
+                return
+            self._overwritten += not math.isnan(last) and value != last
+        self._columns.put(row, tag, value)
+
+    def table(self, content: Content, unread: dict[str, int], notes: tuple[str, ...]) -> Table:
+        """Return the columns, the step first."""
+        columns, more = self._columns.filled(len(self.steps), len(content.data))
+        names, renamed = unique_names(("step", *columns))
+        cells = (np.array(self.steps, dtype=np.float64), *columns.values())
+        dropped = {**unread, OVERWRITTEN: self._overwritten}
+        return Table(
+            columns=dict(zip(names, cells, strict=True)),
+            rows=len(self.steps) + sum(unread.values()),
+            dropped={reason: number for reason, number in dropped.items() if number},
+            notes=(*notes, *more, *renamed),
+        )
+
+
+def _scalars(event: bytes) -> tuple[int, list[tuple[str, float]]]:
+    """Return an event's step and its scalars."""
+    step = 0
+    scalars: list[tuple[str, float]] = []
+    for key, part in fields(event):
+        if key == _EVENT_STEP:
+            step = signed(part)
+        elif key == _EVENT_SUMMARY:
+            for inner, value in fields(part):
+                if inner == _SUMMARY_VALUE:
+                    scalars += _scalar(value)
+                    if len(scalars) > MOST_VALUES:
+                        raise ValueError("more scalars than an event has")
+    return step, scalars
+
+
+def _scalar(message: bytes) -> list[tuple[str, float]]:
+    """Return tag and number of a summary's value; nothing for text, images, histograms."""
+    tag, number = b"", None
+    for key, value in fields(message):
+        if key == _VALUE_TAG:
+            tag = value
+        elif key == _VALUE_SIMPLE:
+            number = struct.unpack("<f", value)[0]
+        elif key == _VALUE_TENSOR:
+            number = _only_number(value)
+    if number is None or len(tag) > _LONGEST_TAG:
+        return []
+    return [(tag.decode(errors="replace"), number)]
+
+
+def _only_number(tensor: bytes) -> float | None:
+    """Return the number that a tensor holds; None where it holds several, none, or something else."""
+    kind, content = 0, b""
+    listed: dict[int, bytes] = {}
+    for key, value in fields(tensor):
+        if key == _TENSOR_TYPE:
+            kind = value
+        elif key == _TENSOR_CONTENT:
+            content = value
+        elif key == _TENSOR_SHAPE and not _is_single(value):
+            return None
+        elif key >> 3 in _LISTS and isinstance(value, bytes):
+            listed[key >> 3] = value
+    form, field = _NUMBERS.get(kind, ("", 0))
+    raw = content or listed.get(field, b"")
+    if raw and not content and form in _VARINTS:
+        number, end = varint(raw, 0)
+        raw = number.to_bytes(8, "little")[: struct.calcsize(form)] if end == len(raw) else b""
+    return float(*struct.unpack(form, raw)) if form and len(raw) == struct.calcsize(form) else None
+
+
+def _is_single(shape: bytes) -> bool:
+    """Whether a tensor of this shape has one element: no dimension, or only such of size 1."""
+    dims = (dim for key, dim in fields(shape) if key == _SHAPE_DIM)
+    return all(next((size for key, size in fields(dim) if key == _DIM_SIZE), 0) == 1 for dim in dims)
+
+
+def _events(data: bytes, damage: Damage) -> Iterator[bytes | None]:
+    """Yield the content of each frame; None where its checksum is bad. A bad length ends the file for us."""
+    at = 0
+    while at < len(data):
+        spans = _spans(data, at)
+        good = _intact([data[a - _HEAD : a - 4] for a, _ in spans], [data[a - 4 : a] for a, _ in spans])
+        spans = spans[: int(np.argmin([*good, False]))]
+        if not spans:
+            damage.add(at, len(data))
+            return
+        events = [data[a:b] for a, b in spans]
+        good = _intact(events, [data[b : b + _TAIL] for _, b in spans])
+        for whole, event, (begin, end) in zip(good, events, spans, strict=True):
+            if not whole:
+                damage.add(begin - _HEAD, end + _TAIL)
+            yield event if whole else None
+        at = spans[-1][1] + _TAIL
+
+
+def _spans(data: bytes, at: int) -> list[tuple[int, int]]:
+    """Return where the contents of the next frames begin and end, if their lengths are right."""
+    spans: list[tuple[int, int]] = []
+    stop = at + _BATCH_BYTES
+    while at < stop and len(spans) < _BATCH and at + _HEAD + _TAIL <= len(data):
+        begin = at + _HEAD
+        end = begin + _LENGTH.unpack_from(data, at)[0]
+        at = end + _TAIL
+        if at > len(data):
+            break
+        spans.append((begin, end))
+    return spans
+
+
+def _intact(parts: Sequence[bytes], checksums: Sequence[bytes]) -> NDArray[np.bool_]:
+    """Whether each part has its checksum, which is masked as TensorFlow masks it."""
+    found = _crc32c(parts)
+    masked = (found >> 15 | found << 17) + np.uint32(0xA282EAD8)
+    whole: NDArray[np.bool_] = masked == np.frombuffer(b"".join(checksums), dtype="<u4")
+    return whole
+
+
+def _crc32c(parts: Sequence[bytes]) -> Words:
+    """Return the CRC-32C of each part, of many parts at once.
+
+    A CRC is linear: that of two words is that of the first one, moved on by the second's length, xor that
+    of the second. So pairs of words are joined, then pairs of pairs, in all parts of about the same length.
+    Zeros before the start change nothing, and _START makes of the state 0 the one in which a CRC starts.
+    """
+    crc = np.empty(len(parts), dtype=np.uint32)
+    of_level: dict[int, list[int]] = {}
+    for index, part in enumerate(parts):
+        more_words = (len(_START) + len(part) - 1) // 4
+        of_level.setdefault(more_words.bit_length(), []).append(index)
+    for level, some in of_level.items():
+        padded = b"".join([(_START + parts[index]).rjust(4 << level, b"\0") for index in some])
+        state = np.frombuffer(padded, dtype="<u4").reshape(len(some), -1)
+        for done in range(level):
+            state = _moved(state[:, 0::2], done) ^ state[:, 1::2]
+        crc[some] = ~_moved(state[:, 0], 0)
+    return crc
+
+
+def _moved(state: Words, level: int) -> Words:
+    """Return states after 4 · 2^level bytes of zero more."""
+    low, high = _moves(level)
+    moved: Words = np.take(low, state & 0xFFFF) ^ np.take(high, state >> 16)
+    return moved
+
+
+@cache
+def _moves(level: int) -> Words:
+    """Return what a state's lower and upper half become, for all their values."""
+    half = np.arange(1 << 16, dtype=np.uint32)
+    states: Words = np.stack([half, half << np.uint32(16)])
+    if level:
+        return _moved(_moved(states, level - 1), level - 1)
+    for _ in range(32):
+        states = states >> np.uint32(1) ^ (states & np.uint32(1)) * np.uint32(0x82F63B78)
+    return states

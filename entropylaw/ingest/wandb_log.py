@@ -1,0 +1,203 @@
+"""W&B's transaction log, a run's ``.wandb`` file: a LevelDB log of protocol buffers, read without ``wandb``.
+
+Frames are as in google/leveldb's doc/log_format.md, with the file header and CRC-32 of wandb 0.29's
+wandb/sdk/internal/datastore.py; messages as in wandb/proto/wandb_internal.proto. Only the history and the
+run's name are decoded: a log also holds its user's e-mail, machine, command line and git remote.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import zlib
+from collections.abc import Iterator
+
+from entropylaw.errors import InputError
+from entropylaw.ingest.content import Content
+from entropylaw.ingest.records import MOST_VALUES, UNREADABLE, Damage, SparseColumns, fields, signed
+from entropylaw.ingest.table import Table
+from entropylaw.ingest.values import Column, is_missing, parse_number
+from entropylaw.ingest.wording import shown_path
+
+_SIGNATURE = b":W&B"  # after it, two bytes of magic and one of version
+_FILE_HEADER = 7
+_BLOCK = 1 << 15
+_FRAME = struct.Struct("<IHB")
+_FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
+
+# Keys as fields() yields them: field number × 8 + wire type.
+_RECORD_HISTORY, _RECORD_RUN = 2 << 3 | 2, 17 << 3 | 2
+_RUN_ID, _RUN_DISPLAY_NAME = 1 << 3 | 2, 8 << 3 | 2
+_HISTORY_ITEM, _HISTORY_STEP, _STEP_NUM = 1 << 3 | 2, 2 << 3 | 2, 1 << 3
+_ITEM_KEY, _ITEM_NESTED_KEY, _ITEM_VALUE_JSON = 1 << 3 | 2, 2 << 3 | 2, 16 << 3 | 2
+# In the schema since wandb 0.31, which itself still writes value_json.
+_ITEM_INTEGER, _ITEM_NUMBER, _ITEM_JSON = 5 << 3, 6 << 3 | 1, 8 << 3 | 2
+
+_CLOCKS = frozenset(("_timestamp", "_runtime", "_wandb"))
+# No metric goes beyond these.
+_LONGEST_NAME = 500
+_LONGEST_JSON = 1 << 16
+
+UNREADABLE_VALUE = "unreadable value"
+
+
+class WandbReader:
+    """Reads the history in a ``.wandb`` file, whose run is called as in W&B."""
+
+    name = "wandb"
+    suffixes = (".wandb",)
+
+    def recognises(self, content: Content) -> bool:
+        """Whether it opens with W&B's signature."""
+        return content.data.startswith(_SIGNATURE)
+
+    def read(self, content: Content) -> Table:
+        """Read it.
+
+        Raises
+        ------
+        InputError
+            ``no-records`` where no record of the history is whole.
+
+        """
+        damage = Damage()
+        history = _History()
+        for record in _records(content.data, damage):
+            history.take(record)
+        if not history.rows:
+            raise InputError(
+                "no-records",
+                "; ".join((f"{shown_path(content.path)} holds no whole record of a history", *damage.notes)),
+                "check that the run has logged something, and copy the file again where it was cut off",
+            )
+        return history.table(len(content.data), damage.notes)
+
+
+def _records(data: bytes, damage: Damage) -> Iterator[bytes]:
+    """Yield the whole records. After a damaged frame LevelDB goes on with the next block, and so do we."""
+    at, start = _FILE_HEADER, 0
+    parts: list[bytes] = []
+    while at < len(data):
+        room = _BLOCK - at % _BLOCK
+        if room < _FRAME.size:  # too small for a frame, filled up with zeros
+            at += room
+            continue
+        kind, part = _frame(data, at, room)
+        following = min(at + (_FRAME.size + len(part) if kind else room), len(data))
+        if parts and kind not in (_MIDDLE, _LAST):
+            damage.add(start, at)
+            parts = []
+        if parts or kind in (_FULL, _FIRST):
+            start = start if parts else at
+            parts.append(part)
+        else:
+            damage.add(at, following)
+        at = following
+        if parts and kind in (_FULL, _LAST):
+            yield b"".join(parts)
+            parts = []
+    if parts:
+        damage.add(start, len(data))
+
+
+def _frame(data: bytes, at: int, room: int) -> tuple[int, bytes]:
+    """Return a frame's kind and content; kind 0 where it is damaged or cut off."""
+    begin = at + _FRAME.size
+    checksum, size, kind = _FRAME.unpack(data[at:begin].ljust(_FRAME.size, b"\0"))
+    whole = kind in (_FULL, _FIRST, _MIDDLE, _LAST) and begin + size <= min(at + room, len(data))
+    # The checksum is over the kind, which is the byte before the content, and the content.
+    if whole and zlib.crc32(data[begin - 1 : begin + size]) == checksum:
+        return kind, data[begin : begin + size]
+    return 0, b""
+
+
+class _History:
+    """Collects what the records say."""
+
+    def __init__(self) -> None:
+        self.rows = self._bad = self._bad_values = 0
+        self._columns = SparseColumns()
+        self._names: dict[int, str] = {}
+
+    def take(self, record: bytes) -> None:
+        """Take one record of the log."""
+        try:
+            parts = {key: part for key, part in fields(record) if key in (_RECORD_HISTORY, _RECORD_RUN)}
+            if _RECORD_HISTORY in parts:
+                self._row(parts[_RECORD_HISTORY])
+            for key, name in fields(parts.get(_RECORD_RUN, b"")):
+                if key in (_RUN_ID, _RUN_DISPLAY_NAME):
+                    self._names[key] = name.decode(errors="replace")[:_LONGEST_NAME]
+        except ValueError:
+            self._bad += 1
+
+    def table(self, size: int, notes: tuple[str, ...]) -> Table:
+        """Return the columns, and the run's name as column ``run``, from which assembly takes a label."""
+        found, more = self._columns.filled(self.rows, size)
+        columns: dict[str, Column] = {**found}
+        label = self._names.get(_RUN_DISPLAY_NAME) or self._names.get(_RUN_ID) or ""
+        if label and math.isnan(parse_number(label)):  # a number would pass for a metric
+            columns.setdefault("run", [label] * self.rows)
+        lost = {UNREADABLE: self._bad, UNREADABLE_VALUE: self._bad_values}
+        return Table(
+            columns=columns,
+            rows=self.rows + self._bad,
+            dropped={reason: number for reason, number in lost.items() if number},
+            notes=(*notes, *more),
+        )
+
+    def _row(self, message: bytes) -> None:
+        values: dict[str, float] = {}
+        for key, value in fields(message):
+            if key == _HISTORY_ITEM:
+                self._item(value, values)
+            elif key == _HISTORY_STEP:
+                step = next((number for key, number in fields(value) if key == _STEP_NUM), 0)
+                values.setdefault("_step", signed(step))
+            if len(values) > MOST_VALUES:
+                raise ValueError("more values than a record of metrics has")
+        for name, number in values.items():
+            self._columns.put(self.rows, name, number)
+        self.rows += 1
+
+    def _item(self, message: bytes, values: dict[str, float]) -> None:
+        name, nested, text = b"", [], b""
+        for key, value in fields(message):
+            if key == _ITEM_NESTED_KEY:
+                nested.append(value)
+            elif key == _ITEM_KEY:
+                name = value
+            elif key in (_ITEM_VALUE_JSON, _ITEM_JSON):
+                text = value
+            elif key == _ITEM_NUMBER:
+                text = json.dumps(*struct.unpack("<d", value)).encode()
+            elif key == _ITEM_INTEGER:  # the sign is the last bit
+                text = b"%d" % (value >> 1 ^ -(value & 1))
+        path = (b".".join(nested) or name).decode(errors="replace")
+        if not 0 < len(text) <= _LONGEST_JSON or len(path) > _LONGEST_NAME or path.split(".")[0] in _CLOCKS:
+            return
+        try:
+            if text[0] in b"-0123456789":
+                values[path] = float(text)
+            else:
+                values.update(_numbers(path, json.loads(text)))
+        except (ValueError, RecursionError):
+            self._bad_values += 1
+
+
+def _numbers(path: str, node: object) -> Iterator[tuple[str, float]]:
+    """Yield the numbers in a JSON value, named with ``.`` as on W&B's pages and in its exports.
+
+    Media (``{"_type": "histogram", …}``), lists, flags and text are no metrics.
+    """
+    stack = [(path, node)]
+    while stack:
+        path, node = stack.pop()
+        if isinstance(node, dict):
+            if "_type" not in node and len(path) <= _LONGEST_NAME:
+                stack += [(f"{path}.{key}", child) for key, child in reversed(node.items())]
+        elif not isinstance(node, list) and len(path) <= _LONGEST_NAME >= len(str(node)):
+            number = parse_number(node)
+            if not math.isnan(number) or is_missing(node):
+                yield path, number

@@ -1,0 +1,445 @@
+"""TensorBoard's event files: written byte by byte, written by tensorboard, damaged, and hostile."""
+
+import contextlib
+import math
+import random
+import struct
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from entropylaw.errors import InputError
+from entropylaw.ingest import read_runs, registry
+from entropylaw.ingest.content import Content
+from entropylaw.ingest.records import UNREADABLE
+from entropylaw.ingest.segments import OVERWRITTEN, SUPERSEDED
+from entropylaw.ingest.tfevents import BAD_CHECKSUM, TensorBoardReader, _crc32c
+from tests.conftest import PUBLIC_LOGS
+
+NAME = "events.out.tfevents.1.host"
+REAL = sorted(PUBLIC_LOGS.glob("*tfevents*/*"))
+FLOAT, DOUBLE, INT32, TEXT, INT64, HALF = 1, 2, 3, 7, 9, 19
+
+
+def crc32c(data):
+    """CRC-32C bit by bit."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ 0x82F63B78 * (crc & 1)
+    return crc ^ 0xFFFFFFFF
+
+
+def masked(data):
+    crc = crc32c(data)
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def frame(data):
+    length = struct.pack("<Q", len(data))
+    return length + masked(length) + data + masked(data)
+
+
+def varint(number):
+    number &= (1 << 64) - 1
+    out = b""
+    while number > 127:
+        out += bytes([number & 127 | 128])
+        number >>= 7
+    return out + bytes([number])
+
+
+def field(number, value):
+    """A field: an int as a varint, a float as a float32, bytes and text with their length."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack("<f", value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def event(step, *values):
+    summary = field(5, b"".join(field(1, value) for value in values)) if values else b""
+    return b"\x09" + struct.pack("<d", 1.7e9) + field(2, step) + summary
+
+
+def scalar(tag, value):
+    return field(1, tag) + field(2, float(value))
+
+
+def tensor(tag, kind, body, *dims):
+    shape = field(2, b"".join(field(2, field(1, dim)) for dim in dims))
+    plugin = field(9, field(1, field(1, "scalars")))
+    return field(1, tag) + field(8, field(1, kind) + shape + body) + plugin
+
+
+def log(events):
+    """Frame events after the one with the version; return the file and where each event ends in it."""
+    data, ends = frame(b"\x09" + bytes(8) + field(3, "brain.Event:2")), []
+    for one in events:
+        data += frame(one)
+        ends.append(len(data))
+    return data, ends
+
+
+def read(data, path=NAME):
+    return TensorBoardReader().read(Content(path, data))
+
+
+def table_of(*events):
+    return read(log(events)[0])
+
+
+def of_pairs(*pairs):
+    """A file of one event a pair of tag and step, whose value is its place."""
+    return table_of(*(event(step, scalar(tag, place)) for place, (tag, step) in enumerate(pairs)))
+
+
+def values(table, name):
+    return [None if math.isnan(value) else value for value in table.columns[name]]
+
+
+@pytest.fixture
+def wired(monkeypatch):
+    """The reader in the place that the registry has for it."""
+    others = tuple(reader for reader in registry.readers() if reader.name != "tfevents")
+    monkeypatch.setattr(registry, "readers", lambda: (TensorBoardReader(), *others))
+
+
+def test_the_checksums_are_crc_32c():
+    chance = random.Random(0)
+    sizes = [*range(40), 63, 64, 65, 1000, 4093, 70001]
+    parts = [chance.randbytes(size) for size in sizes] + [b"123456789", bytes(32), b"\xff" * 32]
+    found = _crc32c(parts).tolist()
+    assert found == [crc32c(part) for part in parts]
+    # RFC 3720, B.4, and the check value of the catalogues.
+    assert found[-3:] == [0xE3069283, 0x8A9136AA, 0x62A8AB43]
+
+
+def test_events_of_a_step_make_a_row():
+    table = table_of(
+        event(0, scalar("train/entropy", 0.7)),
+        event(0, scalar("train/reward", 0.1)),
+        event(5, scalar("train/entropy", 0.5), scalar("train/reward", 0.25)),
+    )
+    assert list(table.columns) == ["step", "train/entropy", "train/reward"]
+    assert values(table, "step") == [0, 5]
+    assert values(table, "train/entropy") == [float(np.float32(0.7)), 0.5]
+    assert values(table, "train/reward") == [float(np.float32(0.1)), 0.25]
+    assert (table.rows, table.dropped, table.notes) == (2, {}, ())
+
+
+def test_numbers_that_are_none_and_infinite():
+    table = table_of(event(-3, scalar("x", math.nan), scalar("y", math.inf)), event(2**40, scalar("x", 1)))
+    assert values(table, "step") == [-3, 2**40]
+    assert values(table, "x") == [None, 1]
+    assert values(table, "y") == [math.inf, None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "number"),
+    [
+        (FLOAT, field(4, struct.pack("<f", 0.3)), float(np.float32(0.3))),
+        (FLOAT, field(5, struct.pack("<f", 0.3)), float(np.float32(0.3))),
+        (FLOAT, field(5, 0.3), float(np.float32(0.3))),
+        (DOUBLE, field(4, struct.pack("<d", 0.3)), 0.3),
+        (DOUBLE, field(6, struct.pack("<d", 0.3)), 0.3),
+        (DOUBLE, b"\x31" + struct.pack("<d", 0.3), 0.3),
+        (INT32, field(4, struct.pack("<i", -5)), -5),
+        (INT32, field(7, varint(-5)), -5),
+        (INT64, field(4, struct.pack("<q", 2**40)), 2**40),
+        (INT64, field(10, varint(2**40)), 2**40),
+        (HALF, field(4, struct.pack("<e", 0.3)), float(np.float16(0.3))),
+        (HALF, field(13, varint(int(np.float16(0.3).view(np.uint16)))), float(np.float16(0.3))),
+    ],
+)
+def test_a_tensor_with_one_number_is_a_scalar(kind, body, number):
+    table = table_of(*(event(step, tensor("x", kind, body, *dims)) for step, dims in enumerate([(), (1, 1)])))
+    assert values(table, "x") == [number, number]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        tensor("x", FLOAT, field(5, struct.pack("<2f", 1, 2)), 2),
+        tensor("x", FLOAT, field(5, struct.pack("<f", 1)), 3),
+        tensor("x", FLOAT, field(4, struct.pack("<2f", 1, 2))),
+        tensor("x", FLOAT, b"", 0),
+        tensor("x", FLOAT, b""),
+        tensor("x", INT64, field(10, varint(3) + varint(4)), 2),
+        tensor("x", INT64, field(10, varint(3) + varint(4))),
+        tensor("x", TEXT, field(8, "secret words")),
+        tensor("x", 0, field(4, b"")),
+        field(1, "x") + field(4, field(1, 20) + field(4, b"png")),
+        field(1, "x") + field(5, bytes(40)),
+        field(1, "x"),
+        field(1, "x" * 501) + field(2, 0.5),
+    ],
+)
+def test_what_is_no_scalar_is_left_out(value):
+    table = table_of(event(1, value), event(2, scalar("y", 1)))
+    assert {name: list(cells) for name, cells in table.columns.items()} == {"step": [2], "y": [1]}
+    assert table.dropped == {}
+
+
+def test_tags_one_after_the_other_share_their_rows():
+    table = of_pairs(("a", 1), ("a", 2), ("a", 3), ("b", 1), ("b", 3), ("b", 4))
+    assert values(table, "step") == [1, 2, 3, 4]
+    assert values(table, "a") == [0, 1, 2, None]
+    assert values(table, "b") == [3, None, 4, 5]
+
+
+def test_a_tag_that_falls_back_begins_new_rows():
+    pairs = [(tag, step) for step in (1, 2, 3, 4, 3, 4, 5) for tag in "ab"]
+    table = of_pairs(*pairs)
+    assert values(table, "step") == [1, 2, 3, 4, 3, 4, 5]
+    assert values(table, "b") == [1, 3, 5, 7, 9, 11, 13]
+
+
+def test_a_tag_that_comes_twice_has_a_row_each():
+    table = of_pairs(("a", 1), ("b", 1), ("a", 1), ("a", 2))
+    assert values(table, "step") == [1, 1, 2]
+    assert values(table, "a") == [0, 2, 3]
+    assert values(table, "b") == [1, None, None]
+    assert table.dropped == {}
+
+
+def test_a_late_repetition_supersedes_no_later_steps():
+    table = of_pairs(("a", 1), ("a", 2), ("b", 1), ("b", 1))
+    assert values(table, "step") == [1, 2]
+    assert values(table, "b") == [3, None]
+    assert table.dropped == {OVERWRITTEN: 1}
+    late = [event(1, scalar("a", 0)), event(2, scalar("a", 1)), event(1, scalar("b", 2))]
+    table = table_of(*late, event(1, scalar("b", math.nan)), event(1, scalar("b", 2)))
+    assert values(table, "b") == [2, None]
+    assert table.dropped == {}
+
+
+def test_a_tag_called_step_is_another_column():
+    table = table_of(event(3, scalar("step", 7)))
+    assert {name: list(cells) for name, cells in table.columns.items()} == {"step": [3], "step#2": [7]}
+    assert "'step'" in table.notes[0]
+
+
+def steps_of(damaged):
+    return values(read(damaged), "step")
+
+
+@pytest.fixture(scope="module")
+def long_log():
+    """60 events, and where they end."""
+    text = random.Random(1)
+    return log(
+        [
+            event(step, scalar("x", step / 8), field(1, "t" * text.randrange(90)) + field(8, b""))
+            for step in range(60)
+        ]
+    )
+
+
+def test_a_record_with_a_bad_checksum_is_skipped(long_log):
+    data, ends = long_log
+    at = ends[9] + 20
+    table = read(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+    assert values(table, "step") == [step for step in range(60) if step != 10]
+    assert table.dropped == {BAD_CHECKSUM: 1}
+    assert table.rows == 60
+    skipped = ends[10] - ends[9]
+    assert table.notes == (f"damaged or cut off at byte {ends[9]}: {skipped} bytes skipped",)
+
+
+@pytest.mark.parametrize("offset", [0, 6, 8, 11])
+def test_a_bad_length_ends_the_file(long_log, offset):
+    data, ends = long_log
+    at = ends[9] + offset
+    table = read(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+    assert values(table, "step") == list(range(10))
+    assert table.dropped == {}
+    skipped = len(data) - ends[9]
+    assert table.notes == (f"damaged or cut off at byte {ends[9]}: {skipped} bytes skipped",)
+
+
+def test_a_file_cut_anywhere_gives_its_whole_records(long_log):
+    data, ends = long_log
+    for part in range(65):
+        cut = len(data) * part // 64
+        whole = sum(end <= cut for end in ends)
+        if not whole:
+            with pytest.raises(InputError) as caught:
+                read(data[:cut])
+            assert caught.value.slug == "no-records"
+            continue
+        table = read(data[:cut])
+        assert values(table, "x") == [step / 8 for step in range(whole)]
+        at = ends[whole - 1]
+        note = f"damaged or cut off at byte {at}: {cut - at} byte{'s' if cut - at > 1 else ''} skipped"
+        assert table.notes == (() if cut == at else (note,))
+
+
+def test_a_flipped_byte_costs_no_record_before_it(long_log):
+    data, ends = long_log
+    chance = random.Random(7)
+    for _ in range(300):
+        at = chance.randrange(len(data))
+        broken = data[:at] + bytes([data[at] ^ chance.randrange(1, 256)]) + data[at + 1 :]
+        before = sum(end <= at for end in ends)
+        try:
+            table = read(broken)
+        except InputError:
+            assert before == 0
+            continue
+        steps = values(table, "step")
+        assert steps[:before] == list(range(before))
+        assert steps == sorted(set(steps))
+        assert values(table, "x") == [step / 8 for step in steps]
+
+
+def test_many_flips_and_any_bytes_raise_nothing_else(long_log):
+    data, _ = long_log
+    chance = random.Random(5)
+    for size in [*range(40), 100, 1000, 70000] * 3:
+        broken = bytearray(data if size % 2 else chance.randbytes(size))
+        for _ in range(size if size % 2 else 0):
+            broken[chance.randrange(len(broken))] = chance.randrange(256)
+        with contextlib.suppress(InputError):
+            assert read(bytes(broken)).rows
+        TensorBoardReader().recognises(Content(NAME, bytes(broken)))
+
+
+def test_any_bytes_in_whole_frames_raise_nothing_else():
+    chance = random.Random(6)
+    good = event(1, scalar("x", 1), tensor("y", INT64, field(10, varint(3)), 1, 1))
+    for _ in range(1000):
+        one = bytearray(chance.choice([good, event(1, chance.randbytes(30)), chance.randbytes(20)]))
+        for _ in range(chance.randrange(4)):
+            one[chance.randrange(len(one))] = chance.randrange(256)
+        table = table_of(bytes(one), event(2, scalar("x", 3)))
+        assert 1 <= table.rows <= 4
+
+
+def test_hostile_messages():
+    nested = b""
+    for _ in range(3000):
+        nested = field(1, nested)
+    huge = varint(5 << 3 | 2) + varint(1 << 62) + b"x"
+    dims = tensor("x", FLOAT, field(5, 1.0), *[1 << 62] * 5000)
+    many = event(1, *(scalar(f"{i}", 1) for i in range(70000)))
+    bad = [huge, b"\x10" + b"\xff" * 20, b"\x0b", field(5, nested), event(1, dims), many, b""]
+    table = table_of(*bad, event(2, scalar("x", 1)))
+    assert list(table.columns) == ["step", "x"]
+    assert table.dropped == {UNREADABLE: 4}
+
+
+def test_lengths_without_end():
+    length = struct.pack("<Q", (1 << 64) - 1)
+    with_end = log([event(1, scalar("x", 1))])[0]
+    assert values(read(with_end + length + masked(length) + b"x" * 50), "x") == [1]
+
+
+def test_tags_without_end_do_not_fill_the_memory():
+    data, _ = log([event(step, scalar(f"m{step}", 1), scalar("x", step)) for step in range(3000)])
+    tracemalloc.start()
+    try:
+        table = read(data)
+        assert tracemalloc.get_traced_memory()[1] < 5e7
+    finally:
+        tracemalloc.stop()
+    assert list(table.columns["x"]) == list(range(3000))
+    assert table.notes == ("far more columns than values: only the 699 columns with most values are read",)
+
+
+def test_a_file_without_scalars_says_so():
+    with pytest.raises(InputError) as caught:
+        table_of(event(1, tensor("config", TEXT, field(8, "secret words"))))
+    assert caught.value.slug == "no-records"
+    assert caught.value.message == f"'{NAME}' holds no whole record with a scalar"
+    assert "secret" not in caught.value.hint
+
+
+def test_the_bytes_are_recognised_and_not_the_name_alone():
+    data, _ = log([])
+    other = frame(event(1, scalar("x", 1)))
+    reader = TensorBoardReader()
+    assert reader.recognises(Content("x.bin", data))
+    assert reader.recognises(Content(f"/logs/{NAME}", other))
+    assert not reader.recognises(Content("/tfevents/x.bin", other))
+    assert not reader.recognises(Content(NAME, b"step,entropy\n1,0.5\n"))
+    assert not reader.recognises(Content(NAME, b"x"))
+
+
+def test_from_file_to_run(tmp_path, wired):
+    path = tmp_path / NAME
+    steps = [0, 1, 2, 3, 2, 3, 4]
+    events = [event(s, scalar(tag, i)) for i, s in enumerate(steps) for tag in ("train/entropy", "reward")]
+    path.write_bytes(log([*events, event(1, scalar("eval/reward", 9))])[0])
+    (run,) = read_runs(path)
+    assert (run.source.format, run.source.rows, run.step_column) == ("tfevents", 8, "step")
+    assert run.step.tolist() == [0, 1, 2, 3, 4]
+    assert run.columns["train/entropy"].tolist() == [0, 1, 4, 5, 6]
+    assert run.columns["eval/reward"][1] == 9
+    assert run.dropped == {SUPERSEDED: 2}
+    assert "resumed run" in run.notes[0]
+
+
+def assert_same(path):
+    """The table holds what tensorboard reads, tag by tag and in its order."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorboard.util.tensor_util import make_ndarray
+
+    theirs = EventAccumulator(str(path), size_guidance={"scalars": 0, "tensors": 0}).Reload()
+    expected = {
+        tag: [(one.step, one.value) for one in theirs.Scalars(tag)] for tag in theirs.Tags()["scalars"]
+    }
+    for tag in theirs.Tags()["tensors"]:
+        arrays = [(one.step, make_ndarray(one.tensor_proto)) for one in theirs.Tensors(tag)]
+        if all(array.size == 1 and array.dtype.kind in "fi" for _, array in arrays):
+            expected[tag] = [(step, float(array.item())) for step, array in arrays]
+    table = read(path.read_bytes(), str(path))
+    found = {
+        tag: [pair for pair in zip(table.columns["step"], cells, strict=True) if not math.isnan(pair[1])]
+        for tag, cells in table.columns.items()
+        if tag != "step"
+    }
+    assert found == expected
+    assert (table.dropped, table.notes) == ({}, ())
+    return table
+
+
+def test_files_written_by_tensorboard(tmp_path):
+    pytest.importorskip("tensorboard")
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.proto.summary_pb2 import Summary
+    from tensorboard.summary.writer.record_writer import RecordWriter
+    from tensorboard.util.tensor_util import make_tensor_proto
+
+    chance = random.Random(3)
+    kinds = [np.float32, np.float64, np.float16, np.int32, np.int64]
+    path = tmp_path / NAME
+    with path.open("wb") as file:
+        writer = RecordWriter(file)
+        writer.write(Event(file_version="brain.Event:2").SerializeToString())
+        for step in [*range(40), *range(30, 70)]:
+            number = chance.gauss(0, 50)
+            some = [Summary.Value(tag="plain", simple_value=number)]
+            some += [
+                Summary.Value(tag=kind.__name__, tensor=make_tensor_proto(kind(number))) for kind in kinds
+            ]
+            some.append(Summary.Value(tag="one", tensor=make_tensor_proto(np.array([[number]]))))
+            some.append(Summary.Value(tag="text", tensor=make_tensor_proto(["words"])))
+            some.append(Summary.Value(tag="three", tensor=make_tensor_proto(np.array([1.0, 2.0, number]))))
+            writer.write(Event(step=step, wall_time=step, summary=Summary(value=some)).SerializeToString())
+    table = assert_same(path)
+    assert set(table.columns) == {"step", "plain", "one", *(kind.__name__ for kind in kinds)}
+    assert values(table, "step") == [*range(40), *range(30, 70)]
+
+
+@pytest.mark.skipif(not REAL, reason="the public logs are not here")
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.parent.name)
+def test_real_files_are_what_tensorboard_reads(path, wired):
+    pytest.importorskip("tensorboard")
+    assert_same(path)
+    (run,) = read_runs(path)
+    assert len(run.step) > 100
