@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -27,6 +28,8 @@ _GENERIC_STEMS = frozenset(
             "training_metrics",
             "train_metrics",
             "verl_metrics",
+            "verl",
+            "verl_console",
             "eval_metrics",
             "log",
             "logs",
@@ -55,6 +58,8 @@ _GENERIC_STEMS = frozenset(
     )
 )
 
+_CHECKPOINT = re.compile(r"checkpoint-\d+")
+
 
 def display_name(path: str) -> str:
     """Name a run after its file: the stem, or the folder's name where the stem says nothing."""
@@ -62,12 +67,10 @@ def display_name(path: str) -> str:
         return "stdin"
     pure = PurePath(path)
     # TensorBoard names its files after the host, which is nobody's name for a run.
-    if (pure.stem.casefold() in _GENERIC_STEMS or "tfevents" in pure.name) and pure.parent.name not in (
-        "",
-        ".",
-        "..",
-    ):
-        return pure.parent.name
+    if pure.stem.casefold() in _GENERIC_STEMS or "tfevents" in pure.name:
+        folders = [part for part in pure.parts[:-1] if not _CHECKPOINT.fullmatch(part)]
+        if folders and folders[-1] not in (pure.anchor, ".", ".."):
+            return folders[-1]
     return pure.stem or path
 
 

@@ -14,7 +14,6 @@ from entropylaw.ingest.content import Content
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import shown_path
 
-_TRL_DICT = re.compile(r"\{'[^'\n]{1,80}': [^\n]*'epoch': ")
 _CHART_CELL = re.compile(r" - [^,\t\";]+__MIN\"?[,\t;\r\n]")
 
 
@@ -55,14 +54,6 @@ def _starts(*signatures: bytes) -> Callable[[Content], bool]:
     return lambda content: content.data.startswith(signatures)
 
 
-def _is_trainer_state(content: Content) -> bool:
-    return content.data.lstrip()[:1] == b"{" and b'"log_history"' in content.data and b"\n" in content.head
-
-
-def _is_trl_console(content: Content) -> bool:
-    return content.is_text and "'epoch'" in content.text and _TRL_DICT.search(content.text) is not None
-
-
 def _first_line(content: Content) -> str:
     return content.text.lstrip().split("\n", 1)[0] + "\n" if content.is_text else ""
 
@@ -100,22 +91,6 @@ BINARY = (
         test=_starts(b"SQLite format 3\x00"),
         hint="export the metrics to one CSV with a step column and a column a metric",
     ),
-)
-
-TRAINER_STATE = LaterReader(
-    name="trainer-state",
-    title="a Hugging Face trainer_state.json",
-    suffixes=(),
-    test=_is_trainer_state,
-    hint="write its log_history as JSONL: jq -c '.log_history[]' trainer_state.json > log.jsonl",
-)
-
-TRL_CONSOLE = LaterReader(
-    name="trl-console",
-    title="TRL console output (one dict a log event)",
-    suffixes=(),
-    test=_is_trl_console,
-    hint="use the log_history of the run's last trainer_state.json as JSONL: jq -c '.log_history[]'",
 )
 
 WANDB_CHART = LaterReader(

@@ -47,10 +47,12 @@ class Reader(Protocol):
 def readers() -> tuple[Reader, ...]:
     """List every reader, in the order in which they are asked."""
     from entropylaw.ingest import delimited, jsonl, later, parquet, tfevents, verl_console, wandb_log
+    from entropylaw.ingest.trainer_state import TrainerStateReader
+    from entropylaw.ingest.trl_console import TrlConsoleReader
 
     signed = (wandb_log.WandbReader(), tfevents.TensorBoardReader(), *later.BINARY)
     binary = (*signed, parquet.ParquetReader())
-    text = (later.TRAINER_STATE, jsonl.JsonReader(), verl_console.VerlConsoleReader(), later.TRL_CONSOLE)
+    text = (TrainerStateReader(), jsonl.JsonReader(), verl_console.VerlConsoleReader(), TrlConsoleReader())
     return (*binary, *text, later.WANDB_CHART, later.TENSORBOARD_CSV, delimited.DelimitedReader())
 
 
@@ -117,8 +119,8 @@ def _not_a_log(content: Content) -> InputError:
     what = "standard input" if content.path == "-" else shown_path(content.path)
     return InputError(
         "not-a-log",
-        f"{what} is not a training log: {found}; CSV, Parquet, JSONL, verl's console, "
-        "W&B's and TensorBoard's files were tried",
+        f"{what} is not a training log: {found}; CSV, Parquet, JSONL, verl's and TRL's console, "
+        "trainer_state.json, W&B's and TensorBoard's files were tried",
         f"if it is one, force its format: {shown(content.path + ':csv')}, or :parquet, :jsonl, :verl",
     )
 

@@ -325,7 +325,8 @@ TRAINERS: tuple[Trainer, ...] = (
             "entropy/mean", "entropy/entropy_mean", aggregation="mean of per-response means", temperature=None
         ),
         training=_training("reward", "train/reward"),
-        validation=_validation("eval_reward"),
+        # The Trainer of transformers evaluates behind the optimiser's step, under that step's number.
+        validation=_validation("eval_reward", after=True),
         absent="ms-swift logs it with log_entropy",
     ),
     _trainer(
@@ -338,7 +339,7 @@ TRAINERS: tuple[Trainer, ...] = (
         ),
         entropy=_entropy("entropy", "train/entropy"),
         training=_training("reward", "train/reward"),
-        validation=_validation("eval_reward", "eval_rewards/<function>/mean"),
+        validation=_validation("eval_reward", "eval_rewards/<function>/mean", after=True),
         absent="TRL logs it from 0.20 on, without the Liger loss; Unsloth does not log it",
     ),
 )

@@ -5,6 +5,7 @@ import pytest
 
 from entropylaw.errors import InputError
 from entropylaw.ingest import read_runs
+from entropylaw.ingest.assemble import display_name
 
 OVERWRITTEN = "earlier value of a step that was logged again"
 SUPERSEDED = "superseded after a resume"
@@ -224,3 +225,17 @@ def test_two_hundred_columns():
     (run,) = read_runs(table)
     assert len(run.columns) == 220
     assert run.columns["col/219"].tolist() == [219.0] * 5
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("runs/a/checkpoint-200/trainer_state.json", "a"),
+        ("runs/b/events.out.tfevents.1.host.2", "b"),
+        ("trainer_state.json", "trainer_state"),
+        ("../verl.jsonl", "verl"),
+        ("/metrics.csv", "metrics"),
+    ],
+)
+def test_runs_are_called_after_what_tells_them_apart(path, name):
+    assert display_name(path) == name

@@ -282,8 +282,6 @@ def test_frames():
 @pytest.mark.parametrize(
     ("name", "data"),
     [
-        ("trainer_state.json", json.dumps({"log_history": [{"step": 1, "entropy": 0.5}]}, indent=2).encode()),
-        ("console.log", b"x\n  5%| {'loss': 0.0, 'entropy': 0.179, 'epoch': 0.01}\n"),
         ("chart.csv", b'"Step","a - entropy","a - entropy__MIN","a - entropy__MAX"\n"1","2","2","2"\n'),
         ("run-x-tag-y.csv", b"Wall time,Step,Value\n1.0,1,0.5\n"),
         ("x.csv.gz", b"\x1f\x8b\x08rest"),
@@ -340,7 +338,9 @@ def test_a_folder_reads_logs_and_leaves_the_rest(tmp_path):
 
 def test_one_unreadable_log_does_not_stop_the_others(tmp_path):
     write(tmp_path, "good.csv", CSV)
-    bad = write(tmp_path, "chart.csv", '"Step","a - entropy","a - entropy__MIN","a - entropy__MAX"\n1,2,2,2\n')
+    bad = write(
+        tmp_path, "chart.csv", '"Step","a - entropy","a - entropy__MIN","a - entropy__MAX"\n1,2,2,2\n'
+    )
     reading = read_all([tmp_path])
     assert [run.name for run in reading.runs] == ["good"]
     ((path, error),) = reading.failures

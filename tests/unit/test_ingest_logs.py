@@ -104,8 +104,6 @@ def test_arms_with_commas_in_their_names():
     [
         ("neg-wandb-ui-csv", "format-not-read-yet"),
         ("neg-wandb-binary", "no-entropy-column"),
-        ("trl-console-tqdm", "format-not-read-yet"),
-        ("trl-trainer-state", "format-not-read-yet"),
         ("neg-wandb-history-csv", "no-entropy-column"),
         ("neg-llamafactory-jsonl", "no-entropy-column"),
     ],
@@ -120,7 +118,7 @@ def test_logs_that_cannot_answer_say_so(name, slug):
 @pytest.mark.parametrize(
     ("name", "entropy", "reward", "pairs"),
     [
-        ("trl-tfevents-eval", "train/entropy", "eval/reward", 8),
+        ("trl-tfevents-eval", "train/entropy", "eval/reward", 7),
         ("sb3-tfevents-negative-entropy", "train/entropy_loss", "eval/mean_reward", 122),
     ],
 )

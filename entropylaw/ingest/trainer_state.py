@@ -1,0 +1,186 @@
+"""``trainer_state.json``: what a Hugging Face ``Trainer``, and so TRL, leaves in every checkpoint.
+
+From ``TrainerState.save_to_json`` in ``transformers/trainer_callback.py``: one object, whose ``log_history``
+lists what ``Trainer.log`` was given, each entry with its ``step``. An evaluation has an entry of its own,
+behind the training entry of that step. ``global_step`` and ``max_steps`` beside the list are no entries.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from entropylaw.errors import InputError
+from entropylaw.ingest.content import Content
+from entropylaw.ingest.table import Table, from_records
+from entropylaw.ingest.wording import counted, shown_path
+
+_KEY = "log_history"
+_OPENS = re.compile(r"\s*\{")
+_HISTORY = re.compile(rf'"{_KEY}"\s*:\s*\[')
+_BETWEEN = re.compile(r"[\s,]*")
+_NEXT_ENTRY = re.compile(r"\}\s*,\s*(?=\{)")
+# int() refuses more than 4300 digits; float() makes them infinite, which pairing counts.
+_DECODER = json.JSONDecoder(parse_int=float)
+
+# Each broken entry costs a walk through the text: the decoder's error counts its lines.
+_MOST_BROKEN = 100
+_MOST_CELLS = 50_000_000
+
+BAD_ENTRY = "unreadable log entry"
+
+
+class TrainerStateReader:
+    """Reads the log history of a trainer state, also of one that was cut off while it was written."""
+
+    name = "trainer-state"
+    suffixes = (".json",)
+
+    def recognises(self, content: Content) -> bool:
+        """Whether it is an object with a list called ``log_history``."""
+        if not content.is_text or _OPENS.match(content.text) is None or _KEY not in content.text:
+            return False
+        return _HISTORY.search(content.text) is not None
+
+    def read(self, content: Content) -> Table:
+        """Read it.
+
+        Raises
+        ------
+        InputError
+            ``no-records`` where there is no whole entry.
+
+        """
+        history = _history(content.text)
+        entries = [_scalars(entry) for entry in history.entries if isinstance(entry, dict)]
+        bad = history.bad + len(history.entries) - len(entries)
+        return log_table(content, entries, bad, _damage(content, history, len(entries)))
+
+
+def log_table(
+    content: Content, entries: Sequence[Mapping[str, object]], bad: int, notes: tuple[str, ...]
+) -> Table:
+    """Make a table of what a ``Trainer`` has logged, without the totals that close a training.
+
+    Neighbours of one step, a training entry and evaluations, become one row. ``bad`` counts entries that were
+    unreadable.
+
+    Raises
+    ------
+    InputError
+        ``no-records``, and ``file-corrupt`` where so many different keys would fill the memory.
+
+    """
+    records = [entry for entry in entries if not _is_summary(entry)]
+    if not records:
+        raise _no_records(content, bad)
+    left_out = counted(len(entries) - len(records), "closing summary", "closing summaries")
+    closing = f"{left_out} (train_runtime, train_loss and the like) left out"
+    return Table(
+        columns=_columns(_merged(records), content.path),
+        rows=len(entries) + bad,
+        dropped={BAD_ENTRY: bad} if bad else {},
+        notes=(*content.text_notes, *notes, *([closing] if len(records) < len(entries) else [])),
+    )
+
+
+def _is_summary(entry: Mapping[str, object]) -> bool:
+    # A training entry can hold train_runtime, too (include_num_input_tokens_seen), beside its loss.
+    return "train_runtime" in entry and "loss" not in entry
+
+
+def _merged(entries: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
+    """Merge neighbours of the same step whose common keys, such as the epoch, have the same values."""
+    records: list[dict[str, object]] = []
+    for entry in entries:
+        last = records[-1] if records else {}
+        same = last.get("step") is not None and last["step"] == entry.get("step")
+        if same and all(last[key] == value for key, value in entry.items() if key in last):
+            last.update(entry)
+        else:
+            records.append(dict(entry))
+    return records
+
+
+def _columns(records: Sequence[Mapping[str, object]], path: str) -> dict[str, list[object]]:
+    names = {name for record in records for name in record}
+    if len(names) * len(records) > _MOST_CELLS:
+        raise InputError(
+            "file-corrupt",
+            f"{shown_path(path)} has {len(names)} different keys in its {len(records)} log entries; "
+            "a trainer has some dozens",
+            "check how the file was made",
+        )
+    return from_records(records)
+
+
+class _History(NamedTuple):
+    """The entries, how many were unreadable, and the place in the text where the JSON breaks off."""
+
+    entries: list[object]
+    bad: int = 0
+    broken: int | None = None
+
+
+def _history(text: str) -> _History:
+    broken = None
+    try:
+        whole = _DECODER.decode(text)
+        if isinstance(whole, dict) and isinstance(whole.get(_KEY), list):
+            return _History(whole[_KEY])
+    except (ValueError, RecursionError) as error:
+        broken = getattr(error, "pos", len(text))
+    entries, bad = _salvaged(text)
+    return _History(entries, bad, broken)
+
+
+def _salvaged(text: str) -> tuple[list[object], int]:
+    """Read the list entry by entry, and go on behind those that are broken, which are counted."""
+    found = _HISTORY.search(text)
+    entries: list[object] = []
+    bad, position = 0, found.end() if found else len(text)
+    while True:
+        between = _BETWEEN.match(text, position)
+        position = between.end() if between else position
+        if position == len(text) or text[position] == "]":
+            return entries, bad
+        try:
+            value, position = _DECODER.raw_decode(text, position)
+            entries.append(value)
+        except (ValueError, RecursionError) as error:
+            bad += 1
+            following = _NEXT_ENTRY.search(text, getattr(error, "pos", position))
+            if following is None or bad == _MOST_BROKEN:
+                return entries, bad
+            position = following.end()
+
+
+def _scalars(entry: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in entry.items() if not isinstance(value, (dict, list))}
+
+
+def _damage(content: Content, history: _History, whole: int) -> tuple[str, ...]:
+    if history.broken is None:
+        return ()
+    byte = _byte(content, history.broken)
+    read = counted(whole, "whole entry was", "whole entries were")
+    return (f"the file is cut off or damaged near byte {byte} of {len(content.data)}; its {read} read",)
+
+
+def _byte(content: Content, position: int) -> int:
+    """Return the place of a character in the file; bytes that are not UTF-8 make it a little wrong."""
+    utf16 = content.data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    bom = len(codecs.BOM_UTF8) if content.data.startswith(codecs.BOM_UTF8) else 0
+    return bom + len(content.text[:position].encode("utf-16" if utf16 else "utf-8"))
+
+
+def _no_records(content: Content, bad: int) -> InputError:
+    found = counted(bad, "unreadable one", "unreadable ones") if bad else "none"
+    return InputError(
+        "no-records",
+        f"{shown_path(content.path)} should hold log entries of a Hugging Face Trainer, and holds {found}",
+        "check that the run has logged something; of several checkpoints, the last one has the whole log",
+    )

@@ -1,0 +1,248 @@
+"""What TRL prints: ``{'loss': 0.0, 'reward': 0.3, 'entropy': 0.5, 'epoch': 0.01}``, beside a progress bar.
+
+From ``ProgressCallback`` and ``PrinterCallback`` in ``transformers/trainer_callback.py``; since version 5,
+numbers stand in quotes and have four digits. No entry holds its step, but tqdm does: to print an entry, it
+wipes its bar and draws it again behind, with the step in it. Entries and bar go to different streams: in a
+file, entries come late and several at a time, and what the bar left tells when each was printed.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from typing import NamedTuple
+
+from entropylaw.ingest.content import Content
+from entropylaw.ingest.table import Table
+from entropylaw.ingest.trainer_state import log_table
+from entropylaw.ingest.values import is_missing, parse_number
+
+# A line, and whether the cursor goes up behind it: below the trainer's bar may be one of an evaluation.
+_LINE = re.compile(r"([^\r\n]+)((?:[\r\n]+\x1b\[A)?)")
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+# A bar with a name ("Map: 12%|…") is not the trainer's either.
+_BAR = re.compile(
+    r"(?P<name>: {0,4})?(?<!\d)\d{1,3}%\|[^|]{0,400}\| {0,8}(?P<step>\d{1,9})/(?P<total>\d{1,9})"
+    r" \[[^\]{]{0,200}\](?P<below> {0,400}\x1b)?",
+    re.ASCII,
+)
+# Not inside a list: some scripts print the whole log_history at the end.
+_OPENS = re.compile(r"\{(?<!\[\{)(?<!\}, \{)(?=')")
+_KEY = re.compile(r"'([^'\\{}]{1,200}+)'")
+# No part gives back what it took, and each is bounded, so that a dict that is none costs little.
+_PAIR = re.compile(
+    r"""'(?P<key>[^'\\{}]{1,200}+)':[ ]
+    (?: (?P<number>[+-]?+(?:inf|nan|(?:\d{1,400}+(?:\.\d{0,400}+)?+|\.\d{1,400}+)(?:e[+-]?+\d{1,9}+)?+))
+      | (?P<other>'(?:[^'\\]|\\.){0,400}+' | "(?:[^"\\]|\\.){0,400}+" | [a-z][\w.]{0,40}+\([^(){}]{0,200}+\)
+          | None | True | False | \[[^\[\]{}]{0,4000}+\])
+    )(?P<end>\}|,[ ])""",
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+
+
+class TrlConsoleReader:
+    """Reads the log entries that a Hugging Face ``Trainer`` prints, in any of its versions."""
+
+    name = "trl"
+    suffixes = (".log", ".out", ".txt")
+
+    def recognises(self, content: Content) -> bool:
+        """Whether an entry is printed anywhere; loading a model can print for long before the first."""
+        if not content.is_text or "'epoch': " not in content.text:
+            return False
+        return any(isinstance(mark, _Entry) and mark.values for mark in _marks(content.text))
+
+    def read(self, content: Content) -> Table:
+        """Read it.
+
+        Raises
+        ------
+        InputError
+            ``no-records`` where no whole entry is printed, ``file-corrupt`` where they have too many keys.
+
+        """
+        marks = list(_marks(content.text))
+        entries = [mark for mark in marks if isinstance(mark, _Entry)]
+        steps, how = _steps(marks, entries)
+        good = [
+            {"step": step, **entry.values} for step, entry in zip(steps, entries, strict=True) if entry.values
+        ]
+        return log_table(content, good, len(entries) - len(good), (how,))
+
+
+class _Bar(NamedTuple):
+    """The progress bar, drawn."""
+
+    step: int
+    total: int
+
+
+class _Entry(NamedTuple):
+    """A dict that was printed: its first key, and its numbers, none where it breaks off."""
+
+    opening: str
+    values: dict[str, float]
+
+    @property
+    def training(self) -> bool:
+        """Whether it is of a training step: neither of an evaluation nor a summary."""
+        return not self.opening.startswith(("eval_", "train_runtime"))
+
+
+# None: the bar was overwritten with blanks, to make room for a line of text.
+_Mark = _Bar | _Entry | None
+
+
+def _marks(text: str) -> Iterator[_Mark]:
+    """Yield what tells of steps, in the order of the file."""
+    openings: set[str] = set()
+    width = 0
+    for found in _LINE.finditer(text):
+        line, below = found.groups()
+        if not line.strip(" "):
+            # As many blanks as the bar was long, unlike a blank line of somebody's text.
+            if len(line) == width and not below:
+                yield None
+            continue
+        if "\x1b" in line:
+            line = _ANSI.sub(lambda code: "\x1b" if code.group() == "\x1b[A" else "", line)
+        drawn = _BAR.finditer(line) if "%|" in line else ()
+        bars = [bar for bar in drawn if not bar["name"] and not bar["below"]]
+        width = bars[-1].end() if bars else width
+        marks: list[tuple[int, _Mark]] = [
+            (bar.start(), _Bar(int(bar["step"]), int(bar["total"]))) for bar in bars
+        ]
+        yield from (mark for _, mark in sorted([*marks, *_entries(line, openings)], key=itemgetter(0)))
+
+
+def _entries(line: str, openings: set[str]) -> Iterator[tuple[int, _Entry]]:
+    """Yield the dicts of a line that have an epoch, and those that break off and open like such a one."""
+    position = 0
+    while opened := _OPENS.search(line, position):
+        key = _KEY.match(line, opened.end())
+        values, whole, position = _values(line, opened.end())
+        if whole and key and "epoch" in values:
+            openings.add(key[1])
+            yield opened.start(), _Entry(key[1], values)
+        elif not whole and key and key[1] in openings:
+            yield opened.start(), _Entry(key[1], {})
+
+
+def _values(line: str, position: int) -> tuple[dict[str, float], bool, int]:
+    """Return the numbers of the dict that opens here, whether it ends, and where reading it ended."""
+    values: dict[str, float] = {}
+    while pair := _PAIR.match(line, position):
+        position = pair.end()
+        number = float(pair["number"]) if pair["number"] else parse_number(pair["other"])
+        if number == number or pair["number"] or is_missing(pair["other"]):
+            values[pair["key"]] = number
+        if pair["end"] == "}":
+            return values, True, position
+    return values, False, position
+
+
+def _steps(marks: list[_Mark], entries: list[_Entry]) -> tuple[Sequence[float], str]:
+    """Return the step of every entry, and how it was found."""
+    if all("step" in entry.values for entry in entries if entry.values):
+        return [entry.values.get("step", 0.0) for entry in entries], "steps are those in the entries"
+    totals = _totals(marks)
+    starts = _starts([mark for mark in marks if not isinstance(mark, _Bar) or mark.total in totals])
+    steps = [step for start in starts for step in _shown(start)]
+    if len(steps) == len(entries):
+        return steps, "steps are those that the progress bar showed when each entry was printed"
+    total = max(totals, default=0)
+    return _counted(entries, total if len(starts) == 1 and starts[0][-1].before == total else 0)
+
+
+def _totals(marks: list[_Mark]) -> set[int]:
+    """Return the totals of the bars next to training entries; a run that was resumed can have two."""
+    votes: Counter[int] = Counter()
+    nearest = None
+    for mark in (*marks, *reversed(marks)):
+        if isinstance(mark, _Bar):
+            nearest = mark.total
+        elif mark and mark.training and nearest is not None:
+            votes[nearest] += 1
+    most = max(votes.values(), default=0)
+    return {total for total, number in votes.items() if number * 4 >= most}
+
+
+class _Stretch(NamedTuple):
+    """What stands between two drawings of the bar, -1 for none: how often it was wiped, and the entries."""
+
+    before: int
+    wiped: int
+    entries: list[_Entry]
+    after: int
+
+
+def _starts(marks: list[_Mark]) -> list[list[_Stretch]]:
+    """List the stretches of every start of the run: where the bar falls, there is another."""
+    starts: list[list[_Stretch]] = [[]]
+    before, wiped = -1, 0
+    entries: list[_Entry] = []
+    for mark in marks:
+        if isinstance(mark, _Bar):
+            falls = mark.step < before
+            if wiped or entries:
+                starts[-1].append(_Stretch(before, wiped, entries, -1 if falls else mark.step))
+            starts += [[]] if falls else []
+            before, wiped, entries = mark.step, 0, []
+        elif mark is None:
+            # Before the trainer draws its bar, that was another one.
+            wiped += before >= 0
+        else:
+            entries.append(mark)
+    starts[-1].append(_Stretch(before, wiped, entries, -1))
+    return starts
+
+
+def _shown(stretches: list[_Stretch]) -> list[int]:
+    """Give the nth entry the step of the bar that was drawn after the nth wiping, or next to the entry.
+
+    Gives nothing where that is unsafe: where entries share a bar, or where something else was printed in the
+    same way. Where entries come late, those at the end may be missing.
+    """
+    wiping = any(stretch.wiped for stretch in stretches)
+    groups = [stretch for stretch in stretches if stretch.entries]
+    # A bar that is drawn again behind the entry is right; the one before may be some steps old.
+    redrawn = wiping or 2 * sum(group.before == group.after for group in groups) >= len(groups)
+    steps: list[int] = []
+    entries, last = 0, -1
+    for before, wiped, here, after in stretches:
+        near = after if after >= 0 and (redrawn or before < 0) else before
+        # At the end, a bar may have been wiped for an entry that never came.
+        room = min(wiped, len(here)) if after < 0 else wiped
+        if not wiping:
+            trainings = sum(entry.training for entry in here)
+            room = len(here) if near >= 0 and trainings < 2 and not (trainings and near == last) else 0
+            last = near if trainings else last
+        steps += [near] * room
+        entries += len(here)
+        if entries > len(steps):
+            return []
+    late = any(len(group.entries) > 1 for group in groups)
+    return steps[:entries] if late or len(steps) == entries else []
+
+
+def _counted(entries: list[_Entry], total: int) -> tuple[list[float], str]:
+    """Count the training entries; an evaluation belongs to the one before. ``total`` is 0 if not known."""
+    epochs: list[float] = []
+    places: list[int] = []
+    note = ""
+    for entry in entries:
+        if entry.training:
+            epoch = entry.values.get("epoch", epochs[-1] if epochs else 0.0)
+            if epochs and epoch < epochs[-1]:
+                del epochs[bisect_left(epochs, epoch) :]
+                note = "; where the epoch falls, the count goes back with it"
+            epochs.append(epoch)
+        places.append(len(epochs))
+    if total and epochs and not note and total % len(epochs) == 0:
+        every = total // len(epochs)
+        note = f"steps are counted: {len(epochs)} entries in {total} steps, so that logging_steps is {every}"
+        return [float(place * every) for place in places], note
+    return [float(place) for place in places], f"steps are counted from 1, logging_steps is not known{note}"

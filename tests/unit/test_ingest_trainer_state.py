@@ -1,0 +1,335 @@
+"""``trainer_state.json``: written by hand, damaged, and real ones where they are at hand."""
+
+import json
+import math
+import random
+
+import numpy as np
+import pytest
+
+from entropylaw.errors import InputError
+from entropylaw.ingest import read_runs, registry, select
+from entropylaw.ingest.content import Content
+from entropylaw.ingest.table import Table
+from entropylaw.ingest.trainer_state import BAD_ENTRY, TrainerStateReader
+from entropylaw.ingest.values import parse_column
+from tests.conftest import PUBLIC_LOGS
+
+REAL = PUBLIC_LOGS / "trl-trainer-state"
+real = pytest.mark.skipif(not REAL.is_dir(), reason="the public logs are not here")
+
+SUMMARY = {
+    "epoch": 1.0,
+    "step": 3,
+    "total_flos": 0.0,
+    "train_loss": 0.01,
+    "train_runtime": 9.5,
+    "train_samples_per_second": 1.7,
+}
+
+
+def training(step, **more):
+    values = {"entropy": 0.5 / step, "epoch": step / 3, "loss": 0.01, "reward": 0.1 * step, "step": step}
+    return {**values, **more}
+
+
+def evaluation(step, **more):
+    return {"epoch": step / 3, "eval_reward": 0.2 * step, "eval_runtime": 3.5, "step": step, **more}
+
+
+def state(entries):
+    return {
+        "best_metric": None,
+        "epoch": 1.0,
+        "global_step": 3,
+        "is_world_process_zero": True,
+        "log_history": entries,
+        "logging_steps": 1,
+        "max_steps": 300,
+        "stateful_callbacks": {"TrainerControl": {"args": {"should_save": True}, "attributes": {}}},
+    }
+
+
+def text(entries, indent=2):
+    return json.dumps(state(entries), indent=indent, sort_keys=True) + "\n"
+
+
+def read(data):
+    content = Content("trainer_state.json", data if isinstance(data, bytes) else data.encode())
+    return TrainerStateReader().read(content)
+
+
+def values(table, name):
+    return parse_column(table.columns[name]).values.tolist()
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    """Put this reader where the registry has its own of that name, or none yet."""
+    others = [reader for reader in registry.readers() if reader.name != TrainerStateReader.name]
+    monkeypatch.setattr(registry, "readers", lambda: (TrainerStateReader(), *others))
+
+
+@pytest.mark.parametrize("indent", [2, None], ids=["pretty", "one-line"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_entries_become_rows(tmp_path, indent, encoding):
+    folder = tmp_path / "grpo_s1"
+    folder.mkdir()
+    path = folder / "trainer_state.json"
+    path.write_text(text([training(1), training(2), training(3)], indent), encoding=encoding)
+    (run,) = read_runs(path)
+    assert run.name == "grpo_s1"
+    assert run.source.format == "trainer-state"
+    assert run.source.rows == 3
+    assert run.step_column == "step"
+    assert run.step.tolist() == [1, 2, 3]
+    assert run.columns["reward"].tolist() == pytest.approx([0.1, 0.2, 0.3])
+    assert run.columns["epoch"].tolist() == pytest.approx([1 / 3, 2 / 3, 1])
+    assert run.dropped == {}
+    assert not any("cut off" in note for note in run.notes)
+
+
+def test_global_and_most_steps_are_no_columns():
+    assert set(read(text([training(1), training(2)])).columns) == {
+        "entropy",
+        "epoch",
+        "loss",
+        "reward",
+        "step",
+    }
+
+
+def test_an_evaluation_joins_the_training_entry_of_its_step():
+    entries = [evaluation(0), training(1), training(2), evaluation(2), {**evaluation(2), "eval_reward": 0.9}]
+    table = read(text([*entries, training(3)]))
+    assert table.rows == 6
+    # The second evaluation of step 2 contradicts the first: it is for the assembly of runs to decide.
+    assert table.columns["step"] == [0, 1, 2, 2, 3]
+    assert table.columns["eval_reward"] == [0.0, None, 0.4, 0.9, None]
+    assert table.columns["reward"][2] == 0.2
+    assert table.dropped == {}
+
+
+def test_evaluations_on_several_data_sets_join_too():
+    other = {"step": 1, "epoch": 1 / 3, "eval_math_reward": 0.7}
+    table = read(text([training(1), evaluation(1), other, training(2)]))
+    assert table.columns["step"] == [1, 2]
+    assert table.columns["eval_math_reward"] == [0.7, None]
+
+
+def test_a_step_that_is_logged_again_stays_a_row_of_its_own():
+    table = read(text([training(1), training(2), training(2, reward=0.9), training(3)]))
+    assert table.columns["step"] == [1, 2, 2, 3]
+
+
+def test_entries_that_are_no_neighbours_stay_apart():
+    table = read(text([training(1), training(2), evaluation(1)]))
+    assert table.columns["step"] == [1, 2, 1]
+
+
+def test_the_summary_is_left_out_and_counted():
+    table = read(text([training(1), training(2), training(3), SUMMARY]))
+    assert table.columns["step"] == [1, 2, 3]
+    assert "train_loss" not in table.columns
+    assert table.rows == 4
+    assert table.dropped == {}
+    assert any(note.startswith("1 closing summary ") for note in table.notes)
+
+
+def test_a_run_time_beside_a_loss_makes_no_summary():
+    """``include_num_input_tokens_seen`` adds the run time to every training entry."""
+    table = read(text([training(1, train_runtime=3.5), training(2, train_runtime=4.5)]))
+    assert table.columns["step"] == [1, 2]
+
+
+def test_numbers_in_quotes_are_numbers():
+    quoted = {"step": "1", "entropy": "0.0012", "epoch": "0.01"}
+    table = read(text([quoted, {**quoted, "step": "2", "entropy": "nan"}]))
+    assert values(table, "step") == [1, 2]
+    np.testing.assert_equal(values(table, "entropy"), [0.0012, math.nan])
+
+
+def test_what_is_not_finite():
+    written = text([training(1, entropy=math.nan), training(2, entropy=math.inf), training(3, entropy=None)])
+    assert "NaN" in written
+    assert "Infinity" in written
+    np.testing.assert_equal(values(read(written), "entropy"), [math.nan, math.inf, math.nan])
+
+
+def test_a_giant_integer_is_infinite():
+    written = text([training(1), training(2, reward=7)]).replace('"reward": 7', '"reward": ' + "7" * 100_000)
+    assert values(read(written), "reward") == [0.1, math.inf]
+
+
+def test_lists_and_objects_in_an_entry_are_no_metrics():
+    table = read(text([training(1, samples=[1, 2], args={"a": 1}), training(2)]))
+    assert "samples" not in table.columns
+    assert "args" not in table.columns
+
+
+@pytest.mark.parametrize("indent", [2, None], ids=["pretty", "one-line"])
+def test_a_cut_off_file_gives_its_whole_entries(indent):
+    whole = text([training(step) for step in range(1, 9)], indent)
+    cut = whole[: whole.index('"step": 6') - 5]
+    table = read(cut)
+    assert table.columns["step"] == [1, 2, 3, 4, 5]
+    assert table.rows == 6
+    assert table.dropped == {BAD_ENTRY: 1}
+    (note,) = table.notes
+    byte = int(note.split("near byte ")[1].split()[0])
+    assert len(cut) - 20 <= byte <= len(cut)
+    assert f"of {len(cut)}; its 5 whole entries were read" in note
+
+
+def test_cut_off_behind_the_entries():
+    whole = text([training(1), training(2)])
+    table = read(whole[: whole.index('"max_steps"')])
+    assert table.columns["step"] == [1, 2]
+    assert table.dropped == {}
+    assert "cut off" in table.notes[0]
+
+
+def test_a_broken_entry_costs_itself_only():
+    whole = text([training(step) for step in range(1, 9)])
+    broken = whole.replace('"step": 4', '"step": #', 1)
+    table = read(broken)
+    assert table.columns["step"] == [1, 2, 3, 5, 6, 7, 8]
+    assert table.dropped == {BAD_ENTRY: 1}
+    near = int(table.notes[0].split("near byte ")[1].split()[0])
+    assert abs(near - broken.index("#")) < 5
+
+
+def test_entries_that_are_no_objects_are_counted():
+    table = read(text([training(1), 7, "x", None, [1], training(2)]))
+    assert table.columns["step"] == [1, 2]
+    assert table.dropped == {BAD_ENTRY: 4}
+    assert table.rows == 6
+
+
+def test_a_list_that_is_not_at_the_top_is_found():
+    table = read(json.dumps({"state": state([training(1), training(2)])}))
+    assert table.columns["step"] == [1, 2]
+    assert table.notes == ()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        text([]),
+        text([SUMMARY]),
+        text([1, 2]),
+        text([training(1)])[:200],
+        '{"log_history": null}',
+        '{"log_history": [' + '{"a": ' * 5000,
+        '{"log_history": [' + "[" * 5000,
+        '{"log_history": [}{}}{,,]',
+        '{"x": "\\ud800"}',
+        "",
+        b"\x00\xff\xfe{",
+        "nothing of the kind",
+    ],
+)
+def test_no_entries(data):
+    with pytest.raises(InputError) as caught:
+        read(data)
+    assert caught.value.slug == "no-records"
+    assert caught.value.hint
+
+
+def test_so_many_keys_that_they_would_fill_the_memory():
+    with pytest.raises(InputError) as caught:
+        read(text([{"step": step, f"k{step}": 1} for step in range(8000)], None))
+    assert caught.value.slug == "file-corrupt"
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (text([training(1)]), True),
+        (text([training(1)], None), True),
+        ("\n  " + text([]), True),
+        ("\ufeff" + text([training(1)]), True),
+        (text([training(1)])[:400], True),
+        ('{"step": 1, "log_history": "x"}\n', False),
+        ('{"step": 1, "reward": 0.5}\n', False),
+        ('["log_history", [1]]', False),
+        ("step,log_history\n1,[\n", False),
+        (b"\x80\x04\x95" + bytes(range(256)), False),
+    ],
+)
+def test_recognises(data, expected):
+    content = Content("x", data if isinstance(data, bytes) else data.encode())
+    assert TrainerStateReader().recognises(content) is expected
+
+
+SMALL = text([training(1), evaluation(1), training(2, entropy=math.nan), training(3), SUMMARY]).encode()
+
+
+def survives(data):
+    try:
+        table = read(data)
+    except InputError:
+        return
+    assert isinstance(table, Table)
+    assert len({len(cells) for cells in table.columns.values()}) == 1
+
+
+@pytest.mark.parametrize("part", range(65))
+def test_cut_anywhere(part):
+    survives(SMALL[: len(SMALL) * part // 64])
+
+
+def test_flipped_bytes():
+    chance = random.Random(20)
+    for _ in range(300):
+        data = bytearray(SMALL)
+        for _ in range(chance.choice((1, 1, 1, 5, 50))):
+            data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        survives(bytes(data))
+
+
+def test_any_bytes():
+    chance = random.Random(21)
+    for size in (0, 1, 10, 1000):
+        survives(b'{"log_history": [' + chance.randbytes(size))
+        survives("".join(chance.choices('{}[]",:\\ \n1eNa', k=size)))
+        survives('{"log_history": [' + "".join(chance.choices('{}[]",:\\ \n1eNa', k=size)))
+
+
+@real
+def test_a_real_run():
+    (run,) = read_runs(REAL / "sparse_reward_trainer_state.json")
+    assert run.source.format == "trainer-state"
+    assert run.source.rows == 100
+    assert run.step.tolist() == list(range(1, 101))
+    assert run.dropped == {}
+    series = select(run)
+    assert len(series.step) == 100
+    assert series.entropy_choice.column == "entropy"
+    assert series.reward_choice.column == "reward"
+    assert (series.entropy.min(), series.entropy.max()) == pytest.approx((0.0699, 0.0943), abs=5e-5)
+    assert (series.reward.min(), series.reward.max()) == (0, 0.125)
+
+
+@real
+def test_a_real_run_with_evaluations():
+    (run,) = read_runs(REAL / "wordle_stage2_eval_rows_trainer_state.json")
+    assert run.source.rows == 168
+    assert run.step.tolist() == list(range(1, 161))
+    assert run.step[~np.isnan(run.columns["eval_reward"])].tolist() == list(range(20, 161, 20))
+    series = select(run, reward="reward")
+    assert len(series.step) == 160
+    assert (series.entropy.min(), series.entropy.max()) == pytest.approx((0.378, 0.884), abs=5e-4)
+    series = select(run, pair="same")
+    assert series.reward_choice.column == "eval_reward"
+    assert len(series.step) == 8
+
+
+@real
+def test_a_real_run_that_is_cut_off():
+    data = (REAL / "wordle_stage2_eval_rows_trainer_state.json").read_bytes()
+    table = read(data[: len(data) // 2])
+    steps = table.columns["step"]
+    assert steps == list(range(1, len(steps) + 1))
+    assert len(steps) > 70
+    assert "cut off" in table.notes[0]
