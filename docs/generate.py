@@ -46,7 +46,7 @@ def generated() -> dict[Path, str]:
     schemas = ROOT / "entropylaw" / "documents" / "schemas"
     pages = {
         formats: with_block(formats.read_text(encoding="utf-8"), "trainers", markdown_table().rstrip()),
-        readme: with_block(readme.read_text(encoding="utf-8"), "fit", fenced(first_command())),
+        readme: readme_page(readme.read_text(encoding="utf-8")),
         schemas / "fit-1.json": dumps(schema(SCHEMA, FitDocument)),
         schemas / "prediction-1.json": dumps(schema(PREDICTION_SCHEMA, PredictionDocument)),
     }
@@ -74,9 +74,12 @@ def cli_page() -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def first_command() -> str:
-    """What the README's first command prints."""
-    return run(["fit", "data/lab/grpo_s0/metrics.parquet", "-o", "-"])
+def readme_page(text: str) -> str:
+    """The README with what its commands print: the first one whole, and the head of a fit that fails."""
+    whole = run(["fit", "data/lab/clean_start_s0/metrics.parquet", "-o", "-"])
+    fails = run(["fit", "data/lab/grpo_s0/metrics.parquet", "-o", "-"])
+    head = fails[: fails.index("  residual ")].rstrip()
+    return with_block(with_block(text, "fit", fenced(whole)), "fails", fenced(f"{head}\n  …"))
 
 
 def run(arguments: list[str]) -> str:

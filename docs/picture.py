@@ -23,7 +23,7 @@ def main() -> None:
     if chromium is None:
         sys.exit("no Chromium on the PATH")
     with tempfile.TemporaryDirectory() as folder:
-        log = "data/lab/grpo_s0/metrics.parquet"
+        log = "data/lab/clean_start_s0/metrics.parquet"
         command = [sys.executable, "-m", "entropylaw", "report", log, "-o", folder, "--quiet"]
         subprocess.run(command, cwd=ROOT, check=True)
         shot = Path(folder) / "shot.png"

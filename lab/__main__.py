@@ -3,6 +3,7 @@
 python -m lab list                               every run with what it is
 python -m lab train grpo_s0                      a run of the list, into data/lab/grpo_s0/
 python -m lab train data/lab/grpo_s0/config.json a run from its config
+python -m lab cool                               the starts, only sampled at lower temperatures
 python -m lab formats grpo_s0                    a finished run as other tools would have left it
 python -m lab pages                              docs/lab.md and the table of data/README.md, from data/lab
 """
@@ -10,6 +11,7 @@ python -m lab pages                              docs/lab.md and the table of da
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 import time
 from pathlib import Path
@@ -19,6 +21,7 @@ from lab.config import Config, read_config, write_config
 
 DATA = Path("data") / "lab"
 FORMATS = Path("data") / "formats"
+COOLING = Path("data") / "cooling.parquet"
 STARTS = Path("build") / "lab"
 
 
@@ -30,6 +33,7 @@ def main() -> None:
     again = commands.add_parser("train", help="make runs, from their names or their config.json")
     again.add_argument("runs", nargs="+", help="names of the list, or paths of config.json")
     again.add_argument("-o", "--out", type=Path, default=DATA, help="default: %(default)s")
+    commands.add_parser("cool", help="sample the starts at lower temperatures, into data/cooling.parquet")
     other = commands.add_parser("formats", help="write finished runs in other tools' formats")
     other.add_argument("runs", nargs="+", help="names of runs in data/lab")
     other.add_argument("-o", "--out", type=Path, default=FORMATS, help="default: %(default)s")
@@ -43,6 +47,8 @@ def main() -> None:
         case "train":
             for config in [find(name) for name in arguments.runs]:
                 make(config, arguments.out / config.run)
+        case "cool":
+            write_cooling()
         case "formats":
             for name in arguments.runs:
                 write_other_formats(name, arguments.out)
@@ -65,10 +71,9 @@ def find(name: str) -> Config:
 
 def make(config: Config, folder: Path) -> None:
     """Train a run and write its tables and its config."""
-    try:
-        import torch
-    except ModuleNotFoundError:
-        sys.exit('training needs PyTorch: python -m pip install ".[lab]"')
+    require_torch()
+    import torch
+
     from lab.tables import write_log
     from lab.train import train
 
@@ -78,6 +83,21 @@ def make(config: Config, folder: Path) -> None:
     write_log(log, folder)
     write_config(config, {"torch": torch.__version__}, folder / "config.json")
     print(f"wrote {folder} after {(time.monotonic() - began) / 60:.1f} min")
+
+
+def write_cooling() -> None:
+    """The starts that most runs share, with planted mistakes and without."""
+    require_torch()
+    from lab.cooling import cool
+
+    cool([find(name) for name in ("grpo_s0", "clean_start_s0")], STARTS, COOLING, print)
+    print(f"wrote {COOLING}")
+
+
+def require_torch() -> None:
+    """End with a word on what to install, where PyTorch is missing."""
+    if importlib.util.find_spec("torch") is None:
+        sys.exit('training needs PyTorch: python -m pip install ".[lab]"')
 
 
 def write_other_formats(name: str, out: Path) -> None:

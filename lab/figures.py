@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from entropylaw.report.plotting import INK, MUTED, add_axes, make_room, new_figure, style
 from entropylaw.report.svg import minify
-from lab.findings import Made, group_of
+from lab.findings import FloatArray, Made, groups
 
 COLOURS = {
     "grpo": "#0072b2",
@@ -24,27 +24,25 @@ COLOURS = {
 }
 
 
-def pictures(runs: Mapping[str, Made]) -> dict[str, str]:
+def pictures(runs: Mapping[str, Made], cooling: Mapping[str, Mapping[str, FloatArray]]) -> dict[str, str]:
     """Every picture as SVG, by file name."""
-    return {"lab_law.svg": law_picture(runs), "lab_phases.svg": phases_picture(runs["grpo_s0"])}
+    return {"lab_law.svg": law_picture(runs, cooling), "lab_phases.svg": phases_picture(runs["grpo_s0"])}
 
 
-def law_picture(runs: Mapping[str, Made]) -> str:
-    """Reward against exp(entropy), where the law is a straight line, for seven arms."""
+def law_picture(runs: Mapping[str, Made], cooling: Mapping[str, Mapping[str, FloatArray]]) -> str:
+    """Reward against exp(entropy), where the law is a straight line: some arms, and starts only cooled."""
     with style():
-        figure = new_figure(3.0)
+        figure = new_figure(3.2)
         axes = add_axes(figure, left=0.5, right=0.1, bottom=0.42, top=0.1)
-        told = set()
-        for run in runs.values():
-            name = group_of(run.name)
-            if name not in COLOURS:
-                continue
-            law = run.law
-            label = None if name in told else name
-            told.add(name)
-            axes.plot(
-                np.exp(law.course), law.reward, color=COLOURS[name], linewidth=0.9, alpha=0.85, label=label
-            )
+        for name, colour in COLOURS.items():
+            for i, run in enumerate(groups(runs).get(name, [])):
+                label = None if i else name
+                where = np.exp(run.law.course), run.law.reward
+                axes.plot(*where, color=colour, linewidth=0.9, alpha=0.85, label=label)
+        for i, start in enumerate(cooling.values()):
+            label = None if i else "a start, only cooled"
+            where = np.exp(start["entropy"]), start["val_acc"]
+            axes.plot(*where, color=INK, linewidth=0.8, linestyle="--", label=label)
         axes.set_xlabel("exp(entropy): the law is a straight line here")
         axes.set_ylabel("validation accuracy")
         axes.legend(fontsize=6, frameon=False, labelcolor=INK)

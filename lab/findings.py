@@ -1,7 +1,8 @@
 """What the runs say to the questions of ``docs/lab.md``: numbers with intervals, no words.
 
-The unit of comparison is the seed. Runs that differ in nothing but the seed share one spread, pooled over all
-such groups (equal spread is assumed); an interval for a difference of means is Student's t on it.
+The unit of comparison is the seed, and arms are compared seed by seed: runs of one seed share their prompts,
+their permutations and the noise of their evaluations. The spread of those differences is pooled over the arms
+of a table (equal spread is assumed), and an interval for a mean difference is Student's t on it.
 """
 
 from __future__ import annotations
@@ -70,6 +71,19 @@ def load(folder: Path) -> dict[str, Made]:
     return made
 
 
+def load_cooling(path: Path) -> dict[str, dict[str, FloatArray]]:
+    """The columns of ``cooling.parquet`` for every start, by the run that it belongs to."""
+    table = pq.read_table(path).to_pydict()
+    starts = list(dict.fromkeys(table["run"]))
+    rows = {name: [i for i, run in enumerate(table["run"]) if run == name] for name in starts}
+    return {
+        name: {
+            key: np.array([values[i] for i in rows[name]]) for key, values in table.items() if key != "run"
+        }
+        for name in starts
+    }
+
+
 def group_of(name: str) -> str:
     """A run's name without its seed."""
     return re.sub(r"_s\d+$", "", name)
@@ -90,7 +104,7 @@ def coefficient(name: str) -> Quantity:
     """The value of ``a``, ``b``, ``ceiling`` or ``reward_now`` in a run's fit."""
 
     def value(run: Made) -> float:
-        estimate = getattr(run.law, name).value
+        estimate = getattr(run.fit.law, name).value if run.fit.law else None
         return float("nan") if estimate is None else float(estimate)
 
     return value
@@ -99,41 +113,21 @@ def coefficient(name: str) -> Quantity:
 def reward_at(entropy: float, nearest: int = 6) -> Quantity:
     """Validation accuracy where a run passes an entropy, whatever the form.
 
-    A straight line through the evaluations whose entropies (their course, as the fit has it) are nearest;
-    nan where the run never comes there.
+    A straight line in log H through the evaluations whose entropies (their course, as the fit has it) are
+    nearest; nan where the run never comes there.
     """
 
     def value(run: Made) -> float:
+        if run.fit.law is None:
+            return float("nan")
         course, reward = run.law.course, run.law.reward
         if not course.min() <= entropy <= course.max():
             return float("nan")
-        near = np.argsort(np.abs(course - entropy), kind="stable")[:nearest]
-        slope, level = np.polyfit(course[near] - entropy, reward[near], 1)
-        del slope
-        return float(level)
+        distance = np.log(np.maximum(course, 1e-6) / entropy)
+        near = np.argsort(np.abs(distance), kind="stable")[:nearest]
+        return float(np.polyfit(distance[near], reward[near], 1)[1])
 
     return value
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Standard deviation between seeds, pooled over groups, with its degrees of freedom."""
-
-    sd: float
-    df: int
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A group's mean less another's, with Student's t-interval at 95 %; None where the spread is unknown."""
-
-    value: float
-    half: float | None
-
-    @property
-    def decided(self) -> bool:
-        """Whether the interval excludes 0."""
-        return self.half is not None and abs(self.value) > self.half
 
 
 def values_of(runs: Sequence[Made], quantity: Quantity) -> FloatArray:
@@ -143,49 +137,71 @@ def values_of(runs: Sequence[Made], quantity: Quantity) -> FloatArray:
     return known
 
 
-def pooled(members: Sequence[Sequence[Made]], quantity: Quantity) -> Spread:
-    """The spread between seeds over all groups with at least two."""
-    squares, df = 0.0, 0
-    for runs in members:
-        values = values_of(runs, quantity)
-        if len(values) > 1:
-            squares += float(((values - values.mean()) ** 2).sum())
-            df += len(values) - 1
+def paired(runs: Sequence[Made], reference: Sequence[Made], quantity: Quantity) -> FloatArray:
+    """Differences from the run of the same seed in another arm, for the seeds that both have."""
+    theirs = {run.config.seed: quantity(run) for run in reference}
+    ours = [(quantity(run), theirs.get(run.config.seed, np.nan)) for run in runs]
+    values = np.array([one - other for one, other in ours], dtype=np.float64)
+    known: FloatArray = values[~np.isnan(values)]
+    return known
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Standard deviation of paired differences, pooled over arms, with its degrees of freedom."""
+
+    sd: float
+    df: int
+
+
+def pooled(differences: Sequence[FloatArray]) -> Spread:
+    """The spread about each arm's mean, over all arms with at least two seeds."""
+    several = [values for values in differences if len(values) > 1]
+    df = sum(len(values) - 1 for values in several)
+    squares = sum(float(((values - values.mean()) ** 2).sum()) for values in several)
     return Spread(float(np.sqrt(squares / df)) if df else float("nan"), df)
 
 
-def difference(
-    runs: Sequence[Made], reference: Sequence[Made], quantity: Quantity, spread: Spread
-) -> Difference | None:
-    """Mean of ``runs`` less mean of ``reference``; None where one of them has no value."""
-    ours, theirs = values_of(runs, quantity), values_of(reference, quantity)
-    if not len(ours) or not len(theirs):
-        return None
-    scale = spread.sd * np.sqrt(1 / len(ours) + 1 / len(theirs))
-    half = float(stats.t.ppf((1 + LEVEL) / 2, spread.df) * scale) if spread.df else None
-    return Difference(float(ours.mean() - theirs.mean()), half)
+@dataclass(frozen=True)
+class Difference:
+    """A mean over seeds of paired differences with Student's t-interval at 95 %; ``half`` None if unknown."""
+
+    value: float
+    half: float | None
+    n: int
+
+    @property
+    def decided(self) -> bool:
+        """Whether the interval excludes 0."""
+        return self.half is not None and abs(self.value) > self.half
 
 
-def same_mean(members: Sequence[Sequence[Made]], quantity: Quantity) -> float | None:
-    """The p-value of "all groups have one mean" (one-way analysis of variance over seeds)."""
-    values = [values_of(runs, quantity) for runs in members]
-    if min(map(len, values)) < 1 or sum(map(len, values)) <= len(values):
+def difference(values: FloatArray, spread: Spread) -> Difference | None:
+    """The mean of an arm's differences with its interval; None where no seed has both."""
+    if not len(values):
         return None
-    return float(stats.f_oneway(*values).pvalue)
+    half = None
+    if spread.df:
+        half = float(stats.t.ppf((1 + LEVEL) / 2, spread.df) * spread.sd / np.sqrt(len(values)))
+    return Difference(float(values.mean()), half, len(values))
 
 
 @dataclass(frozen=True)
 class Slope:
-    """Change of a quantity for every tenfold of the parameters: least squares over runs, t-interval."""
+    """Change of a quantity for every tenfold of the parameters: least squares over sizes, t-interval."""
 
     value: float
     half: float
     n: int
 
 
-def slope(runs: Sequence[Made], size: Callable[[Made], float], quantity: Quantity) -> Slope:
-    """A straight line of a quantity on log10 of a size. Runs are the points, so n − 2 degrees of freedom."""
-    x, y = np.log10([size(run) for run in runs]), np.array([quantity(run) for run in runs])
+def slope(members: Sequence[Sequence[Made]], size: Callable[[Made], float], quantity: Quantity) -> Slope:
+    """A straight line on log10 of a size through the means over seeds.
+
+    The seeds of a size share their start, so the sizes are the points, with n − 2 degrees of freedom.
+    """
+    x = np.log10([size(runs[0]) for runs in members])
+    y = np.array([values_of(runs, quantity).mean() for runs in members])
     line = stats.linregress(x, y)
     half = stats.t.ppf((1 + LEVEL) / 2, len(x) - 2) * line.stderr
     return Slope(float(line.slope), float(half), len(x))
@@ -195,12 +211,11 @@ def slope(runs: Sequence[Made], size: Callable[[Made], float], quantity: Quantit
 class Foresight:
     """What the law, fitted to the beginning of a run, said of its end: at the entropy that came to be."""
 
-    seen: int
-    entropy: float
+    value: float
     low: float
     high: float
-    value: float
     reward: float
+    ruled_out: bool
 
     @property
     def held(self) -> bool:
@@ -209,24 +224,17 @@ class Foresight:
 
 
 def foresight(run: Made, share: float) -> Foresight | None:
-    """Fit the first ``share`` of the evaluations, predict the last three at their mean course."""
+    """Fit the first ``share`` of the evaluations; the law's reward at the mean course of the last three.
+
+    ``reward`` is the mean of the last three evaluations, ``ruled_out`` whether the early fit already rules
+    the law out.
+    """
     law, n = run.law, round(share * run.law.n)
     early = fit_law(law.entropy[:n], law.reward[:n], law.step[:n], run=run.name)
-    entropy = float(law.course[-3:].mean())
-    said = early.predict(entropy).observation
+    said = early.predict(float(law.course[-3:].mean())).mean
     if said.value is None or said.low is None or said.high is None:
         return None
-    return Foresight(n, entropy, said.low, said.high, said.value, float(law.reward[-3:].mean()))
-
-
-@dataclass(frozen=True)
-class SeedCheck:
-    """Intervals from within single runs beside the spread between runs that differ in the seed alone."""
-
-    between: float
-    within: float
-    covered: int
-    n: int
+    return Foresight(said.value, said.low, said.high, float(law.reward[-3:].mean()), early.law_ruled_out)
 
 
 def refit(run: Made, entropy: str, reward: str) -> LawFit:
@@ -235,29 +243,56 @@ def refit(run: Made, entropy: str, reward: str) -> LawFit:
     return fit_law(*columns, run=run.name)
 
 
+@dataclass(frozen=True)
+class SeedCheck:
+    """Intervals from within single runs beside the spread between runs that differ in the seed alone.
+
+    ``low`` and ``high`` are the 95 % interval of ``within / between`` that the few seeds leave.
+    """
+
+    between: float
+    within: float
+    low: float
+    high: float
+    covered: int
+    n: int
+
+
 def seed_check(runs: Sequence[Made], name: str) -> SeedCheck:
     """How far apart the seeds are, how wide the intervals say they might be, and how many cover the others.
 
     ``within`` is the mean half-width over 1.96. An interval covers if it holds the mean of the *other* runs.
+    The interval of the ratio is that of a normal sample's standard deviation (chi-squared).
     """
     estimates = [getattr(run.law, name) for run in runs]
     values = np.array([estimate.value for estimate in estimates], dtype=float)
     low = np.array([estimate.low for estimate in estimates], dtype=float)
     high = np.array([estimate.high for estimate in estimates], dtype=float)
-    others = (values.sum() - values) / (len(values) - 1)
-    return SeedCheck(
-        between=float(values.std(ddof=1)),
-        within=float((high - low).mean() / 2 / 1.96),
-        covered=int(((low <= others) & (others <= high)).sum()),
-        n=len(values),
-    )
+    n = len(values)
+    others = (values.sum() - values) / (n - 1)
+    between, within = float(values.std(ddof=1)), float((high - low).mean() / 2 / 1.96)
+    ends = np.sqrt(stats.chi2.ppf([(1 - LEVEL) / 2, (1 + LEVEL) / 2], n - 1) / (n - 1)) * within / between
+    covered = int(((low <= others) & (others <= high)).sum())
+    return SeedCheck(between, within, float(ends[0]), float(ends[1]), covered, n)
 
 
-def half_fall(run: Made, column: str, window: int = 9) -> int:
-    """First step at which a column's running median has lost half of what it loses until its minimum."""
+def cooled_reward(cooling: Mapping[str, FloatArray], entropy: float) -> float:
+    """Accuracy of a start that is cooled to an entropy: linear in log H between two temperatures."""
+    order = np.argsort(cooling["entropy"])
+    x, y = cooling["entropy"][order], cooling["val_acc"][order]
+    return float(np.interp(np.log(entropy), np.log(x), y)) if x[0] <= entropy <= x[-1] else float("nan")
+
+
+def half_fall(run: Made, column: str, window: int = 9) -> int | None:
+    """First step at which a column's running median has lost half of what it loses until its minimum.
+
+    None where the minimum is less than a tenth below the start: nothing falls there.
+    """
     values = run.columns[column]
     smooth = np.array(
         [np.nanmedian(values[max(0, i - window // 2) : i + window // 2 + 1]) for i in range(len(values))]
     )
+    if smooth.min() > 0.9 * smooth[0]:
+        return None
     middle = (smooth[0] + smooth.min()) / 2
     return int(np.argmax(smooth <= middle))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -28,12 +29,13 @@ def mean(values: FloatArray, decimals: int = 3) -> str:
     return number(float(values.mean()), decimals) if len(values) else MISSING
 
 
-def against(found: Difference | None, decimals: int = 3) -> str:
-    """A difference with its interval, and whether that decides its sign."""
+def against(found: Difference | None) -> str:
+    """A difference with its interval, of which two digits are shown, and whether that decides its sign."""
     if found is None:
         return MISSING
     if found.half is None:
-        return f"{found.value:+.{decimals}f} (one seed)"
+        return f"{found.value:+.3f} (no interval)"
+    decimals = min(max(1 - math.floor(math.log10(found.half)), 2), 5) if found.half > 0 else 5
     text = f"{found.value:+.{decimals}f} ± {found.half:.{decimals}f}"
     return f"**{text}**" if found.decided else text
 
@@ -41,10 +43,3 @@ def against(found: Difference | None, decimals: int = 3) -> str:
 def listed(names: Sequence[str]) -> str:
     """``a, b and c``."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def p_value(p: float | None) -> str:
-    """A p-value to two digits, never 0."""
-    if p is None:
-        return MISSING
-    return "< 0.001" if p < 0.001 else f"{p:.2g}"

@@ -30,7 +30,7 @@ Floats = NDArray[np.float32]
 Row = dict[str, float | int | str | None]
 
 
-def batch_row(prompts: Tokens, responses: Tokens, entropy: Floats, logp: Floats, grades: Grades) -> Row:
+def batch_row(responses: Tokens, entropy: Floats, logp: Floats, grades: Grades) -> Row:
     """Entropies, lengths and verdicts of one batch; entropies in nats, means over written tokens.
 
     ``entropy_response_mean`` averages within every answer first. ``entropy_semantic`` is the entropy of the
@@ -83,7 +83,10 @@ def covariance(logp: torch.Tensor, advantages: torch.Tensor, written: torch.Tens
 
 
 def validation_prompts(config: Config) -> dict[Domain, Tokens]:
-    """The fixed prompts of every domain: the same pairs in every run, kept out of all training."""
+    """The fixed prompts of every domain: the same pairs in every run, kept out of all training.
+
+    Pairs are drawn with replacement from the 793 that are kept, so some prompts are there twice.
+    """
     pairs = numbers(config.val_prompts, np.random.default_rng(20_260_101), validation=True)
     return {domain: prompts_of(domain, pairs) for domain in config.domains}
 

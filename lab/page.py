@@ -5,35 +5,41 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from entropylaw.report.numbers import format_interval, format_number, format_weight
+from entropylaw.report.numbers import format_interval, format_weight
 from entropylaw.report.words import FORM_NAMES, badge
 from lab.findings import (
+    FloatArray,
+    Foresight,
     Made,
     Quantity,
     coefficient,
+    cooled_reward,
     difference,
     foresight,
     groups,
     half_fall,
+    paired,
     pooled,
     refit,
     reward_at,
-    same_mean,
     seed_check,
     slope,
     values_of,
 )
-from lab.markdown import MISSING, against, listed, mean, number, p_value, table
+from lab.markdown import MISSING, against, listed, mean, number, table
 
 Runs = Mapping[str, Made]
 Groups = Mapping[str, Sequence[Made]]
+Cooling = Mapping[str, Mapping[str, FloatArray]]
 
 PLAIN = "grpo"
 ALGORITHMS = ("grpo", "rloo", "reinforce")
-INTERVENTIONS = (
-    *("clip_cov", "kl_cov", "gppo", "clip_higher", "entropy_bonus_0.02", "entropy_bonus_0.1", "kl_penalty"),
-)
-ELSEWHERE = ("clean_start", "width_32", "width_64", "width_96")
+CLEAN = ("clean_start", "clean_rloo", "clean_reinforce")
+BONUSES = ("entropy_bonus_0.02", "entropy_bonus_0.1")
+INTERVENTIONS = ("clip_cov", "kl_cov", "gppo", "clip_higher", *BONUSES, "kl_penalty")
+AGAINST_PLAIN = (*ALGORITHMS[1:], *INTERVENTIONS)
+SIZES = ("width_32", PLAIN, "width_64", "width_96")
+ELSEWHERE = (*CLEAN, "width_32", "width_64", "width_96")
 CONTROLS = ("entropy_minimised", "random_reward", "diverging", "too_hard")
 COEFFICIENTS: dict[str, Quantity] = {name: coefficient(name) for name in ("a", "b", "ceiling")}
 LEVELS: dict[str, Quantity] = {f"R at H = {entropy}": reward_at(entropy) for entropy in (0.2, 0.1, 0.05)}
@@ -66,17 +72,19 @@ def short(reason: str) -> str:
     return reason.split("; ")[0].split(": ")[0]
 
 
-def lab_page(runs: Runs) -> dict[str, str]:
+def lab_page(runs: Runs, cooling: Cooling) -> dict[str, str]:
     """The generated blocks of the page, by the names of their markers."""
     by_group = groups(runs)
     return {
         "holds": holds(by_group),
         "choices": choices(by_group),
         "elsewhere": survives(by_group, ELSEWHERE),
+        "cooling": cooled(by_group, cooling),
         "foresight": foresight_table(by_group),
-        "algorithms": compared(by_group, ALGORITHMS),
+        "algorithms": compared(by_group, ALGORITHMS, AGAINST_PLAIN),
+        "clean": compared(by_group, CLEAN),
         "sizes": sizes(by_group),
-        "interventions": compared(by_group, (PLAIN, *present(by_group, INTERVENTIONS))),
+        "interventions": compared(by_group, (PLAIN, *INTERVENTIONS), AGAINST_PLAIN),
         "survives": survives(by_group, INTERVENTIONS),
         "phases": phases(by_group),
         "supervised": supervised(by_group),
@@ -158,55 +166,81 @@ def choices(by_group: Groups) -> str:
     )
 
 
+def cooled(by_group: Groups, cooling: Cooling) -> str:
+    """Accuracy at equal entropy: the start that is only cooled, and the runs that were trained."""
+    rows = []
+    for run, name in (("grpo_s0", PLAIN), ("clean_start_s0", "clean_start")):
+        for entropy in (0.3, 0.2, 0.1, 0.08, 0.05):
+            trained = values_of(by_group[name], reward_at(entropy))
+            alone = cooled_reward(cooling[run], entropy)
+            gain = number(float(trained.mean()) - alone) if len(trained) else MISSING
+            rows.append((name, f"{entropy:g}", number(alone), mean(trained), gain))
+        coldest = int(cooling[run]["temperature"].argmin())
+        limit = f"{cooling[run]['temperature'][coldest]:g}"
+        ends = f"{values_of(by_group[name], last_of('val_acc')).mean():.3f}"
+        rows.append((name, f"at T = {limit}; at the end", number(cooling[run]["val_acc"][coldest]), ends, ""))
+    return table(("arm", "H", "start, only cooled", "after training", "difference"), rows)
+
+
 def foresight_table(by_group: Groups) -> str:
     """What the law, fitted to the beginning, would have said of the end."""
-    rows, held, asked = [], Counter[float](), Counter[float]()
-    for run in (run for name in present(by_group, ALGORITHMS) for run in by_group[name]):
+    rows: list[tuple[str, ...]] = []
+    told: dict[float, list[Foresight]] = {0.25: [], 0.5: []}
+    for run in (run for name in present(by_group, (*ALGORITHMS, *CLEAN)) for run in by_group[name]):
         cells = [f"`{run.name}`"]
-        for share in (0.25, 0.5):
-            told = foresight(run, share)
-            if told is None:
-                cells += [MISSING]
+        for share, so_far in told.items():
+            said = foresight(run, share)
+            if said is None:
+                cells += [MISSING, MISSING]
                 continue
-            held[share] += told.held
-            asked[share] += 1
-            mark = "" if told.held else " (missed)"
-            cells += [f"{told.value:.3f} [{told.low:.3f}, {told.high:.3f}]{mark}"]
+            so_far.append(said)
+            out = ", ruled out" if said.ruled_out else ""
+            cells += [
+                f"{said.value:.3f} [{said.low:.3f}, {said.high:.3f}]{out}",
+                f"{said.reward - said.value:+.3f}{'' if said.held else ' (missed)'}",
+            ]
         rows.append((*cells, f"{run.law.reward[-3:].mean():.3f}"))
-    counts = [f"{held[share]} of {asked[share]} from the first {share:.0%}" for share in asked]
-    head = ("run", "said after a quarter", "said after half", "came to be")
+    head = ("run", "said after a quarter", "error", "said after half", "error", "came to be")
+    counts = [
+        f"{sum(said.held for said in found)} of {len(found)} after {share:.0%} of the run"
+        f" (mean error {sum(said.reward - said.value for said in found) / len(found):+.3f})"
+        for share, found in told.items()
+    ]
     return f"{table(head, rows)}\n\nIntervals that hold what came to be: {listed(counts)}."
 
 
-def compared(by_group: Groups, names: Sequence[str]) -> str:
-    """Coefficients and rewards at equal entropy: means over seeds, then differences from plain GRPO."""
-    chosen = present(by_group, names)
+def compared(by_group: Groups, names: Sequence[str], pool: Sequence[str] = ()) -> str:
+    """Coefficients, and rewards at equal entropy: means over seeds, then differences from the first arm."""
     quantities = COEFFICIENTS | LEVELS
-    spreads = {key: pooled(list(by_group.values()), quantity) for key, quantity in quantities.items()}
     means = [
         (name, str(len(by_group[name])), *(mean(values_of(by_group[name], q)) for q in quantities.values()))
-        for name in chosen
+        for name in present(by_group, names)
     ]
-    differences = [
-        (
-            f"{name} − {PLAIN}",
-            *(
-                against(difference(by_group[name], by_group[PLAIN], q, spreads[key]))
-                for key, q in quantities.items()
-            ),
-        )
-        for name in chosen
-        if name != PLAIN
-    ]
-    several = [by_group[name] for name in chosen]
-    tests = ("one mean for all? p", *(p_value(same_mean(several, q)) for q in quantities.values()))
-    spread = ("between seeds, sd", *(f"{spreads[key].sd:.3f}" for key in quantities))
-    return "\n\n".join(
-        [
-            table(("", "seeds", *quantities), means),
-            table(("", *quantities), [*differences, tests, spread]),
-        ]
-    )
+    return f"{table(('', 'seeds', *quantities), means)}\n\n{differences(by_group, names, pool)}"
+
+
+def differences(by_group: Groups, names: Sequence[str], pool: Sequence[str]) -> str:
+    """Paired differences from the first arm, their spread pooled over the arms of ``pool``.
+
+    Without a pool every arm has a spread of its own, for arms that need not be alike.
+    """
+    first, *others = present(by_group, names)
+    together = present(by_group, pool)
+    cells: dict[str, list[str]] = {name: [] for name in others}
+    spreads = []
+    for quantity in (COEFFICIENTS | LEVELS).values():
+        pairs = {name: paired(by_group[name], by_group[first], quantity) for name in (*others, *together)}
+        common = pooled([pairs[name] for name in together])
+        spreads.append(f"{number(common.sd, 4)} ({common.df})")
+        for name in others:
+            spread = common if together else pooled([pairs[name]])
+            cells[name].append(against(difference(pairs[name], spread)))
+    rows = [(f"{name} − {first}", *cells[name]) for name in others]
+    if together:
+        rows.append(("sd of a difference (df)", *spreads))
+    tests = sum(cell != MISSING for row in cells.values() for cell in row)
+    note = f"{tests} differences: were there none in truth, {tests * 0.05:.1f} would still be bold."
+    return f"{table(('', *COEFFICIENTS, *LEVELS), rows)}\n\n{note}"
 
 
 def survives(by_group: Groups, names: Sequence[str]) -> str:
@@ -224,9 +258,8 @@ def survives(by_group: Groups, names: Sequence[str]) -> str:
 
 def sizes(by_group: Groups) -> str:
     """Coefficients against the number of parameters."""
-    names = ["width_32", PLAIN, "width_64", "width_96"]
-    several = [by_group[name] for name in present(by_group, names)]
-    runs = [run for group in several for run in group[:2]]
+    # The first two seeds of each, so that all sizes have as many.
+    several = [by_group[name][:2] for name in present(by_group, SIZES)]
     rows = []
     for group in several:
         width = group[0].config.size.width
@@ -236,7 +269,7 @@ def sizes(by_group: Groups) -> str:
         ]
         found = [mean(values_of(group, quantity)) for quantity in COEFFICIENTS.values()]
         rows.append((str(width), f"{parameters(group[0]):,.0f}", str(len(group)), *ends, *found))
-    slopes = [slope(runs, parameters, quantity) for quantity in COEFFICIENTS.values()]
+    slopes = [slope(several, parameters, quantity) for quantity in COEFFICIENTS.values()]
     rows.append(
         (
             "per tenfold of parameters",
@@ -266,9 +299,8 @@ def phases(by_group: Groups) -> str:
         for column in columns:
             first = values_of(by_group[name], first_of(column))
             last = values_of(by_group[name], last_of(column))
-            steps = [half_fall(run, column) for run in by_group[name]]
-            halves = f"{min(steps)}–{max(steps)}" if min(steps) < max(steps) else str(steps[0])
-            cells += [f"{mean(first, 2)} → {mean(last)}", halves]
+            found = [half_fall(run, column) for run in by_group[name]]
+            cells += [f"{mean(first, 2)} → {mean(last)}", span([step for step in found if step is not None])]
         rows.append(cells)
     head = ["arm"]
     for column in columns:
@@ -276,25 +308,33 @@ def phases(by_group: Groups) -> str:
     return table(head, rows)
 
 
+def span(steps: Sequence[int]) -> str:
+    """A range of steps."""
+    if not steps:
+        return MISSING
+    return f"{min(steps)}–{max(steps)}" if min(steps) < max(steps) else str(steps[0])
+
+
 def supervised(by_group: Groups) -> str:
     """What GRPO, then demonstrations, or demonstrations alone leave of reach and variety."""
     columns = ("val_acc", "val_pass16", "val_distinct_correct", "entropy_planning", "entropy_semantic")
-    last: dict[str, Quantity] = {column: last_of(column) for column in columns}
-    first: dict[str, Quantity] = {column: first_of(column) for column in columns}
     grpo, after, instead = (by_group[name] for name in (PLAIN, "sft_after_grpo", "sft_instead"))
-    rows = [("at the start", *(mean(values_of(grpo[:1], q)) for q in first.values()))]
-    for name, runs in (
-        ("GRPO", grpo),
-        ("GRPO, then demonstrations", after),
-        ("demonstrations only", instead),
-    ):
-        rows.append((f"{name} ({len(runs)} seeds)", *(mean(values_of(runs, q)) for q in last.values())))
-    for name, ours, theirs in (
-        ("then demonstrations − GRPO", after, grpo),
-        ("only demonstrations − GRPO", instead, grpo),
-    ):
-        spreads = {column: pooled(list(by_group.values()), q) for column, q in last.items()}
-        rows.append((name, *(against(difference(ours, theirs, q, spreads[c])) for c, q in last.items())))
+    rows = [("at the start", *(mean(values_of(grpo[:1], first_of(column))) for column in columns))]
+    arms = {"GRPO": grpo, "GRPO, then demonstrations": after, "demonstrations only": instead}
+    for name, runs in arms.items():
+        ends = (mean(values_of(runs, last_of(column))) for column in columns)
+        rows.append((f"{name} ({len(runs)} seeds)", *ends))
+    cells: dict[str, list[str]] = {}
+    for column in columns:
+        changes = {
+            "GRPO − start": values_of(grpo, change_of(column)),
+            "then demonstrations − GRPO": paired(after, grpo, last_of(column)),
+            "demonstrations only − start": values_of(instead, change_of(column)),
+        }
+        spread = pooled(list(changes.values()))
+        for name, values in changes.items():
+            cells.setdefault(name, []).append(against(difference(values, spread)))
+    rows += [(name, *found) for name, found in cells.items()]
     return table(("", "accuracy", "pass@16", "distinct right plans of 16", "planning H", "semantic H"), rows)
 
 
@@ -306,6 +346,11 @@ def last_of(column: str) -> Quantity:
 def first_of(column: str) -> Quantity:
     """A column at the start of a run."""
     return lambda run: run.ends(column)[0]
+
+
+def change_of(column: str) -> Quantity:
+    """End less start of a run."""
+    return lambda run: run.ends(column)[1] - run.ends(column)[0]
 
 
 def domains(runs: Runs) -> str:
@@ -334,10 +379,9 @@ def seeds(by_group: Groups) -> str:
     rows = []
     for name in (*COEFFICIENTS, "reward_now"):
         check = seed_check(by_group[PLAIN], name)
-        ratio = format_number(check.within / check.between, 2)
-        rows.append(
-            (name, number(check.between, 4), number(check.within, 4), ratio, f"{check.covered} of {check.n}")
-        )
+        ratio = f"{check.within / check.between:.2g} [{check.low:.2g}, {check.high:.2g}]"
+        held = f"{check.covered} of {check.n}"
+        rows.append((name, number(check.between, 4), number(check.within, 4), ratio, held))
     head = (
         "",
         "sd between seeds",

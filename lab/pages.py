@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.docs import with_block
+from lab.answers import short_answers
 from lab.figures import pictures
-from lab.findings import load
+from lab.findings import groups, load, load_cooling
 from lab.page import data_table, lab_page
 
 PAGE, README, IMAGES = Path("docs/lab.md"), Path("data/README.md"), Path("docs/images")
@@ -14,9 +15,11 @@ PAGE, README, IMAGES = Path("docs/lab.md"), Path("data/README.md"), Path("docs/i
 
 def pages(data: Path) -> dict[Path, str]:
     """Every file that is made from the runs below ``data``, with its text."""
-    runs = load(data)
+    runs, cooling = load(data), load_cooling(data.parent / "cooling.parquet")
     page = PAGE.read_text(encoding="utf-8")
-    for name, text in lab_page(runs).items():
+    blocks = {"answers": short_answers(groups(runs), cooling)} | lab_page(runs, cooling)
+    for name, text in blocks.items():
         page = with_block(page, name, text)
     readme = with_block(README.read_text(encoding="utf-8"), "runs", data_table(runs))
-    return {PAGE: page, README: readme} | {IMAGES / name: svg for name, svg in pictures(runs).items()}
+    drawn = {IMAGES / name: svg for name, svg in pictures(runs, cooling).items()}
+    return {PAGE: page, README: readme} | drawn

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own name for it
@@ -60,7 +62,17 @@ class Policy(nn.Module):
         return logits
 
 
-def sample(policy: Policy, prompts: Tensor, generator: torch.Generator, *, greedy: bool = False) -> Tensor:
+class Scores(Protocol):
+    """Whatever gives logits as :class:`Policy` does."""
+
+    blocks: nn.ModuleList
+
+    def __call__(self, tokens: Tensor, past: list[list[Tensor]] | None = None, start: int = 0) -> Tensor:
+        """Logits of shape (batch, length, vocabulary)."""
+        ...
+
+
+def sample(policy: Scores, prompts: Tensor, generator: torch.Generator, *, greedy: bool = False) -> Tensor:
     """Responses at temperature 1 over the full vocabulary, PAD behind the end, shape (batch, RESPONSE)."""
     past: list[list[Tensor]] = [[] for _ in policy.blocks]
     done = torch.zeros(len(prompts), dtype=torch.bool)
@@ -86,7 +98,7 @@ def draw(logits: Tensor, generator: torch.Generator) -> Tensor:
     return (logits.softmax(-1) / noise).argmax(-1)
 
 
-def log_probs(policy: Policy, prompts: Tensor, responses: Tensor) -> Tensor:
+def log_probs(policy: Scores, prompts: Tensor, responses: Tensor) -> Tensor:
     """Log-probability of every token at every written position, shape (batch, RESPONSE, vocabulary)."""
     tokens = torch.cat([prompts, responses[:, :-1]], dim=1)
     return F.log_softmax(policy(tokens)[:, PROMPT - 1 :], dim=-1)

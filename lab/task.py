@@ -67,14 +67,18 @@ class Grades:
     plan: Tokens  # the plan as one number, to count distinct ones; -1 likewise
 
 
-def numbers(n: int, random: np.random.Generator, *, validation: bool, share: float = 0.1) -> Tokens:
-    """Factors a and b between 11 and 99, shape (n, 2); a fixed tenth of the pairs is kept for validation."""
+HELD_OUT = 0.1
+"""Share of the pairs of numbers that is kept for validation."""
+
+
+def numbers(n: int, random: np.random.Generator, *, validation: bool) -> Tokens:
+    """Factors a and b between 11 and 99, shape (n, 2), with replacement; some pairs are kept apart."""
     kept = np.empty((0, 2), dtype=np.int64)
     while len(kept) < n:
         drawn = random.integers(11, 100, (30 * n if validation else 2 * n, 2))
         # A fixed scramble of the pair decides, so that no list has to be kept.
         scrambled = (drawn[:, 0] * 7919 + drawn[:, 1] * 104_729 + 17) % 1009
-        kept = np.concatenate([kept, drawn[(scrambled < 1009 * share) == validation]])
+        kept = np.concatenate([kept, drawn[(scrambled < 1009 * HELD_OUT) == validation]])
     return kept[:n]
 
 

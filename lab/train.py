@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -75,7 +76,10 @@ def start_of(config: Config, cache: Path, say: Callable[[str], None]) -> Policy:
         if step % 500 == 0:
             say(f"start {step}/{start.steps}: loss {loss:.3f}")
     kept.parent.mkdir(parents=True, exist_ok=True)
-    torch.save(policy.state_dict(), kept)
+    # Written aside and moved, so that another run never reads half of it.
+    aside = kept.with_suffix(f".{os.getpid()}")
+    torch.save(policy.state_dict(), aside)
+    aside.replace(kept)
     return policy
 
 
@@ -144,7 +148,7 @@ class Trainer:
         batch = Batch(prompts, responses, written, advantages, logp, start_logp)
 
         row: Row = {"step": step, "stage": "+".join([stage.kind, *stage.domains])}
-        row |= batch_row(asked, responses.numpy(), entropy.numpy(), logp.numpy(), grades)
+        row |= batch_row(responses.numpy(), entropy.numpy(), logp.numpy(), grades)
         row |= domain_rows(config.domains, asked, responses.numpy(), entropy.numpy(), grades)
         row["reward_mean"] = float(rewards.mean())
         row["kl_to_start"] = float(divergence(logp_all, start_logp)[written].mean())

@@ -14,7 +14,7 @@ import pytest
 
 from entropylaw.documents.fit import load_fit
 
-RUN = "data/lab/grpo_s0/metrics.parquet"
+RUN = "data/lab/clean_start_s0/metrics.parquet"
 
 
 def write_csv(
@@ -43,10 +43,10 @@ def test_fit_fits_twenty_lines_and_says_what_it_wrote(run, lab):
     done = run("fit", RUN)
     assert done.returncode == 0
     wrote, following = done.stderr.splitlines()
-    assert wrote == "wrote reports/grpo_s0.fit.json"
+    assert wrote == "wrote reports/clean_start_s0.fit.json"
     assert len(done.stdout.splitlines() + done.stderr.splitlines()) <= 20
     # The next command to try, tried.
-    assert following.startswith("next  entropylaw predict reports/grpo_s0.fit.json ")
+    assert following.startswith("next  entropylaw predict reports/clean_start_s0.fit.json ")
     assert run(*following.split()[2:]).returncode == 0
     assert max(len(line) for line in done.stdout.splitlines()) <= 120
     for word in ("VALID", "a  ", "b  ", "ceiling", "headroom", "95 %", "line", "read", "dropped"):
@@ -58,8 +58,8 @@ def test_fit_writes_a_document_that_predict_reads_back_exactly(run, lab, tmp_pat
     stored = run("predict", "--target-entropy", "0.1", "--format", "json")
     fresh = run("predict", RUN, "--target-entropy", "0.1", "--format", "json")
     assert stored.stdout == fresh.stdout
-    assert "reading reports/grpo_s0.fit.json" in stored.stderr
-    (fit,) = load_fit(tmp_path / "reports/grpo_s0.fit.json").fitted
+    assert "reading reports/clean_start_s0.fit.json" in stored.stderr
+    (fit,) = load_fit(tmp_path / "reports/clean_start_s0.fit.json").fitted
     (prediction,) = json.loads(stored.stdout)["runs"][0]["predictions"]
     assert prediction["mean"]["low"] == fit.predict(0.1).mean.low
 
@@ -127,7 +127,7 @@ def test_one_bad_log_does_not_stop_the_rest(run, lab, tmp_path):
 
 def test_documents_of_another_kind_version_or_shape(run, lab, tmp_path):
     run("fit", RUN)
-    path = tmp_path / "reports/grpo_s0.fit.json"
+    path = tmp_path / "reports/clean_start_s0.fit.json"
     document = json.loads(path.read_text())
     for name, change, slug in [
         ("version", {"schema": "entropylaw/fit/99"}, "other-document-version"),
@@ -146,13 +146,13 @@ def test_documents_of_another_kind_version_or_shape(run, lab, tmp_path):
 def test_report_from_a_stored_fit_has_the_same_bytes(run, lab, tmp_path):
     run("fit", RUN)
     assert run("report", RUN, "-o", "fresh").returncode == 0
-    assert run("report", "reports/grpo_s0.fit.json", "-o", "stored").returncode == 0
+    assert run("report", "reports/clean_start_s0.fit.json", "-o", "stored").returncode == 0
     assert folder(tmp_path / "fresh") == folder(tmp_path / "stored")
 
 
 def test_same_input_same_bytes_in_two_processes(run, lab, tmp_path):
     for name in ("one", "two"):
-        assert run("report", RUN, "data/lab/entbonus_0.05/metrics.parquet", "-o", name).returncode == 0
+        assert run("report", RUN, "data/lab/grpo_s0/metrics.parquet", "-o", name).returncode == 0
         assert run("fit", RUN, "-o", f"{name}.json", "-o", f"{name}.csv", "-o", f"{name}.md").returncode == 0
     assert folder(tmp_path / "one") == folder(tmp_path / "two")
     for suffix in ("json", "csv", "md"):

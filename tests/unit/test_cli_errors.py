@@ -202,7 +202,7 @@ def test_usage_errors(run, lab, arguments, slug):
 
 def test_a_fit_is_no_log(run, lab):
     run("fit", RUN)
-    assert_error(run("fit", "reports/grpo_s0.fit.json"), "already-a-fit", 2)
+    assert_error(run("fit", "reports/clean_start_s0.fit.json"), "already-a-fit", 2)
 
 
 def test_fits_of_different_levels_do_not_mix(run, lab):

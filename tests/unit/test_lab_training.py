@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="the lab's training needs PyTorch")
 from lab.arms import runs  # noqa: E402
 from lab.config import Config, Objective, Size, Stage, Start  # noqa: E402
 from lab.measure import frequency_entropy, pass_at  # noqa: E402
-from lab.objectives import Batch, advantages_of, covariances, divergence, hold_back, loss_of  # noqa: E402
+from lab.objectives import Batch, advantages_of, covariances, divergence, held_back, kept, loss_of  # noqa: E402
 from lab.policy import Policy, chosen, entropy_of, log_probs, sample  # noqa: E402
 from lab.tables import write_log  # noqa: E402
 from lab.task import PROMPT, VOCABULARY, demonstrations, is_written, numbers, prompts_of  # noqa: E402
@@ -174,16 +174,19 @@ def test_covariances_sum_to_the_covariance(policy):
 def test_clip_cov_takes_out_as_many_tokens_as_it_says(policy):
     batch, logp = batch_of(policy)
     of = chosen(logp, batch.responses)
-    objective = Objective(clip_cov=0.1, clip_cov_band=(-100.0, 100.0))
-    left = hold_back(objective, batch, torch.ones_like(of), of, torch.Generator().manual_seed(0))
-    assert int((left == 0).sum()) == round(0.1 * int(batch.written.sum()))
+    objective = Objective(clip_cov=0.1, clip_cov_band=(0.001, 100.0))
+    outside = torch.zeros_like(batch.written)
+    keep = kept(objective, batch, of, outside, torch.Generator().manual_seed(0))
+    out = keep == 0
+    assert int(out.sum()) == round(0.1 * int(batch.written.sum()))
+    assert covariances(of.detach(), batch.advantages, batch.written)[out].min() > 0.001
+    assert kept(objective, batch, of, ~outside, torch.Generator()).min() == 1
 
 
 def test_kl_cov_holds_the_largest_covariances(policy):
     batch, logp = batch_of(policy)
     of = chosen(logp, batch.responses).detach()
-    left = hold_back(Objective(kl_cov=0.05), batch, torch.ones_like(of), of, torch.Generator())
-    held = left < 1
+    held = held_back(Objective(kl_cov=0.05), batch, of) > 0
     covariance = covariances(of, batch.advantages, batch.written)
     assert int(held.sum()) >= 1
     assert covariance[held].min() >= covariance[batch.written & ~held].max()

@@ -1,0 +1,145 @@
+"""The short answers at the head of ``docs/lab.md``, each with the numbers that it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lab.findings import (
+    Difference,
+    Made,
+    Quantity,
+    coefficient,
+    cooled_reward,
+    difference,
+    half_fall,
+    paired,
+    pooled,
+    reward_at,
+    slope,
+    values_of,
+)
+from lab.markdown import against, listed, mean
+from lab.page import (
+    AGAINST_PLAIN,
+    CLEAN,
+    INTERVENTIONS,
+    PLAIN,
+    SIZES,
+    Cooling,
+    Groups,
+    parameters,
+    present,
+    span,
+)
+
+
+def short_answers(by_group: Groups, cooling: Cooling) -> str:
+    """One line a question."""
+    lines = [
+        ("Does the law hold?", holds(by_group)),
+        ("How much of R(H) is learning?", learned(by_group, cooling)),
+        ("The same a and b across algorithms?", same(by_group)),
+        ("Do they move with size?", moves(by_group)),
+        ("Does it survive what keeps entropy up?", survives(by_group)),
+        ("Planning and execution?", phases(by_group)),
+        ("Does supervised training expand?", expands(by_group)),
+    ]
+    return "\n".join(f"- **{question}** {answer}" for question, answer in lines)
+
+
+def holds(by_group: Groups) -> str:
+    """In how many runs the law is ruled out."""
+    clean = [run for name in present(by_group, CLEAN) for run in by_group[name]]
+    return (
+        f"From the start with planted mistakes, plain GRPO: ruled out in {ruled_out(by_group[PLAIN])}. "
+        f"From the start without, all three algorithms: ruled out in {ruled_out(clean)}."
+    )
+
+
+def ruled_out(runs: Sequence[Made]) -> str:
+    """``3 of 4 runs``."""
+    return f"{sum(run.law.law_ruled_out for run in runs)} of {len(runs)} runs"
+
+
+def learned(by_group: Groups, cooling: Cooling) -> str:
+    """Accuracy at H = 0.1 beside the start that is only cooled."""
+    at = reward_at(0.1)
+    parts = []
+    for run, name, words in (("grpo_s0", PLAIN, "with"), ("clean_start_s0", "clean_start", "without")):
+        gain = float(values_of(by_group[name], at).mean()) - cooled_reward(cooling[run], 0.1)
+        parts.append(f"{gain:+.3f} from the start {words} planted mistakes")
+    return f"At H = 0.1, GRPO less the start that is only sampled colder: {listed(parts)} (no interval)."
+
+
+def same(by_group: Groups) -> str:
+    """RLOO and REINFORCE against GRPO."""
+    parts = []
+    for name in ("rloo", "reinforce"):
+        found = [told(versus(by_group, name, quantity)) for quantity in (coefficient("a"), coefficient("b"))]
+        parts.append(f"{name.upper()} − GRPO: a {found[0]}, b {found[1]}")
+    at = reward_at(0.2)
+    reinforce, grpo = (mean(values_of(by_group[name], at)) for name in ("clean_reinforce", "clean_start"))
+    return (
+        f"{'; '.join(parts)}. From the start without planted mistakes, where it passes H = 0.2, REINFORCE "
+        f"(which has no clip here) has an accuracy of {reinforce}, and GRPO of {grpo}."
+    )
+
+
+def versus(by_group: Groups, name: str, quantity: Quantity) -> Difference | None:
+    """An arm less plain GRPO."""
+    others = [paired(by_group[arm], by_group[PLAIN], quantity) for arm in present(by_group, AGAINST_PLAIN)]
+    return difference(paired(by_group[name], by_group[PLAIN], quantity), pooled(others))
+
+
+def told(found: Difference | None) -> str:
+    """A difference, and whether it is decided."""
+    return against(found) + ("" if found and found.decided else " (not decided)")
+
+
+def moves(by_group: Groups) -> str:
+    """Slopes of a and b on the number of parameters."""
+    several = [by_group[name][:2] for name in present(by_group, SIZES)]
+    parts = []
+    for name in ("a", "b"):
+        found = slope(several, parameters, coefficient(name))
+        open_ = "" if abs(found.value) > found.half else " (not decided)"
+        parts.append(f"{name} {found.value:+.2f} ± {found.half:.2f}{open_}")
+    return (
+        f"For every tenfold of the parameters: {listed(parts)}, over {len(several)} sizes of one start each."
+    )
+
+
+def survives(by_group: Groups) -> str:
+    """Verdicts, and which arms buy more at the same entropy."""
+    runs = [run for name in present(by_group, INTERVENTIONS) for run in by_group[name]]
+    parts = []
+    for name in present(by_group, INTERVENTIONS):
+        found = versus(by_group, name, reward_at(0.1))
+        if found is not None and found.decided:
+            parts.append(f"{name} {against(found)}")
+    more = listed(parts) if parts else "none"
+    return f"Ruled out in {ruled_out(runs)}. Arms whose accuracy at H = 0.1 differs from GRPO's: {more}."
+
+
+def phases(by_group: Groups) -> str:
+    """When half of each entropy's fall is over in plain GRPO."""
+    found = []
+    for kind in ("planning", "execution", "semantic"):
+        steps = [half_fall(run, f"entropy_{kind}") for run in by_group[PLAIN]]
+        found.append(f"of {kind} entropy at step {span([step for step in steps if step is not None])}")
+    return f"In plain GRPO half of the fall is over {listed(found)}; no boundary was tested."
+
+
+def expands(by_group: Groups) -> str:
+    """Distinct right plans after GRPO, and after demonstrations."""
+    column = "val_distinct_correct"
+    ends = {
+        name: mean(values_of(by_group[name], lambda run: run.ends(column)[1]), 2)
+        for name in (PLAIN, "sft_after_grpo", "sft_instead")
+    }
+    start = mean(values_of(by_group[PLAIN], lambda run: run.ends(column)[0]), 2)
+    return (
+        f"Distinct right plans among 16 answers: {start} at the start, {ends[PLAIN]} after GRPO, "
+        f"{ends['sft_after_grpo']} after GRPO and then demonstrations, {ends['sft_instead']} after "
+        "demonstrations alone; accuracy and pass@16 are below."
+    )
