@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import signal
 import sys
 import time
 from pathlib import Path
@@ -137,4 +138,7 @@ def minutes(config: Config) -> float:
 
 
 if __name__ == "__main__":
+    # `python -m lab list | head` ends quietly, where the system knows how.
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     main()

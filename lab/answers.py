@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from entropylaw.report.numbers import format_weight
 from lab.findings import (
     Difference,
     Made,
@@ -50,9 +51,12 @@ def short_answers(by_group: Groups, cooling: Cooling) -> str:
 def holds(by_group: Groups) -> str:
     """In how many runs the law is ruled out."""
     clean = [run for name in present(by_group, CLEAN) for run in by_group[name]]
+    weights = [run.law.law_weight for run in clean]
     return (
         f"From the start with planted mistakes, plain GRPO: ruled out in {ruled_out(by_group[PLAIN])}. "
-        f"From the start without, all three algorithms: ruled out in {ruled_out(clean)}."
+        f"From the start without, all three algorithms: ruled out in {ruled_out(clean)}, where its "
+        f"weight among the forms is {format_weight(min(weights))} to {format_weight(max(weights))}: "
+        "not shown either."
     )
 
 
@@ -81,7 +85,7 @@ def same(by_group: Groups) -> str:
     reinforce, grpo = (mean(values_of(by_group[name], at)) for name in ("clean_reinforce", "clean_start"))
     return (
         f"{'; '.join(parts)}. From the start without planted mistakes, where it passes H = 0.2, REINFORCE "
-        f"(which has no clip here) has an accuracy of {reinforce}, and GRPO of {grpo}."
+        f"has an accuracy of {reinforce}, and GRPO of {grpo}. {moot(by_group, (PLAIN, 'rloo', 'reinforce'))}"
     )
 
 
@@ -104,9 +108,14 @@ def moves(by_group: Groups) -> str:
         found = slope(several, parameters, coefficient(name))
         open_ = "" if abs(found.value) > found.half else " (not decided)"
         parts.append(f"{name} {found.value:+.2f} ± {found.half:.2f}{open_}")
-    return (
-        f"For every tenfold of the parameters: {listed(parts)}, over {len(several)} sizes of one start each."
-    )
+    over = f"over {len(several)} sizes of one start each"
+    return f"For every tenfold of the parameters: {listed(parts)}, {over}. {moot(by_group, SIZES)}"
+
+
+def moot(by_group: Groups, names: Sequence[str]) -> str:
+    """In how many of the runs behind a and b the law is ruled out."""
+    runs = [run for name in present(by_group, names) for run in by_group[name]]
+    return f"The law is ruled out in {ruled_out(runs)} behind these a and b."
 
 
 def survives(by_group: Groups) -> str:
@@ -118,7 +127,10 @@ def survives(by_group: Groups) -> str:
         if found is not None and found.decided:
             parts.append(f"{name} {against(found)}")
     more = listed(parts) if parts else "none"
-    return f"Ruled out in {ruled_out(runs)}. Arms whose accuracy at H = 0.1 differs from GRPO's: {more}."
+    return (
+        f"Ruled out in {ruled_out(runs)}, and in {ruled_out(by_group[PLAIN])} of plain GRPO from the same "
+        f"start: there was no law to survive. Arms whose accuracy at H = 0.1 differs from GRPO's: {more}."
+    )
 
 
 def phases(by_group: Groups) -> str:
@@ -138,8 +150,10 @@ def expands(by_group: Groups) -> str:
         for name in (PLAIN, "sft_after_grpo", "sft_instead")
     }
     start = mean(values_of(by_group[PLAIN], lambda run: run.ends(column)[0]), 2)
+    accuracy = {name: mean(values_of(by_group[name], lambda run: run.ends("val_acc")[1]), 2) for name in ends}
     return (
         f"Distinct right plans among 16 answers: {start} at the start, {ends[PLAIN]} after GRPO, "
         f"{ends['sft_after_grpo']} after GRPO and then demonstrations, {ends['sft_instead']} after "
-        "demonstrations alone; accuracy and pass@16 are below."
+        f"demonstrations alone; accuracy {accuracy[PLAIN]}, {accuracy['sft_after_grpo']} and "
+        f"{accuracy['sft_instead']} after the three."
     )

@@ -129,7 +129,7 @@ def holds(by_group: Groups) -> str:
     laws = [run.law for run in by_group[PLAIN]]
     out = sum(law.law_ruled_out for law in laws)
     least = min(law.r_squared for law in laws)
-    after = f"R² of the law is {least:.2f} or more, and the law is ruled out in {out} of {len(laws)}."
+    after = f"R² of the law is {least:.3f} or more, and the law is ruled out in {out} of {len(laws)}."
     return f"Over {len(laws)} seeds the verdict is {said}.\n\n{body}\n\n{after}"
 
 
@@ -200,10 +200,11 @@ def foresight_table(by_group: Groups) -> str:
                 f"{said.reward - said.value:+.3f}{'' if said.held else ' (missed)'}",
             ]
         rows.append((*cells, f"{run.law.reward[-3:].mean():.3f}"))
-    head = ("run", "said after a quarter", "error", "said after half", "error", "came to be")
+    error = "came to be − said"
+    head = ("run", "said after a quarter", error, "said after half", error, "came to be")
     counts = [
         f"{sum(said.held for said in found)} of {len(found)} after {share:.0%} of the run"
-        f" (mean error {sum(said.reward - said.value for said in found) / len(found):+.3f})"
+        f" (mean of came to be − said {sum(said.reward - said.value for said in found) / len(found):+.3f})"
         for share, found in told.items()
     ]
     return f"{table(head, rows)}\n\nIntervals that hold what came to be: {listed(counts)}."
@@ -264,7 +265,7 @@ def sizes(by_group: Groups) -> str:
     for group in several:
         width = group[0].config.size.width
         ends = [
-            f"{group[0].ends('val_acc')[0]:.3f}",
+            mean(values_of(group, first_of("val_acc"))),
             mean(values_of(group, lambda run: run.ends("val_acc")[1])),
         ]
         found = [mean(values_of(group, quantity)) for quantity in COEFFICIENTS.values()]
@@ -319,7 +320,8 @@ def supervised(by_group: Groups) -> str:
     """What GRPO, then demonstrations, or demonstrations alone leave of reach and variety."""
     columns = ("val_acc", "val_pass16", "val_distinct_correct", "entropy_planning", "entropy_semantic")
     grpo, after, instead = (by_group[name] for name in (PLAIN, "sft_after_grpo", "sft_instead"))
-    rows = [("at the start", *(mean(values_of(grpo[:1], first_of(column))) for column in columns))]
+    starts = (mean(values_of(grpo, first_of(column))) for column in columns)
+    rows = [(f"at the start ({len(grpo)} seeds)", *starts)]
     arms = {"GRPO": grpo, "GRPO, then demonstrations": after, "demonstrations only": instead}
     for name, runs in arms.items():
         ends = (mean(values_of(runs, last_of(column))) for column in columns)
