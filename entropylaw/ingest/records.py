@@ -18,6 +18,7 @@ _MOST_COLUMNS = 1 << 16
 _FEWEST_CELLS = 1 << 21
 
 UNREADABLE = "unreadable record"
+DAMAGED = "damaged or cut-off place"
 
 
 class Damage:
@@ -32,6 +33,11 @@ class Damage:
         self._places += start != self._end or not self._places
         self._bytes += end - start
         self._end = end
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Count the places, so that a fit says that something is missing; empty for a file that is whole."""
+        return {DAMAGED: self._places} if self._places else {}
 
     @property
     def notes(self) -> tuple[str, ...]:

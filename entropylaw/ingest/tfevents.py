@@ -92,7 +92,7 @@ class TensorBoardReader:
                 "; ".join((f"{shown_path(content.path)} holds no whole record with a scalar", *damage.notes)),
                 "check that the run has logged something, and copy the file again where it was cut off",
             )
-        return rows.table(content, {BAD_CHECKSUM: bad, UNREADABLE: unreadable}, damage.notes)
+        return rows.table(content, {BAD_CHECKSUM: bad, UNREADABLE: unreadable}, damage)
 
 
 class _Rows:
@@ -127,17 +127,19 @@ class _Rows:
             self._overwritten += not math.isnan(last) and value != last
         self._columns.put(row, tag, value)
 
-    def table(self, content: Content, unread: dict[str, int], notes: tuple[str, ...]) -> Table:
+    def table(self, content: Content, unread: dict[str, int], damage: Damage) -> Table:
         """Return the columns, the step first."""
         columns, more = self._columns.filled(len(self.steps), len(content.data))
         names, renamed = unique_names(("step", *columns))
         cells = (np.array(self.steps, dtype=np.float64), *columns.values())
         dropped = {**unread, OVERWRITTEN: self._overwritten}
+        if not unread[BAD_CHECKSUM]:  # such a record is a damaged place, and counted already
+            dropped |= damage.dropped
         return Table(
             columns=dict(zip(names, cells, strict=True)),
             rows=len(self.steps) + sum(unread.values()),
             dropped={reason: number for reason, number in dropped.items() if number},
-            notes=(*notes, *more, *renamed),
+            notes=(*damage.notes, *more, *renamed),
         )
 
 

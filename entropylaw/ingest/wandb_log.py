@@ -71,7 +71,7 @@ class WandbReader:
                 "; ".join((f"{shown_path(content.path)} holds no whole record of a history", *damage.notes)),
                 "check that the run has logged something, and copy the file again where it was cut off",
             )
-        return history.table(len(content.data), damage.notes)
+        return history.table(len(content.data), damage)
 
 
 def _records(data: bytes, damage: Damage) -> Iterator[bytes]:
@@ -132,7 +132,7 @@ class _History:
         except ValueError:
             self._bad += 1
 
-    def table(self, size: int, notes: tuple[str, ...]) -> Table:
+    def table(self, size: int, damage: Damage) -> Table:
         """Return the columns, and the run's name as column ``run``, from which assembly takes a label."""
         found, more = self._columns.filled(self.rows, size)
         columns: dict[str, Column] = {**found}
@@ -143,8 +143,8 @@ class _History:
         return Table(
             columns=columns,
             rows=self.rows + self._bad,
-            dropped={reason: number for reason, number in lost.items() if number},
-            notes=(*notes, *more),
+            dropped={reason: number for reason, number in lost.items() if number} | damage.dropped,
+            notes=(*damage.notes, *more),
         )
 
     def _row(self, message: bytes) -> None:

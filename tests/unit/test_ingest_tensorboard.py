@@ -12,10 +12,12 @@ import pytest
 from entropylaw.errors import InputError
 from entropylaw.ingest import read_runs, registry
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.records import UNREADABLE
+from entropylaw.ingest.records import DAMAGED, UNREADABLE
 from entropylaw.ingest.segments import OVERWRITTEN, SUPERSEDED
 from entropylaw.ingest.tfevents import BAD_CHECKSUM, TensorBoardReader, _crc32c
+from tests import hostile
 from tests.conftest import PUBLIC_LOGS
+from tests.hostile import varint
 
 NAME = "events.out.tfevents.1.host"
 REAL = sorted(PUBLIC_LOGS.glob("*tfevents*/*"))
@@ -42,23 +44,9 @@ def frame(data):
     return length + masked(length) + data + masked(data)
 
 
-def varint(number):
-    number &= (1 << 64) - 1
-    out = b""
-    while number > 127:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
-
-
 def field(number, value):
-    """A field: an int as a varint, a float as a float32, bytes and text with their length."""
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    if isinstance(value, float):
-        return varint(number << 3 | 5) + struct.pack("<f", value)
-    data = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(data)) + data
+    """As in TensorBoard's messages, whose numbers are float32."""
+    return hostile.field(number, value, double=False)
 
 
 def event(step, *values):
@@ -257,7 +245,7 @@ def test_a_bad_length_ends_the_file(long_log, offset):
     at = ends[9] + offset
     table = read(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
     assert values(table, "step") == list(range(10))
-    assert table.dropped == {}
+    assert table.dropped == {DAMAGED: 1}
     skipped = len(data) - ends[9]
     assert table.notes == (f"damaged or cut off at byte {ends[9]}: {skipped} bytes skipped",)
 

@@ -1,0 +1,49 @@
+"""What tests of readers share: protocol buffers by hand, damaged copies, and what may come of them."""
+
+import random
+import struct
+
+from entropylaw.errors import InputError
+from entropylaw.ingest.table import Table
+
+
+def varint(number):
+    number &= (1 << 64) - 1
+    out = b""
+    while number > 127:
+        out += bytes([number & 127 | 128])
+        number >>= 7
+    return out + bytes([number])
+
+
+def field(number, value, *, double=True):
+    """A field: an int as a varint, a float as a double or float32, bytes and text with their length."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    if isinstance(value, float):
+        kind, form = (1, "<d") if double else (5, "<f")
+        return varint(number << 3 | kind) + struct.pack(form, value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def rows_or_refusal(read, data):
+    """The number of rows that a reader makes of some bytes, 0 where it refuses them, and nothing else."""
+    try:
+        table = read(data)
+    except InputError:
+        return 0
+    assert isinstance(table, Table)
+    (rows,) = {len(cells) for cells in table.columns.values()}
+    assert rows > 0
+    return rows
+
+
+def flipped(data, times=300):
+    """Copies with 1, 5 or 50 bits turned over."""
+    chance = random.Random(20)
+    for _ in range(times):
+        copy = bytearray(data)
+        for _ in range(chance.choice((1, 1, 1, 5, 50))):
+            copy[chance.randrange(len(copy))] ^= 1 << chance.randrange(8)
+        yield bytes(copy)
