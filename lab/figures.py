@@ -34,8 +34,9 @@ def law_picture(runs: Mapping[str, Made], cooling: Mapping[str, Mapping[str, Flo
     with style():
         figure = new_figure(3.2)
         axes = add_axes(figure, left=0.5, right=0.1, bottom=0.42, top=0.1)
+        by_group = groups(runs)
         for name, colour in COLOURS.items():
-            for i, run in enumerate(groups(runs).get(name, [])):
+            for i, run in enumerate(by_group.get(name, [])):
                 label = None if i else name
                 where = np.exp(run.law.course), run.law.reward
                 axes.plot(*where, color=colour, linewidth=0.9, alpha=0.85, label=label)

@@ -283,6 +283,19 @@ def cooled_reward(cooling: Mapping[str, FloatArray], entropy: float) -> float:
     return float(np.interp(np.log(entropy), np.log(x), y)) if x[0] <= entropy <= x[-1] else float("nan")
 
 
+def clustered_noise(tokens: Path, step: int) -> float:
+    """Standard error of the token-mean entropy with prompts as the units, over sd / √tokens.
+
+    The mean is a ratio of sums over prompts; its error is the spread of the prompts' summed residuals.
+    """
+    table = pq.read_table(tokens, columns=["prompt", "entropy"], filters=[("step", "==", step)])
+    prompt, entropy = table["prompt"].to_numpy(), table["entropy"].to_numpy().astype(np.float64)
+    residual = entropy - entropy.mean()
+    sums = np.bincount(prompt, weights=residual)
+    clustered = np.sqrt(len(sums) / (len(sums) - 1) * (sums**2).sum())
+    return float(clustered / (entropy.std() * np.sqrt(len(entropy))))
+
+
 def half_fall(run: Made, column: str, window: int = 9) -> int | None:
     """First step at which a column's running median has lost half of what it loses until its minimum.
 

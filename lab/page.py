@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
 
 from entropylaw.report.numbers import format_interval, format_weight
 from entropylaw.report.words import FORM_NAMES, badge
@@ -12,6 +15,7 @@ from lab.findings import (
     Foresight,
     Made,
     Quantity,
+    clustered_noise,
     coefficient,
     cooled_reward,
     difference,
@@ -72,10 +76,11 @@ def short(reason: str) -> str:
     return reason.split("; ")[0].split(": ")[0]
 
 
-def lab_page(runs: Runs, cooling: Cooling) -> dict[str, str]:
+def lab_page(runs: Runs, cooling: Cooling, data: Path) -> dict[str, str]:
     """The generated blocks of the page, by the names of their markers."""
     by_group = groups(runs)
     return {
+        "noise": noise(runs["grpo_s0"], data / "grpo_s0" / "tokens.parquet"),
         "holds": holds(by_group),
         "choices": choices(by_group),
         "elsewhere": survives(by_group, ELSEWHERE),
@@ -142,6 +147,16 @@ CHOICES = (
     ("entropy", "reward_mean"),
     ("entropy", "val_pass8"),
 )
+
+
+def noise(run: Made, tokens: Path) -> str:
+    """How noisy the logged entropy of a run is, and how often its clip range stops a token."""
+    first, last = (clustered_noise(tokens, step) for step in (0, run.config.steps))
+    clipped = float(np.nanmean(run.columns["clip_fraction"]))
+    return (
+        f"In `{run.name}` that makes the noise of `entropy` {first:.1f} times sd / √tokens at the start and "
+        f"{last:.1f} times at the end. Its clip range stops {clipped:.1%} of the tokens on average."
+    )
 
 
 def choices(by_group: Groups) -> str:

@@ -17,7 +17,7 @@ def pages(data: Path) -> dict[Path, str]:
     """Every file that is made from the runs below ``data``, with its text."""
     runs, cooling = load(data), load_cooling(data.parent / "cooling.parquet")
     page = PAGE.read_text(encoding="utf-8")
-    blocks = {"answers": short_answers(groups(runs), cooling)} | lab_page(runs, cooling)
+    blocks = {"answers": short_answers(groups(runs), cooling)} | lab_page(runs, cooling, data)
     for name, text in blocks.items():
         page = with_block(page, name, text)
     readme = with_block(README.read_text(encoding="utf-8"), "runs", data_table(runs))
