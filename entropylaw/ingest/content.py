@@ -1,18 +1,33 @@
-"""A file's bytes with what every reader wants to know about them."""
+"""What readers see of a file: its head, its text block by block, or all of it where a format needs that."""
 
 from __future__ import annotations
 
 import codecs
 import hashlib
-import sys
+import io
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from contextvars import ContextVar
 from functools import cached_property
 from pathlib import Path, PurePath
+from typing import IO
 
 from entropylaw.errors import InputError
-from entropylaw.ingest.wording import counted, shown_path
+from entropylaw.ingest import packed
+from entropylaw.ingest.wording import counted, listing, nearest, shown_path
 
 _HEAD = 1 << 16
+# A job may print for long before its first step: so much of a file is searched for what tells its format.
+_OPENING = 1 << 25
+# Formats that have to be in memory as a whole, such as one large JSON value, may be as long as this.
+MOST_AT_ONCE = 1 << 30
+_PIECE = 1 << 20
+_LONGEST_LINE = 1 << 26
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x08\x1b")
+
+#: Called with the path, the bytes read and the bytes there are, while a file is read.
+PROGRESS: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("progress", default=None)
 
 
 class Content:
@@ -23,97 +38,302 @@ class Content:
     path
         As the user gave it; ``-`` for standard input.
     data
-        All bytes.
+        All bytes, where they are in memory already.
+    opened
+        Opens the file anew, where they are not.
+    size
+        Its length in bytes, as it lies on the disk.
 
     """
 
-    def __init__(self, path: str, data: bytes) -> None:
+    def __init__(
+        self,
+        path: str,
+        data: bytes | None = None,
+        *,
+        opened: Callable[[], IO[bytes]] | None = None,
+        size: int | None = None,
+    ) -> None:
         self.path = path
-        self.data = data
-
-    @property
-    def head(self) -> bytes:
-        """The first 64 KiB."""
-        return self.data[:_HEAD]
+        self._raw = data
+        self._opened = opened or (lambda: io.BytesIO(data or b""))
+        self.size = len(data or b"") if size is None else size
+        self._digest: str | None = None
+        self._text_notes: tuple[str, ...] | None = None
+        self._cut = ""
 
     @property
     def suffix(self) -> str:
-        """The name's last suffix in lower case, with its dot; empty where there is none."""
-        return PurePath(self.path).suffix.lower()
+        """The name's last suffix in lower case, with its dot, that of a compression left out."""
+        pure = PurePath(self.path)
+        if pure.suffix.lower() in packed.SUFFIXES and self.packed:
+            pure = pure.with_suffix("")
+        return pure.suffix.lower()
+
+    @cached_property
+    def packed(self) -> str | None:
+        """How the bytes are compressed; None where they are not."""
+        with closing(self._opened()) as stream:
+            return packed.compression(stream.read(packed.LONGEST_SIGNATURE))
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first 64 KiB, decompressed."""
+        found = b""
+        for piece in self._plain():
+            found += piece
+            if len(found) >= _HEAD:
+                break
+        return found[:_HEAD]
+
+    @cached_property
+    def data(self) -> bytes:
+        """All bytes, decompressed.
+
+        Raises
+        ------
+        InputError
+            ``file-too-large`` beyond 1 GiB.
+
+        """
+        if self._raw is not None and not self.packed:
+            return self._raw
+        pieces, size = [], 0
+        for piece in self._plain():
+            pieces.append(piece)
+            size += len(piece)
+            if size > MOST_AT_ONCE:
+                raise self._too_large()
+        return b"".join(pieces)
 
     @cached_property
     def sha256(self) -> str:
         """Of the bytes as they lie on the disk."""
-        return hashlib.sha256(self.data).hexdigest()
+        if self._digest is None:
+            digest = hashlib.sha256()
+            with closing(self._opened()) as stream:
+                while piece := stream.read(_PIECE):
+                    digest.update(piece)
+            self._digest = digest.hexdigest()
+        return self._digest
 
     @cached_property
     def text(self) -> str:
-        """The bytes as text; what is not UTF-8 (or UTF-16 with a mark) appears as U+FFFD."""
-        if self.data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return self.data.decode("utf-16", "replace")
-        return self._written.decode("utf-8-sig", "replace")
+        """All of the text, as :meth:`blocks` has it.
+
+        Raises
+        ------
+        InputError
+            ``file-too-large`` beyond 1 GiB.
+
+        """
+        found, size = [], 0
+        for block in self.blocks():
+            found.append(block)
+            size += len(block)
+            if size > MOST_AT_ONCE:
+                raise self._too_large()
+        return "".join(found)
 
     @cached_property
-    def _written(self) -> bytes:
-        """The bytes without the NULs that a crashed file system leaves at the end."""
-        return self.data.rstrip(b"\0")
+    def opening(self) -> str:
+        """The first 32 MiB of the text, or all of it: what a reader may look through to recognise it."""
+        if self.size <= _OPENING and not self.packed:
+            return self.text
+        found, size = [], 0
+        for block in self.blocks():
+            found.append(block)
+            size += len(block)
+            if size > _OPENING:
+                break
+        return "".join(found)
 
-    @cached_property
+    def blocks(self) -> Iterator[str]:
+        """Yield the text in blocks that end where a line ends.
+
+        What is not UTF-8 (or UTF-16 with a mark) appears as U+FFFD; the NULs that a crashed file system
+        leaves at the end are left out. No block ends within a line end or before a cursor movement.
+
+        Raises
+        ------
+        InputError
+            ``file-corrupt`` where a line is longer than 64 MiB.
+
+        """
+        notes = _TextNotes()
+        wide = self.head.startswith(_UTF16)
+        for block in _unwound(self._plain()) if wide else _whole_lines(self._without_tail(notes), self.path):
+            yield block if isinstance(block, str) else notes.decoded(block)
+        self._text_notes = ("the file is UTF-16",) if wide else notes.sentences
+        self._text_notes += (self._cut,) if self._cut else ()
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines, without their ends; a carriage return within a line stays."""
+        for block in self.blocks():
+            lines = block.split("\n")
+            if not lines[-1]:
+                lines.pop()
+            yield from (line.removesuffix("\r") for line in lines)
+
+    @property
     def text_notes(self) -> tuple[str, ...]:
         """What had to be done to get text out of the bytes."""
-        if self.data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return ("the file is UTF-16",)
-        notes = []
-        if len(self._written) < len(self.data):
-            notes.append(f"{counted(len(self.data) - len(self._written), 'NUL byte')} at the end left out")
-        try:
-            self._written.decode("utf-8")
-        except UnicodeDecodeError:
-            lines = sum("\ufffd" in line for line in self.text.split("\n"))
-            notes.append(f"{counted(lines, 'line')} with bytes that are not UTF-8; these were replaced")
-        return tuple(notes)
+        if self._text_notes is None:
+            for _ in self.blocks():
+                pass
+        return self._text_notes or ()
 
     @cached_property
     def is_text(self) -> bool:
         """Whether the head reads as text: hardly any control characters, nearly all of it UTF-8."""
-        if self.data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        if self.head.startswith(_UTF16):
             return True
-        head = self._written[:_HEAD]
+        head = self.head.rstrip(b"\0")
         controls = sum(byte < 32 and byte not in _TEXT_CONTROLS for byte in head)
         valid = head.decode("utf-8", "ignore").encode()
         return bool(head) and controls * 100 <= len(head) and len(valid) * 10 >= len(head) * 9
 
+    def local_file(self) -> str | None:
+        """Return the path of a plain file on this machine with these very bytes; None where there is none."""
+        return self.path if self._raw is None and not self.packed and Path(self.path).is_file() else None
 
-def load(path: str) -> Content:
-    """Read a file, or standard input for ``-``.
+    def _plain(self) -> Iterator[bytes]:
+        """Yield the bytes, decompressed; at the end of all of them, the digest is known."""
+        with closing(self._opened()) as stream:
+            tap = _Tap(stream, self.path, self.size)
+            pieces = packed.unpacked(tap, self.packed) if self.packed else iter(lambda: tap.read(_PIECE), b"")
+            try:
+                yield from pieces
+            except packed.DamagedError as problem:
+                self._cut = (
+                    f"the compressed file is cut off or damaged ({problem}): what came before was read"
+                )
+                return
+            if tap.at_end():
+                self._digest = self._digest or tap.digest.hexdigest()
 
-    Raises
-    ------
-    InputError
-        ``file-not-found``, ``file-unreadable`` or ``file-empty``.
+    def _without_tail(self, notes: _TextNotes) -> Iterator[bytes]:
+        """Yield the bytes without the NULs at the end, and without the mark of UTF-8 at the start."""
+        held = 0
+        first = True
+        for piece in self._plain():
+            if first:
+                piece, first = piece.removeprefix(codecs.BOM_UTF8), False
+            kept = piece.rstrip(b"\0")
+            while kept and held:
+                yield b"\0" * min(held, _PIECE)
+                held -= min(held, _PIECE)
+            if kept:
+                yield kept
+            held += len(piece) - len(kept)
+        notes.nuls = held
 
-    """
-    data = sys.stdin.buffer.read() if path == "-" else _read_file(path)
-    if not data.strip(b" \t\r\n\0"):
-        what = "standard input" if path == "-" else shown_path(path)
-        size = "0 bytes" if not data else f"{len(data)} bytes, all of them white space or NUL"
-        raise InputError(
-            "file-empty",
-            f"{what} holds nothing ({size}), a training log was expected",
-            "check that the run has logged something and that the path is the right one",
+    def _too_large(self) -> InputError:
+        return InputError(
+            "file-too-large",
+            f"{shown_path(self.path)} holds more than {MOST_AT_ONCE >> 30} GiB in a format that has to be in "
+            "memory as a whole",
+            "write it as CSV, Parquet or one JSON object a line, which are read piece by piece",
         )
-    return Content(path, data)
 
 
-def _read_file(path: str) -> bytes:
-    if not path:
-        raise missing_file(path)
-    try:
-        return Path(path).read_bytes()
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        raise missing_file(path) from None
-    except OSError as problem:
-        raise unreadable_file(path, problem) from None
+class _Tap:
+    """A stream that is hashed and reported while it is read."""
+
+    def __init__(self, stream: IO[bytes], path: str, size: int) -> None:
+        self.digest = hashlib.sha256()
+        self._stream, self._path, self._size = stream, path, size
+        self._done = 0
+        self._told = PROGRESS.get()
+
+    def read(self, size: int = -1) -> bytes:
+        """Read as a file does."""
+        piece = self._stream.read(size)
+        self.digest.update(piece)
+        self._done += len(piece)
+        if self._told is not None:
+            self._told(self._path, self._done, self._size)
+        return piece
+
+    def at_end(self) -> bool:
+        """Whether nothing is left."""
+        return self.read(1) == b""
+
+
+class _TextNotes:
+    """Counts what decoding had to replace."""
+
+    def __init__(self) -> None:
+        self.nuls = 0
+        self._bad_lines = 0
+
+    def decoded(self, block: bytes) -> str:
+        """Return a block of whole lines as text."""
+        try:
+            return block.decode()
+        except UnicodeDecodeError:
+            text = block.decode(errors="replace")
+            self._bad_lines += sum("\ufffd" in line for line in text.split("\n"))
+            return text
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Say what was replaced and left out."""
+        found = []
+        if self.nuls:
+            found.append(f"{counted(self.nuls, 'NUL byte')} at the end left out")
+        if self._bad_lines:
+            found.append(
+                f"{counted(self._bad_lines, 'line')} with bytes that are not UTF-8; these were replaced"
+            )
+        return tuple(found)
+
+
+def _unwound(pieces: Iterator[bytes]) -> Iterator[str]:
+    """Decode UTF-16, and end blocks where lines end."""
+    decoder = codecs.getincrementaldecoder("utf-16")("replace")
+    rest = ""
+    for piece in pieces:
+        rest += decoder.decode(piece)
+        end = rest.rfind("\n") + 1
+        if end:
+            yield rest[:end]
+            rest = rest[end:]
+    rest += decoder.decode(b"", final=True)
+    if rest:
+        yield rest
+
+
+def _whole_lines(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
+    """Cut bytes where lines end: at line feeds, or else where a progress bar returns to its start."""
+    parts: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        end = _line_end(piece)
+        if end:
+            yield b"".join((*parts, piece[:end]))
+            parts, size = [], 0
+        parts.append(piece[end:])
+        size += len(piece) - end
+        if size > _LONGEST_LINE:
+            raise InputError(
+                "file-corrupt",
+                f"{shown_path(path)} has a line of more than {_LONGEST_LINE >> 20} MiB",
+                "check how the file was made; a log has lines",
+            )
+    if any(parts):
+        yield b"".join(parts)
+
+
+def _line_end(piece: bytes) -> int:
+    """Return the place behind the last line end that nothing follows which belongs to it, 0 for none."""
+    for mark in (b"\n", b"\r"):
+        end = piece.rfind(mark, 0, len(piece) - 1) + 1
+        while end and piece[end : end + 1] in (b"\x1b", b"\n", b"\r"):
+            end = piece.rfind(mark, 0, end - 1) + 1
+        if end:
+            return end
+    return 0
 
 
 def unreadable_file(path: str, problem: OSError) -> InputError:
@@ -131,8 +351,6 @@ def missing_file(path: str) -> InputError:
     try:
         parent = Path(path).parent
         if parent.is_dir():
-            from entropylaw.ingest.wording import listing, nearest
-
             close = nearest([Path(path).name], sorted(entry.name for entry in parent.iterdir()), most=3)
             hint = f"did you mean {listing(close)}?" if close else hint
     except (OSError, ValueError):

@@ -32,7 +32,7 @@ def from_frame(frame: Any) -> Table:
 
     """
     if hasattr(frame, "column_names") and hasattr(frame, "schema"):
-        from entropylaw.ingest.parquet import from_arrow
+        from entropylaw.ingest.formats.parquet import from_arrow
 
         return from_arrow(frame, PATH)
     try:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from entropylaw.errors import EntropyLawError, InputError
 from entropylaw.ingest import catalog, frames
 from entropylaw.ingest.assemble import assemble, display_name
-from entropylaw.ingest.content import load
+from entropylaw.ingest.opening import load
 from entropylaw.ingest.registry import find_reader, split_format
 from entropylaw.ingest.run import Run, Source
 from entropylaw.ingest.wording import counted, shown_path
@@ -241,7 +241,7 @@ def _same_schema(paths: list[str]) -> bool:
 
 
 def _read_parts(where: str, paths: list[str], step: str | None, run: str | None) -> tuple[Run, ...]:
-    from entropylaw.ingest.parquet import read_parts
+    from entropylaw.ingest.formats.parquet import read_parts
 
     data = [load(path).data for path in paths]
     table = read_parts(where, data)

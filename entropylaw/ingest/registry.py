@@ -46,9 +46,9 @@ class Reader(Protocol):
 
 def readers() -> tuple[Reader, ...]:
     """List every reader, in the order in which they are asked."""
-    from entropylaw.ingest import delimited, jsonl, later, parquet, tfevents, verl_console, wandb_log
-    from entropylaw.ingest.trainer_state import TrainerStateReader
-    from entropylaw.ingest.trl_console import TrlConsoleReader
+    from entropylaw.ingest.formats import delimited, jsonl, later, parquet, tfevents, verl_console, wandb_log
+    from entropylaw.ingest.formats.trainer_state import TrainerStateReader
+    from entropylaw.ingest.formats.trl_console import TrlConsoleReader
 
     signed = (wandb_log.WandbReader(), tfevents.TensorBoardReader(), *later.BINARY)
     binary = (*signed, parquet.ParquetReader())
@@ -58,7 +58,7 @@ def readers() -> tuple[Reader, ...]:
 
 def format_names() -> tuple[str, ...]:
     """Name the formats that a user can force."""
-    from entropylaw.ingest import later
+    from entropylaw.ingest.formats import later
 
     return tuple(reader.name for reader in readers() if not isinstance(reader, later.LaterReader))
 

@@ -23,6 +23,13 @@ class Table:
         Reason → number of records (for a console line: pairs) that could not be read.
     notes
         Sentences on what was decided while reading.
+    partial
+        Whether the file is by its format only a part of a log, such as one metric of several, and is joined
+        with its like.
+    settings
+        The run's configuration as the log itself holds it, flat, with ``/`` between names.
+    unread
+        Names of columns that were left out of a large file, because nothing would be made of them.
 
     """
 
@@ -30,6 +37,9 @@ class Table:
     rows: int
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    partial: bool = False
+    settings: Mapping[str, object] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
 
 
 def from_records(records: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:

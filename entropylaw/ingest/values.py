@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,8 @@ _CALL = re.compile(
 _KEYWORDS = re.compile(r",\s*[a-z_]+=.*\Z", re.IGNORECASE | re.DOTALL)
 _FRACTION = re.compile(r"\s*(\d+)\s*/\s*\d+\s*", re.ASCII)
 _DEEPEST = 4
+# No number is written with more characters; what is longer is text, whatever it consists of.
+_LONGEST_NUMBER = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,13 +78,50 @@ class Parsed:
         return self.texts == 0 or not bool(np.isnan(self.values).all())
 
 
+class MixedColumn(Sequence[object]):
+    """A column with text among its numbers: cells are numbers (nan where missing) or text."""
+
+    def __init__(self, values: FloatArray, codes: NDArray[np.int32], words: list[str]) -> None:
+        self.values = values
+        self._codes = codes
+        self._words = words
+
+    @property
+    def texts(self) -> int:
+        """Number of cells with text."""
+        return int((self._codes >= 0).sum())
+
+    @property
+    def example(self) -> str | None:
+        """The first of them."""
+        found = np.flatnonzero(self._codes >= 0)
+        return self._words[self._codes[found[0]]] if found.size else None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @overload
+    def __getitem__(self, index: int) -> object: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[object]: ...
+    def __getitem__(self, index: int | slice) -> object:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        code = self._codes[index]
+        return self._words[code] if code >= 0 else float(self.values[index])
+
+    def __iter__(self) -> Iterator[object]:
+        for code, value in zip(self._codes.tolist(), self.values.tolist(), strict=True):
+            yield self._words[code] if code >= 0 else value
+
+
 def parse_number(cell: object) -> float:
     """Read one cell; nan where it is missing or not a number.
 
     Accepts numbers, numeric text in any number of quotes, ``inf`` and ``Infinity`` with a sign, and the
     spellings ``np.float64(0.3)``, ``tensor(0.3, device='cuda:0')``, ``array(0.3)``.
     """
-    value, _ = _classify(cell)
+    value, _ = classify(cell)
     return value
 
 
@@ -97,12 +136,14 @@ def parse_step(cell: object) -> float:
 
 def is_missing(cell: object) -> bool:
     """Whether the cell says that there is no value."""
-    value, is_text = _classify(cell)
+    value, is_text = classify(cell)
     return math.isnan(value) and not is_text
 
 
 def parse_column(cells: Column) -> Parsed:
     """Read a column; whole columns at once where they are clean, cell by cell where they are not."""
+    if isinstance(cells, MixedColumn):
+        return Parsed(values=cells.values, texts=cells.texts, example=cells.example)
     if isinstance(cells, np.ndarray):
         if cells.dtype.kind in "fiu":
             return Parsed(values=cells.astype(np.float64))
@@ -134,15 +175,15 @@ def _cell_by_cell(cells: Sequence[object]) -> Parsed:
     values = np.empty(len(cells))
     texts, example = 0, None
     for row, cell in enumerate(cells):
-        values[row], is_text = _classify(cell)
+        values[row], is_text = classify(cell)
         if is_text:
             texts += 1
             example = str(cell) if example is None else example
     return Parsed(values=values, texts=texts, example=example)
 
 
-def _classify(cell: object) -> tuple[float, bool]:
-    """Return the value (nan where there is none) and whether the cell is text."""
+def classify(cell: object) -> tuple[float, bool]:
+    """Return a cell's value (nan where there is none) and whether it is text."""
     if cell is None:
         return math.nan, False
     if isinstance(cell, (bool, np.bool_)):
@@ -166,7 +207,7 @@ def _parse_text(text: str) -> tuple[float, bool]:
         text = text.strip().strip("'\"").strip()
         if text.casefold() in MISSING:
             return math.nan, False
-        if _PLAIN.fullmatch(text):
+        if len(text) <= _LONGEST_NUMBER and _PLAIN.fullmatch(text):
             return float(text), False
         call = _CALL.fullmatch(text)
         if not call:

@@ -284,7 +284,7 @@ def test_frames():
     [
         ("chart.csv", b'"Step","a - entropy","a - entropy__MIN","a - entropy__MAX"\n"1","2","2","2"\n'),
         ("run-x-tag-y.csv", b"Wall time,Step,Value\n1.0,1,0.5\n"),
-        ("x.csv.gz", b"\x1f\x8b\x08rest"),
+        ("x.zip", b"PK\x03\x04rest"),
     ],
 )
 def test_formats_of_later_versions_are_refused_by_name(tmp_path, name, data):

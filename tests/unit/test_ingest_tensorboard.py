@@ -12,9 +12,9 @@ import pytest
 from entropylaw.errors import InputError
 from entropylaw.ingest import read_runs, registry
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.records import DAMAGED, UNREADABLE
+from entropylaw.ingest.formats.records import DAMAGED, UNREADABLE
+from entropylaw.ingest.formats.tfevents import BAD_CHECKSUM, TensorBoardReader, _crc32c
 from entropylaw.ingest.segments import OVERWRITTEN, SUPERSEDED
-from entropylaw.ingest.tfevents import BAD_CHECKSUM, TensorBoardReader, _crc32c
 from tests import hostile
 from tests.conftest import PUBLIC_LOGS
 from tests.hostile import varint

@@ -10,7 +10,7 @@ import pytest
 from entropylaw.errors import InputError
 from entropylaw.ingest import read_runs, registry, select
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.trainer_state import BAD_ENTRY, TrainerStateReader
+from entropylaw.ingest.formats.trainer_state import BAD_ENTRY, TrainerStateReader
 from entropylaw.ingest.values import parse_column
 from tests.conftest import PUBLIC_LOGS
 from tests.hostile import flipped, rows_or_refusal

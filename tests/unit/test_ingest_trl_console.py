@@ -10,8 +10,8 @@ import pytest
 from entropylaw.errors import InputError
 from entropylaw.ingest import read_runs, registry, select
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.trainer_state import BAD_ENTRY
-from entropylaw.ingest.trl_console import TrlConsoleReader
+from entropylaw.ingest.formats.trainer_state import BAD_ENTRY
+from entropylaw.ingest.formats.trl_console import TrlConsoleReader
 from tests.conftest import PUBLIC_LOGS
 from tests.hostile import flipped, rows_or_refusal
 

@@ -15,8 +15,8 @@ import pytest
 from entropylaw.errors import InputError
 from entropylaw.ingest import read_runs, registry
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.records import DAMAGED, UNREADABLE
-from entropylaw.ingest.wandb_log import UNREADABLE_VALUE, WandbReader
+from entropylaw.ingest.formats.records import DAMAGED, UNREADABLE
+from entropylaw.ingest.formats.wandb_log import UNREADABLE_VALUE, WandbReader
 from tests.conftest import PUBLIC_LOGS
 from tests.hostile import field, varint
 

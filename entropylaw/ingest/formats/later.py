@@ -79,10 +79,10 @@ BINARY = (
     ),
     LaterReader(
         name="compressed",
-        title="a compressed file",
-        suffixes=(".gz", ".zst", ".bz2", ".xz", ".zip"),
-        test=_starts(b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\x00", b"PK\x03\x04"),
-        hint="decompress it first, e.g. gzip -dc FILE | entropylaw fit -",
+        title="an archive of several files",
+        suffixes=(".zip",),
+        test=_starts(b"PK\x03\x04"),
+        hint="unpack it, and name the folder with what was in it",
     ),
     LaterReader(
         name="sqlite",

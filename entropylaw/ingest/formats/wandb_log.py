@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.records import MOST_VALUES, UNREADABLE, Damage, SparseColumns, fields, signed
+from entropylaw.ingest.formats.records import MOST_VALUES, UNREADABLE, Damage, SparseColumns, fields, signed
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import Column, is_missing, parse_number
 from entropylaw.ingest.wording import shown_path

@@ -16,8 +16,8 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from entropylaw.ingest.content import Content
+from entropylaw.ingest.formats.trainer_state import log_table
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.trainer_state import log_table
 from entropylaw.ingest.values import is_missing, parse_number
 
 # A line, and whether the cursor goes up behind it: below the trainer's bar may be one of an evaluation.

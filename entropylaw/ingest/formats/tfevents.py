@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.records import MOST_VALUES, UNREADABLE, Damage, SparseColumns, fields, signed, varint
+from entropylaw.ingest.formats.records import (
+    MOST_VALUES,
+    UNREADABLE,
+    Damage,
+    SparseColumns,
+    fields,
+    signed,
+    varint,
+)
 from entropylaw.ingest.segments import OVERWRITTEN
 from entropylaw.ingest.table import Table, unique_names
 from entropylaw.ingest.wording import shown_path

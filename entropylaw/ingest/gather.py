@@ -1,0 +1,191 @@
+"""Putting records and rows into columns as they come, so that no file has to fit into memory.
+
+Numbers are kept as numbers from the start; of text, each different cell once, and no more than a label's
+worth of them: a column of prose is remembered by its first cell.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from entropylaw.ingest.values import Column, FloatArray, MixedColumn, classify, parse_column
+
+# A column with more text than this is prose, which labels nothing.
+_MOST_TEXT = 1 << 22
+_LONGEST_CELL = 1000
+# No log of metrics goes beyond these. They bound what a hostile file can make of its bytes in memory.
+_MOST_COLUMNS = 1 << 16
+_FEWEST_CELLS = 1 << 21
+_CHUNK = 1 << 14
+
+Wanted = Callable[[str], bool]
+
+
+class _Words:
+    """The different texts of a column, up to a bound; beyond it, one stands for all further ones."""
+
+    def __init__(self) -> None:
+        self.list: list[str] = []
+        self._codes: dict[str, int] = {}
+        self._size = 0
+
+    def code(self, text: str) -> int:
+        """Return the number of a text."""
+        text = text[:_LONGEST_CELL]
+        code = self._codes.get(text, -1)
+        if code < 0:
+            if self._size > _MOST_TEXT:
+                return len(self.list) - 1
+            code = self._codes[text] = len(self.list)
+            self.list.append(text)
+            self._size += len(text) + 64
+        return code
+
+
+class _Sparse:
+    """Cells by row, as they come; where a row has one already, the later one stands."""
+
+    def __init__(self) -> None:
+        self.rows = array("q")
+        self.values = array("d")
+        self._text_rows = array("q")
+        self._text_codes = array("i")
+        self._words = _Words()
+
+    def put(self, row: int, cell: object) -> None:
+        value, is_text = (cell, False) if type(cell) is float else classify(cell)
+        if is_text:
+            self._text_rows.append(row)
+            self._text_codes.append(self._words.code(str(cell)))
+        elif value == value:
+            self.rows.append(row)
+            self.values.append(value)
+
+    def __len__(self) -> int:
+        return len(self.rows) + len(self._text_rows)
+
+    def filled(self, rows: int) -> FloatArray | MixedColumn:
+        values = np.full(rows, np.nan)
+        values[np.frombuffer(self.rows, dtype=np.int64)] = np.frombuffer(self.values)
+        if not self._text_rows:
+            return values
+        codes = np.full(rows, -1, dtype=np.int32)
+        codes[np.frombuffer(self._text_rows, dtype=np.int64)] = np.frombuffer(
+            self._text_codes, dtype=np.int32
+        )
+        return MixedColumn(values, codes, self._words.list)
+
+
+class Records:
+    """Records with keys of their own, such as the lines of a JSONL file or of a console.
+
+    Parameters
+    ----------
+    wanted
+        Which columns to keep; all where it is None. Names of the others are in :attr:`unread`.
+
+    """
+
+    def __init__(self, wanted: Wanted | None = None) -> None:
+        self.rows = 0
+        self.unread: dict[str, None] = {}
+        self._wanted = wanted
+        self._columns: dict[str, _Sparse] = {}
+
+    def add(self, record: Mapping[str, object]) -> None:
+        """Add one record; a key with an empty cell counts as a column."""
+        for name, cell in record.items():
+            self.put(name, cell)
+        self.rows += 1
+
+    def put(self, name: str, cell: object) -> None:
+        """Put a cell into the record that is being built; :meth:`close` ends it."""
+        column = self._columns.get(name)
+        if column is None:
+            if self._wanted is not None and not self._wanted(name):
+                if len(self.unread) < _MOST_COLUMNS:
+                    self.unread[name] = None
+                return
+            if len(self._columns) >= _MOST_COLUMNS:
+                return
+            column = self._columns[name] = _Sparse()
+        column.put(self.rows, cell)
+
+    def close(self) -> None:
+        """End the record that :meth:`put` built."""
+        self.rows += 1
+
+    def columns(self, size: int) -> tuple[dict[str, Column], tuple[str, ...]]:
+        """Return whole columns in the order of their first cell, and notes.
+
+        Where all of them would need many times the file's ``size`` in bytes, those with most values, and a
+        note.
+        """
+        most = min(max(size, _FEWEST_CELLS) // max(self.rows, 1), _MOST_COLUMNS - 1)
+        kept = self._columns
+        if len(kept) > most:
+            fullest = sorted(kept, key=lambda name: -len(kept[name]))[:most]
+            kept = {name: column for name, column in kept.items() if name in frozenset(fullest)}
+        note = f"far more columns than values: only the {len(kept)} columns with most values are read"
+        filled: dict[str, Column] = {name: column.filled(self.rows) for name, column in kept.items()}
+        return filled, (note,) if len(kept) < len(self._columns) else ()
+
+
+class _Dense:
+    """A column of a rectangular table: numbers chunk by chunk, texts beside them."""
+
+    def __init__(self) -> None:
+        self._chunks: list[FloatArray] = []
+        self._texts: list[tuple[int, np.ndarray[Any, np.dtype[np.int32]]]] = []
+        self._words = _Words()
+
+    def add(self, cells: Sequence[str], at: int) -> None:
+        parsed = parse_column(cells)
+        self._chunks.append(parsed.values)
+        if parsed.texts:
+            code = self._words.code
+            texts = [code(cell) if classify(cell)[1] else -1 for cell in cells]
+            self._texts.append((at, np.array(texts, dtype=np.int32)))
+
+    def column(self) -> FloatArray | MixedColumn:
+        values = np.concatenate(self._chunks)
+        self._chunks = []
+        if not self._texts:
+            return values
+        codes = np.full(len(values), -1, dtype=np.int32)
+        for at, chunk in self._texts:
+            codes[at : at + len(chunk)] = chunk
+        return MixedColumn(values, codes, self._words.list)
+
+
+class Rows:
+    """Rows of equal length below a header, such as those of a CSV file."""
+
+    def __init__(self, header: Sequence[str], wanted: Wanted | None = None) -> None:
+        kept = [index for index, name in enumerate(header) if wanted is None or wanted(name)]
+        self._columns = {index: (header[index], _Dense()) for index in kept}
+        self.unread = tuple(name for index, name in enumerate(header) if index not in self._columns)
+        self._pending: list[Sequence[str]] = []
+        self.rows = 0
+
+    def add(self, row: Sequence[str]) -> None:
+        """Add a row with as many cells as the header has."""
+        self._pending.append(row)
+        if len(self._pending) == _CHUNK:
+            self._flush()
+
+    def columns(self) -> dict[str, Column]:
+        """Return the columns."""
+        self._flush()
+        return {name: column.column() for name, column in self._columns.values()} if self.rows else {}
+
+    def _flush(self) -> None:
+        if self._pending:
+            for index, (_, column) in self._columns.items():
+                column.add([row[index] for row in self._pending], self.rows)
+            self.rows += len(self._pending)
+            self._pending = []
