@@ -86,13 +86,15 @@ def fit_logs(paths: Sequence[Any], settings: Settings | None = None) -> FitDocum
     so has a file that cannot be read; nothing is raised for either.
     """
     asked = settings or default_settings()
-    reading = read_all(paths, step=asked.step, run=asked.run)
+    named = [name for name in (asked.entropy, asked.reward) if name]
+    reading = read_all(paths, step=asked.step, run=asked.run, columns=named)
     for _, error in reading.failures:
         if isinstance(error, UsageError):
             raise error
     runs = [_fit_or_refuse(run, asked) for run in reading.runs]
     runs += [refused_file(os.fspath(path), error) for path, error in reading.failures]
-    sources = {run.source.path: run.source for run in reading.runs}
+    files = [part for run in reading.runs for part in (run.source.parts or (run.source,))]
+    sources = {source.path: source for source in files}
     inputs = tuple(
         InputFile(path=shown_path(path), sha256=source.sha256, format=source.format, rows=source.rows)
         for path, source in sources.items()
@@ -170,7 +172,7 @@ def _fit_or_refuse(run: Run, asked: Settings) -> RunFit:
 
 def _column_cautions(series: Series) -> list[str]:
     """What the columns' meaning adds to the cautions."""
-    cautions = []
+    cautions = list(series.cautions)
     reward, entropy = series.reward_choice, series.entropy_choice
     if reward.meaning.kind == "training":
         cautions.append(

@@ -39,7 +39,7 @@ def columns(
 
     reports = [
         explain(each, entropy=entropy, reward=reward, pair=pair.value if pair else None)
-        for each in read_runs(log, step=step, run=run)
+        for each in read_runs(log, step=step, run=run, columns=[name for name in (entropy, reward) if name])
     ]
     if format is ColumnFormat.json:
         print_result(dumps(columns_document(reports)))

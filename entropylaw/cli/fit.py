@@ -5,16 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from entropylaw.cli import options
 from entropylaw.cli.options import Format
+from entropylaw.cli.progress import reading_shown
 from entropylaw.errors import UsageError
 
 if TYPE_CHECKING:
     from entropylaw.documents.fit import FitDocument, Settings
+
+T = TypeVar("T")
 
 EXAMPLE = "Example:  entropylaw fit data/lab/grpo_s0/metrics.parquet"
 
@@ -65,7 +68,8 @@ def fit(
         pair=pair,
     )
     kinds = {path: format if path == "-" else format_of(path) for path in output or []}
-    documents = list(fit_each(logs, asked))
+    groups = grouped(logs)
+    documents = list(fit_each(groups, asked))
     whole = combine(documents)
     # Where nothing was fitted the errors say it all, but a program that asked for JSON gets its document.
     if "-" not in kinds and (whole.fitted or format is not Format.text):
@@ -74,28 +78,37 @@ def fit(
         write_file(path, rendered(whole, kind))
         say(f"wrote {path}", quiet=quiet or path == "-")
     if not kinds:
-        for path, document in store_fits(logs, documents):
+        for path, document in store_fits([group[0] for group in groups], documents):
             say(f"wrote {path}", quiet=quiet)
             say(f"next  {next_command(path, document)}", quiet=quiet)
     finish(whole)
 
 
-def fit_each(logs: Sequence[str], asked: Settings) -> Iterator[FitDocument]:
-    """One document a log, behind a progress bar where there is a terminal and more than one log."""
+def grouped(logs: Sequence[str]) -> list[list[str]]:
+    """Group the files that are one log together: such as charts with one metric each."""
     from entropylaw.cli.sources import is_document
-    from entropylaw.workflow import fit_logs
+    from entropylaw.ingest.load import together
 
-    for log in watched(logs):
+    for log in logs:
         if is_document(log):
             raise UsageError(
                 "already-a-fit",
                 f"{log} is a document of entropylaw, a log was expected",
                 "`entropylaw predict` and `entropylaw report` read fit documents",
             )
-        yield fit_logs([log], asked)
+    return together(logs)
 
 
-def watched(logs: Sequence[str]) -> Iterable[str]:
+def fit_each(groups: Sequence[list[str]], asked: Settings) -> Iterator[FitDocument]:
+    """One document a log, behind a progress bar where there is a terminal."""
+    from entropylaw.workflow import fit_logs
+
+    with reading_shown():
+        for group in watched(groups):
+            yield fit_logs(group, asked)
+
+
+def watched(logs: Sequence[T]) -> Iterable[T]:
     """``logs`` behind a progress bar on standard error, where that is a terminal."""
     if len(logs) == 1 or not sys.stderr.isatty():
         return logs

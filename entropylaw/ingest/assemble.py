@@ -83,6 +83,7 @@ class _Parts:
     columns: Mapping[str, FloatArray]
     texts: Mapping[str, str]
     notes: tuple[str, ...]
+    table: Table
 
 
 def assemble(
@@ -121,7 +122,8 @@ def assemble(
         steps=steps,
         columns={column: p.values for column, p in parsed.items() if p.numeric},
         texts={column: p.example or "" for column, p in parsed.items() if not p.numeric},
-        notes=(*table.notes, *_counter(steps), *split.notes, *_mixed(parsed)),
+        notes=(*table.notes, *_counter(steps), *split.notes, *_mixed(parsed), *_unread(table)),
+        table=table,
     )
     runs = [one for group in split.groups for one in _lives_of(group, name, parts)]
     lost = Counter(table.dropped)
@@ -166,7 +168,17 @@ def _one_life(
         step_column=parts.steps.name,
         step_why=parts.steps.why,
         texts=parts.texts,
+        partial=parts.table.partial,
+        settings=parts.table.settings,
+        unread=parts.table.unread,
     )
+
+
+def _unread(table: Table) -> tuple[str, ...]:
+    if not table.unread:
+        return ()
+    left_out, most = len(table.unread), len(table.unread) + len(table.columns)
+    return (f"{left_out} of {most} columns were not read: nothing is made of them, and the table is large",)
 
 
 def _counter(steps: StepColumn) -> tuple[str, ...]:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+
+from entropylaw.errors import InputError
+from entropylaw.ingest import catalog
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.table import Table
+from entropylaw.ingest.values import Column, FloatArray, parse_column
+from entropylaw.ingest.wording import counted
+
+_EVENT_FILE = re.compile(r".*\.tfevents\.(\d+)(?:\..*)?")
+_PART = re.compile(r"part[-_.].*|.*-\d+-of-\d+|\d+")
 
 
 class BundleReader(Protocol):
@@ -20,7 +31,7 @@ class BundleReader(Protocol):
     def files(self, folder: str) -> tuple[str, ...]:
         """List the files of a folder that are one log, in the order in which they are read; often none.
 
-        The paths start with ``folder``. Nobody else reads these files, nor visits the folders they lie in.
+        The paths start with ``folder``. Nobody else reads these files.
         """
         ...
 
@@ -34,3 +45,172 @@ class BundleReader(Protocol):
 
         """
         ...
+
+
+class EventFiles:
+    """TensorBoard's event files of one folder: every start of a run writes a new one.
+
+    In the order of their making they read like one file that was appended to, so that assembly finds out
+    whether a later one resumes the run or is another.
+    """
+
+    name = "tfevents"
+
+    def files(self, folder: str) -> tuple[str, ...]:
+        """List the event files in the order of their time stamps."""
+        found = [(match, path) for path in _listed(folder) if (match := _EVENT_FILE.fullmatch(path.name))]
+        ordered = sorted(found, key=lambda item: (int(item[0][1]), item[1].name))
+        return tuple(str(path) for _, path in ordered) if len(ordered) > 1 else ()
+
+    def read(self, folder: str, contents: Sequence[Content]) -> Table:
+        """Read one behind the other; a file without scalars, such as of hyperparameters, is left out.
+
+        Raises
+        ------
+        InputError
+            That of the last file, where none has scalars.
+
+        """
+        from entropylaw.ingest.formats.tfevents import TensorBoardReader
+
+        tables: list[Table] = []
+        problem = None
+        for content in contents:
+            try:
+                tables.append(TensorBoardReader().read(content))
+            except InputError as error:
+                problem = error
+        if problem is not None and not tables:
+            raise problem
+        lost = len(contents) - len(tables)
+        without = (f"{counted(lost, 'event file')} without a whole scalar left out",) if lost else ()
+        read = f"{counted(len(tables), 'event file')} of one folder, read in the order of their making"
+        return stacked(tables, (read, *without))
+
+
+class WandbFolder:
+    """A run's folder as wandb makes it: the ``.wandb`` file, or else what the console showed."""
+
+    name = "wandb"
+
+    def files(self, folder: str) -> tuple[str, ...]:
+        """List the log, the console's copy and the configuration, as far as they are there."""
+        where = Path(folder)
+        logs = [path for path in _listed(folder) if path.suffix == ".wandb"]
+        if len(logs) != 1 or not (where / "files").is_dir():
+            return ()
+        more = [where / "files" / name for name in ("output.log", "config.yaml", "wandb-summary.json")]
+        return (str(logs[0]), *(str(path) for path in more if path.is_file()))
+
+    def read(self, folder: str, contents: Sequence[Content]) -> Table:
+        """Read the ``.wandb`` file; where no metric can be had from it, the console's copy.
+
+        Raises
+        ------
+        InputError
+            That of the ``.wandb`` file, where the console helps neither.
+
+        """
+        from entropylaw.ingest.formats.wandb_log import WandbReader
+        from entropylaw.ingest.registry import find_reader
+
+        table, problem = None, None
+        try:
+            table = WandbReader().read(contents[0])
+            if any(map(catalog.is_metric, table.columns)):
+                return table
+        except InputError as error:
+            problem = error
+        console = next((content for content in contents if content.path.endswith("output.log")), None)
+        try:
+            if console is not None:
+                found = find_reader(console)[0].read(console)
+                if any(map(catalog.is_metric, found.columns)):
+                    why = problem.message if problem else "the .wandb file has no metric that is known"
+                    return _with_notes(found, (f"read from files/output.log, for {why}",))
+        except InputError:
+            pass
+        if table is None:
+            assert problem is not None
+            raise problem
+        return table
+
+
+class ParquetParts:
+    """The parts of one Parquet data set, which have numbered names and one schema."""
+
+    name = "parquet"
+
+    def files(self, folder: str) -> tuple[str, ...]:
+        """List the parts in the order of their names."""
+        paths = [str(path) for path in _listed(folder) if path.suffix == ".parquet"]
+        parts = [path for path in paths if _PART.fullmatch(Path(path).stem)]
+        return tuple(parts) if len(parts) > 1 and _same_schema(parts) else ()
+
+    def read(self, folder: str, contents: Sequence[Content]) -> Table:
+        """Read them as one table.
+
+        Raises
+        ------
+        InputError
+            As :func:`entropylaw.ingest.formats.parquet.read_parts`.
+
+        """
+        from entropylaw.ingest.formats.parquet import read_parts
+
+        note = f"{counted(len(contents), 'part')} of one Parquet data set"
+        return _with_notes(read_parts(folder, contents), (note,))
+
+
+def bundle_readers() -> tuple[BundleReader, ...]:
+    """List the readers of folders, in the order in which they are asked."""
+    return (WandbFolder(), EventFiles(), ParquetParts())
+
+
+def stacked(tables: Sequence[Table], notes: tuple[str, ...] = ()) -> Table:
+    """Put tables below one another; a column that one of them lacks is missing there."""
+    names = dict.fromkeys(name for table in tables for name in table.columns)
+    lengths = [len(next(iter(table.columns.values()))) for table in tables]
+    columns: dict[str, Column] = {
+        name: np.concatenate(
+            [_numbers(table.columns.get(name), length) for table, length in zip(tables, lengths, strict=True)]
+        )
+        for name in names
+    }
+    dropped: dict[str, int] = {}
+    for table in tables:
+        for reason, number in table.dropped.items():
+            dropped[reason] = dropped.get(reason, 0) + number
+    return Table(
+        columns=columns,
+        rows=sum(table.rows for table in tables),
+        dropped=dropped,
+        notes=(*notes, *(note for table in tables for note in table.notes)),
+    )
+
+
+def _numbers(column: Column | None, length: int) -> FloatArray:
+    return np.full(length, np.nan) if column is None else parse_column(column).values
+
+
+def _with_notes(table: Table, notes: tuple[str, ...]) -> Table:
+    from dataclasses import replace
+
+    return replace(table, notes=(*notes, *table.notes))
+
+
+def _listed(folder: str) -> Iterable[Path]:
+    try:
+        return sorted(path for path in Path(folder).iterdir() if path.is_file())
+    except OSError:
+        return ()
+
+
+def _same_schema(paths: list[str]) -> bool:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return len({tuple(pq.read_schema(path).names) for path in paths}) == 1
+    except (pa.ArrowException, OSError, ValueError):
+        return False

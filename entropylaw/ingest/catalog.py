@@ -10,10 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from entropylaw.ingest.steps import folded
+from entropylaw.ingest.labels import RUN_NAMES
+from entropylaw.ingest.samples import SAMPLE_MARKERS
+from entropylaw.ingest.segments import BOOKKEEPING
+from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded
 from entropylaw.ingest.trainers import GENERIC, TRAINERS, Key, Trainer
 from entropylaw.ingest.wording import listing
 
+# The least and the greatest value behind a point of a chart; W&B's pages write them beside it.
+_BOUNDS = ("__MIN", "__MAX")
 _HOLE = re.compile(r"(<[a-z]+>)")
 
 # What bears entropy in its name and is none of the policy's. The first match gives the reason.
@@ -27,6 +32,7 @@ _DECOYS: tuple[tuple[str, str], ...] = (
     (r"(?:.*_)?kl_ent_ratio(?:_mean)?", "a ratio"),
     (r"(?:timing|timing_s|perf|profiling|time)_.*", "a duration"),
     (r"(?:.*_)?entropy_(?:min|max|std|median)", "not the mean"),
+    (r".*__(?:min|max)", "the least or greatest of the values behind a chart's point"),
     (r"(?:val|eval|validation|test)_.*entropy.*", "measured on validation prompts, not on the rollouts"),
     (r"(?:.*_)?entropy_(?:planning|execution)", "of one class of tokens; see the two-phase curves"),
 )
@@ -43,6 +49,9 @@ _COEFFICIENTS = (
         "beta",
     ),
 )
+
+
+_FRAME = frozenset(map(folded, (*STEP_NAMES, *COUNTERS, *BOOKKEEPING, *RUN_NAMES)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +115,17 @@ def is_metric(column: str) -> bool:
         for trainer in everyone
         for key in (*trainer.entropy, *trainer.training, *trainer.validation)
     )
+
+
+@lru_cache(maxsize=1 << 14)
+def is_useful(column: str) -> bool:
+    """Whether anything is ever made of a column: of a metric, step, clock, label, coefficient or decoy."""
+    name = folded(column)
+    if name in _FRAME or is_metric(column) or column.casefold() in SAMPLE_MARKERS:
+        return True
+    if column.endswith(_BOUNDS):
+        return is_useful(column.removesuffix(_BOUNDS[0]).removesuffix(_BOUNDS[1]))
+    return decoy(column) is not None or bool(coefficients([column]))
 
 
 def decoy(column: str) -> str | None:
@@ -179,6 +199,8 @@ def _ranked(columns: Sequence[str], groups: Iterable[tuple[Key, ...]]) -> list[M
 
 
 def _matches_key(key: Key, column: str) -> bool:
+    if column.endswith(_BOUNDS):
+        return False
     return matches(key.template, column) and not any(matches(other, column) for other in key.but_not)
 
 

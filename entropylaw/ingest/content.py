@@ -21,8 +21,10 @@ _HEAD = 1 << 16
 _OPENING = 1 << 25
 # Formats that have to be in memory as a whole, such as one large JSON value, may be as long as this.
 MOST_AT_ONCE = 1 << 30
+# Beyond this, columns of which nothing is made are not kept.
+_LARGE = 1 << 26
 _PIECE = 1 << 20
-_LONGEST_LINE = 1 << 26
+_LONGEST_LINE = 1 << 28
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x08\x1b")
 
@@ -61,6 +63,8 @@ class Content:
         self._digest: str | None = None
         self._text_notes: tuple[str, ...] | None = None
         self._cut = ""
+        #: Tells the columns that something is made of; None where all may be.
+        self.useful: Callable[[str], bool] | None = None
 
     @property
     def suffix(self) -> str:
@@ -75,6 +79,16 @@ class Content:
         """How the bytes are compressed; None where they are not."""
         with closing(self._opened()) as stream:
             return packed.compression(stream.read(packed.LONGEST_SIGNATURE))
+
+    @property
+    def wanted(self) -> Callable[[str], bool] | None:
+        """Which columns a reader keeps: of a large file the useful ones, of others all, which is None."""
+        return self.useful if self.extent > _LARGE else None
+
+    @property
+    def extent(self) -> int:
+        """About how many bytes there are to read; of a compressed file, so many as it usually holds."""
+        return self.size * 8 if self.packed else self.size
 
     @cached_property
     def head(self) -> bytes:
@@ -157,7 +171,7 @@ class Content:
         Raises
         ------
         InputError
-            ``file-corrupt`` where a line is longer than 64 MiB.
+            ``file-corrupt`` where a line is longer than 256 MiB.
 
         """
         notes = _TextNotes()
@@ -196,6 +210,10 @@ class Content:
     def local_file(self) -> str | None:
         """Return the path of a plain file on this machine with these very bytes; None where there is none."""
         return self.path if self._raw is None and not self.packed and Path(self.path).is_file() else None
+
+    def random_access(self) -> str | io.BytesIO:
+        """Return what a library can seek in: the file's path where that holds these bytes, else the bytes."""
+        return self.local_file() or io.BytesIO(self.data)
 
     def _plain(self) -> Iterator[bytes]:
         """Yield the bytes, decompressed; at the end of all of them, the digest is known."""

@@ -170,7 +170,12 @@ class Rows:
         self._columns = {index: (header[index], _Dense()) for index in kept}
         self.unread = tuple(name for index, name in enumerate(header) if index not in self._columns)
         self._pending: list[Sequence[str]] = []
-        self.rows = 0
+        self._flushed = 0
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self._flushed + len(self._pending)
 
     def add(self, row: Sequence[str]) -> None:
         """Add a row with as many cells as the header has."""
@@ -186,6 +191,6 @@ class Rows:
     def _flush(self) -> None:
         if self._pending:
             for index, (_, column) in self._columns.items():
-                column.add([row[index] for row in self._pending], self.rows)
-            self.rows += len(self._pending)
+                column.add([row[index] for row in self._pending], self._flushed)
+            self._flushed += len(self._pending)
             self._pending = []

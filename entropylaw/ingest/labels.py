@@ -17,6 +17,8 @@ from entropylaw.ingest.wording import counted, shown
 # These say "run"; the others may say anything, and count where splitting by them stops steps from repeating.
 _RUN_NAMES = ("run", "run_name", "run_id", "arm", "experiment", "exp_name", "experiment_name")
 _PERHAPS = ("name", "seed")
+#: Columns that may tell runs apart.
+RUN_NAMES = (*_RUN_NAMES, *_PERHAPS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,8 +66,12 @@ def split_runs(table: Table, step: FloatArray, path: str, wanted: str | None = N
     for name in (by_fold[wished] for wished in (*_RUN_NAMES, *_PERHAPS) if wished in by_fold):
         cells = _labels(table, name)
         certain = folded(name) in _RUN_NAMES and not labels
+        # In a file that is a part of a log, its reader wrote the label.
+        sure = certain and table.partial
         distinct = {cells[row] for row in rows} - {""}
-        if len(distinct) > 1 and _tells_apart(cells, len(distinct), step, rows, labels, certain=certain):
+        if len(distinct) > 1 and _tells_apart(
+            cells, len(distinct), step, rows, labels, certain=certain, sure=sure
+        ):
             labels[name] = cells
             notes.append(f"runs are told apart by column {shown(name)}")
         elif len(distinct) > 1:
@@ -83,10 +89,11 @@ def _tells_apart(
     before: dict[str, list[str]],
     *,
     certain: bool,
+    sure: bool,
 ) -> bool:
     """Whether a column with several values labels runs: by its name, or because steps repeat less then."""
-    if distinct * 2 > len(rows):
-        return False
+    if sure or distinct * 2 > len(rows):
+        return sure
     others = list(before.values())
     return certain or _repeats(step, rows, [*others, cells]) < _repeats(step, rows, others)
 

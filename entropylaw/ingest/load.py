@@ -4,62 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from entropylaw.errors import EntropyLawError, InputError
-from entropylaw.ingest import catalog, frames
+from entropylaw.ingest import catalog, folders, frames
 from entropylaw.ingest.assemble import assemble, display_name
-from entropylaw.ingest.opening import load
+from entropylaw.ingest.formats.wandb_export import history_notes
+from entropylaw.ingest.joining import joined
+from entropylaw.ingest.opening import is_remote, load, remote_files
 from entropylaw.ingest.registry import find_reader, split_format
 from entropylaw.ingest.run import Run, Source
+from entropylaw.ingest.settings import settings_beside
 from entropylaw.ingest.wording import counted, shown_path
 
-# In a folder, only these are looked at: logs stand beside checkpoints of gigabytes.
-_LOG_SUFFIXES = frozenset(
-    (
-        *(
-            ".csv",
-            ".tsv",
-            ".jsonl",
-            ".ndjson",
-            ".json",
-            ".parquet",
-            ".pq",
-            ".log",
-            ".out",
-            ".txt",
-            ".wandb",
-        ),
-        *(
-            ".swanlab",
-            ".gz",
-            ".zst",
-            "",
-        ),
-    )
-)
-_EVENT_FILE = re.compile(r".*\.tfevents\..*")
 # With one of these, a file in a folder is something else, not a log that went wrong.
 _NO_LOG = frozenset(
     (
-        *(
-            "not-a-log",
-            "no-step-column",
-            "step-not-numeric",
-            "token-level-table",
-            "no-records",
-            "file-empty",
-        ),
-        *("several-rows-a-step",),
+        *("not-a-log", "no-step-column", "step-not-numeric", "token-level-table", "no-records"),
+        *("file-empty", "several-rows-a-step", "last-values-only", "not-a-fit-log"),
     )
 )
-_PART = re.compile(r"part[-_.].*|.*-\d+-of-\d+|\d+")
 
 
 class UnreadFileWarning(UserWarning):
@@ -89,16 +58,34 @@ class Reading:
     ignored: tuple[Ignored, ...] = ()
 
 
-def read_runs(path: object, *, step: str | None = None, run: str | None = None) -> tuple[Run, ...]:
+class _Asked(NamedTuple):
+    """What the user names: the step column, the run column, further columns that are to be read."""
+
+    step: str | None
+    run: str | None
+    columns: frozenset[str]
+
+    def useful(self, name: str) -> bool:
+        """Whether a column of a large file is worth keeping."""
+        return name in self.columns or name in (self.step, self.run) or catalog.is_useful(name)
+
+
+def read_runs(
+    path: object, *, step: str | None = None, run: str | None = None, columns: Sequence[str] = ()
+) -> tuple[Run, ...]:
     """Read every run behind a path.
 
     Parameters
     ----------
     path
         A file, a folder (read with all folders in it), ``-`` for standard input, ``name.dat:jsonl`` to
-        force a format, or a table: pandas, pyarrow, a mapping from names to sequences.
+        force a format, a place that fsspec knows (``s3://…``), or a table: pandas, pyarrow, a mapping from
+        names to sequences.
     step, run
         The step column, and the column that tells the runs of one table apart.
+    columns
+        Columns of which nothing is known and that are to be read all the same, which matters for files
+        beyond 64 MiB and Parquet tables with more than 256 columns: of these, the others are left out.
 
     Returns
     -------
@@ -117,8 +104,8 @@ def read_runs(path: object, *, step: str | None = None, run: str | None = None) 
 
     """
     if frames.is_frame(path):
-        return _read_frame(path, step, run)
-    reading = read_all([path], step=step, run=run)
+        return _read_frame(path, _Asked(step, run, frozenset(columns)))
+    reading = read_all([path], step=step, run=run, columns=columns)
     if not reading.runs:
         raise reading.failures[0].error
     for failure in reading.failures:
@@ -126,12 +113,15 @@ def read_runs(path: object, *, step: str | None = None, run: str | None = None) 
     return reading.runs
 
 
-def read_all(paths: Iterable[object], *, step: str | None = None, run: str | None = None) -> Reading:
+def read_all(
+    paths: Iterable[object], *, step: str | None = None, run: str | None = None, columns: Sequence[str] = ()
+) -> Reading:
     """Read many paths; one that cannot be read does not stop the others.
 
-    Runs of different files that have the same name get the file's name added. For the parameters see
-    :func:`read_runs`.
+    Files that hold one metric each are joined by run and step. Runs of different files that have the same
+    name get the file's name added. For the parameters see :func:`read_runs`.
     """
+    asked = _Asked(step, run, frozenset(columns))
     runs: list[Run] = []
     failures: list[Failure] = []
     ignored: list[Ignored] = []
@@ -139,37 +129,89 @@ def read_all(paths: Iterable[object], *, step: str | None = None, run: str | Non
         text = _path_text(path)
         try:
             if frames.is_frame(path):
-                runs += _read_frame(path, step, run)
+                runs += _read_frame(path, asked)
             elif text != "-" and _is_folder(text):
-                inside = _read_folder(text, step, run)
+                inside = _read_folder(text, asked)
                 runs += inside.runs
                 failures += inside.failures
                 ignored += inside.ignored
             else:
-                runs += _read_file(text, step, run)
+                runs += _read_file(text, asked)
         except EntropyLawError as error:
             failures.append(Failure(path=text, error=error))
-    return Reading(runs=_told_apart(runs), failures=tuple(failures), ignored=tuple(ignored))
+    return Reading(runs=_told_apart(joined(runs)), failures=tuple(failures), ignored=tuple(ignored))
 
 
-def _read_file(path: str, step: str | None, run: str | None) -> tuple[Run, ...]:
+def together(paths: Sequence[str]) -> list[list[str]]:
+    """Group paths that are one log: files with one metric each go with their like, all others alone."""
+    groups: list[list[str]] = []
+    parts: list[str] | None = None
+    for path in paths:
+        if not _is_part(path):
+            groups.append([path])
+        elif parts is None:
+            parts = [path]
+            groups.append(parts)
+        else:
+            parts.append(path)
+    return groups
+
+
+def _is_part(path: str) -> bool:
+    """Whether a file has a format that needs others; one that cannot be opened fails where it is read."""
+    if path == "-" or is_remote(path) or _is_folder(path):
+        return False
+    try:
+        base, forced = split_format(path)
+        if base == "-":
+            return False
+        return getattr(find_reader(load(base), forced)[0], "joins", False)
+    except EntropyLawError:
+        return False
+
+
+def _read_file(path: str, asked: _Asked) -> tuple[Run, ...]:
     base, forced = split_format(path)
     content = load(base)
+    content.useful = asked.useful
     reader, notes = find_reader(content, forced)
     table = reader.read(content)
     source = Source(path=base, format=reader.name, sha256=content.sha256, rows=table.rows)
-    table = replace(table, notes=(*notes, *table.notes))
-    return assemble(table, source, display_name(base), step=step, run=run)
+    settings, found = (table.settings, ()) if table.settings else settings_beside(base)
+    if reader.name in ("csv", "parquet", "jsonl"):
+        found += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
+    table = replace(table, notes=(*notes, *table.notes, *found), settings=settings)
+    return assemble(table, source, display_name(base), step=asked.step, run=asked.run)
 
 
-def _read_frame(frame: object, step: str | None, run: str | None) -> tuple[Run, ...]:
+def _read_frame(frame: object, asked: _Asked) -> tuple[Run, ...]:
     table = frames.from_frame(frame)
     digest = frames.fingerprint(table)
     source = Source(path=frames.PATH, format="frame", sha256=digest, rows=table.rows)
-    return assemble(table, source, "frame", step=step, run=run)
+    return assemble(table, source, "frame", step=asked.step, run=asked.run)
 
 
-def _read_folder(folder: str, step: str | None, run: str | None) -> Reading:
+def _read_bundle(log: folders.Log, asked: _Asked) -> tuple[Run, ...]:
+    assert log.reader is not None
+    contents = [load(path) for path in log.files if Path(path).stat().st_size]
+    if not contents:
+        raise InputError("file-empty", f"{shown_path(log.path)} holds empty files only", "check the folder")
+    for content in contents:
+        content.useful = asked.useful
+    table = log.reader.read(log.path, contents)
+    digest = hashlib.sha256("".join(content.sha256 for content in contents).encode()).hexdigest()
+    parts = tuple(
+        Source(path=content.path, format=log.reader.name, sha256=content.sha256, rows=0)
+        for content in contents
+    )
+    source = Source(path=log.path, format=log.reader.name, sha256=digest, rows=table.rows, parts=parts)
+    settings, found = (table.settings, ()) if table.settings else settings_beside(contents[0].path)
+    table = replace(table, notes=(*table.notes, *found), settings=settings)
+    name = Path(log.path).name or log.path
+    return assemble(table, source, name, step=asked.step, run=asked.run)
+
+
+def _read_folder(folder: str, asked: _Asked) -> Reading:
     """Read each log below a folder.
 
     Raises
@@ -181,84 +223,43 @@ def _read_folder(folder: str, step: str | None, run: str | None) -> Reading:
     runs: list[Run] = []
     failures: list[Failure] = []
     ignored: list[Ignored] = []
-    for where, files in _log_files(folder):
-        for group in _data_sets(where, files):
-            path = group[0] if len(group) == 1 else where
-            try:
-                found = (
-                    _read_file(path, step, run) if len(group) == 1 else _read_parts(where, group, step, run)
-                )
-            except EntropyLawError as error:
-                if error.slug in _NO_LOG:
-                    ignored.append(Ignored(path=path, why=error.message))
-                else:
-                    failures.append(Failure(path=path, error=error))
-                continue
-            if found[0].source.format == "jsonl" and found[0].source.rows < 2:
-                ignored.append(
-                    Ignored(path=path, why="a single record, such as a configuration or a summary")
-                )
-            elif step is None and not any(map(_has_metric, found)):
-                ignored.append(Ignored(path=path, why="neither an entropy nor a reward among its columns"))
+    for log in _remote_logs(folder) if is_remote(folder) else folders.logs_in(folder):
+        if log.passed_over:
+            ignored.append(Ignored(path=log.path, why=log.passed_over))
+            continue
+        try:
+            found = _read_bundle(log, asked) if log.reader else _read_file(log.path, asked)
+        except EntropyLawError as error:
+            if error.slug in _NO_LOG:
+                ignored.append(Ignored(path=log.path, why=error.message))
             else:
-                runs += found
+                failures.append(Failure(path=log.path, error=error))
+            continue
+        if found[0].source.format == "jsonl" and found[0].source.rows < 2:
+            why = "a single record, such as a configuration or a summary"
+            ignored.append(Ignored(path=log.path, why=why))
+        elif asked.step is None and not any(map(_has_metric, found)):
+            ignored.append(Ignored(path=log.path, why="neither an entropy nor a reward among its columns"))
+        else:
+            runs += found
     if not runs and not failures:
         raise _no_logs(folder, ignored)
     return Reading(runs=tuple(runs), failures=tuple(failures), ignored=tuple(ignored))
 
 
-def _log_files(folder: str) -> Iterator[tuple[str, list[str]]]:
-    """Walk folders and the candidates in them, in sorted order; hidden ones are left out."""
-    for where, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield (
-            where,
-            [
-                str(Path(where) / name)
-                for name in sorted(files)
-                if not name.startswith(".")
-                and (Path(name).suffix.lower() in _LOG_SUFFIXES or _EVENT_FILE.fullmatch(name))
-            ],
-        )
-
-
-def _data_sets(where: str, files: list[str]) -> list[list[str]]:
-    """Group files one by one, save the parts of a Parquet data set, which belong together."""
-    parts = [path for path in files if path.endswith(".parquet") and _PART.fullmatch(Path(path).stem)]
-    if len(parts) < 2 or not _same_schema(parts):
-        return [[path] for path in files]
-    return [parts, *([path] for path in files if path not in parts)]
-
-
-def _same_schema(paths: list[str]) -> bool:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return len({tuple(pq.read_schema(path).names) for path in paths}) == 1
-    except (pa.ArrowException, OSError, ValueError):
-        return False
-
-
-def _read_parts(where: str, paths: list[str], step: str | None, run: str | None) -> tuple[Run, ...]:
-    from entropylaw.ingest.formats.parquet import read_parts
-
-    data = [load(path).data for path in paths]
-    table = read_parts(where, data)
-    digest = hashlib.sha256(b"".join(data)).hexdigest()
-    source = Source(path=where, format="parquet", sha256=digest, rows=table.rows)
-    note = (
-        f"{counted(len(paths), 'part')} of one Parquet data set; the SHA-256 is that of their bytes in order"
-    )
-    name = Path(where).name or where
-    return assemble(replace(table, notes=(note, *table.notes)), source, name, step=step, run=run)
+def _remote_logs(folder: str) -> Iterable[folders.Log]:
+    files, inside = remote_files(folder)
+    start = folder.split("://", 1)[0] + "://"
+    for path in sorted(files.find(inside)):
+        if folders.may_be_log(path.rpartition("/")[2]):
+            yield folders.Log(path=start + path.removeprefix(start))
 
 
 def _has_metric(run: Run) -> bool:
     return any(map(catalog.is_metric, run.columns))
 
 
-def _told_apart(runs: list[Run]) -> tuple[Run, ...]:
+def _told_apart(runs: Sequence[Run]) -> tuple[Run, ...]:
     """Give runs names of their own: the file's name is added where files share one, then a number."""
     paths: dict[str, set[str]] = {}
     for run in runs:
@@ -284,6 +285,9 @@ def _path_text(path: object) -> str:
 
 
 def _is_folder(path: str) -> bool:
+    if is_remote(path):
+        files, inside = remote_files(path)
+        return bool(files.isdir(inside))
     try:
         return path != "" and Path(path).is_dir()
     except (OSError, ValueError):

@@ -16,7 +16,12 @@ from entropylaw.ingest.wording import nearest, shown, shown_path
 
 
 class Reader(Protocol):
-    """Reads one format."""
+    """Reads one format.
+
+    A reader whose files hold one metric of several has ``joins = True``: such files are joined with their
+    like, by run and step. One that recognises a format in order to say what is wrong with it has
+    ``refuses = True``.
+    """
 
     @property
     def name(self) -> str:
@@ -46,21 +51,25 @@ class Reader(Protocol):
 
 def readers() -> tuple[Reader, ...]:
     """List every reader, in the order in which they are asked."""
-    from entropylaw.ingest.formats import delimited, jsonl, later, parquet, tfevents, verl_console, wandb_log
+    from entropylaw.ingest.formats import delimited, jsonl, parquet, tfevents, unread, verl_console, wandb_log
     from entropylaw.ingest.formats.trainer_state import TrainerStateReader
     from entropylaw.ingest.formats.trl_console import TrlConsoleReader
+    from entropylaw.ingest.formats.wandb_chart import WandbChartReader
+    from entropylaw.ingest.formats.wandb_export import WandbRunTableReader, WandbSummaryReader
 
-    signed = (wandb_log.WandbReader(), tfevents.TensorBoardReader(), *later.BINARY)
+    signed = (wandb_log.WandbReader(), tfevents.TensorBoardReader(), *unread.BINARY)
     binary = (*signed, parquet.ParquetReader())
-    text = (TrainerStateReader(), jsonl.JsonReader(), verl_console.VerlConsoleReader(), TrlConsoleReader())
-    return (*binary, *text, later.WANDB_CHART, later.TENSORBOARD_CSV, delimited.DelimitedReader())
+    text = (
+        *(TrainerStateReader(), WandbSummaryReader(), jsonl.JsonReader()),
+        *(verl_console.VerlConsoleReader(), TrlConsoleReader()),
+    )
+    tables = (WandbRunTableReader(), WandbChartReader(), unread.TENSORBOARD_CSV, delimited.DelimitedReader())
+    return (*binary, *text, *tables)
 
 
 def format_names() -> tuple[str, ...]:
     """Name the formats that a user can force."""
-    from entropylaw.ingest.formats import later
-
-    return tuple(reader.name for reader in readers() if not isinstance(reader, later.LaterReader))
+    return tuple(reader.name for reader in readers() if not getattr(reader, "refuses", False))
 
 
 def split_format(path: str) -> tuple[str, str | None]:
@@ -112,10 +121,10 @@ def _misnamed(reader: Reader, content: Content, everyone: tuple[Reader, ...]) ->
 
 def _not_a_log(content: Content) -> InputError:
     if content.is_text:
-        first = next((line for line in content.text.splitlines() if line.strip()), "")
+        first = next((line for line in content.opening.splitlines() if line.strip()), "")
         found = f"text in none of the known formats; its first line is {shown(first)}"
     else:
-        found = f"binary, first bytes {content.data[:8].hex(' ')}"
+        found = f"binary, first bytes {content.head[:8].hex(' ')}"
     what = "standard input" if content.path == "-" else shown_path(content.path)
     return InputError(
         "not-a-log",

@@ -112,7 +112,7 @@ def explain(
         select(run, entropy=entropy, reward=reward, pair=pair)
     except EntropyLawError as error:
         problem = error
-    found = catalog.detect(run.columns)
+    found = catalog.detect(run.names)
     names = tuple(run.columns)
     entropies = _candidates(run, catalog.entropies(names, found.trainer), chosen)
     rewards = _candidates(
@@ -145,7 +145,7 @@ def explain(
         dropped=rewarded.pairs.dropped if rewarded else {},
         read_dropped=run.dropped,
         notes=(*run.notes, *(chosen.notes if chosen else ()), *(rewarded.notes if rewarded else ())),
-        other_columns=len(set(names) - listed),
+        other_columns=len(set(run.names) - listed),
         texts=tuple(run.texts),
         problem=problem,
     )

@@ -16,13 +16,15 @@ class Source:
     """The file that a run was read from.
 
     ``path`` is the path as the user gave it, never made absolute; ``sha256`` is of the file's bytes;
-    ``rows`` counts the records that the file holds, over all of its runs.
+    ``rows`` counts the records that the file holds, over all of its runs. ``parts`` are the files behind a
+    run that was joined from several; ``sha256`` is then of their digests, and ``rows`` their sum.
     """
 
     path: str
     format: str
     sha256: str
     rows: int
+    parts: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,6 +49,13 @@ class Run:
         The column behind ``step``, and why that one.
     texts
         Columns without any number → their first cell; they are not in ``columns``.
+    partial
+        Whether its file is by its format a part of a log, such as one metric of several.
+    settings
+        The run's configuration where the log holds one or a ``config.yaml`` lies beside it: flat, with ``/``
+        between names.
+    unread
+        Columns of a large file that were not read, because nothing would be made of them.
 
     """
 
@@ -59,6 +68,14 @@ class Run:
     step_column: str = "step"
     step_why: str = ""
     texts: Mapping[str, str] = field(default_factory=dict)
+    partial: bool = False
+    settings: Mapping[str, object] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every numeric column that the log has, as far as it was looked at, and those left unread."""
+        return (*self.columns, *self.unread)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +116,8 @@ class Series:
     """The evaluations that an analysis sees: paired arrays of shape (n,), and how they came about.
 
     ``entropy`` is in nats and positive by convention (a negated logger's sign is already undone, and
-    ``notes`` says so); ``dropped`` counts what the run had and the pairing could not use, by reason.
+    ``notes`` says so); ``dropped`` counts what the run had and the pairing could not use, by reason;
+    ``cautions`` say what the run's settings mean for the law.
     """
 
     run: str
@@ -112,3 +130,4 @@ class Series:
     pair: str
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
+    cautions: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from entropylaw.ingest.values import Column, parse_column
 from entropylaw.ingest.wording import counted, listing, shown_path
 
 # Columns that only a record of one token or one answer has.
-_MARKERS = frozenset(
+SAMPLE_MARKERS = frozenset(
     (
         *(
             "token",
@@ -49,7 +49,7 @@ _ROWS_A_STEP = 4
 
 def sample_columns(names: Iterable[str]) -> list[str]:
     """List those columns that mark a record as one token or one answer."""
-    return [name for name in names if name.casefold() in _MARKERS]
+    return [name for name in names if name.casefold() in SAMPLE_MARKERS]
 
 
 def refuse_samples(path: str, names: Iterable[str], steps: Column) -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.ingest import catalog
+from entropylaw.ingest import catalog, regime
+from entropylaw.ingest.joining import averaged
 from entropylaw.ingest.pairing import MOST_NATS, Pairs, pair_values
 from entropylaw.ingest.run import Choice, Meaning, Run, Series
 from entropylaw.ingest.steps import folded, require_column
@@ -76,6 +77,7 @@ def select(
     if not len(rewarded.pairs):
         raise _no_pairs(run, chosen, rewarded)
     pairs = rewarded.pairs
+    settings = regime.regime_of(run)
     return Series(
         run=run.name,
         source=run.source,
@@ -86,7 +88,8 @@ def select(
         reward_choice=rewarded.choice,
         pair=rewarded.pair,
         dropped=pairs.dropped,
-        notes=(*chosen.notes, *rewarded.notes),
+        notes=(*chosen.notes, *regime.notes(settings), *rewarded.notes),
+        cautions=regime.cautions(settings),
     )
 
 
@@ -99,7 +102,7 @@ def choose_entropy(run: Run, wanted: str | None = None) -> ChosenEntropy:
         As :func:`select`, save what concerns rewards.
 
     """
-    trainer = catalog.detect(run.columns).trainer
+    trainer = catalog.detect(run.names).trainer
     known = catalog.entropies(tuple(run.columns), trainer)
     if wanted is not None:
         column = _named(run, wanted, "--entropy")
@@ -115,6 +118,11 @@ def choose_entropy(run: Run, wanted: str | None = None) -> ChosenEntropy:
         others = [m.column for m in usable if m.column != column]
         why = f"{meaning.trainer}'s key {shown(match.key.template)}"
         why += f", preferred to {listing(others, 4)}" if others else ""
+    settings = regime.regime_of(run)
+    if settings.is_sum:
+        raise _a_sum(run, column, settings)
+    if settings.mean and meaning.aggregation:
+        meaning = replace(meaning, aggregation=settings.mean)
     values, sign, notes = _upright(run, column, meaning)
     choice = Choice(column=column, meaning=replace(meaning, sign=sign), why=why, usable=_finite(run, column))
     return ChosenEntropy(choice=choice, values=values, notes=notes)
@@ -135,9 +143,9 @@ def choose_reward(
         raise UsageError(
             "pair-unknown", f"--pair is {shown(pair)}; same or next was expected", "use same or next"
         )
-    options = _Options(run, entropy.values, pair)
+    options = _Options(run, entropy, pair)
     columns = tuple(name for name in run.columns if name != entropy.choice.column)
-    trainer = catalog.detect(run.columns).trainer
+    trainer = catalog.detect(run.names).trainer
     validations = catalog.validations(columns, trainer)
     trainings = [m for m in catalog.trainings(columns, trainer) if m not in validations]
     if wanted is not None:
@@ -186,10 +194,11 @@ def _training_reward(
 class _Options:
     """Pairs of one run's entropy with any reward column."""
 
-    def __init__(self, run: Run, entropy: FloatArray, pair: str | None) -> None:
+    def __init__(self, run: Run, entropy: ChosenEntropy, pair: str | None) -> None:
         self.run = run
-        self.entropy = entropy
+        self.entropy = entropy.values
         self.pair = pair
+        self._averaged = bool(averaged(run, entropy.choice.column).any())
 
     def pairs(self, match: catalog.Match) -> Pairs:
         """Pair one column as the user, or else its key says."""
@@ -199,9 +208,17 @@ class _Options:
             run.step,
             self.entropy,
             run.columns[match.column],
-            self.pair or match.key.pair,
+            self.how(match),
             run.columns[before] if before else None,
         )
+
+    def how(self, match: catalog.Match) -> str:
+        """Say how a column pairs."""
+        return self.pair or ("same" if self.across_averages(match) else match.key.pair)
+
+    def across_averages(self, match: catalog.Match) -> bool:
+        """Whether pairing with the next step would leave the bucket of steps that a point is the mean of."""
+        return self._averaged or bool(averaged(self.run, match.column).any())
 
     def ordered(self, found: Sequence[catalog.Match]) -> list[tuple[catalog.Match, Pairs]]:
         """List columns with a finite value: by the catalog's order, then by pairs, then by name."""
@@ -221,7 +238,14 @@ class _Options:
                 f"{counted(pairs.initial, 'evaluation')} from before training, logged as {shown(before)}, "
                 "stands beside the entropy of its own step"
             )
-        how = self.pair or match.key.pair
+        how = self.how(match)
+        if how == "next" and self.across_averages(match):
+            raise UsageError(
+                "pair-across-buckets",
+                f"--pair next would pair points of run {shown(self.run.name)} that are means over different "
+                "buckets of steps",
+                "use --pair same, or export the whole history in place of a chart",
+            )
         choice = Choice(
             column=match.column,
             meaning=match.key.meaning,
@@ -229,8 +253,13 @@ class _Options:
             usable=_finite(self.run, match.column),
         )
         return ChosenReward(
-            choice=choice, pair=how, pair_why=_pair_why(match.key, self.pair), pairs=pairs, notes=tuple(notes)
+            choice=choice, pair=how, pair_why=self._why(match), pairs=pairs, notes=tuple(notes)
         )
+
+    def _why(self, match: catalog.Match) -> str:
+        if self.pair is None and match.key.pair == "next" and self.across_averages(match):
+            return "points are means over buckets of steps, and none is paired beyond its bucket"
+        return _pair_why(match.key, self.pair)
 
 
 def _pair_why(key: Key, asked: str | None) -> str:
@@ -270,6 +299,16 @@ def _upright(run: Run, column: str, meaning: Meaning) -> tuple[FloatArray, int, 
         notes = (f"{shown(column)} is not negated here, though its trainer negates it",) if expected else ()
         return values, 1, notes
     return -values, -1, (f"{shown(column)} is not positive: it is minus the entropy, its sign was turned",)
+
+
+def _a_sum(run: Run, column: str, settings: regime.Regime) -> InputError:
+    assert settings.aggregation is not None
+    return InputError(
+        "entropy-not-a-mean",
+        f"{shown(column)} of run {shown(run.name)} is a sum over tokens: its configuration has "
+        f"{settings.aggregation.value} for {shown(settings.aggregation.name)}",
+        "log the token mean (verl: actor.loss_agg_mode=token-mean)",
+    )
 
 
 def _named(run: Run, wanted: str, option: str) -> str:
@@ -343,7 +382,7 @@ def _missing_role(
             f"{where}: {shown(name)} holds no number, its first cell is {shown(cell)}",
             f"name another column with --{role}, or write numbers without unit and with a decimal point",
         )
-    columns = tuple(run.columns)
+    columns = run.names
     close = list(dict.fromkeys([*filter(resembles, columns), *nearest(names, columns)]))[:12]
     found = "it has no column beside its steps"
     if columns:
@@ -352,6 +391,8 @@ def _missing_role(
         found = f"nearest by name: {listing(close)}"
     absent = catalog.detect(columns).trainer.absent if role == "entropy" else None
     hint = f"name it with --{role} COLUMN; `entropylaw columns LOG` lists what was found"
+    if run.partial:
+        hint = f"the file is a part of a log: name the file with the {role}, too, or the folder of both"
     return InputError(
         f"no-{role}-column",
         f"{where} has no {role} column that the catalog knows; {found}",

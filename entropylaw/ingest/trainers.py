@@ -43,7 +43,8 @@ class Key:
 class Trainer:
     """A trainer: one of its ``telltales`` among the columns identifies it.
 
-    ``title`` is its name for people; ``absent`` says why its logs may lack the entropy.
+    ``title`` is its name for people; ``absent`` says why its logs may lack the entropy; ``halves`` whether
+    entropy and reward are logged by two processes, into two files.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Trainer:
     training: tuple[Key, ...]
     validation: tuple[Key, ...]
     absent: str | None = None
+    halves: bool = False
 
 
 def _entropy(
@@ -119,6 +121,7 @@ def _trainer(
     training: tuple[Key, ...] = (),
     validation: tuple[Key, ...] = (),
     absent: str | None = None,
+    halves: bool = False,
 ) -> Trainer:
     def own(keys: tuple[Key, ...]) -> tuple[Key, ...]:
         return tuple(replace(key, meaning=replace(key.meaning, trainer=name)) for key in keys)
@@ -131,6 +134,7 @@ def _trainer(
         training=own(training),
         validation=own(validation),
         absent=absent,
+        halves=halves,
     )
 
 
@@ -264,6 +268,7 @@ TRAINERS: tuple[Trainer, ...] = (
         entropy=_entropy("entropy/all/mean", "entropy/mean", "entropy/<env>/mean"),
         training=_training("train/agg/all/<agent>/reward/mean", "reward/all/mean", "reward/mean"),
         validation=_validation("eval/<env>/all/<agent>/avg@<n>", "eval/<env>/avg@<n>"),
+        halves=True,
     ),
     _trainer(
         "open-instruct",

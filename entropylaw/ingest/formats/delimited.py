@@ -12,6 +12,7 @@ from itertools import islice
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
+from entropylaw.ingest.gather import Rows
 from entropylaw.ingest.table import Table, unique_names
 from entropylaw.ingest.values import is_missing, parse_step
 from entropylaw.ingest.wording import counted, shown_path
@@ -34,7 +35,7 @@ class DelimitedReader:
         """Whether it is text with a header, by its name or because rows and header have the same length."""
         if not content.is_text:
             return False
-        header, *rows = _sample(content.text)
+        header, *rows = _sample(content)
         if content.suffix in self.suffixes:
             return True
         same = sum(len(row) == len(header) for row in rows)
@@ -42,7 +43,7 @@ class DelimitedReader:
         return len(header) > 1 and len(rows) > 0 and same * 5 >= len(rows) * 4 and numeric
 
     def read(self, content: Content) -> Table:
-        """Read it.
+        """Read it, row by row.
 
         Raises
         ------
@@ -50,68 +51,103 @@ class DelimitedReader:
             ``no-records`` where there is a header and nothing below it.
 
         """
-        text = content.text
-        delimiter = _sniff(text)
+        lines = _Lines(content)
+        delimiter = _sniff(content)
         with _long_cells():
-            rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
-        header, notes = unique_names(rows[0])
-        kept, dropped = _rectangular(rows[1:], len(header), cut_off=not text.endswith(("\n", "\r")))
-        if not kept:
+            rows = (row for row in csv.reader(lines, delimiter=delimiter) if row)
+            header, notes = unique_names(next(rows))
+            shape = _Rectangle(Rows(header, content.wanted), len(header))
+            for row in rows:
+                shape.add(row)
+            shape.finish(cut_off=not lines.ended)
+        if not shape.rows.rows:
             raise InputError(
                 "no-records",
                 f"{shown_path(content.path)} has a header of {counted(len(header), 'column')} "
                 "and no rows below it",
                 "check that the run has logged something",
             )
-        columns = dict(zip(header, map(list, zip(*kept, strict=True)), strict=True))
         if delimiter != ",":
             notes = (*notes, f"columns are separated by {_DELIMITERS[delimiter]}s")
         return Table(
-            columns=columns, rows=len(rows) - 1, dropped=dropped, notes=(*content.text_notes, *notes)
+            columns=shape.rows.columns(),
+            rows=shape.seen,
+            dropped=dict(shape.dropped),
+            notes=(*content.text_notes, *notes),
+            unread=shape.rows.unread,
         )
 
 
-def _sniff(text: str) -> str:
+class _Lines:
+    """A text's lines with their ends, for the csv module; ``ended`` tells whether the last one had one."""
+
+    def __init__(self, content: Content) -> None:
+        self._blocks = content.blocks()
+        self.ended = False
+
+    def __iter__(self) -> Iterator[str]:
+        for block in self._blocks:
+            self.ended = block.endswith(("\n", "\r"))
+            yield from io.StringIO(block, newline="")
+
+
+class _Rectangle:
+    """Brings rows to the header's length, and counts those that cannot be.
+
+    A short row is filled up with missing cells, save a last row without its line end: there a killed job
+    may have left half a number. Surplus cells without a value are cut away.
+    """
+
+    def __init__(self, rows: Rows, width: int) -> None:
+        self.rows = rows
+        self.seen = 0
+        self.dropped: Counter[str] = Counter()
+        self._width = width
+        self._short: list[str] | None = None
+
+    def add(self, row: list[str]) -> None:
+        """Take the next row."""
+        self._put_short()
+        self.seen += 1
+        if len(row) == self._width:
+            self.rows.add(row)
+        elif len(row) < self._width:
+            self._short = row
+        elif all(map(is_missing, row[self._width :])):
+            self.rows.add(row[: self._width])
+        else:
+            self.dropped[TOO_LONG] += 1
+
+    def finish(self, *, cut_off: bool) -> None:
+        """Take the last row for what it is."""
+        if cut_off and self._short is not None:
+            self.dropped[CUT_OFF] += 1
+        else:
+            self._put_short()
+
+    def _put_short(self) -> None:
+        if self._short is not None:
+            self.rows.add(self._short + [""] * (self._width - len(self._short)))
+            self._short = None
+
+
+def _sniff(content: Content) -> str:
     """Return the delimiter that gives the header most cells; a comma where none gives two."""
-    first = next(iter(text[:_HEAD].lstrip("\r\n").splitlines()), "")
+    first = next((line for line in content.lines() if line), "")[:_HEAD]
+    first = next(iter(first.splitlines()), "")
     with _long_cells():
         widths = {mark: len(next(csv.reader([first], delimiter=mark), [])) for mark in _DELIMITERS}
     return max(widths, key=lambda mark: widths[mark])
 
 
-def _sample(text: str) -> list[list[str]]:
+def _sample(content: Content) -> list[list[str]]:
     """Split the first rows; a last one that the sample may have cut is left out."""
-    head = text[:_HEAD]
-    whole = len(head) == len(text)
+    head = content.opening[:_HEAD]
+    whole = len(head) == len(content.opening)
     with _long_cells():
-        rows = csv.reader(io.StringIO(head, newline=""), delimiter=_sniff(head))
+        rows = csv.reader(io.StringIO(head, newline=""), delimiter=_sniff(content))
         found = list(islice((row for row in rows if row), _SAMPLE + 1)) or [[]]
     return found if whole or len(found) == 1 else found[:-1]
-
-
-def _rectangular(
-    rows: list[list[str]], width: int, *, cut_off: bool
-) -> tuple[list[list[str]], dict[str, int]]:
-    """Keep rows of the header's length, and how many could not be brought to it.
-
-    A short row is filled up with missing cells, save a last row without its line end: there a killed job
-    may have left half a number. Surplus cells without a value are cut away.
-    """
-    kept: list[list[str]] = []
-    dropped: Counter[str] = Counter()
-    for index, row in enumerate(rows):
-        if len(row) == width:
-            kept.append(row)
-        elif len(row) > width:
-            if all(map(is_missing, row[width:])):
-                kept.append(row[:width])
-            else:
-                dropped[TOO_LONG] += 1
-        elif cut_off and index == len(rows) - 1:
-            dropped[CUT_OFF] += 1
-        else:
-            kept.append(row + [""] * (width - len(row)))
-    return kept, dict(dropped)
 
 
 @contextmanager

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.table import Table, from_records
+from entropylaw.ingest.gather import Records
+from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import shown, shown_path
 
 _OPENS = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\]])")
@@ -34,7 +35,7 @@ class JsonReader:
         """Whether it opens like JSON, or half of its first lines are objects."""
         if not content.is_text and b'{"' not in content.head:
             return False
-        text = content.text[:_HEAD]
+        text = content.opening[:_HEAD]
         if _OPENS.match(text):
             return True
         lines = [line for line in text.splitlines() if line.strip()][:_SAMPLE]
@@ -49,40 +50,82 @@ class JsonReader:
             ``no-records`` where nothing in the file is an object.
 
         """
-        values, bad = _lines(content.text)
-        if bad and (not values or bad > len(values)):
+        found = _Values(Records(content.wanted))
+        for value in _lines(content):
+            found.take(value)
+        if found.bad > found.good:
             whole, rest = _stream(content.text)
-            if not rest or len(whole) > len(values):
-                values, bad = whole, int(rest)
-        if len(values) == 1 and isinstance(values[0], list):
-            values = values[0]
-        if len(values) == 1 and (columns := _columns(values[0])) is not None:
+            if not rest or len(whole) > found.good:
+                found = _Values(Records(content.wanted), bad=int(rest))
+                for value in whole:
+                    found.take(value)
+        if (columns := found.finish()) is not None:
             return Table(columns=columns, rows=len(next(iter(columns.values()))), notes=content.text_notes)
-        records = [_record(value) for value in values if isinstance(value, dict)]
-        bad += len(values) - len(records)
-        if not records:
+        if not found.records.rows:
             raise _no_records(content)
-        dropped = {UNPARSEABLE: bad} if bad else {}
+        gathered, notes = found.records.columns(content.extent)
         return Table(
-            columns=from_records(records),
-            rows=len(records) + bad,
-            dropped=dropped,
-            notes=content.text_notes,
+            columns=gathered,
+            rows=found.records.rows + found.bad,
+            dropped={UNPARSEABLE: found.bad} if found.bad else {},
+            notes=(*content.text_notes, *notes),
+            unread=tuple(found.records.unread),
         )
 
 
-def _lines(text: str) -> tuple[list[Any], int]:
-    """Return the values of the lines that are JSON, and the number of those that are not."""
-    values: list[Any] = []
-    bad = 0
-    for line in text.split("\n"):
+class _Broken:
+    """Stands for a line that is no JSON."""
+
+
+class _Values:
+    """Takes JSON values one by one. The first waits for a second: alone, it may hold all records."""
+
+    def __init__(self, records: Records, bad: int = 0) -> None:
+        self.records = records
+        self.good = 0
+        self.bad = bad
+        self._first: object = None
+
+    def take(self, value: object) -> None:
+        """Take the next value."""
+        if isinstance(value, _Broken):
+            self.bad += 1
+            return
+        self.good += 1
+        if self.good == 1:
+            self._first = value
+            return
+        if self.good == 2:
+            self._add(self._first)
+        self._add(value)
+
+    def finish(self) -> dict[str, list[object]] | None:
+        """Take the first value for what it is, where it stayed alone; return columns if it holds such."""
+        if self.good != 1:
+            return None
+        values = self._first if isinstance(self._first, list) else [self._first]
+        if len(values) == 1 and (columns := _columns(values[0])) is not None:
+            return columns
+        for value in values:
+            self._add(value)
+        return None
+
+    def _add(self, value: object) -> None:
+        if isinstance(value, dict):
+            self.records.add(_record(value))
+        else:
+            self.bad += 1
+
+
+def _lines(content: Content) -> Iterator[object]:
+    """Yield the values of the lines that are JSON, a mark for each that is not."""
+    for line in content.lines():
         line = line.strip().strip("\0")
         if line:
             try:
-                values.append(json.loads(line))
+                yield json.loads(line)
             except (ValueError, RecursionError):
-                bad += 1
-    return values, bad
+                yield _Broken()
 
 
 def _stream(text: str) -> tuple[list[Any], bool]:
@@ -142,7 +185,7 @@ def _flatten(value: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _no_records(content: Content) -> InputError:
-    first = next((line for line in content.text.splitlines() if line.strip()), "")
+    first = next((line for line in content.opening.splitlines() if line.strip()), "")
     return InputError(
         "no-records",
         f"{shown_path(content.path)} holds no JSON object; its first line is {shown(first)}",

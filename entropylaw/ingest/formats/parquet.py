@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,11 @@ from entropylaw.ingest.wording import shown, shown_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 _MAGIC = b"PAR1"
+# A table with more columns than this is read in part: those that something is made of.
+_WIDE = 256
 
 
 class ParquetReader:
@@ -28,7 +32,7 @@ class ParquetReader:
 
     def recognises(self, content: Content) -> bool:
         """Whether it opens with Parquet's magic."""
-        return content.data.startswith(_MAGIC)
+        return content.head.startswith(_MAGIC)
 
     def read(self, content: Content) -> Table:
         """Read it.
@@ -40,10 +44,10 @@ class ParquetReader:
             text columns of such a table are read.
 
         """
-        return read_parts(content.path, [content.data])
+        return read_parts(content.path, [content])
 
 
-def read_parts(path: str, parts: Sequence[bytes]) -> Table:
+def read_parts(path: str, parts: Sequence[Content]) -> Table:
     """Read one Parquet file, or the parts of one data set in their order.
 
     Raises
@@ -56,15 +60,18 @@ def read_parts(path: str, parts: Sequence[bytes]) -> Table:
     import pyarrow.parquet as pq
 
     try:
-        files = [pq.ParquetFile(pa.BufferReader(part)) for part in parts]
+        files = [pq.ParquetFile(part.random_access()) for part in parts]
         names = files[0].schema_arrow.names
+        kept = _kept(parts[0], files[0])
         if sample_columns(names):
             steps = [name for name in names if name.casefold() in ("step", "global_step")]
             for name in steps[:1]:
                 some = pa.concat_tables([file.read(columns=[name]) for file in files])
                 refuse_samples(path, names, arrow_column(some.column(0)))
-        table = pa.concat_tables([file.read() for file in files], promote_options="permissive")
-        return from_arrow(table, path)
+        tables = [file.read(columns=_present(kept, file)) for file in files]
+        table = from_arrow(pa.concat_tables(tables, promote_options="permissive"), path)
+        left_out = () if kept is None else tuple(name for name in _leaves(files[0]) if name not in kept)
+        return replace(table, unread=left_out)
     except (pa.ArrowException, OSError, ValueError) as problem:  # the last for text that is not UTF-8
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise InputError(
@@ -72,6 +79,24 @@ def read_parts(path: str, parts: Sequence[bytes]) -> Table:
             f"{shown_path(path)} opens like Parquet and cannot be read: {shown(reason)}",
             "copy the file again, or write it again: a killed job leaves Parquet without its footer",
         ) from None
+
+
+def _leaves(file: pq.ParquetFile) -> list[str]:
+    """List the columns, those within structs joined with ``.``; a list's elements under the list's name."""
+    paths = (file.schema.column(index).path for index in range(len(file.schema)))
+    return list(dict.fromkeys(path.removesuffix(".list.element") for path in paths))
+
+
+def _kept(content: Content, file: pq.ParquetFile) -> frozenset[str] | None:
+    """Choose the columns to read; None for all of a table that is neither wide nor large."""
+    names = _leaves(file)
+    if content.useful is None or (content.wanted is None and len(names) <= _WIDE):
+        return None
+    return frozenset(filter(content.useful, names))
+
+
+def _present(kept: frozenset[str] | None, file: pq.ParquetFile) -> list[str] | None:
+    return None if kept is None else [name for name in _leaves(file) if name in kept]
 
 
 def from_arrow(table: pa.Table, path: str) -> Table:

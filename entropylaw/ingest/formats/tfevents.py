@@ -67,7 +67,7 @@ class TensorBoardReader:
         """Whether it opens with the event that names the version; or with a whole frame, and is called so."""
         if _EVENT_FILE.match(content.head):
             return True
-        head = content.data[:_HEAD]
+        head = content.head[:_HEAD]
         called = "tfevents" in PurePath(content.path).name
         return called and len(head) == _HEAD and bool(_intact([head[:8]], [head[8:]])[0])
 

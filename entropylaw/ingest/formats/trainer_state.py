@@ -41,9 +41,9 @@ class TrainerStateReader:
 
     def recognises(self, content: Content) -> bool:
         """Whether it is an object with a list called ``log_history``."""
-        if not content.is_text or _OPENS.match(content.text) is None or _KEY not in content.text:
+        if not content.is_text or _OPENS.match(content.opening) is None or _KEY not in content.opening:
             return False
-        return _HISTORY.search(content.text) is not None
+        return _HISTORY.search(content.opening) is not None
 
     def read(self, content: Content) -> Table:
         """Read it.

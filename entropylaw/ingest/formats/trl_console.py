@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -51,9 +51,9 @@ class TrlConsoleReader:
 
     def recognises(self, content: Content) -> bool:
         """Whether an entry is printed anywhere; loading a model can print for long before the first."""
-        if not content.is_text or "'epoch': " not in content.text:
+        if not content.is_text or "'epoch': " not in content.opening:
             return False
-        return any(isinstance(mark, _Entry) and mark.values for mark in _marks(content.text))
+        return any(isinstance(mark, _Entry) and mark.values for mark in _marks([content.opening]))
 
     def read(self, content: Content) -> Table:
         """Read it.
@@ -64,7 +64,7 @@ class TrlConsoleReader:
             ``no-records`` where no whole entry is printed, ``file-corrupt`` where they have too many keys.
 
         """
-        marks = list(_marks(content.text))
+        marks = list(_telling(_marks(content.blocks())))
         entries = [mark for mark in marks if isinstance(mark, _Entry)]
         steps, how = _steps(marks, entries)
         good = [
@@ -96,11 +96,37 @@ class _Entry(NamedTuple):
 _Mark = _Bar | _Entry | None
 
 
-def _marks(text: str) -> Iterator[_Mark]:
+def _telling(marks: Iterable[_Mark]) -> Iterator[_Mark]:
+    """Leave out drawings of the bar between two others, for a long run draws it millions of times.
+
+    Those stay that have something else beside them, and those next to a fall.
+    """
+    held: _Bar | None = None
+    last: _Mark = None
+    for mark in marks:
+        if isinstance(mark, _Bar) and isinstance(last, _Bar):
+            if held and (mark.total != last.total or mark.step < last.step):
+                yield held
+                held = None
+            if mark.total != last.total or mark.step < last.step:
+                yield mark
+            else:
+                held = mark
+        else:
+            if held:
+                yield held
+                held = None
+            yield mark
+        last = mark
+    if held:
+        yield held
+
+
+def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
     """Yield what tells of steps, in the order of the file."""
     openings: set[str] = set()
     width = 0
-    for found in _LINE.finditer(text):
+    for found in (line for block in blocks for line in _LINE.finditer(block)):
         line, below = found.groups()
         if not line.strip(" "):
             # As many blanks as the bar was long, unlike a blank line of somebody's text.

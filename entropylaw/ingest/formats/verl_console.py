@@ -11,7 +11,8 @@ import re
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.table import Table, from_records
+from entropylaw.ingest.gather import Records
+from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import is_missing, parse_number
 from entropylaw.ingest.wording import shown_path
 
@@ -32,11 +33,10 @@ class VerlConsoleReader:
 
     def recognises(self, content: Content) -> bool:
         """Whether a step is printed anywhere; a job may print for minutes before its first."""
-        likely = b"step:" in content.data if not content.is_text else "step:" in content.text
-        return likely and _STEP.search(content.text) is not None
+        return "step:" in content.opening and _STEP.search(content.opening) is not None
 
     def read(self, content: Content) -> Table:
-        """Read it.
+        """Read it, line by line.
 
         Raises
         ------
@@ -44,27 +44,30 @@ class VerlConsoleReader:
             ``no-records`` where no line holds a step.
 
         """
-        records: list[dict[str, object]] = []
+        records = Records(content.wanted)
         bad = 0
-        for line in _LINE_END.split(content.text):
-            if "step:" in line:
-                found = _STEP.search(line := _ANSI.sub("", line))
-                if found:
-                    record, unreadable = _pairs(line[found.start() :])
-                    records.append(record)
-                    bad += unreadable
-        if not records:
+        for block in content.blocks():
+            for line in _LINE_END.split(block) if "step:" in block else ():
+                if "step:" in line:
+                    found = _STEP.search(line := _ANSI.sub("", line))
+                    if found:
+                        record, unreadable = _pairs(line[found.start() :])
+                        records.add(record)
+                        bad += unreadable
+        if not records.rows:
             raise InputError(
                 "no-records",
                 f"{shown_path(content.path)} holds no line of verl's console "
                 "('step:1 - actor/entropy:0.35 - …')",
                 "check the file, or leave the format out and let the content decide",
             )
+        columns, notes = records.columns(content.extent)
         return Table(
-            columns=from_records(records),
-            rows=len(records),
+            columns=columns,
+            rows=records.rows,
             dropped={BAD_PAIR: bad} if bad else {},
-            notes=content.text_notes,
+            notes=(*content.text_notes, *notes),
+            unread=tuple(records.unread),
         )
 
 

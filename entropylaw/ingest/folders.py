@@ -1,0 +1,93 @@
+"""Finding logs below a folder: which files may be some, which belong together, which another one contains."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from entropylaw.ingest import packed
+from entropylaw.ingest.bundles import BundleReader, bundle_readers
+from entropylaw.ingest.wording import shown_path
+
+# Only these are looked at: logs stand beside checkpoints of gigabytes.
+_LOG_SUFFIXES = frozenset(
+    (
+        *("", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".log", ".out", ".txt"),
+        *(".wandb", ".swanlab", ".db", ".sqlite", ".ipynb", ".zip"),
+    )
+)
+_EVENT_FILE = re.compile(r".*\.tfevents\..*")
+_STATE = "trainer_state.json"
+_CHECKPOINT = re.compile(r"checkpoint-(\d+)")
+_GLOBAL_STEP = re.compile(rb'"global_step"\s*:\s*(\d{1,15})')
+# In a trainer's state, the step stands behind the list of log entries: at the end of the file.
+_TAIL = 1 << 16
+
+
+class Log(NamedTuple):
+    """A file or folder that may be a log.
+
+    ``reader`` reads ``files`` together; where it is None, the path is one file. ``passed_over`` says why
+    nobody needs to read it.
+    """
+
+    path: str
+    files: tuple[str, ...] = ()
+    reader: BundleReader | None = None
+    passed_over: str = ""
+
+
+def logs_in(folder: str) -> Iterator[Log]:
+    """Walk a folder and those in it, in sorted order; hidden ones are left out, links to folders too."""
+    claimed: set[str] = set()
+    for where, inner, names in os.walk(folder):
+        inner[:] = sorted(name for name in inner if not name.startswith("."))
+        for reader in bundle_readers():
+            files = tuple(path for path in reader.files(where) if path not in claimed)
+            if files:
+                claimed.update(files)
+                yield Log(path=where, files=files, reader=reader)
+        for log in _earlier_checkpoints(where, inner, names):
+            claimed.add(log.path)
+            yield log
+        for name in sorted(names):
+            path = str(Path(where) / name)
+            if path not in claimed and may_be_log(name):
+                yield Log(path=path)
+
+
+def may_be_log(name: str) -> bool:
+    """Whether a file's name lets it be a log."""
+    if name.startswith("."):
+        return False
+    pure = Path(name)
+    while pure.suffix.lower() in packed.SUFFIXES:
+        pure = pure.with_suffix("")
+    return pure.suffix.lower() in _LOG_SUFFIXES or _EVENT_FILE.fullmatch(name) is not None
+
+
+def _earlier_checkpoints(where: str, folders: list[str], names: list[str]) -> Iterator[Log]:
+    """Yield the states of a run that another state of it contains: each has all entries before it."""
+    states = [Path(where) / _STATE] if _STATE in names else []
+    numbered = sorted((int(found[1]), name) for name in folders if (found := _CHECKPOINT.fullmatch(name)))
+    states += [path for _, name in reversed(numbered) if (path := Path(where) / name / _STATE).is_file()]
+    if len(states) < 2:
+        return
+    # The first of equals: the one beside the checkpoints is written last.
+    last = max(states, key=_global_step)
+    for path in states:
+        if path != last:
+            yield Log(path=str(path), passed_over=f"{shown_path(str(last))} of the same run contains it")
+
+
+def _global_step(path: Path) -> int:
+    try:
+        with path.open("rb") as stream:
+            stream.seek(max(0, path.stat().st_size - _TAIL))
+            found = _GLOBAL_STEP.findall(stream.read())
+        return int(found[-1]) if found else -1
+    except OSError:
+        return -1

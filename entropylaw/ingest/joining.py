@@ -1,0 +1,213 @@
+"""Joining what belongs to one run and lies in several files: charts of one metric, logs of two processes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+
+import numpy as np
+
+from entropylaw.ingest import catalog
+from entropylaw.ingest.run import Run, Source
+from entropylaw.ingest.segments import BoolArray
+from entropylaw.ingest.values import FloatArray
+from entropylaw.ingest.wording import counted, listing, shown
+
+#: W&B's pages write the least and the greatest of the values behind a point into columns of these names.
+LEAST, GREATEST = "__MIN", "__MAX"
+
+UNLIKE_POINTS = "average over several steps beside a single value"
+NO_COUNTERPART = "log call without a step in the other file"
+DIFFERENT = "value that differs between two files of one metric"
+
+
+def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Join the parts of each run; what is whole, or has no counterpart, stays as it is."""
+    groups: dict[str, list[Run]] = {}
+    order: list[Run | list[Run]] = []
+    for run in runs:
+        if not run.partial:
+            order.append(run)
+        elif run.name in groups:
+            groups[run.name].append(run)
+        else:
+            groups[run.name] = [run]
+            order.append(groups[run.name])
+    whole: list[Run] = []
+    for item in order:
+        whole += [item] if isinstance(item, Run) else _parts_joined(item)
+    return tuple(_halves_joined(whole))
+
+
+def averaged(run: Run, column: str) -> BoolArray:
+    """Tell which points of a chart's metric stand for several different values."""
+    least, greatest = run.columns.get(column + LEAST), run.columns.get(column + GREATEST)
+    if least is None or greatest is None:
+        return np.zeros(len(run.step), dtype=bool)
+    differ: BoolArray = least < greatest
+    return differ
+
+
+def _parts_joined(parts: list[Run]) -> list[Run]:
+    """Join the files of one name, if they count the same steps; otherwise they stay apart, and say so."""
+    by_axis: dict[str, list[Run]] = {}
+    for part in parts:
+        by_axis.setdefault(part.step_column, []).append(part)
+    if len(by_axis) == 1:
+        return [_merged(parts)]
+    aligned = _aligned(by_axis)
+    if aligned is not None:
+        return [_merged(aligned)]
+    axes = listing(list(by_axis), 4)
+    note = f"not joined with the other files of this run, for their x axes differ ({axes})"
+    return [replace(_merged(group), notes=(*_merged(group).notes, note)) for group in by_axis.values()]
+
+
+def _aligned(by_axis: Mapping[str, list[Run]]) -> list[Run] | None:
+    """Bring charts over W&B's count of log calls to the trainer's step, by a chart that has both."""
+    trainers = [axis for axis in by_axis if axis != "_step"]
+    if "_step" not in by_axis or len(trainers) != 1:
+        return None
+    own = by_axis[trainers[0]]
+    both = next((run for run in own if "_step" in run.columns), None)
+    if both is None:
+        return None
+    calls = both.columns["_step"]
+    moved = []
+    for run in by_axis["_step"]:
+        place = dict(zip(calls.tolist(), both.step.tolist(), strict=True))
+        step = np.array([place.get(call, np.nan) for call in run.step.tolist()])
+        known = ~np.isnan(step)
+        if not known.any():
+            return None
+        lost = {NO_COUNTERPART: int((~known).sum())} if not known.all() else {}
+        note = f"log calls turned into {shown(both.step_column)} by {shown(PurePath(both.source.path).name)}"
+        moved.append(
+            replace(
+                run,
+                step=step[known],
+                columns={name: values[known] for name, values in run.columns.items()},
+                step_column=both.step_column,
+                dropped=_added(run.dropped, lost),
+                notes=(*run.notes, note),
+            )
+        )
+    return [*own, *moved]
+
+
+def _merged(parts: Sequence[Run]) -> Run:
+    """Put the columns of several files side by side, by step; the first file with a value has it."""
+    if len(parts) == 1:
+        return parts[0]
+    step = np.unique(np.concatenate([part.step for part in parts]))
+    columns: dict[str, FloatArray] = {}
+    lost: Counter[str] = Counter()
+    for part in parts:
+        at = np.searchsorted(step, part.step)
+        for name, values in part.columns.items():
+            column = columns.setdefault(name, np.full(len(step), np.nan))
+            before = column[at]
+            lost[DIFFERENT] += int(((before != values) & ~np.isnan(before) & ~np.isnan(values)).sum())
+            column[at] = np.where(np.isnan(before), values, before)
+    texts = {name: cell for part in parts for name, cell in part.texts.items() if name not in columns}
+    files = [shown(PurePath(part.source.path).name) for part in parts]
+    note = f"joined by {shown(parts[0].step_column)} from {counted(len(parts), 'file')}: {', '.join(files)}"
+    run = replace(
+        parts[0],
+        source=_source([part.source for part in parts]),
+        step=step,
+        columns=columns,
+        texts=texts,
+        dropped=_added(*(part.dropped for part in parts), +lost),
+        notes=tuple(dict.fromkeys((note, *(note for part in parts for note in part.notes)))),
+        unread=tuple(dict.fromkeys(name for part in parts for name in part.unread)),
+        settings={name: value for part in reversed(parts) for name, value in part.settings.items()},
+    )
+    return _without_unlike(run)
+
+
+def _without_unlike(run: Run) -> Run:
+    """Take out averages that stand beside single values: the two are not of the same steps."""
+    metrics = [name for name in run.columns if name + LEAST in run.columns]
+    if len(metrics) < 2:
+        return run
+    there = np.array([~np.isnan(run.columns[name]) for name in metrics])
+    average = np.array([averaged(run, name) for name in metrics]) & there
+    unlike = average & (there & ~average).any(axis=0)
+    if not unlike.any():
+        return run
+    columns = dict(run.columns)
+    for name, bad in zip(metrics, unlike, strict=True):
+        columns[name] = np.where(bad, np.nan, columns[name])
+    return replace(run, columns=columns, dropped=_added(run.dropped, {UNLIKE_POINTS: int(unlike.sum())}))
+
+
+def _halves_joined(runs: list[Run]) -> list[Run]:
+    """Join two logs of one training, one with the entropy and one with the reward.
+
+    Trainers that generate and train in processes of their own write such. The two belong together where
+    they count steps by the same name, lie in sibling folders or one folder, and nothing else does there.
+    """
+    entropies = [run for run in runs if _half(run) == "entropy"]
+    rewards = [run for run in runs if _half(run) == "reward"]
+    whole = {id(run): run for run in runs}
+    for one in entropies:
+        partners = [other for other in rewards if _siblings(one, other)]
+        rivals = [other for other in entropies if any(_siblings(other, partner) for partner in partners)]
+        if len(partners) != 1 or len(rivals) != 1:
+            continue
+        other = partners[0]
+        why = "entropy and reward are logged by two processes"
+        merged = _merged([one, other])
+        name = _common_name(one, other)
+        whole[id(one)] = replace(merged, name=name, partial=False, notes=(why, *merged.notes))
+        del whole[id(other)]
+    return list(whole.values())
+
+
+def _half(run: Run) -> str | None:
+    """Say which half a run is, of a trainer whose logs come in halves; None where it is none."""
+    found = catalog.detect((*run.columns, *run.unread)).trainer
+    if not (run.partial or found.halves):
+        return None
+    names = tuple(run.columns)
+    has_entropy = bool(catalog.entropies(names, found))
+    has_reward = bool(catalog.trainings(names, found) or catalog.validations(names, found))
+    if has_entropy == has_reward:
+        return None
+    return "entropy" if has_entropy else "reward"
+
+
+def _siblings(one: Run, other: Run) -> bool:
+    first, second = PurePath(one.source.path).parent, PurePath(other.source.path).parent
+    near = first == second or first.parent == second.parent
+    return near and one.step_column == other.step_column and one.source.path != other.source.path
+
+
+def _common_name(one: Run, other: Run) -> str:
+    first, second = PurePath(one.source.path).parent, PurePath(other.source.path).parent
+    folder = first if first == second else first.parent
+    return folder.name or one.name
+
+
+def _source(sources: Sequence[Source]) -> Source:
+    parts = tuple(part for source in sources for part in (source.parts or (source,)))
+    unique = tuple({part.path: part for part in parts}.values())
+    digest = hashlib.sha256("".join(part.sha256 for part in unique).encode()).hexdigest()
+    return Source(
+        path=" + ".join(part.path for part in unique),
+        format=sources[0].format,
+        sha256=digest,
+        rows=sum(part.rows for part in unique),
+        parts=unique,
+    )
+
+
+def _added(*counts: Mapping[str, int]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for count in counts:
+        total.update(count)
+    return dict(+total)

@@ -1,0 +1,153 @@
+"""What a run's configuration says about its entropy: temperature, aggregation, and what pushes it besides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from entropylaw.ingest import catalog
+from entropylaw.ingest.run import Run
+from entropylaw.ingest.steps import folded
+from entropylaw.ingest.values import parse_number
+from entropylaw.ingest.wording import shown
+
+# Names as the trainers' configurations have them, the most particular first.
+_TEMPERATURE = (
+    *("actor_rollout_ref/rollout/temperature", "policy/generation/temperature", "rollout_temperature"),
+    *("generator/sampling_params/temperature", "actor_infer/generating_args/temperature"),
+    *("gconfig/temperature", "orchestrator/sampling/temperature", "sampling/temperature"),
+    *("worker/rollout/temperature", "rollout/temperature", "temperature"),
+)
+_AGGREGATION = ("actor_rollout_ref/actor/loss_agg_mode", "actor/loss_agg_mode", "loss_agg_mode")
+_ENTROPY = (
+    *("actor_rollout_ref/actor/entropy_coeff", "actor/entropy_coeff", "actor/entropy_coef"),
+    *("trainer/algorithm/entropy_loss_coef", "entropy_loss_coef", "entropy_coeff", "entropy_coef"),
+)
+# The weight of a KL term, and the switch without which it does nothing.
+_KL: tuple[tuple[str, str | None], ...] = (
+    ("actor_rollout_ref/actor/kl_loss_coef", "actor_rollout_ref/actor/use_kl_loss"),
+    ("algorithm/kl_ctrl/kl_coef", "algorithm/use_kl_in_reward"),
+    ("trainer/algorithm/kl_loss_coef", "trainer/algorithm/use_kl_loss"),
+    ("loss_fn/reference_policy_kl_penalty", None),
+    *((name, None) for name in ("algorithm/kl_coef", "init_kl_coef", "kl_loss_coef", "kl_coef", "beta")),
+)
+# In verl's words; with these, what is logged as entropy is a sum over the tokens of a response or a batch.
+_SUMS = frozenset(("token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm"))
+_MEANS = {"token-mean": "token mean", "seq-mean-token-mean": "mean of per-response means"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One setting and where it stands."""
+
+    name: str
+    value: float | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regime:
+    """Under which settings an entropy came about; None where no configuration says.
+
+    Attributes
+    ----------
+    temperature
+        Of sampling.
+    aggregation
+        How the entropies of tokens were put together, in verl's words.
+    entropy_weight, kl_weight
+        Weights in the loss or the reward, where they are not 0.
+
+    """
+
+    temperature: Setting | None = None
+    aggregation: Setting | None = None
+    entropy_weight: Setting | None = None
+    kl_weight: Setting | None = None
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether what is logged as entropy is a sum over tokens."""
+        return self.aggregation is not None and self.aggregation.value in _SUMS
+
+    @property
+    def mean(self) -> str | None:
+        """The mean that is logged, in the catalog's words."""
+        return _MEANS.get(str(self.aggregation.value)) if self.aggregation else None
+
+
+def regime_of(run: Run) -> Regime:
+    """Read the settings of a run; a coefficient that is logged as a column counts as one."""
+    by_fold = {folded(name): (name, value) for name, value in run.settings.items()}
+    return Regime(
+        temperature=_number(by_fold, _TEMPERATURE),
+        aggregation=_text(by_fold, _AGGREGATION),
+        entropy_weight=_not_zero(_number(by_fold, _ENTROPY) or _logged(run, "ent")),
+        kl_weight=_kl(by_fold) or _not_zero(_logged(run, "kl")),
+    )
+
+
+def cautions(regime: Regime) -> tuple[str, ...]:
+    """Say what the settings mean for the law."""
+    found = []
+    if regime.entropy_weight:
+        found.append(
+            f"the loss holds an entropy term of weight {regime.entropy_weight.value:g} "
+            f"({shown(regime.entropy_weight.name)}), which moves the entropy by itself; the law is stated "
+            "without"
+        )
+    if regime.kl_weight:
+        found.append(
+            f"a KL term of weight {regime.kl_weight.value:g} ({shown(regime.kl_weight.name)}) holds the "
+            "policy back; the law is stated without"
+        )
+    return tuple(found)
+
+
+def notes(regime: Regime) -> tuple[str, ...]:
+    """Say what the settings mean for the numbers."""
+    if regime.temperature is None or regime.temperature.value == 1:
+        return ()
+    return (
+        f"sampled at temperature {regime.temperature.value:g} ({shown(regime.temperature.name)}): a and b do "
+        "not compare with those of runs at another temperature",
+    )
+
+
+def _find(settings: Mapping[str, tuple[str, object]], names: tuple[str, ...]) -> tuple[str, object] | None:
+    return next((settings[folded(name)] for name in names if folded(name) in settings), None)
+
+
+def _number(settings: Mapping[str, tuple[str, object]], names: tuple[str, ...]) -> Setting | None:
+    found = _find(settings, names)
+    value = parse_number(found[1]) if found else math.nan
+    return Setting(name=found[0], value=value) if found and math.isfinite(value) else None
+
+
+def _text(settings: Mapping[str, tuple[str, object]], names: tuple[str, ...]) -> Setting | None:
+    found = _find(settings, names)
+    return Setting(name=found[0], value=found[1]) if found and isinstance(found[1], str) else None
+
+
+def _kl(settings: Mapping[str, tuple[str, object]]) -> Setting | None:
+    for name, switch in _KL:
+        weight = _not_zero(_number(settings, (name,)))
+        turned_on = settings.get(folded(switch), ("", True))[1] if switch else True
+        if weight and turned_on not in (False, "False", "false"):
+            return weight
+    return None
+
+
+def _logged(run: Run, kind: str) -> Setting | None:
+    """Return a coefficient that the run logs: its largest value, for a schedule may end at 0."""
+    for name in catalog.coefficients(run.columns):
+        if (kind == "ent") != ("ent" in folded(name)):
+            continue
+        finite = run.columns[name][~(run.columns[name] != run.columns[name])]
+        if finite.size:
+            return Setting(name=name, value=float(max(finite, key=abs)))
+    return None
+
+
+def _not_zero(setting: Setting | None) -> Setting | None:
+    return setting if setting is not None and setting.value != 0 else None
