@@ -11,6 +11,7 @@ from pathlib import PurePath
 import numpy as np
 
 from entropylaw.errors import InputError
+from entropylaw.ingest.axes import on_one_axis
 from entropylaw.ingest.catalog import is_metric
 from entropylaw.ingest.labels import Group, split_runs
 from entropylaw.ingest.run import Run, Source
@@ -52,13 +53,16 @@ _GENERIC_STEMS = frozenset(
             "training_log",
             "train_log",
             "trainer_state",
+            "trainer",
+            "orchestrator",
             "logging",
             "curves",
         ),
     )
 )
 
-_CHECKPOINT = re.compile(r"checkpoint-\d+")
+# Folders that say nothing of the run in them.
+_NO_NAME = re.compile(r"checkpoint-\d+|attempt_\d+|logs|latest|run_default|trainer|orchestrator|\.{1,2}")
 
 
 def display_name(path: str) -> str:
@@ -68,8 +72,8 @@ def display_name(path: str) -> str:
     pure = PurePath(path)
     # TensorBoard names its files after the host, which is nobody's name for a run.
     if pure.stem.casefold() in _GENERIC_STEMS or "tfevents" in pure.name:
-        folders = [part for part in pure.parts[:-1] if not _CHECKPOINT.fullmatch(part)]
-        if folders and folders[-1] not in (pure.anchor, ".", ".."):
+        folders = [part for part in pure.parts[:-1] if not _NO_NAME.fullmatch(part)]
+        if folders and folders[-1] != pure.anchor:
             return folders[-1]
     return pure.stem or path
 
@@ -109,6 +113,7 @@ def assemble(
         ``several-rows-a-step``.
 
     """
+    table = on_one_axis(table, source.path) if step is None else table
     steps = find_step(table, source.path, step)
     refuse_samples(source.path, table.columns, steps.values)
     split = split_runs(table, steps.values, source.path, run)

@@ -6,7 +6,7 @@ Names match as a whole, never in part: ``entropy_coef`` and ``timing_s/old_log_p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -19,6 +19,8 @@ from entropylaw.ingest.wording import listing
 
 # The least and the greatest value behind a point of a chart; W&B's pages write them beside it.
 _BOUNDS = ("__MIN", "__MAX")
+# A key under which a trainer logs whatever it evaluates: any other trainer's columns would match.
+_BROAD = ("eval/<data>",)
 _HOLE = re.compile(r"(<[a-z]+>)")
 
 # What bears entropy in its name and is none of the policy's. The first match gives the reason.
@@ -108,13 +110,8 @@ def initial_column(key: Key, column: str, columns: Iterable[str]) -> str | None:
 
 @lru_cache(maxsize=1 << 14)
 def is_metric(column: str) -> bool:
-    """Whether any trainer logs an entropy or a reward under this name."""
-    everyone = (GENERIC, *TRAINERS)
-    return any(
-        _matches_key(key, column)
-        for trainer in everyone
-        for key in (*trainer.entropy, *trainer.training, *trainer.validation)
-    )
+    """Whether any trainer logs an entropy or a reward under this name; a key that fits all names says no."""
+    return any(key.template not in _BROAD and _matches_key(key, column) for key in _keys())
 
 
 @lru_cache(maxsize=1 << 14)
@@ -125,7 +122,14 @@ def is_useful(column: str) -> bool:
         return True
     if column.endswith(_BOUNDS):
         return is_useful(column.removesuffix(_BOUNDS[0]).removesuffix(_BOUNDS[1]))
-    return decoy(column) is not None or bool(coefficients([column]))
+    if decoy(column) is not None or coefficients([column]):
+        return True
+    return any(_matches_key(key, column) for key in _keys())
+
+
+def _keys() -> Iterator[Key]:
+    for trainer in (GENERIC, *TRAINERS):
+        yield from (*trainer.entropy, *trainer.training, *trainer.validation)
 
 
 def decoy(column: str) -> str | None:

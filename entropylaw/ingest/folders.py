@@ -22,6 +22,8 @@ _LOG_SUFFIXES = frozenset(
 _EVENT_FILE = re.compile(r".*\.tfevents\..*")
 _STATE = "trainer_state.json"
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)")
+# tinker-cookbook prints to the one what it writes to the other.
+_REPEATS = {"logs.log": "metrics.jsonl"}
 _GLOBAL_STEP = re.compile(rb'"global_step"\s*:\s*(\d{1,15})')
 # In a trainer's state, the step stands behind the list of log entries: at the end of the file.
 _TAIL = 1 << 16
@@ -50,7 +52,7 @@ def logs_in(folder: str) -> Iterator[Log]:
             if files:
                 claimed.update(files)
                 yield Log(path=where, files=files, reader=reader)
-        for log in _earlier_checkpoints(where, inner, names):
+        for log in (*_earlier_checkpoints(where, inner, names), *_repeated(where, inner, names)):
             claimed.add(log.path)
             yield log
         for name in sorted(names):
@@ -81,6 +83,20 @@ def _earlier_checkpoints(where: str, folders: list[str], names: list[str]) -> It
     for path in states:
         if path != last:
             yield Log(path=str(path), passed_over=f"{shown_path(str(last))} of the same run contains it")
+
+
+def _repeated(where: str, folders: list[str], names: list[str]) -> Iterator[Log]:
+    """Yield what repeats another file; a folder that does is not visited."""
+    for name, whole in _REPEATS.items():
+        if name in names and whole in names:
+            yield Log(
+                path=str(Path(where) / name), passed_over=f"{shown_path(whole)} beside it says the same"
+            )
+    if "trainer.log" in names and "trainer" in folders:
+        folders.remove("trainer")
+        yield Log(
+            path=str(Path(where) / "trainer"), passed_over="each process's copy of 'trainer.log' beside it"
+        )
 
 
 def _global_step(path: Path) -> int:

@@ -128,8 +128,8 @@ class Records:
         most = min(max(size, _FEWEST_CELLS) // max(self.rows, 1), _MOST_COLUMNS - 1)
         kept = self._columns
         if len(kept) > most:
-            fullest = sorted(kept, key=lambda name: -len(kept[name]))[:most]
-            kept = {name: column for name, column in kept.items() if name in frozenset(fullest)}
+            fullest = frozenset(sorted(kept, key=lambda name: -len(kept[name]))[:most])
+            kept = {name: column for name, column in kept.items() if name in fullest}
         note = f"far more columns than values: only the {len(kept)} columns with most values are read"
         filled: dict[str, Column] = {name: column.filled(self.rows) for name, column in kept.items()}
         return filled, (note,) if len(kept) < len(self._columns) else ()

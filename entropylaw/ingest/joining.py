@@ -11,6 +11,7 @@ from pathlib import PurePath
 import numpy as np
 
 from entropylaw.ingest import catalog
+from entropylaw.ingest.assemble import display_name
 from entropylaw.ingest.run import Run, Source
 from entropylaw.ingest.segments import BoolArray
 from entropylaw.ingest.values import FloatArray
@@ -140,8 +141,9 @@ def _without_unlike(run: Run) -> Run:
     if not unlike.any():
         return run
     columns = dict(run.columns)
-    for name, bad in zip(metrics, unlike, strict=True):
-        columns[name] = np.where(bad, np.nan, columns[name])
+    for metric, bad in zip(metrics, unlike, strict=True):
+        for name in (metric, metric + LEAST, metric + GREATEST):
+            columns[name] = np.where(bad, np.nan, columns[name])
     return replace(run, columns=columns, dropped=_added(run.dropped, {UNLIKE_POINTS: int(unlike.sum())}))
 
 
@@ -149,17 +151,15 @@ def _halves_joined(runs: list[Run]) -> list[Run]:
     """Join two logs of one training, one with the entropy and one with the reward.
 
     Trainers that generate and train in processes of their own write such. The two belong together where
-    they count steps by the same name, lie in sibling folders or one folder, and nothing else does there.
+    they count steps by the same name, lie in one folder or in neighbours, and nothing else does there.
     """
     entropies = [run for run in runs if _half(run) == "entropy"]
     rewards = [run for run in runs if _half(run) == "reward"]
     whole = {id(run): run for run in runs}
     for one in entropies:
-        partners = [other for other in rewards if _siblings(one, other)]
-        rivals = [other for other in entropies if any(_siblings(other, partner) for partner in partners)]
-        if len(partners) != 1 or len(rivals) != 1:
+        other = _partner(one, rewards)
+        if other is None or _partner(other, entropies) is not one:
             continue
-        other = partners[0]
         why = "entropy and reward are logged by two processes"
         merged = _merged([one, other])
         name = _common_name(one, other)
@@ -181,16 +181,28 @@ def _half(run: Run) -> str | None:
     return "entropy" if has_entropy else "reward"
 
 
-def _siblings(one: Run, other: Run) -> bool:
+def _partner(one: Run, others: Sequence[Run]) -> Run | None:
+    """Find the only other half that lies nearest: in the same folder, or in the one above or beside it."""
+    for near in (_same_folder, _next_folder):
+        found = [other for other in others if other.step_column == one.step_column and near(one, other)]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def _same_folder(one: Run, other: Run) -> bool:
+    apart = one.source.path != other.source.path
+    return apart and PurePath(one.source.path).parent == PurePath(other.source.path).parent
+
+
+def _next_folder(one: Run, other: Run) -> bool:
     first, second = PurePath(one.source.path).parent, PurePath(other.source.path).parent
-    near = first == second or first.parent == second.parent
-    return near and one.step_column == other.step_column and one.source.path != other.source.path
+    return first != second and (first.parent in (second, second.parent) or second.parent == first)
 
 
 def _common_name(one: Run, other: Run) -> str:
     first, second = PurePath(one.source.path).parent, PurePath(other.source.path).parent
-    folder = first if first == second else first.parent
-    return folder.name or one.name
+    return display_name(str((first if first == second else second.parent) / "log"))
 
 
 def _source(sources: Sequence[Source]) -> Source:

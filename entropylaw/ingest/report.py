@@ -145,7 +145,7 @@ def explain(
         dropped=rewarded.pairs.dropped if rewarded else {},
         read_dropped=run.dropped,
         notes=(*run.notes, *(chosen.notes if chosen else ()), *(rewarded.notes if rewarded else ())),
-        other_columns=len(set(run.names) - listed),
+        other_columns=len(set(run.names) - listed - {run.step_column}),
         texts=tuple(run.texts),
         problem=problem,
     )

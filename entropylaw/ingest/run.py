@@ -74,8 +74,8 @@ class Run:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every numeric column that the log has, as far as it was looked at, and those left unread."""
-        return (*self.columns, *self.unread)
+        """Every numeric column that the log has, the step's and those left unread among them."""
+        return (self.step_column, *self.columns, *self.unread)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -382,17 +382,20 @@ def _missing_role(
             f"{where}: {shown(name)} holds no number, its first cell is {shown(cell)}",
             f"name another column with --{role}, or write numbers without unit and with a decimal point",
         )
-    columns = run.names
+    columns = run.names[1:]
     close = list(dict.fromkeys([*filter(resembles, columns), *nearest(names, columns)]))[:12]
     found = "it has no column beside its steps"
     if columns:
         found = f"none of {counted(len(columns), 'column')} is near"
     if close:
         found = f"nearest by name: {listing(close)}"
-    absent = catalog.detect(columns).trainer.absent if role == "entropy" else None
     hint = f"name it with --{role} COLUMN; `entropylaw columns LOG` lists what was found"
-    if run.partial:
+    trainer = catalog.detect(run.names).trainer
+    if trainer.halves:
+        hint = f"{trainer.title} logs entropy and reward by two processes: name the folder with both logs"
+    elif run.partial:
         hint = f"the file is a part of a log: name the file with the {role}, too, or the folder of both"
+    absent = trainer.absent if role == "entropy" else None
     return InputError(
         f"no-{role}-column",
         f"{where} has no {role} column that the catalog knows; {found}",

@@ -160,14 +160,18 @@ _VERL_VALIDATION = (
     *_validation("val-core/<data>/<score>/best@<n>/mean", after=True, note="best of n"),
     *_validation("val-aux/<data>/acc/mean@<n>", "val-aux/<data>/reward/mean@<n>", after=True),
 )
-_EVAL_NOT = ("eval/loss", "eval/runtime", "eval/entropy", "eval/step", "eval/steps", "eval/epoch")
+_EVAL_NOT = (
+    *("eval/loss", "eval/runtime", "eval/entropy", "eval/step", "eval/steps", "eval/epoch"),
+    *("eval/<data>/response_len/<part>", "eval/<data>/truncated_ratio", "eval/<data>/repetition_frac"),
+    *("eval/<data>/zero_std/<part>", "eval/<data>-truncated_ratio", "eval/<data>-aborted_ratio"),
+)
 
 TRAINERS: tuple[Trainer, ...] = (
     _trainer(
         "easyr1",
         "EasyR1",
         ("reward/overall", "val/reward_score", "val/overall_reward", "actor/pg_clipfrac_higher"),
-        entropy=_entropy("actor/entropy_loss", "actor/entropy", estimator="sampled", temperature=None),
+        entropy=_entropy("actor/entropy_loss", "actor/entropy", estimator="sampled"),
         training=_training("reward/accuracy", "reward/overall", "critic/score/mean"),
         validation=_validation(
             "val/accuracy_reward", "val/reward_score", "val/overall_reward", "val/<part>_reward", after=True
@@ -179,13 +183,15 @@ TRAINERS: tuple[Trainer, ...] = (
         ("train_verify_score/all", "test_reward/all"),
         entropy=_VERL_ENTROPY,
         training=_training("train_verify_score/all", "critic/score/mean"),
-        validation=_validation("test_reward/all", "val/test_score/<data>", after=True),
+        validation=_validation(
+            "val/test_score/all", "val/test_score/<data>", "test_reward/all", after=True, initial="val/"
+        ),
         absent="PRIME logs it with Megatron, not with FSDP",
     ),
     _trainer(
         "rllm",
         "rLLM",
-        ("batch/solve_none", "batch/solve_all", "batch/solve_partial"),
+        ("batch/solve_partial",),
         entropy=(
             *_VERL_ENTROPY,
             *_entropy("optim/entropy", "train/entropy", estimator="sampled", timing=None),
@@ -209,15 +215,20 @@ TRAINERS: tuple[Trainer, ...] = (
         ("critic/entropy/mean", "val_correct/all/mean", "critic/correct/mean"),
         entropy=_entropy("critic/entropy/mean", temperature=None, timing="before the update"),
         training=_training("critic/correct/mean", "critic/score/mean", "rollout/score/mean"),
-        validation=_validation("val_correct/all/mean", "val_correct/<group>/mean"),
+        validation=_validation(
+            *("val_correct/all/mean", "val_correct/<group>/mean", "val/score/mean", "val/<group>/score/mean")
+        ),
     ),
     _trainer(
         "areal",
         "AReaL",
-        ("ppo_actor/update/entropy/avg", "ppo_actor/task_reward/avg"),
-        entropy=_entropy("ppo_actor/update/entropy/avg", temperature=None),
-        training=_training("ppo_actor/task_reward/avg"),
-        validation=_validation("eval-rollout/reward/avg", "eval-rollout/task_reward/avg"),
+        (
+            *("ppo_actor/update/entropy/avg", "ppo_actor/task_reward/avg", "grpo_actor/entropy/avg"),
+            *("grpo_actor/task_reward/avg", "eval-rollout/reward"),
+        ),
+        entropy=_entropy("ppo_actor/update/entropy/avg", "grpo_actor/entropy/avg", temperature=None),
+        training=_training("ppo_actor/task_reward/avg", "rollout/reward", "grpo_actor/task_reward/avg"),
+        validation=_validation("eval-rollout/reward", "eval-rollout/reward/avg", after=True),
     ),
     _trainer(
         "verl",
@@ -251,7 +262,8 @@ TRAINERS: tuple[Trainer, ...] = (
         ("rollout/raw_reward",),
         entropy=_entropy("train/entropy_loss", aggregation="mean of per-response means"),
         training=_training("rollout/raw_reward"),
-        validation=_validation("eval/<data>", but_not=_EVAL_NOT),
+        # Evaluations follow the update under the rollout's number; that before training has the same 0.
+        validation=_validation("eval/<data>", "eval/<data>-pass@<n>", after=True, but_not=_EVAL_NOT),
     ),
     _trainer(
         "nemo-rl",
@@ -259,15 +271,26 @@ TRAINERS: tuple[Trainer, ...] = (
         ("train/approx_entropy", "train/probs_ratio_clamped", "train/mean_gen_tokens_per_sample"),
         entropy=_entropy("train/approx_entropy", estimator="sampled", temperature=None),
         training=_training("train/reward"),
-        validation=_validation("validation/accuracy"),
+        validation=_validation("validation/accuracy", after=True),
     ),
     _trainer(
         "prime-rl",
         "prime-rl",
-        ("entropy/all/mean", "mismatch_kl/all/mean", "reward/all/mean", "train/agg/all/<agent>/reward/mean"),
+        (
+            *("entropy/all/mean", "mismatch_kl/all/mean", "reward/all/mean", "mismatch_kl/mean"),
+            *("train/agg/all/<agent>/reward/mean", "train/agg/all/reward/mean", "batch/effective_batch_size"),
+            "train/agg/effective/<agent>/reward/mean",
+        ),
         entropy=_entropy("entropy/all/mean", "entropy/mean", "entropy/<env>/mean"),
-        training=_training("train/agg/all/<agent>/reward/mean", "reward/all/mean", "reward/mean"),
-        validation=_validation("eval/<env>/all/<agent>/avg@<n>", "eval/<env>/avg@<n>"),
+        training=_training(
+            *("train/agg/all/<agent>/reward/mean", "train/agg/all/reward/mean"),
+            *("train/agg/effective/<agent>/reward/mean", "train/agg/effective/reward/mean"),
+            *("reward/all/mean", "reward/mean"),
+        ),
+        validation=_validation(
+            *("eval/<env>/all/<agent>/avg@<n>", "eval/<env>/avg@<n>", "eval/<env>/all/<agent>/reward/mean"),
+            *("eval/<env>/reward/mean", "val_reward/mean"),
+        ),
         halves=True,
     ),
     _trainer(
@@ -287,7 +310,7 @@ TRAINERS: tuple[Trainer, ...] = (
         ("policy/policy_entropy", "reward/avg_raw_reward"),
         entropy=_entropy("policy/policy_entropy"),
         training=_training("reward/avg_raw_reward", "reward/mean_positive_reward", "reward/avg_pass_at_<n>"),
-        validation=_validation("eval/all/avg_score", "eval/all/pass_at_<n>"),
+        validation=_validation("eval/all/avg_score", "eval/all/pass_at_<n>", after=True),
     ),
     _trainer(
         "tinker",
@@ -302,8 +325,8 @@ TRAINERS: tuple[Trainer, ...] = (
         "OpenRLHF",
         ("train/ppo_clip_ratio", "eval/eval_<data>_pass1", "train/return"),
         entropy=_entropy("train/entropy_loss", temperature="raw logits, not scaled"),
-        training=_training("train/reward"),
-        validation=_validation("eval/eval_<data>_pass1", "eval/eval_<data>_pass<n>"),
+        training=_training("train/reward", "train/rollout/reward_mean"),
+        validation=_validation("eval/eval_<data>_pass1", "eval/eval_<data>_pass<n>", after=True),
         absent="OpenRLHF logs it when --actor.entropy_coef is given; 0 only logs",
     ),
     _trainer(

@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
         (["val.test_score.gsm8k", "x"], "verl"),
         (["actor/entropy", "train/num_gen_batches", "critic/score/mean"], "dapo"),
         (["actor/entropy_loss", "reward/overall"], "easyr1"),
-        (["actor/entropy", "batch/solve_all"], "rllm"),
+        (["actor/entropy", "batch/solve_partial"], "rllm"),
         (["actor/entropy_loss", "train_verify_score/all"], "prime"),
         (["train/entropy_loss", "rollout/ep_rew_mean"], "stable-baselines3"),
         (["train/entropy_loss", "rollout/raw_reward"], "slime"),

@@ -389,3 +389,22 @@ def test_real_runs(name, entropy, reward):
     assert (series.entropy_choice.column, series.reward_choice.column) == ("entropy", "reward")
     assert (series.entropy.min(), series.entropy.max()) == pytest.approx(entropy, rel=2e-2)
     assert (series.reward.min(), series.reward.max()) == pytest.approx(reward, rel=5e-3)
+
+
+@pytest.mark.parametrize("form", ["'{}/438'", "{}/438"])
+def test_ms_swift_says_the_step_itself(tmp_path, form):
+    entries = [
+        f"{{'loss': 0.1, 'reward': {s / 10}, 'entropy/mean': {1 / s}, 'epoch': {s / 100}, "
+        f"'global_step/max_steps': {form.format(s)}}}"
+        for s in (5, 10, 15)
+    ]
+    path = tmp_path / "x.log"
+    path.write_text("\n".join(f"Train:   1%|▏         | 5/438 [00:01<01:00,  6.00it/s]{e}" for e in entries))
+    if form.startswith("'"):
+        (run,) = read_runs(path)
+        assert run.step.tolist() == [5, 10, 15]
+        assert run.columns["entropy/mean"].tolist() == [1 / 5, 1 / 10, 1 / 15]
+    else:
+        # No Python prints that, and a dict that is none is left out.
+        with pytest.raises(InputError):
+            read_runs(path)

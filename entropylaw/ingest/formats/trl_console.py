@@ -18,7 +18,7 @@ from typing import NamedTuple
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats.trainer_state import log_table
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.values import is_missing, parse_number
+from entropylaw.ingest.values import is_missing, parse_number, parse_step
 
 # A line, and whether the cursor goes up behind it: below the trainer's bar may be one of an evaluation.
 _LINE = re.compile(r"([^\r\n]+)((?:[\r\n]+\x1b\[A)?)")
@@ -41,6 +41,10 @@ _PAIR = re.compile(
     )(?P<end>\}|,[ ])""",
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
+
+
+# What ms-swift adds, as "10/438".
+_FRACTION = "global_step/max_steps"
 
 
 class TrlConsoleReader:
@@ -163,7 +167,9 @@ def _values(line: str, position: int) -> tuple[dict[str, float], bool, int]:
     while pair := _PAIR.match(line, position):
         position = pair.end()
         number = float(pair["number"]) if pair["number"] else parse_number(pair["other"])
-        if number == number or pair["number"] or is_missing(pair["other"]):
+        if pair["key"] == _FRACTION:
+            values["step"] = parse_step((pair["number"] or pair["other"]).strip("'\""))
+        elif number == number or pair["number"] or is_missing(pair["other"]):
             values[pair["key"]] = number
         if pair["end"] == "}":
             return values, True, position

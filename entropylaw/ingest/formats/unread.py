@@ -63,7 +63,8 @@ BINARY = (
         title="a SwanLab transaction log (.swanlab)",
         suffixes=(".swanlab",),
         test=_starts(b":SWL"),
-        hint="export the run's metrics as CSV, one row a step",
+        hint="export each metric: swanlab.Api().column('USER/PROJECT/RUN', 'reward').export_csv() gives the "
+        "address of a CSV file, which is read here",
     ),
     UnreadReader(
         name="compressed",

@@ -1,0 +1,337 @@
+"""Jupyter notebooks whose outputs hold a training log: a console's text, or a Trainer's table.
+
+A notebook is one JSON object: ``cells`` with ``outputs`` (nbformat 4), or ``worksheets`` of cells (nbformat
+3), as in jupyter/nbformat's nbformat.v4.schema.json and nbformat.v3.schema.json. Source code is never looked
+at.
+
+In a notebook, a Hugging Face ``Trainer`` shows its log as an HTML table in place of printing it
+(``text_to_html_table`` and ``NotebookProgressCallback`` in transformers/utils/notebook.py, the same in 4.x
+and in 5.23). Floats have six decimals there. Of its own accord it shows losses, and of an evaluation whatever
+was measured, under names that it makes up: ``eval_reward`` becomes ``Reward``. Unsloth adds what the trainer
+logs, with `` / `` for ``/`` (unsloth_zoo/logging_utils.py); its newer versions leave the entropy out, its
+older ones fill the first row with ``0`` where nothing was logged.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from entropylaw.errors import InputError
+from entropylaw.ingest import catalog
+from entropylaw.ingest.content import Content
+from entropylaw.ingest.gather import Records
+from entropylaw.ingest.steps import STEP_NAMES, folded
+from entropylaw.ingest.table import Table, unique_names
+from entropylaw.ingest.values import Column, parse_number
+from entropylaw.ingest.wording import counted, shown_path
+
+_OPENS = re.compile(rb"\s*\{\s*\"")
+_FORMAT = re.compile(r'"nbformat"\s{0,9}:\s{0,9}\d')
+_CELL_TYPE = re.compile(r'"cell_type"\s{0,9}:\s{0,9}"(?:code|markdown|raw|heading)"')
+# Pictures are most of a notebook's bytes, and hold no log.
+_PICTURE = re.compile(r'("(?:image/(?:png|jpeg|gif)|png|jpeg)"\s{0,9}:\s{0,9})"[A-Za-z0-9+/=\\]++"')
+_DECODER = json.JSONDecoder(parse_int=float)
+# What Python needs for an empty list or object, and for a short text.
+_BRACKET, _QUOTE = 64, 28
+_SMALL = 1 << 26
+
+# Not html.parser: its time grew with the square of some malformed text up to Python 3.13.5.
+_HTML = re.compile(r"<(tr|th|td)\b[^<>]{0,400}+>([^<]{0,400}+)", re.IGNORECASE)
+_NAMES = {"Step": "step", "Epoch": "epoch", "Training Loss": "loss", "Validation Loss": "eval_loss"}
+_NOTHING = frozenset(("no log", ""))
+_TABLE = "the Trainer's table"
+_HISTORY = "a list of log entries"
+
+TOO_LONG = "row with more cells than the header"
+
+
+class NotebookReader:
+    """Reads the logs in a notebook's outputs, cell after cell, as one log."""
+
+    name = "ipynb"
+    suffixes = (".ipynb",)
+
+    def recognises(self, content: Content) -> bool:
+        """Whether it is a JSON object with cells and the format's version, in whatever order."""
+        if not content.is_text or _OPENS.match(content.head) is None:
+            return False
+        text = content.opening
+        if '"cells"' not in text and '"worksheets"' not in text:
+            return False
+        # The version may stand at the end, beyond what is looked at, or have been cut off.
+        return _FORMAT.search(text) is not None or _CELL_TYPE.search(text) is not None
+
+    def read(self, content: Content) -> Table:
+        """Read it.
+
+        Raises
+        ------
+        InputError
+            ``file-corrupt`` where it is not whole, ``no-records`` where no output holds a log.
+
+        """
+        cells = _cells(_notebook(content))
+        logs: list[_Log] = []
+        with_outputs = 0
+        for position, cell in enumerate(cells, start=1):
+            outputs = [output for output in _listed(cell.get("outputs")) if isinstance(output, dict)]
+            with_outputs += bool(outputs)
+            logs += _logs(outputs, position, content.path)
+        if not logs:
+            raise _no_records(content, len(cells), with_outputs)
+        return _merged(logs, content)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Log:
+    """A log in the outputs of the cell at ``position``, and what kind of log it is."""
+
+    kind: str
+    position: int
+    table: Table
+
+
+def _notebook(content: Content) -> object:
+    text = "".join(_PICTURE.sub(r'\1""', block) for block in content.blocks())
+    quotes = text.count('"') - text.count('\\"')
+    if max(_SMALL, 8 * len(text)) < _BRACKET * (text.count("[") + text.count("{")) + _QUOTE * quotes:
+        raise _corrupt(content, "holds little but empty lists and texts, which no notebook does")
+    try:
+        value = _DECODER.decode(text)
+    except RecursionError:
+        raise _corrupt(content, "is nested deeper than any notebook") from None
+    except ValueError as problem:
+        where = f"breaks off or is damaged in line {getattr(problem, 'lineno', 1)}"
+        raise _corrupt(content, f"is no whole notebook: its JSON {where}") from None
+    if not isinstance(value, dict):
+        raise _corrupt(content, "is JSON and no notebook: an object with cells is expected")
+    return value
+
+
+def _cells(notebook: Any) -> list[dict[str, Any]]:
+    cells = _listed(notebook.get("cells"))
+    for sheet in _listed(notebook.get("worksheets")):
+        cells = [*cells, *_listed(sheet.get("cells"))] if isinstance(sheet, dict) else cells
+    return [cell if isinstance(cell, dict) else {} for cell in cells]
+
+
+def _logs(outputs: Sequence[Mapping[str, Any]], position: int, path: str) -> Iterator[_Log]:
+    """Yield every log in the outputs of one cell."""
+    printed = "".join(
+        _text(output.get("text")) for output in outputs if output.get("output_type") == "stream"
+    )
+    if printed.strip():
+        yield from _console(printed, position, path)
+    lists = [line for line in printed.splitlines() if line.startswith("[{'")]
+    for output in outputs:
+        if output.get("output_type") in ("display_data", "execute_result", "pyout"):
+            # In nbformat 3, the representations stand in the output itself, under short names.
+            data = output["data"] if isinstance(output.get("data"), dict) else output
+            for table in _html_tables(_text(data.get("text/html", data.get("html")))):
+                yield _Log(kind=_TABLE, position=position, table=table)
+            lists.append(_text(data.get("text/plain", data.get("text"))))
+    for shown in lists:
+        if shown.lstrip().startswith("[{'"):
+            yield from _history(shown, position, path)
+
+
+def _console(text: str, position: int, path: str) -> Iterator[_Log]:
+    """Ask the readers of consoles, which have a console's suffix, and then look for JSON lines."""
+    from entropylaw.ingest.registry import readers
+
+    content = _in_memory(path, text)
+    for reader in readers():
+        if ".log" in reader.suffixes and reader.name not in ("csv", "jsonl") and reader.recognises(content):
+            try:
+                yield _Log(kind=reader.name, position=position, table=reader.read(content))
+                return
+            except InputError:
+                continue
+    lines = [
+        line for line in text.splitlines() if line.lstrip().startswith('{"') and line.rstrip().endswith("}")
+    ]
+    if len(lines) > 1:
+        reader = next(reader for reader in readers() if reader.name == "jsonl")
+        try:
+            table = reader.read(_in_memory(path, "\n".join(lines) + "\n"))
+        except InputError:
+            return
+        if _has_step(table.columns) and any(map(catalog.is_metric, table.columns)):
+            yield _Log(kind="jsonl", position=position, table=table)
+
+
+def _history(text: str, position: int, path: str) -> Iterator[_Log]:
+    """Read ``trainer.state.log_history`` as a notebook shows it, each dict put on a line of its own."""
+    from entropylaw.ingest.formats.trl_console import TrlConsoleReader
+
+    entries = " ".join(text.split()).removeprefix("[").replace("}, {", "}\n{")
+    content = _in_memory(path, entries + "\n")
+    if TrlConsoleReader().recognises(content):
+        try:
+            yield _Log(kind=_HISTORY, position=position, table=TrlConsoleReader().read(content))
+        except InputError:
+            return
+
+
+def _html_tables(text: str) -> Iterator[Table]:
+    """Yield the tables that a Trainer shows: those whose first column is the step, or the epoch."""
+    end = 0
+    while (start := text.find("<table", end)) >= 0:
+        end = text.find("</table", start)
+        if end < 0:
+            return
+        rows: list[list[str]] = []
+        for tag, cell in _HTML.findall(text, start, end):
+            if tag.lower() == "tr":
+                rows.append([])
+            elif rows:
+                rows[-1].append(html.unescape(cell).strip())
+        header = rows[0] if rows else []
+        if len(header) > 1 and header[0] in ("Step", "Epoch") and any(map(_is_numbered, rows[1:])):
+            yield _html_table(header, rows[1:])
+
+
+def _html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    names, notes = unique_names(map(_column_name, header))
+    whole = [list(row) for row in rows if len(row) <= len(names)]
+    fillers = _without_fillers(whole)
+    records = Records()
+    for row in whole:
+        cells = (None if cell.casefold() in _NOTHING else cell for cell in row)
+        records.add(dict(zip(names, cells, strict=False)))
+    columns, more = records.columns(sum(map(len, rows)) * 8)
+    said = [f"{_TABLE} shows six decimals, to which its values are rounded"]
+    if fillers:
+        said.append(f"{counted(fillers, 'cell')} of its first row with a bare 0, which stands for no value")
+    too_long = len(rows) - len(whole)
+    return Table(
+        columns=columns,
+        rows=len(rows),
+        dropped={TOO_LONG: too_long} if too_long else {},
+        notes=(*said, *notes, *more),
+    )
+
+
+def _column_name(header: str) -> str:
+    """Return the name under which a Trainer logs what the table shows under another."""
+    if header in _NAMES:
+        return _NAMES[header]
+    if header[:1].isupper():
+        return "eval_" + header.lower().replace(" ", "_")
+    return header.replace(" / ", "/")
+
+
+def _without_fillers(rows: Sequence[list[str]]) -> int:
+    """Empty the first row's fillers, and count them: a float has decimals, a bare 0 is no measurement."""
+    found = 0
+    for column in range(1, len(rows[0]) if rows else 0):
+        below = (row[column] for row in rows[1:] if column < len(row))
+        if rows[0][column] == "0" and all("." in cell or cell.casefold() in _NOTHING for cell in below):
+            rows[0][column] = ""
+            found += 1
+    return found
+
+
+def _merged(logs: Sequence[_Log], content: Content) -> Table:
+    """Put the logs of one kind behind each other, in the order of their cells."""
+    kinds = list(dict.fromkeys(log.kind for log in logs))
+    best = max(kinds, key=lambda kind: _worth([log.table for log in logs if log.kind == kind]))
+    chosen = [log for log in logs if log.kind == best]
+    records = Records()
+    dropped: Counter[str] = Counter()
+    settings: dict[str, object] = {}
+    for log in chosen:
+        columns = {name: _cells_of(column) for name, column in log.table.columns.items()}
+        for row in zip(*columns.values(), strict=True):
+            records.add(dict(zip(columns, row, strict=True)))
+        dropped.update(log.table.dropped)
+        settings |= log.table.settings
+    columns_read, more = records.columns(content.size)
+    notes = [f"read from {_where(chosen)} of the notebook ({best})"]
+    notes += [
+        f"what {_where([log for log in logs if log.kind == kind])} hold of another log ({kind}) was left out"
+        for kind in kinds
+        if kind != best
+    ]
+    return Table(
+        columns=columns_read,
+        rows=sum(log.table.rows for log in chosen),
+        dropped=dict(dropped),
+        notes=(
+            *content.text_notes,
+            *notes,
+            *dict.fromkeys(n for log in chosen for n in log.table.notes),
+            *more,
+        ),
+        settings=settings,
+    )
+
+
+def _worth(tables: Sequence[Table]) -> tuple[bool, int]:
+    """Rank a kind of log: with an entropy before without, then by its number of cells."""
+    names = tuple(dict.fromkeys(name for table in tables for name in table.columns))
+    entropy = bool(catalog.entropies(names, catalog.detect(names).trainer))
+    return entropy, sum(table.rows * len(table.columns) for table in tables)
+
+
+def _where(logs: Sequence[_Log]) -> str:
+    positions = list(dict.fromkeys(log.position for log in logs))
+    most = 12
+    listed = ", ".join(map(str, positions[:most]))
+    more = f" and {len(positions) - most} more" if len(positions) > most else ""
+    return f"the outputs of cell{'s' if len(positions) > 1 else ''} {listed}{more}"
+
+
+def _cells_of(column: Column) -> list[object]:
+    cells: list[object] = column.tolist() if isinstance(column, np.ndarray) else list(column)
+    return cells
+
+
+def _is_numbered(row: Sequence[str]) -> bool:
+    return bool(row) and parse_number(row[0]) == parse_number(row[0])
+
+
+def _has_step(names: Mapping[str, object]) -> bool:
+    return not {folded(name) for name in names}.isdisjoint(map(folded, STEP_NAMES))
+
+
+def _in_memory(path: str, text: str) -> Content:
+    return Content(path, text.encode(errors="replace"))
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: object) -> str:
+    """Return a text of a notebook, which may be a list of its lines."""
+    if isinstance(value, list):
+        return "".join(line for line in value if isinstance(line, str))
+    return value if isinstance(value, str) else ""
+
+
+def _corrupt(content: Content, what: str) -> InputError:
+    return InputError(
+        "file-corrupt",
+        f"{shown_path(content.path)} {what}",
+        "copy the notebook again, or open it in Jupyter and save it; what a cell printed can also be pasted "
+        "into a text file",
+    )
+
+
+def _no_records(content: Content, cells: int, with_outputs: int) -> InputError:
+    return InputError(
+        "no-records",
+        f"{shown_path(content.path)} is a notebook without a training log in its outputs: "
+        f"{counted(with_outputs, 'cell')} with outputs of {counted(cells, 'cell')} looked at",
+        "outputs may have been cleared when it was saved: run it again and save it with its outputs, or name "
+        "the trainer's own log, such as trainer_state.json",
+    )

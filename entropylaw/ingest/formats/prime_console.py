@@ -1,0 +1,142 @@
+"""prime-rl's logs: ``Step 12 | 5.12s | Loss 0.0012 | Entropy 0.1234 | …``, and ``… | Reward 0.61 | …``.
+
+The trainer prints the entropy and the orchestrator the reward, each into a file of its own. Older versions
+print a colon behind every name, and ``Time:`` before the duration. From ``src/prime_rl/trainer/rl/train.py``,
+``src/prime_rl/orchestrator/orchestrator.py`` and ``orchestrator/eval_utils.py`` of
+github.com/PrimeIntellect-ai/prime-rl, in the forms of 2025 and 2026; ``utils/logger.py`` puts the time and
+the level before, and can write each message into a line of JSON.
+
+Columns are called as the trainer's monitor calls them where it logs the same value; what else has a number
+is called after the process that printed it. Durations, percentages and ratios are no metrics.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from entropylaw.ingest.content import Content
+from entropylaw.ingest.formats.printed import console_table, lines, plain
+from entropylaw.ingest.gather import Records
+from entropylaw.ingest.table import Table
+
+_NUMBER = r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?(?:e[+-]?\d{1,9})?|inf|nan)"
+# An SFT trainer prints no entropy behind its loss.
+_STEP = re.compile(
+    r"(?<!\w)Step (?P<step>\d{1,9}) \| {1,12}(?:Time: )?\d[\w. ]{0,20} \| "
+    rf"(?P<pairs>(?:Loss:? {_NUMBER} \| Entropy|Reward):? [-+\din].*)",
+    re.ASCII,
+)
+_PAIR = re.compile(
+    rf"(?P<name>[A-Z][A-Za-z. -]{{0,40}}?):? (?P<value>{_NUMBER})(?: tokens/s| tokens/sample| GiB)?", re.ASCII
+)
+# Behind a message: where it was logged, in a debugging run; in a line of JSON, its other fields or its
+# second line.
+_BEHIND = re.compile(r" \[[\w.-]{1,80}::\d{1,9}\]")
+_JSON_BEHIND = re.compile(r'"|\\n')
+
+# The final evaluation is announced without a step.
+_EVALUATING = re.compile(
+    r"Running (?:evals for (?:checkpoint|interval) step (?P<step>\d{1,9})"
+    r"(?: \(current ckpt_step=(?P<policy>\d{1,9}))?|final evals)",
+    re.ASCII,
+)
+_EVALUATED = re.compile(
+    r"Evaluated (?P<env>[^\s|]{1,200}) (?:\(Step (?P<step>\d{1,9})\) \| |in [\d.]{1,20}s \()"
+)
+_SCORE = re.compile(rf"(?P<kind>Avg|Pass)@(?P<of>\d{{1,9}})(?:=|: )(?P<value>{_NUMBER})", re.ASCII)
+_POLICY = re.compile(r"Policy v(\d{1,9}) \|", re.ASCII)
+
+# No message has more characters, save a stranger's.
+_LONGEST = 4000
+_ENTROPY, _REWARD = "entropy/all/mean", "reward/all/mean"
+_NAMES = {
+    "Entropy": _ENTROPY,
+    "Reward": _REWARD,
+    "Val. Reward": "val_reward/mean",
+    "Loss": "loss/mean",
+    "Mismatch KL": "mismatch_kl/all/mean",
+    "Grad. Norm": "optim/grad_norm",
+    "LR": "optim/lr",
+    "Max Vio": "max_vio/mean",
+    "Seq. Length": "seq_len/all/mean",
+}
+_HALVES = {
+    _ENTROPY: "the log of prime-rl's trainer: the rewards stand in the log of its orchestrator",
+    _REWARD: "the log of prime-rl's orchestrator: the entropy stands in the log of its trainer",
+}
+
+
+class PrimeConsoleReader:
+    """Reads what prime-rl's trainer and its orchestrator print, together or each for itself."""
+
+    name = "prime-rl"
+    suffixes = (".log", ".out", ".txt")
+    joins = True
+
+    def recognises(self, content: Content) -> bool:
+        """Whether a step of either is printed anywhere; loading a model can print for long before it."""
+        text = content.opening
+        if "Step " not in text or not ("Reward" in text or "Entropy" in text):
+            return False
+        return any(
+            _STEP.search(plain(line)) for line in text.split("\n") if " | " in line and "Step " in line
+        )
+
+    def read(self, content: Content) -> Table:
+        """Read it. Where one half is missing, a note says where it is.
+
+        Raises
+        ------
+        InputError
+            ``no-records`` where no step is printed.
+
+        """
+        records = Records(content.wanted)
+        evaluating = math.nan
+        found: set[str] = set()
+        for line in lines(content):
+            if step := _STEP.search(line):
+                values = _values(step["pairs"], in_json='"message": "' in line[: step.start()])
+                found.update(values)
+                records.add({"step": float(step["step"]), **values})
+            elif announced := _EVALUATING.search(line):
+                evaluating = float(announced["policy"] or announced["step"] or "nan")
+            elif evaluated := _EVALUATED.search(line):
+                records.add(_evaluation(evaluated, evaluating))
+        halves = [name for name in _HALVES if name in found]
+        form = "prime-rl prints them ('Step 12 | 5.12s | Loss 0.0012 | Entropy 0.1234 | …')"
+        notes = (f"this is {_HALVES[halves[0]]}",) if len(halves) == 1 else ()
+        return console_table(content, records, form, dropped={}, notes=notes)
+
+
+def _values(text: str, *, in_json: bool) -> dict[str, float]:
+    """Return the numbers of one line by their column."""
+    text = (_JSON_BEHIND if in_json else _BEHIND).split(text[:_LONGEST], maxsplit=1)[0]
+    process = "trainer" if text.startswith("Loss") else "orchestrator"
+    values: dict[str, float] = {}
+    for part in text.split("|"):
+        if pair := _PAIR.fullmatch(part.strip()):
+            name = _NAMES.get(pair["name"], f"{process}/{pair['name']}")
+            values.setdefault(name, float(pair["value"]))
+    return values
+
+
+def _evaluation(found: re.Match[str], announced: float) -> dict[str, float]:
+    """Return what one evaluation gave.
+
+    Older versions print its step in a line of its own, newer ones in this one.
+    """
+    env, rest = found["env"], found.string[found.end() :]
+    values = {"step": float(found["step"]) if found["step"] else announced}
+    if not found["step"]:
+        for score in _SCORE.finditer(rest[:_LONGEST]):
+            values[f"eval/{env}/{score['kind'].lower()}@{score['of']}"] = float(score["value"])
+        return values
+    if policy := _POLICY.match(rest):
+        values[f"eval/{env}/policy_version"] = float(policy[1])
+    for part in rest[:_LONGEST].split("|"):
+        pair = _PAIR.fullmatch(part.strip())
+        if pair and pair["name"] == "Reward":
+            values[f"eval/{env}/reward/mean"] = float(pair["value"])
+    return values

@@ -1,0 +1,159 @@
+"""CSV files that SwanLab exports: a step, and a pair of columns for every metric of every experiment.
+
+``step,<experiment>-<metric>_step,<experiment>-<metric>_timestamp,…``: in spite of its name, the first column
+of a pair holds the metric's values. This is what the ``swanlab`` package itself reads when it fetches
+metrics: swanlab/api/experiment.py in 0.6.8, swanlab/api/experiment/__init__.py in 0.7.8,
+swanlab/api/helper/extractor.py in 0.10.3. Its ``export_csv()`` gives the address of such a file, with one
+metric of one experiment.
+
+Verified: the layout as those three versions parse it. Not verified: files downloaded from the web page, whose
+layout is documented nowhere; those with another header are read as any CSV file.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from entropylaw.errors import InputError
+from entropylaw.ingest.catalog import is_metric
+from entropylaw.ingest.content import Content
+from entropylaw.ingest.gather import Records
+from entropylaw.ingest.table import Table
+from entropylaw.ingest.wording import counted, listing, shown_path
+
+_VALUE, _CLOCK = "_step", "_timestamp"
+_STEP, _RUN = "step", "run"
+# Where an experiment's name ends is tried at so many dashes, and told by comparing so many columns.
+_MOST_DASHES = 12
+_MOST_COMPARED = 1000
+
+OTHER_LENGTH = "row with more or fewer cells than the header"
+
+
+class SwanLabCsvReader:
+    """Reads them into a table with a row for each step of each experiment, and a column for each metric."""
+
+    name = "swanlab-csv"
+    suffixes = (".csv",)
+    joins = True
+
+    def recognises(self, content: Content) -> bool:
+        """Whether the header is a step and pairs of columns as SwanLab names them."""
+        if not content.is_text or content.head.lstrip(b'\xef\xbb\xbf"')[:4].lower() != b"step":
+            return False
+        text = content.opening
+        first = text[: text.index("\n")] if "\n" in text else text
+        try:
+            return bool(_labels(next(csv.reader([first]), [])))
+        except csv.Error:
+            return False
+
+    def read(self, content: Content) -> Table:
+        """Read it.
+
+        Raises
+        ------
+        InputError
+            ``no-records`` where there is no row, ``file-corrupt`` where the header is another one.
+
+        """
+        rows = csv.reader(line for line in content.lines() if line)
+        try:
+            series = _series(_labels(next(rows, [])))
+            if not series:
+                raise _corrupt(
+                    content, "has no header as SwanLab writes it (step, EXPERIMENT-METRIC_step, …)"
+                )
+            return _table(content, series, rows)
+        except csv.Error as problem:
+            raise _corrupt(content, f"cannot be read to its end: {problem}") from None
+
+
+class _Series(NamedTuple):
+    """The experiment and the metric of one pair of columns."""
+
+    run: str
+    metric: str
+
+
+def _labels(header: Sequence[str]) -> list[str]:
+    """Return ``<experiment>-<metric>`` of each pair of columns; nothing where the header is another one."""
+    names = [name.strip() for name in header]
+    values, clocks = names[1::2], names[2::2]
+    if not values or len(values) != len(clocks) or names[0].lower() != "step":
+        return []
+    labels = [name.removesuffix(_VALUE) for name in values]
+    pairs = zip(labels, values, clocks, strict=True)
+    same = all(value == label + _VALUE and clock == label + _CLOCK for label, value, clock in pairs)
+    return labels if same and all("-" in label for label in labels) else []
+
+
+def _series(labels: Sequence[str]) -> list[_Series]:
+    """Tell experiments from metrics: both may have dashes in their names.
+
+    A metric that the catalog knows decides; then, that other columns have the same experiment or metric.
+    """
+    shared: Counter[tuple[bool, str]] = Counter()
+    for label in labels[:_MOST_COMPARED]:
+        for run, metric in _splits(label):
+            shared.update(((True, run), (False, metric)))
+
+    def likely(split: _Series) -> tuple[bool, int, int]:
+        return is_metric(split.metric), shared[True, split.run] + shared[False, split.metric], len(split.run)
+
+    return [max(_splits(label), key=likely) for label in labels]
+
+
+def _splits(label: str) -> Iterator[_Series]:
+    end = len(label)
+    for _ in range(_MOST_DASHES):
+        end = label.rfind("-", 0, end)
+        if end < 0:
+            return
+        yield _Series(label[:end], label[end + 1 :])
+
+
+def _table(content: Content, series: Sequence[_Series], rows: Iterable[Sequence[str]]) -> Table:
+    runs: dict[str, list[tuple[int, str]]] = {}
+    for number, (run, metric) in enumerate(series):
+        runs.setdefault(run, []).append((1 + 2 * number, metric))
+    records = Records()
+    other = 0
+    for row in rows:
+        if len(row) != 1 + 2 * len(series):
+            other += 1
+            continue
+        for run, places in runs.items():
+            cells = {metric: row[place] for place, metric in places if row[place]}
+            if cells:
+                records.add({_STEP: row[0], _RUN: run, **cells})
+    if not records.rows:
+        raise InputError(
+            "no-records",
+            f"{shown_path(content.path)} is a CSV file from SwanLab without a whole row of values",
+            "check that the run has logged something, and download the file again",
+        )
+    columns, more = records.columns(content.size)
+    metrics = list(dict.fromkeys(metric for _, metric in series))
+    return Table(
+        columns=columns,
+        rows=records.rows + other,
+        dropped={OTHER_LENGTH: other} if other else {},
+        notes=(*content.text_notes, _decided(list(runs), metrics), *more),
+        # Of an experiment's metrics, one, or sixteen at most.
+        partial=True,
+    )
+
+
+def _decided(runs: Sequence[str], metrics: Sequence[str]) -> str:
+    return (
+        f"{counted(len(metrics), 'metric')} ({listing(metrics, 4)}) of {counted(len(runs), 'experiment')} "
+        f"({listing(runs, 4)}), told apart at a dash in the names of the columns"
+    )
+
+
+def _corrupt(content: Content, what: str) -> InputError:
+    return InputError("file-corrupt", f"{shown_path(content.path)} {what}", "download the file again")

@@ -1,0 +1,258 @@
+"""Trackio's local store: an SQLite file a project, a row a log call, whose metrics are one JSON object.
+
+Layout from gradio-app/trackio, trackio/sqlite_storage.py in 0.14.0 and 0.43.0, and from files that 0.43.0
+wrote: table ``metrics`` with ``run_name``, ``step`` and ``metrics`` (JSON in bytes), and ``run_id`` from 0.24
+on; table ``configs`` with a JSON ``config`` a run. Files lie at
+``~/.cache/huggingface/trackio/<project>.db``. ``NaN`` and ``Infinity`` are written as text. The Parquet files
+beside them are rectangular tables, which need no reader of their own.
+
+Where the caller names no step, Trackio counts log calls. ``transformers`` names none and logs
+``train/global_step`` (``TrackioCallback`` in transformers/integrations/integration_utils.py, 5.23).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import tempfile
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from entropylaw.errors import InputError
+from entropylaw.ingest.content import Content
+from entropylaw.ingest.gather import Records
+from entropylaw.ingest.steps import STEP_NAMES, folded
+from entropylaw.ingest.table import Table
+from entropylaw.ingest.values import Column
+from entropylaw.ingest.wording import shown, shown_path
+
+_SIGNATURE = b"SQLite format 3\0"
+_COLUMNS = frozenset(("run_name", "step", "metrics"))
+# Where the file is damaged, its schema may be unreadable and still tell whose it is.
+_MARKS = (b"CREATE TABLE metrics", b"run_name TEXT NOT NULL", b"metrics TEXT NOT NULL")
+# A log call may hold a table of answers, too.
+_LONGEST_RECORD = 1 << 22
+_LONGEST_NAME = 500
+
+# The count of log calls is the last resort among steps under this name.
+_OWN_STEP = "_step"
+_STEPS = frozenset(map(folded, STEP_NAMES))
+
+# Where damage makes SQLite complain with bytes that are no text, its complaint cannot be decoded.
+_DAMAGE = (sqlite3.Error, UnicodeError)
+
+UNREADABLE = "unreadable record"
+
+
+class TrackioReader:
+    """Reads all runs of a project; what they are called tells them apart."""
+
+    name = "trackio"
+    suffixes = (".db",)
+
+    def recognises(self, content: Content) -> bool:
+        """Whether it is an SQLite file with Trackio's table of metrics."""
+        if not content.head.startswith(_SIGNATURE):
+            return False
+        if all(mark in content.head for mark in _MARKS):
+            return True
+        try:
+            with _opened(content) as database:
+                return _plain_columns(database, "metrics") >= _COLUMNS
+        except (*_DAMAGE, OSError, InputError):
+            return False
+
+    def read(self, content: Content) -> Table:
+        """Read it.
+
+        Raises
+        ------
+        InputError
+            ``file-corrupt``, ``file-unreadable`` where another program has locked it, and ``no-records``
+            where nothing has been logged.
+
+        """
+        try:
+            with _opened(content) as database:
+                log = _Log(database, content.path)
+        except _DAMAGE as problem:
+            raise _unreadable(content.path, problem) from None
+        except OSError as problem:
+            raise InputError(
+                "file-unreadable",
+                f"{shown_path(content.path)} cannot be read with its write-ahead log: {problem.strerror}",
+                "check the permissions of the files beside it",
+            ) from None
+        if not log.records.rows:
+            raise InputError(
+                "no-records",
+                f"{shown_path(content.path)} is a Trackio project in which no run has logged a metric",
+                "check that the run has logged something; what was sent to a Space lies there, not here",
+            )
+        return log.table(content)
+
+
+class _Log:
+    """What the tables of a project hold."""
+
+    def __init__(self, database: sqlite3.Connection, path: str) -> None:
+        self.records = Records()
+        self._bad = 0
+        self._runs: dict[tuple[str, str], int] = {}
+        self._run_of = array("i")
+        columns = _plain_columns(database, "metrics")
+        if not columns >= _COLUMNS:
+            raise InputError(
+                "file-corrupt",
+                f"{shown_path(path)} has no table of metrics as Trackio writes it",
+                "name the project's own file, ~/.cache/huggingface/trackio/PROJECT.db",
+            )
+        identity = "run_id" if "run_id" in columns else "run_name"
+        # Rows and bytes of a damaged file may be reached again and again.
+        (pages,), (page,) = (
+            database.execute(f"PRAGMA {what}").fetchone() for what in ("page_count", "page_size")
+        )
+        room = pages * page
+        # No other order: the order of the table is that of its log calls.
+        query = f"SELECT run_name, {identity}, step, metrics FROM metrics NOT INDEXED"
+        for run, run_id, step, metrics in database.execute(query):
+            room -= len(metrics) + 1 if isinstance(metrics, (bytes, str)) else 1
+            if room < 0:
+                raise sqlite3.DatabaseError("the same pages appear again and again")
+            self._take(str(run)[:_LONGEST_NAME], str(run_id)[:_LONGEST_NAME], step, metrics)
+        self.settings = _settings(database) if len(self._runs) == 1 else {}
+
+    def _take(self, run: str, run_id: str, step: object, metrics: object) -> None:
+        try:
+            if not isinstance(metrics, (bytes, str)) or len(metrics) > _LONGEST_RECORD:
+                raise ValueError("no JSON of a sensible length")
+            value = json.loads(metrics, parse_int=float)
+            if not isinstance(value, dict):
+                raise ValueError("no object")
+        except (ValueError, RecursionError):
+            self._bad += 1
+            return
+        self.records.put(_OWN_STEP, step)
+        for name, cell in _leaves(value):
+            if name not in (_OWN_STEP, "step", "run_name"):
+                self.records.put(name, cell)
+        self.records.close()
+        self._run_of.append(self._runs.setdefault((run, run_id), len(self._runs)))
+
+    def table(self, content: Content) -> Table:
+        """Return the columns, and the run's name in each row."""
+        found, notes = self.records.columns(content.size)
+        taken = Counter(run for run, _ in self._runs)
+        names = [run if taken[run] == 1 else f"{run} ({run_id[:8]})" for run, run_id in self._runs]
+        columns: dict[str, Column] = {"run_name": [names[number] for number in self._run_of], **found}
+        if not any(folded(name) in _STEPS for name in found):
+            columns["step"] = columns.pop(_OWN_STEP)
+        return Table(
+            columns=columns,
+            rows=self.records.rows + self._bad,
+            dropped={UNREADABLE: self._bad} if self._bad else {},
+            notes=(*_left_behind(content), *notes),
+            settings=self.settings,
+        )
+
+
+@contextmanager
+def _opened(content: Content) -> Iterator[sqlite3.Connection]:
+    """Open the database and leave nothing behind, neither in the file nor beside it."""
+    path = content.local_file()
+    if path is None:
+        data = bytearray(content.data)
+        # In memory there is no write-ahead log: the header must not ask for one.
+        data[18:20] = b"\1\1"
+        with closing(sqlite3.connect(":memory:")) as database:
+            database.deserialize(bytes(data))
+            yield _wary(database)
+        return
+    log, index, journal = (_holds_something(path + end) for end in ("-wal", "-shm", "-journal"))
+    if (log and not index) or journal:
+        # To play these back, SQLite has to write.
+        with tempfile.TemporaryDirectory() as folder:
+            copy = str(Path(folder) / "project.db")
+            for end in ("", "-wal", "-journal"):
+                if not end or _holds_something(path + end):
+                    shutil.copyfile(path + end, copy + end)
+            with closing(sqlite3.connect(copy)) as database:
+                yield _wary(database)
+        return
+    mode = "mode=ro" if log else "mode=ro&immutable=1"
+    with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?{mode}", uri=True)) as database:
+        yield _wary(database)
+
+
+def _wary(database: sqlite3.Connection) -> sqlite3.Connection:
+    """Have a stranger's file do nothing but hold data."""
+    database.text_factory = lambda text: text.decode(errors="replace")
+    database.execute("PRAGMA trusted_schema=OFF")
+    database.execute("PRAGMA cell_size_check=ON")
+    return database
+
+
+def _plain_columns(database: sqlite3.Connection, table: str) -> frozenset[str]:
+    """Name the columns of an ordinary table, which hold data and compute nothing; none of a view."""
+    query = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?"
+    made = database.execute(query, (table,)).fetchone()
+    if made is None or not str(made[0]).upper().startswith("CREATE TABLE"):
+        return frozenset()
+    columns = database.execute(f"PRAGMA table_xinfo({table})").fetchall()
+    return frozenset(str(column[1]) for column in columns if column[6] == 0)
+
+
+def _settings(database: sqlite3.Connection) -> dict[str, object]:
+    """Return the only run's configuration, without what Trackio adds: the user's name and the time."""
+    if "config" not in _plain_columns(database, "configs"):
+        return {}
+    found = database.execute("SELECT config FROM configs NOT INDEXED LIMIT 2").fetchall()
+    try:
+        value = json.loads(found[0][0]) if len(found) == 1 and len(found[0][0]) <= _LONGEST_RECORD else None
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    leaves = _leaves(value) if isinstance(value, dict) else ()
+    return {name: leaf for name, leaf in leaves if not name.startswith("_")}
+
+
+def _leaves(value: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """Yield what is no list and no medium, named with ``/``; a stack of our own, for a file says how deep."""
+    stack: list[tuple[str, object]] = [(name, cell) for name, cell in reversed(list(value.items()))]
+    while stack:
+        name, cell = stack.pop()
+        if isinstance(cell, dict):
+            if "_type" not in cell and len(name) <= _LONGEST_NAME:
+                stack += [(f"{name}/{key}", child) for key, child in reversed(list(cell.items()))]
+        elif not isinstance(cell, list) and len(name) <= _LONGEST_NAME:
+            yield name, cell
+
+
+def _holds_something(path: str) -> bool:
+    try:
+        return Path(path).stat().st_size > 0
+    except OSError:
+        return False
+
+
+def _left_behind(content: Content) -> tuple[str, ...]:
+    if content.local_file() is not None or content.head[18:19] != b"\2":
+        return ()
+    return ("what may still have lain in the write-ahead log (.db-wal) beside the file was not read",)
+
+
+def _unreadable(path: str, problem: Exception) -> InputError:
+    if "locked" in str(problem):
+        return InputError(
+            "file-unreadable",
+            f"{shown_path(path)} is locked by another program",
+            "try again when it has finished, or copy the file together with its -wal file",
+        )
+    return InputError(
+        "file-corrupt",
+        f"{shown_path(path)} is an SQLite file that cannot be read to the end: {shown(problem)}",
+        "copy the file again together with the -wal file beside it",
+    )

@@ -1,0 +1,65 @@
+"""Logs that count rollouts, updates and evaluations apart."""
+
+import pytest
+
+from entropylaw.errors import InputError
+from entropylaw.ingest import read_runs, select
+from entropylaw.ingest.axes import LATER_UPDATE
+
+
+def slime(rollouts, updates, scale=1, evaluate=4):
+    """What slime sends to W&B: a record a rollout, a record an update, a record an evaluation."""
+    for rollout in range(rollouts):
+        yield {"rollout/step": rollout * scale, "rollout/raw_reward": 0.01 * rollout}
+        for update in range(updates):
+            step = rollout * updates + update
+            yield {"train/step": step, "train/entropy_loss": 1 / (1 + rollout) + 0.001 * update}
+        if rollout % evaluate == evaluate - 1:
+            yield {"eval/step": rollout * scale, "eval/aime": 0.02 * rollout}
+
+
+def frame(records):
+    records = list(records)
+    names = dict.fromkeys(name for record in records for name in record)
+    return {"_step": range(len(records))} | {name: [record.get(name) for record in records] for name in names}
+
+
+@pytest.mark.parametrize("updates", [1, 3])
+def test_the_first_update_of_a_rollout_is_its_entropy(updates):
+    (run,) = read_runs(frame(slime(24, updates)))
+    assert run.step.tolist() == list(range(24))
+    assert run.columns["train/entropy_loss"].tolist() == [1 / (1 + rollout) for rollout in range(24)]
+    assert run.dropped.get(LATER_UPDATE, 0) == 24 * (updates - 1)
+    assert any("number of their rollout" in note for note in run.notes)
+    series = select(run)
+    assert (series.reward_choice.column, series.pair) == ("eval/aime", "next")
+    assert series.step.tolist() == [3, 7, 11, 15, 19]
+    assert series.entropy.tolist() == [1 / (2 + step) for step in series.step]
+    assert select(run, reward="rollout/raw_reward").entropy[7] == 1 / 8
+
+
+def test_rollouts_that_are_numbered_by_updates_stay(tmp_path):
+    (run,) = read_runs(frame(slime(24, 3, scale=3)))
+    assert LATER_UPDATE not in run.dropped
+    series = select(run, reward="rollout/raw_reward")
+    assert series.step.tolist() == [3 * rollout for rollout in range(24)]
+    assert series.entropy[5] == 1 / 6
+
+
+def test_records_with_two_counters_are_left_alone():
+    both = [
+        {"rollout/step": s, "train/step": s, "train/entropy_loss": 1.0, "rollout/raw_reward": s}
+        for s in range(9)
+    ]
+    (run,) = read_runs(frame(both))
+    assert len(run.step) == 9
+    assert not any("number of their rollout" in note for note in run.notes)
+
+
+def test_updates_and_rollouts_under_one_name_are_refused():
+    records = [{"step": s, "train/entropy_loss": 1.0} for s in range(24)]
+    records += [{"step": s, "rollout/raw_reward": 0.1} for s in range(8)]
+    with pytest.raises(InputError, match="24 updates and the reward at 8 rollouts") as caught:
+        read_runs(frame(records))
+    assert caught.value.slug == "two-step-axes"
+    assert len(read_runs(frame(records[:8] + records[24:]))[0].step) == 8

@@ -1,0 +1,499 @@
+"""What slime, ROLL, AReaL and EasyR1 print: written by hand in the form of their sources, and damaged."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from entropylaw.errors import InputError
+from entropylaw.ingest import catalog, read_runs, registry, select
+from entropylaw.ingest.assemble import assemble
+from entropylaw.ingest.content import Content
+from entropylaw.ingest.formats import areal_console, roll_console, slime_console
+from entropylaw.ingest.formats.areal_console import ArealConsoleReader
+from entropylaw.ingest.formats.easyr1_console import BAD_PAIR, EasyR1ConsoleReader
+from entropylaw.ingest.formats.roll_console import RollConsoleReader
+from entropylaw.ingest.formats.slime_console import SlimeConsoleReader
+from entropylaw.ingest.formats.trl_console import TrlConsoleReader
+from entropylaw.ingest.formats.verl_console import VerlConsoleReader
+from entropylaw.ingest.run import Source
+from tests.hostile import flipped, rows_or_refusal
+
+STEPS = range(6)
+BAR = "Training:  17%|██▌       | 1/6 [00:19<11:24,  3.51s/it]"
+
+
+def entropy(step):
+    return 0.8 - 0.1 * step
+
+
+def reward(step):
+    return 0.25 + 0.05 * step
+
+
+ACTOR = "\x1b[36m(MegatronTrainRayActor pid=10122)\x1b[0m [2026-07-20 17:53:24] "
+MANAGER = "\x1b[36m(RolloutManager pid=6809)\x1b[0m [2026-07-20 17:53:16] "
+
+
+def rollout(number):
+    values = {"rollout/response_lengths": 5824.08, "rollout/rewards": 1.2e-09}
+    values |= {"rollout/raw_reward": reward(number), "rollout/advantages": -6.2e-09}
+    return f"{ACTOR}data.py:193 - rollout {number}: {values}\n"
+
+
+def training(number, value):
+    values = {
+        "train/loss": -9.3e-10,
+        "train/entropy_loss": value,
+        "train/ppo_kl": 0.0,
+        "train/lr-pg_0": 1e-06,
+    }
+    return f"{ACTOR}model.py:702 - step {number}: {values | {'train/step': number}}\n"
+
+
+def generated(number):
+    values = {"rollout/response_len/mean": 1877.1, "perf/rollout_time": 98.6}
+    return f"{MANAGER}rollout.py:1303 - perf {number}: {values}\n"
+
+
+def evaluation(number, value):
+    values = (
+        f"{{'eval/aime': {value}, 'eval/aime/response_len/mean': 900.0, 'eval/aime-pass@8': np.float64(0.9)}}"
+    )
+    return f"{MANAGER}rollout.py:1207 - eval {number}: {values}\n"
+
+
+def slime(per_rollout=1, start=0, stop=6, every=2, first=True):
+    """A log: an evaluation before training, and one behind every second rollout."""
+    text = "Namespace(step 0: nothing)\n" + BAR + "\n" + (evaluation(0, 0.1) if first else "")
+    for number in range(start, stop):
+        text += generated(number) + rollout(number)
+        for part in range(per_rollout):
+            text += training(number * per_rollout + part, entropy(number) - 0.01 * part)
+        text += f"{ACTOR}perf.py:47 - perf {number}: {{'perf/train_time': 41.3, 'perf/step_time': 99.0}}\n"
+        text += evaluation(number, 0.2 + 0.1 * number) if (number + 1) % every == 0 else ""
+    return text
+
+
+LOGGER = "[2026-01-02 10:00:00] [{} (165)] [INFO] [PIPELINE 0 / 1][PID 4711] "
+
+
+def metrics(step):
+    values = {"time/step_total": 0.0 if step == 0 else 41.5, "critic/entropy/mean": entropy(step)}
+    values |= {"critic/correct/mean": reward(step), "critic/score/mean": reward(step) - 0.1}
+    values |= {"actor/kl_loss": math.nan, "system/samples": (step + 1) * 64}
+    return values | ({"val_correct/all/mean": reward(step) + 0.2})
+
+
+def roll(tagged=True, bare=True):
+    line = LOGGER.format("rlvr_pipeline.py")
+    text = f"{line}create tracker stdout, kwargs: {{}}\n"
+    for step in STEPS:
+        text += f"{line}pipeline step {step} start...\n"
+        text += f"{line}{json.dumps({'val_correct/all/mean': reward(step) + 0.2})}\n" if bare else ""
+        tag = json.dumps({"step": step, "metrics": metrics(step)})
+        text += f"{LOGGER.format('tracking.py')}metrics_tag: {tag}\n" if tagged else ""
+        text += f"{line}{json.dumps([{'prompt': 'a', 'response': '{critic/'}])}\n" if bare else ""
+        text += f"{line}{json.dumps(metrics(step))}\n" if bare else ""
+        text += f"{line}pipeline step {step} finished\n"
+    return text
+
+
+HEADER = "\x1b[1;38;2;180;140;80m[AReaL]\x1b[0m \x1b[92m20260820-01:02:03.123 StatsLogger INFO: "
+
+
+def table(values, columns=2):
+    """Column by column, as tabulate's fancy_grid."""
+    items = [(name, f"{value:.4e}" if value == value else "nan") for name, value in values.items()]
+    rows = -(-len(items) // columns)
+    cells = [[*items[row::rows], *[("", "")] * (columns - len(items[row::rows]))] for row in range(rows)]
+    lines = ["│ " + " │ ".join(f"{n:30} │ {v:>12}" for n, v in row) + " │" for row in cells]
+    width = len(lines[0]) - 2
+    between = "\n├" + "─" * width + "┤\n"
+    return "╒" + "═" * width + "╕\n" + between.join(lines) + "\n╘" + "═" * width + "╛"
+
+
+def areal(minibatches=1):
+    text = HEADER + "Evaluation Results: \n" + table({"ppo_actor/update/entropy/avg": 9.0}) + "\x1b[0m\n"
+    for step in STEPS:
+        text += f"{HEADER}Epoch 1/1 Step {step + 1}/6 Train step {step + 1}/6 done.\x1b[0m\n"
+        for part in range(minibatches):
+            values = {"ppo_actor/update/entropy/avg": entropy(step) - 0.01 * part}
+            values |= {"ppo_actor/update/entropy/max": 8.0, "ppo_actor/update/approx_kl/avg": -1e-3}
+            if part == 0:
+                values |= {"ppo_actor/task_reward/avg": reward(step), "ppo_actor/kl_rewards/avg": math.nan}
+                values |= {"eval-rollout/reward": reward(step) + 0.2, "timeperf/rollout": 12.5}
+            text += f"{HEADER}Stats ({part + 1}/{minibatches}):\x1b[0m\n{HEADER}\n{table(values)}\x1b[0m\n"
+        text += HEADER + "Evaluation Results: \n" + table({"ppo_actor/update/entropy/avg": 9.0}) + "\x1b[0m\n"
+    return text
+
+
+RUNNER = "\x1b[36m(Runner pid=16098)\x1b[0m "
+WORKER = "\x1b[36m(WorkerDict pid=17001, ip=10.0.0.2)\x1b[0m "
+
+
+def block(step, validation):
+    text = f"Step {step}\n"
+    if step:
+        text += f"actor:\n  entropy_loss: {entropy(step - 1):.3f}\n  lr: 1.0e-06\n  pg_clipfrac_higher: 0.0\n"
+        text += f"critic:\n  score:\n    max: 1.0\n    mean: {reward(step - 1):.3f}\n"
+        text += "  values:\n    mean: !!float 'nan'\n"
+        text += (
+            f"reward:\n  accuracy: {reward(step - 1):.3f}\n  format: 0.9\n  overall: {reward(step - 1):.3f}\n"
+        )
+    if validation is not None:
+        text += f"val:\n  accuracy_reward: {validation}\n  reward_score: {validation - 0.01:.3f}\n"
+    return text
+
+
+def easyr1(prefix=RUNNER, other=WORKER):
+    text = f"{prefix}Config\n{prefix}algorithm:\n{prefix}  gamma: 1.0\n{prefix}\n"
+    for step in (0, *range(1, 7)):
+        lines = block(step, 0.3 + 0.1 * step).splitlines()
+        text += "".join(f"{prefix}{line}\n" for line in lines[:4])
+        text += f"{other}{BAR}\n{other}memory: 3.0\n" if other else ""
+        text += "".join(f"{prefix}{line}\n" for line in lines[4:]) + f"{prefix}\n"
+        text += f"{prefix}{BAR}\n"
+    return text + f"{prefix}Final validation metrics:\n{prefix}val:\n{prefix}  accuracy_reward: 7.0\n"
+
+
+READERS = {
+    "slime": (SlimeConsoleReader(), slime()),
+    "roll": (RollConsoleReader(), roll()),
+    "areal": (ArealConsoleReader(), areal()),
+    "easyr1": (EasyR1ConsoleReader(), easyr1()),
+}
+
+
+def content(text, name="train.log"):
+    return Content(name, text.encode() if isinstance(text, str) else text)
+
+
+def run_of(reader, text, name="train.log"):
+    source = Source(path=name, format=reader.name, sha256="0", rows=1)
+    (run,) = assemble(reader.read(content(text, name)), source, "log")
+    return run
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_reader_recognises_its_own_text_and_no_other(name):
+    for other, (reader, _) in READERS.items():
+        assert reader.recognises(content(READERS[name][1])) is (other == name)
+    for reader in (VerlConsoleReader(), TrlConsoleReader()):
+        assert not reader.recognises(content(READERS[name][1]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(TaskRunner pid=1) step:1 - actor/entropy:0.3 - critic/score/mean:0.4\n",
+        "{'loss': 0.1, 'reward': 0.2, 'entropy': 0.3, 'epoch': 0.01}\n",
+        "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\nKeyError: {'a': 1}\n",
+        "Collecting torch\n  Downloading torch-2.9.1.whl (900 MB)\n     ━━━━━ 90/900 MB │ 3.1 MB/s\nStep 1\n",
+        '{"step": 1, "actor": {"entropy_loss": 0.4}}\n',
+        "Step 1\nTools:\n  hammer: 1\n\nStep 2\nTools:\n  saw: 2\n",
+        "rollout 1: {'a': 1}\nstep 2: {'loss': 0.5}\nperf 3: {}\n",
+        "pipeline step 3 start...\nnothing\n",
+        "Train step 3/4 done.\n| a | 1 |\n│ name │ value │\n",
+        "\n",
+    ],
+)
+def test_no_reader_recognises_what_is_another_programs(text):
+    assert not any(reader.recognises(content(text)) for reader, _ in READERS.values())
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_file_without_a_record_is_refused(name):
+    reader, _ = READERS[name]
+    with pytest.raises(InputError) as error:
+        reader.read(content("nothing of the kind\n"))
+    assert error.value.slug == "no-records"
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_windows_line_ends_and_utf16_change_nothing(name):
+    reader, text = READERS[name]
+    plain = run_of(reader, text)
+    for data in (text.replace("\n", "\r\n").encode(), text.encode("utf-16")):
+        assert reader.recognises(content(data))
+        other = run_of(reader, data)
+        assert set(other.columns) == set(plain.columns)
+        for column, values in plain.columns.items():
+            np.testing.assert_array_equal(other.columns[column], values)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_truncated_file_keeps_whole_values_only(name):
+    reader, text = READERS[name]
+    data = text.encode()
+    whole = run_of(reader, text)
+    known = {column: set(values[~np.isnan(values)]) for column, values in whole.columns.items()}
+    for end in range(len(data) // 5, len(data), 97):
+        try:
+            found = reader.read(content(data[:end]))
+        except InputError:
+            continue
+        for column, cells in found.columns.items():
+            values = np.asarray(cells, dtype=float)
+            if column != "step":
+                # EasyR1's lines have no mark at their end: the very last value may be half a number.
+                odd = [value for value in values[~np.isnan(values)] if value not in known[column]]
+                assert len(odd) <= (name == "easyr1")
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_flipped_bits_end_in_rows_or_a_refusal(name):
+    reader, text = READERS[name]
+    results = [
+        rows_or_refusal(lambda data: reader.read(content(data)), data) for data in flipped(text.encode())
+    ]
+    assert sum(rows > 0 for rows in results) > 200
+
+
+@pytest.mark.parametrize(
+    ("name", "hostile"),
+    [
+        ("slime", "rollout 1: {'rollout/raw_reward': 0.5, " + "'a': ?, " * 100_000),
+        ("slime", "rollout 1: {'" * 100_000),
+        ("slime", "rollout 1: {'rollout/a': " + ", 'x" * 200_000),
+        ("roll", 'metrics_tag: {"step": 1, "metrics": ' + '{"a":' * 150_000),
+        ("roll", 'metrics_tag: {"step": 1, "metrics": {"a": ' + "9" * 500_000 + "}}"),
+        ("roll", 'metrics_tag: {"step": 1, "metrics": [' + "0," * 3_000_000 + "0]}"),
+        ("areal", "Train step 1/2 done.\n" + "│" * 1_000_000),
+        ("areal", "Train step 1/2 done.\n" * 50_000 + "│"),
+        ("easyr1", "Step 1\n" + "".join(" " * depth + "a:\n" for depth in range(1500)) + " b: 1\n"),
+        ("easyr1", "(" * 500_000 + "pid=1) Step 1\nactor:\n  a: 1"),
+    ],
+)
+def test_hostile_text_is_read_or_refused(name, hostile):
+    reader, _ = READERS[name]
+    assert reader.recognises(content(hostile)) in (True, False)
+    assert rows_or_refusal(lambda data: reader.read(content(data)), hostile.encode()) >= 0
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_the_catalog_knows_the_trainer_the_entropy_and_the_reward(name):
+    reader, text = READERS[name]
+    run = run_of(reader, text)
+    assert catalog.detect(run.columns).trainer.name == name
+    assert "entropy" in select(run).entropy_choice.column
+    training = {"slime": "rollout/raw_reward", "areal": "ppo_actor/task_reward/avg"}
+    training |= {"roll": "critic/correct/mean", "easyr1": "reward/accuracy"}
+    series = select(run, reward=training[name])
+    np.testing.assert_allclose(series.entropy, [entropy(step) for step in STEPS], atol=1e-4)
+    np.testing.assert_allclose(series.reward, [reward(step) for step in STEPS], atol=1e-3)
+    assert series.pair == "same"
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_file_on_disk_goes_to_its_reader(name, tmp_path):
+    if name not in registry.format_names():
+        pytest.skip("the reader is not registered")
+    path = tmp_path / "train.log"
+    path.write_text(READERS[name][1], encoding="utf-8")
+    (run,) = read_runs(str(path))
+    assert run.source.format == name
+    assert len(select(run).step) >= 3
+
+
+def test_slime_has_one_row_a_rollout():
+    table = SlimeConsoleReader().read(content(slime()))
+    assert table.dropped == {}
+    run = run_of(SlimeConsoleReader(), slime())
+    np.testing.assert_array_equal(run.step, [-1, *STEPS])
+    np.testing.assert_allclose(run.columns["eval/aime"], [0.1, np.nan, 0.3, np.nan, 0.5, np.nan, 0.7])
+    np.testing.assert_allclose(run.columns["eval/aime-pass@8"][[0, 2]], 0.9)
+    np.testing.assert_allclose(run.columns["rollout/response_len/mean"][1:], 1877.1)
+    assert not any(name.startswith("perf/") or name.endswith("/step") for name in run.columns)
+    assert "1 evaluation from before training: at step -1" in run.notes
+
+
+def test_of_several_training_steps_a_rollout_the_first_counts():
+    table = SlimeConsoleReader().read(content(slime(per_rollout=4)))
+    assert table.dropped == {slime_console.LATER_STEP: 18}
+    assert any("first one's values are kept" in note for note in table.notes)
+    run = run_of(SlimeConsoleReader(), slime(per_rollout=4))
+    np.testing.assert_allclose(run.columns["train/entropy_loss"][1:], [entropy(step) for step in STEPS])
+
+
+def test_an_evaluation_behind_the_first_rollout_is_not_from_before_training():
+    run = run_of(SlimeConsoleReader(), slime(every=1))
+    np.testing.assert_allclose(run.columns["eval/aime"], [0.1, *(0.2 + 0.1 * step for step in STEPS)])
+    run = run_of(SlimeConsoleReader(), slime(every=1, first=False))
+    np.testing.assert_array_equal(run.step, STEPS)
+
+
+def test_slime_resumed_and_started_again():
+    resumed = run_of(SlimeConsoleReader(), slime(stop=4) + slime(start=2, first=False, per_rollout=1))
+    np.testing.assert_array_equal(resumed.step, [-1, *STEPS])
+    text = slime(stop=2, every=9) + slime()
+    source = Source(path="a.log", format="slime", sha256="0", rows=1)
+    runs = assemble(SlimeConsoleReader().read(content(text)), source, "log")
+    assert [list(run.step) for run in runs] == [[-1, 0, 1], [-1, *STEPS]]
+
+
+def test_slime_asynchronous_rollouts_are_no_resume():
+    text = generated(0)
+    for number in STEPS:
+        text += generated(number + 1) + rollout(number) + training(number, entropy(number))
+        text += f"perf {number}: {{'perf/train_time': 41.3}}\n"
+    run = run_of(SlimeConsoleReader(), text)
+    assert list(run.step) == [*STEPS, 6]
+    assert not any("resumed" in note or "again" in note for note in run.notes)
+
+
+def test_a_log_whose_start_is_lost_begins_with_a_whole_rollout():
+    text = training(83, 9.0) + slime(per_rollout=4, start=21, stop=25, first=False)
+    table = SlimeConsoleReader().read(content(text))
+    assert table.dropped == {slime_console.EARLY_STEP: 1, slime_console.LATER_STEP: 12}
+    assert run_of(SlimeConsoleReader(), text).step[0] == 21
+
+
+def test_slime_without_rollout_lines_takes_steps_for_rollouts():
+    table = SlimeConsoleReader().read(content("".join(training(step, 0.5) for step in STEPS)))
+    assert list(table.columns["step"]) == [*STEPS]
+    assert any("each training step is taken for one rollout" in note for note in table.notes)
+
+
+def test_slime_values_in_every_form():
+    text = (
+        "rollout 3: {'rollout/a': nan, 'rollout/b': -inf, 'rollout/c': np.float64(0.25), 'rollout/d': None, "
+        "'rollout/e': tensor(0.5, device='cuda:0'), 'rollout/f': [1, 2], 'rollout/g': 'text', "
+        "'rollout/h': {'x': 1}, 'rollout/i': <object>, 'rollout/j k@2': 1e-06, 'rollout/l': True}\n"
+    )
+    table = SlimeConsoleReader().read(content(text))
+    values = {name: cells[0] for name, cells in table.columns.items()}
+    numbers = {
+        "step": 3.0,
+        "rollout/b": -math.inf,
+        "rollout/c": 0.25,
+        "rollout/e": 0.5,
+        "rollout/j k@2": 1e-6,
+    }
+    assert {name: value for name, value in values.items() if not math.isnan(value)} == numbers
+    assert set(values) - set(numbers) == {"rollout/a", "rollout/d"}
+    assert table.dropped == {slime_console.BAD_PAIR: 1}
+
+
+def test_two_processes_on_one_line():
+    text = "step 4: {'train/loss': 0.5, 'train/entr" + rollout(5) + training(5, 0.3)
+    table = SlimeConsoleReader().read(content("rollout 4: {'rollout/raw_reward': 0.1}\n" + text))
+    assert list(table.columns["step"]) == [4, 4, 5, 5]
+    assert table.columns["train/loss"][1] == 0.5
+    assert table.columns["rollout/raw_reward"][2] == reward(5)
+    assert table.dropped == {slime_console.BAD_PAIR: 1}
+
+
+def test_the_tracker_of_roll_is_preferred_to_bare_metrics():
+    both = RollConsoleReader().read(content(roll()))
+    assert both.rows == 6
+    assert both.notes == ()
+    bare = RollConsoleReader().read(content(roll(tagged=False)))
+    assert bare.rows == 12
+    assert any("no line of ROLL's stdout tracker" in note for note in bare.notes)
+    one, other = (run_of(RollConsoleReader(), roll(tagged=tagged)) for tagged in (True, False))
+    np.testing.assert_array_equal(one.step, other.step)
+    for column, values in one.columns.items():
+        np.testing.assert_array_equal(other.columns[column], values)
+
+
+def test_roll_evaluates_before_the_update():
+    series = select(run_of(RollConsoleReader(), roll()))
+    assert series.reward_choice.column == "val_correct/all/mean"
+    assert series.pair == "same"
+    np.testing.assert_array_equal(series.step, STEPS)
+
+
+def test_metrics_of_roll_that_break_off_are_counted():
+    text = roll(bare=False)
+    broken = text[: text.rindex('"critic/score')] + "\n"
+    table = RollConsoleReader().read(content(broken))
+    assert table.rows == 6
+    assert table.dropped == {roll_console.BAD_METRICS: 1}
+    assert len(table.columns["step"]) == 5
+
+
+def test_areal_has_a_table_a_step():
+    table = ArealConsoleReader().read(content(areal()))
+    assert table.rows == 6
+    assert table.dropped == {}
+    assert list(table.columns["step"]) == [1, 2, 3, 4, 5, 6]
+    np.testing.assert_allclose(table.columns["eval-rollout/reward"], [reward(step) + 0.2 for step in STEPS])
+    assert np.isnan(table.columns["ppo_actor/kl_rewards/avg"]).all()
+
+
+def test_of_several_tables_a_step_the_first_counts():
+    table = ArealConsoleReader().read(content(areal(minibatches=3)))
+    assert table.dropped == {areal_console.LATER_TABLE: 12}
+    wanted = [entropy(step) for step in STEPS]
+    np.testing.assert_allclose(table.columns["ppo_actor/update/entropy/avg"], wanted, rtol=1e-4)
+
+
+def test_a_row_of_areal_that_breaks_off_loses_its_last_value():
+    text = "Train step 7/9 done.\n│ ppo_actor/a │ 1.0000e+00 │ ppo_actor/b │ 2.00"
+    table = ArealConsoleReader().read(content(text))
+    assert {name: cells[0] for name, cells in table.columns.items()} == {"step": 7.0, "ppo_actor/a": 1.0}
+    assert table.dropped == {areal_console.BAD_PAIR: 1}
+
+
+@pytest.mark.parametrize(("prefix", "other"), [(RUNNER, WORKER), ("", WORKER), ("", "")])
+def test_easyr1_blocks_are_told_apart_by_their_process(prefix, other):
+    assert EasyR1ConsoleReader().recognises(content(easyr1(prefix, other)))
+    table = EasyR1ConsoleReader().read(content(easyr1(prefix, other)))
+    assert table.rows == 7
+    assert table.dropped == {}
+    assert "memory" not in table.columns
+    np.testing.assert_allclose(table.columns["val/accuracy_reward"], [0.3 + 0.1 * step for step in range(7)])
+    assert table.columns["actor/lr"][1] == 1e-6
+    assert np.isnan(table.columns["critic/values/mean"]).all()
+
+
+def test_a_step_behind_a_bar_that_was_left_open():
+    text = f"{BAR}\r{BAR}{block(1, 0.5)}\n{BAR}\r{block(2, None)}\n"
+    assert EasyR1ConsoleReader().recognises(content(text))
+    assert list(EasyR1ConsoleReader().read(content(text)).columns["step"]) == [1, 2]
+
+
+def test_easyr1_evaluates_behind_the_update():
+    series = select(run_of(EasyR1ConsoleReader(), easyr1()))
+    assert series.entropy_choice.column == "actor/entropy_loss"
+    assert series.reward_choice.column == "val/accuracy_reward"
+    assert series.pair == "next"
+    np.testing.assert_allclose(series.entropy, [entropy(step) for step in STEPS], atol=1e-3)
+    np.testing.assert_array_equal(series.step, STEPS)
+
+
+def test_what_yaml_makes_of_other_objects_is_no_metric():
+    text = (
+        "Step 4\nactor:\n  'a b: c': 2.0\n  b: true\n  inf: !!float '-inf'\n"
+        "  ni: !!python/object/apply:numpy._core.multiarray.scalar\n  - !!python/object/apply:numpy.dtype\n"
+        "    args:\n    - i8\n    - false\n    state: !!python/tuple\n    - 3\n    - null\n  - !!binary |\n"
+        "    AwAAAAAAAAA=\n  none: null\n  'on': 1.0\nempty: {}\nval:\n  '123': 1.5\n  list:\n  - 1\n  - 2\n"
+        "  reward_score: 0.5\n\nactor:\n  late: 3.0\n"
+    )
+    table = EasyR1ConsoleReader().read(content(text))
+    values = {name: cells[0] for name, cells in table.columns.items()}
+    assert math.isnan(values.pop("actor/none"))
+    expected = {"actor/a b: c": 2.0, "actor/inf": -math.inf, "actor/on": 1.0}
+    assert values == {"step": 4.0, **expected, "val/123": 1.5, "val/reward_score": 0.5}
+    assert table.dropped == {BAD_PAIR: 1}
+
+
+def test_the_jsonl_of_easyr1_gives_the_same_choice(tmp_path):
+    lines = []
+    for step in range(7):
+        entry = {"step": step, "val": {"accuracy_reward": 0.3 + 0.1 * step, "reward_score": 0.1}}
+        if step:
+            entry |= {"actor": {"entropy_loss": entropy(step - 1), "pg_clipfrac_higher": 0.0}}
+            entry |= {"critic": {"score": {"mean": 0.1}}, "reward": {"accuracy": 0.2, "overall": 0.2}}
+        lines.append(json.dumps(entry))
+    path = tmp_path / "experiment_log.jsonl"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (run,) = read_runs(str(path))
+    series = select(run)
+    assert series.entropy_choice.meaning.trainer == "easyr1"
+    assert series.entropy_choice.column == "actor/entropy_loss"
+    assert series.reward_choice.column == "val/accuracy_reward"
+    assert series.pair == "next"
+    np.testing.assert_allclose(series.entropy, [entropy(step) for step in STEPS])

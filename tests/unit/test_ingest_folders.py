@@ -1,0 +1,213 @@
+"""Folders with several files of one run, and files with one metric each."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from entropylaw.errors import InputError, UsageError
+from entropylaw.ingest import explain, joining, read_all, read_runs, select
+from entropylaw.ingest.load import together
+
+STEPS = range(40)
+
+
+def write(folder, name, text):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def chart(metric, runs, axis="Step", bounds=None, calls=None):
+    """A chart of the W&B page: ``runs`` maps a name to {x: value}, ``bounds`` (name, x) to two bounds."""
+    xs = sorted({x for values in runs.values() for x in values})
+    header, rows = [axis], [[str(x)] for x in xs]
+    for run, values in runs.items():
+        if calls:
+            header.append(f"{run} - _step")
+            for row, x in zip(rows, xs, strict=True):
+                row.append(str(calls(x)))
+        header += [f"{run} - {metric}{end}" for end in ("", "__MIN", "__MAX")]
+        for row, x in zip(rows, xs, strict=True):
+            value = values.get(x)
+            low, high = (bounds or {}).get((run, x), (value, value))
+            row += ["" if cell is None else repr(cell) for cell in (value, low, high)]
+    return "\n".join(",".join(f'"{cell}"' for cell in row) for row in [header, *rows]) + "\n"
+
+
+def entropy(step):
+    return float(np.exp(-step / 20))
+
+
+def reward(step):
+    return 1.2 - 0.4 * float(np.exp(entropy(step)))
+
+
+def test_two_charts_are_one_run(tmp_path):
+    first = write(tmp_path, "e.csv", chart("actor/entropy", {"a - 1": {s: entropy(s) for s in STEPS}}))
+    second = write(tmp_path, "r.csv", chart("critic/score/mean", {"a - 1": {s: reward(s) for s in STEPS}}))
+    (run,) = read_all([str(first), str(second)]).runs
+    assert run.name == "a - 1"
+    assert [Path(part.path).name for part in run.source.parts] == ["e.csv", "r.csv"]
+    series = select(run)
+    assert series.entropy.tolist() == [entropy(s) for s in STEPS]
+    assert series.reward.tolist() == [reward(s) for s in STEPS]
+    assert any("joined by '_step' from 2 files: 'e.csv', 'r.csv'" in note for note in run.notes)
+    (same,) = read_runs(tmp_path)
+    assert same.columns.keys() == run.columns.keys()
+    assert together([str(first), "x.csv", str(second)]) == [[str(first), str(second)], ["x.csv"]]
+
+
+def test_charts_of_several_runs_are_joined_run_by_run(tmp_path):
+    runs = {name: {s: entropy(s) + i for s in STEPS} for i, name in enumerate("ab")}
+    write(tmp_path, "e.csv", chart("entropy", runs))
+    write(tmp_path, "r.csv", chart("reward", {"b": {s: reward(s) for s in STEPS}}))
+    first, second = read_runs(tmp_path)
+    assert (first.name, second.name) == ("a", "b")
+    assert "reward" not in first.columns
+    assert select(second).entropy.tolist() == [entropy(s) + 1 for s in STEPS]
+    with pytest.raises(InputError, match="has no reward column") as caught:
+        select(first)
+    assert "part of a log" in caught.value.hint
+
+
+def test_log_calls_become_steps_where_one_chart_has_both(tmp_path):
+    trainer = chart(
+        "train/entropy", {"a": {s: entropy(s) for s in STEPS}}, "train/global_step", calls=lambda s: 3 * s + 1
+    )
+    write(tmp_path, "e.csv", trainer)
+    write(tmp_path, "r.csv", chart("train/reward", {"a": {3 * s + 1: reward(s) for s in (*STEPS, 77)}}))
+    (run,) = read_runs(tmp_path)
+    assert run.step_column == "train/global_step"
+    assert run.dropped == {joining.NO_COUNTERPART: 1}
+    assert select(run).reward.tolist() == [reward(s) for s in STEPS]
+
+
+def test_charts_over_axes_that_nothing_connects_stay_apart(tmp_path):
+    write(tmp_path, "e.csv", chart("entropy", {"a": {s: entropy(s) for s in STEPS}}, "train/global_step"))
+    write(tmp_path, "r.csv", chart("reward", {"a": {s: reward(s) for s in STEPS}}))
+    runs = read_runs(tmp_path)
+    assert len(runs) == 2
+    assert all("their x axes differ" in run.notes[-1] for run in runs)
+
+
+def test_means_over_buckets_pair_within_their_bucket_only(tmp_path):
+    bounds = {("a", s): (entropy(s) - 0.01, entropy(s) + 0.01) for s in range(10)}
+    write(tmp_path, "e.csv", chart("actor/entropy", {"a": {s: entropy(s) for s in STEPS}}, bounds=bounds))
+    write(tmp_path, "v.csv", chart("val-core/x/acc/mean@1", {"a": {s: reward(s) for s in STEPS}}))
+    (run,) = read_runs(tmp_path)
+    assert run.dropped == {joining.UNLIKE_POINTS: 10}
+    series = select(run)
+    assert (series.pair, series.step.tolist()) == ("next", list(range(9, 39)))
+
+    both = {("a", s): (reward(s) - 0.01, reward(s) + 0.01) for s in range(10)}
+    write(
+        tmp_path, "v.csv", chart("val-core/x/acc/mean@1", {"a": {s: reward(s) for s in STEPS}}, bounds=both)
+    )
+    (run,) = read_runs(tmp_path)
+    assert run.dropped == {}
+    series = select(run)
+    assert (series.pair, len(series.step)) == ("same", 40)
+    assert "beyond its bucket" in explain(run).pair_why
+    with pytest.raises(UsageError, match="different buckets"):
+        select(run, pair="next")
+
+
+def test_values_that_differ_between_two_charts_of_one_metric_are_counted(tmp_path):
+    write(tmp_path, "1.csv", chart("entropy", {"a": {s: entropy(s) for s in STEPS}}))
+    write(tmp_path, "2.csv", chart("entropy", {"a": {s: entropy(s) + (s == 3) for s in range(60)}}))
+    (run,) = read_runs(tmp_path)
+    assert len(run.step) == 60
+    assert run.columns["entropy"][3] == entropy(3)
+    assert run.dropped == {joining.DIFFERENT: 3}  # the value, and the two bounds beside it
+
+
+def state(last):
+    entries = [
+        {"step": s, "epoch": s / 10, "entropy": entropy(s), "reward": reward(s)} for s in range(1, last + 1)
+    ]
+    return json.dumps({"log_history": entries, "global_step": last})
+
+
+def test_of_a_run_s_checkpoints_the_last_is_read(tmp_path):
+    for last in (10, 9, 100):
+        write(tmp_path, f"out/checkpoint-{last}/trainer_state.json", state(last))
+    reading = read_all([str(tmp_path)])
+    (run,) = reading.runs
+    assert (run.name, len(run.step)) == ("out", 100)
+    assert len(reading.ignored) == 2
+    assert all("checkpoint-100" in item.why and "contains it" in item.why for item in reading.ignored)
+    write(tmp_path, "out/trainer_state.json", state(100))
+    (run,) = read_runs(tmp_path)
+    assert run.source.path == str(tmp_path / "out" / "trainer_state.json")
+    write(tmp_path, "out/checkpoint-200/trainer_state.json", state(200))
+    assert len(read_runs(tmp_path)[0].step) == 200
+
+
+def console(folder):
+    lines = [f"step:{s} - actor/entropy:{entropy(s)} - critic/score/mean:{reward(s)}" for s in STEPS]
+    return write(folder, "files/output.log", "\n".join(lines) + "\n")
+
+
+def test_a_wandb_folder_whose_log_is_damaged_is_read_from_the_console(tmp_path):
+    folder = tmp_path / "wandb" / "run-20260101_000000-abcdefgh"
+    console(folder)
+    (folder / "run-abcdefgh.wandb").write_bytes(b":W&B\xe1\xbe\x00" + bytes(100))
+    write(folder, "files/wandb-summary.json", '{"_step": 40, "_runtime": 3, "actor/entropy": 0.1}')
+    write(
+        folder,
+        "files/config.yaml",
+        "wandb_version: 1\n_wandb:\n  value: {host: secret.example.org}\n"
+        "actor_rollout_ref:\n  desc: null\n  value:\n"
+        "    actor: {entropy_coeff: 0.001, loss_agg_mode: token-mean}\n"
+        "    rollout: {temperature: 0.6, val_kwargs: {temperature: 0}}\n",
+    )
+    reading = read_all([str(tmp_path)])
+    assert reading.failures == ()
+    (run,) = reading.runs
+    assert any("read from files/output.log" in note for note in run.notes)
+    series = select(run)
+    assert series.entropy.tolist() == [entropy(s) for s in STEPS]
+    assert any("temperature 0.6" in note for note in series.notes)
+    assert len(series.cautions) == 1
+    assert "entropy term of weight 0.001" in series.cautions[0]
+    assert "secret" not in repr(run)
+
+
+def test_settings_that_make_the_entropy_a_sum_refuse_it(tmp_path):
+    write(
+        tmp_path,
+        "metrics.csv",
+        "step,actor/entropy,critic/score/mean\n" + "".join(f"{s},{9 - s / 10},{s}\n" for s in STEPS),
+    )
+    assert select(read_runs(tmp_path)[0]).entropy_choice.meaning.aggregation == "token mean"
+    write(
+        tmp_path, "config.yaml", "actor_rollout_ref: {value: {actor: {loss_agg_mode: seq-mean-token-mean}}}\n"
+    )
+    assert select(read_runs(tmp_path)[0]).entropy_choice.meaning.aggregation == "mean of per-response means"
+    write(
+        tmp_path, "config.yaml", "actor_rollout_ref: {value: {actor: {loss_agg_mode: seq-mean-token-sum}}}\n"
+    )
+    with pytest.raises(InputError, match="seq-mean-token-sum") as caught:
+        select(read_runs(tmp_path)[0])
+    assert caught.value.slug == "entropy-not-a-mean"
+
+
+@pytest.mark.parametrize(
+    "text", ["a: [", "[" * 100_000, "a: &a [*a, *a]\n", "- 1\n", "\x00", "a: !!python/object:os.system {}"]
+)
+def test_a_configuration_that_is_none_is_left_out(tmp_path, text):
+    write(tmp_path, "metrics.csv", "step,entropy,reward\n1,0.5,0.1\n2,0.4,0.2\n")
+    write(tmp_path, "config.yaml", text)
+    (run,) = read_runs(tmp_path)
+    assert run.settings == {}
+
+
+def test_references_upon_references_do_not_grow_without_end(tmp_path):
+    lines = ["a0: &a0 {x: 1}"]
+    lines += [f"a{i}: &a{i} {{{', '.join(f'k{j}: *a{i - 1}' for j in range(9))}}}" for i in range(1, 12)]
+    write(tmp_path, "config.yaml", "\n".join(lines))
+    write(tmp_path, "metrics.csv", "step,entropy,reward\n1,0.5,0.1\n2,0.4,0.2\n")
+    assert len(read_runs(tmp_path)[0].settings) <= 20_000

@@ -1,0 +1,628 @@
+"""MLflow's folders and databases: by hand, written by mlflow, damaged, and hostile."""
+
+import math
+import os
+import random
+import shutil
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from entropylaw.errors import InputError
+from entropylaw.ingest import select
+from entropylaw.ingest.assemble import assemble
+from entropylaw.ingest.content import Content
+from entropylaw.ingest.formats import mlflow_store
+from entropylaw.ingest.formats.delimited import CUT_OFF
+from entropylaw.ingest.formats.jsonl import UNPARSEABLE
+from entropylaw.ingest.formats.mlflow_store import MlflowDatabaseReader, MlflowFolder
+from entropylaw.ingest.formats.records import UNREADABLE
+from entropylaw.ingest.opening import load
+from entropylaw.ingest.run import Source
+from entropylaw.ingest.segments import OVERWRITTEN, SUPERSEDED
+from entropylaw.ingest.steps import NO_STEP
+from tests.hostile import flipped, rows_or_refusal
+
+ID = "fdb02e9346d6471fbe8539f32e8c51d6"
+META = """artifact_uri: s3://secret-bucket/1/artifacts
+experiment_id: '1'
+lifecycle_stage: active
+run_id: fdb02e9346d6471fbe8539f32e8c51d6
+run_name: bemused-crane-123
+user_id: secret-user
+"""
+ENTROPY, SCORE, VALIDATION = "actor/entropy", "critic/score/mean", "val-core/openai/gsm8k/acc/mean_at_1"
+
+
+def values(steps=range(1, 9), at=1_700_000_000_000):
+    """What a run logs: time, key, value, step; metrics of one call have one time."""
+    for step in steps:
+        yield at + 1000 * step, ENTROPY, 1 / step, step
+        yield at + 1000 * step, SCORE, 0.1 * step, step
+        if step % 4 == 0:
+            yield at + 1000 * step + 300, VALIDATION, 0.05 * step, step
+
+
+def write_folder(root, logged, params=None, meta=META, name=ID):
+    folder = Path(root) / "1" / name
+    (folder / "metrics").mkdir(parents=True)
+    (folder / "tags").mkdir()
+    (folder / "tags" / "mlflow.user").write_text("secret-user", encoding="utf-8")
+    (folder / "meta.yaml").write_text(meta, encoding="utf-8")
+    for kind, key, text in (
+        *(("metrics", key, f"{time} {value} {step}\n") for time, key, value, step in logged),
+        *(("params", key, text) for key, text in (params or {}).items()),
+    ):
+        path = folder / kind / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8", newline="") as file:
+            file.write(text)
+    return str(folder)
+
+
+def read_folder(folder):
+    reader = MlflowFolder()
+    return reader.read(folder, [load(path) for path in reader.files(folder)])
+
+
+SCHEMA = """
+CREATE TABLE runs (run_uuid VARCHAR(32) NOT NULL, name VARCHAR(250), user_id VARCHAR(256), start_time BIGINT,
+    lifecycle_stage VARCHAR(20), CONSTRAINT run_pk PRIMARY KEY (run_uuid));
+CREATE TABLE metrics ("key" VARCHAR(250) NOT NULL, value FLOAT NOT NULL, timestamp BIGINT NOT NULL,
+    run_uuid VARCHAR(32) NOT NULL, step BIGINT DEFAULT '0' NOT NULL, is_nan BOOLEAN DEFAULT '0' NOT NULL,
+    CONSTRAINT metric_pk PRIMARY KEY ("key", timestamp, step, run_uuid, value, is_nan));
+CREATE TABLE params ("key" VARCHAR(250) NOT NULL, value VARCHAR(8000) NOT NULL, run_uuid VARCHAR(32));
+CREATE TABLE tags ("key" VARCHAR(250) NOT NULL, value VARCHAR(8000) NOT NULL, run_uuid VARCHAR(32));
+"""
+
+
+def database(path, runs, params=(), schema=SCHEMA):
+    """Write runs, of (id, name, stage) → what each logged, as MLflow does; the connection stays open."""
+    connection = sqlite3.connect(path)
+    connection.executescript(schema)
+    for start, ((uuid, name, stage), logged) in enumerate(runs.items()):
+        connection.execute(
+            "INSERT INTO runs VALUES (?, ?, 'secret-user', ?, ?)", (uuid, name, 99 - start, stage)
+        )
+        for time, key, value, step in logged:
+            nan = math.isnan(value)
+            stored = 0 if nan else max(-1.7976931348623157e308, min(value, 1.7976931348623157e308))
+            connection.execute(
+                "INSERT INTO metrics VALUES (?, ?, ?, ?, ?, ?)", (key, stored, time, uuid, step, nan)
+            )
+    connection.executemany("INSERT INTO params VALUES (?, ?, ?)", params)
+    connection.commit()
+    return connection
+
+
+def write_database(path, *args, **kwargs):
+    database(path, *args, **kwargs).close()
+    return str(path)
+
+
+ONE = {(ID, "grpo", "active"): list(values())}
+
+
+def read_database(path):
+    return MlflowDatabaseReader().read(load(str(path)))
+
+
+def read_bytes(data):
+    return MlflowDatabaseReader().read(Content("mlflow.db", data))
+
+
+def runs_of(table, path="mlruns"):
+    return assemble(table, Source(path=path, format="mlflow", sha256="", rows=table.rows), path)
+
+
+def logged_in(run, key):
+    """Step → value of one column of a run, with nan left out."""
+    found = zip(run.step.tolist(), run.columns[key].tolist(), strict=True)
+    return {step: value for step, value in found if not math.isnan(value)}
+
+
+@pytest.fixture(params=["folder", "database"])
+def table_of(request, tmp_path):
+    """Read what one run logged from a folder, and from a database."""
+    if request.param == "folder":
+        return lambda logged: read_folder(write_folder(tmp_path, logged))
+    return lambda logged: read_database(write_database(tmp_path / "a.db", {(ID, "grpo", "active"): logged}))
+
+
+def test_a_run(table_of):
+    table = table_of(values())
+    assert list(table.columns) == ["step", "run", ENTROPY, SCORE, VALIDATION]
+    assert list(table.columns["step"]) == [*range(1, 9)]
+    (run,) = runs_of(table)
+    assert run.name == table.columns["run"][0] in ("bemused-crane-123", "grpo")
+    assert logged_in(run, ENTROPY) == {step: 1 / step for step in range(1, 9)}
+    assert logged_in(run, VALIDATION) == {4: 0.05 * 4, 8: 0.05 * 8}
+    assert run.dropped == {}
+
+
+def test_what_verl_logs_is_found(table_of):
+    """MLflow allows no ``@`` in a key, and verl writes ``_at_``."""
+    (run,) = runs_of(table_of(values(range(1, 60))))
+    chosen = select(run)
+    assert (chosen.entropy_choice.column, chosen.reward_choice.column) == (ENTROPY, VALIDATION)
+
+
+def test_nan_and_infinities(table_of):
+    numbers = [0.1, math.nan, math.inf, -math.inf, 5e-324, 1e308, -1.5]
+    table = table_of([(step, "x", value, step) for step, value in enumerate(numbers)])
+    assert table.columns["x"].tobytes() == np.array(numbers).tobytes()
+
+
+def test_a_resumed_run_keeps_its_later_values(table_of):
+    first = list(values(range(1, 9)))
+    again = [(time + 10**6, key, value + 1, step) for time, key, value, step in values(range(6, 11))]
+    (run,) = runs_of(table_of([*first, *again]))
+    assert run.step.tolist() == [*range(1, 11)]
+    assert logged_in(run, ENTROPY) == {step: 1 / step + (step > 5) for step in range(1, 11)}
+    assert run.dropped == {SUPERSEDED: 3}
+    assert any("resumed" in note for note in run.notes)
+
+
+def test_a_value_that_was_logged_again(table_of):
+    first = list(values(range(1, 4)))
+    (run,) = runs_of(table_of([*first, (first[-1][0] + 5, SCORE, 0.75, 3), *values(range(4, 6))]))
+    assert logged_in(run, SCORE)[3] == 0.75
+    assert run.step.tolist() == [1, 2, 3, 4, 5]
+    assert run.dropped == {OVERWRITTEN: 1}
+
+
+def test_an_evaluation_that_comes_late(table_of):
+    late = [(time + 2500 * (key == VALIDATION), key, value, step) for time, key, value, step in values()]
+    (run,) = runs_of(table_of(late))
+    assert logged_in(run, VALIDATION) == {4: 0.05 * 4, 8: 0.05 * 8}
+    assert run.step.tolist() == [*range(1, 9)]
+    assert run.dropped == {}
+
+
+def test_times_that_say_nothing(table_of):
+    (run,) = runs_of(table_of([(0, key, value, step) for _, key, value, step in values()]))
+    assert run.step.tolist() == [*range(1, 9)]
+    assert run.dropped == {}
+
+
+@pytest.mark.parametrize("key", ["step", "run", "a b/c.d-e", "deep/" * 40 + "x"])
+def test_keys(table_of, key):
+    table = table_of([*values(), *((time, key, -value, step) for time, _, value, step in values())])
+    (run,) = runs_of(table)
+    assert run.step.tolist() == [*range(1, 9)]
+    assert (f"{key}#2" if key in ("step", "run") else key) in table.columns
+
+
+def test_nothing_private_is_read(table_of):
+    table = table_of(values())
+    assert "secret" not in repr(table)
+
+
+# Folders
+
+
+def test_the_files_of_a_run(tmp_path):
+    folder = write_folder(tmp_path, values(), {"lr": "1e-6", "actor/clip": "0.2", "none": "", "blank": " \n"})
+    listed = [Path(path).relative_to(folder).as_posix() for path in MlflowFolder().files(folder)]
+    assert listed == [
+        "meta.yaml",
+        "metrics/actor/entropy",
+        "metrics/critic/score/mean",
+        f"metrics/{VALIDATION}",
+        "params/actor/clip",
+        "params/lr",
+    ]
+    assert read_folder(folder).settings == {"lr": "1e-6", "actor/clip": "0.2"}
+
+
+def test_the_folder_may_be_named_from_within(tmp_path, monkeypatch):
+    monkeypatch.chdir(write_folder(tmp_path, values(), meta=META.replace("run_name", "other")))
+    assert read_folder(".").columns["run"][0] == ID
+
+
+@pytest.mark.parametrize(
+    "meta", ["experiment_id: '1'\nartifact_location: x\n", "name: a\nrun_id: b\nversion: 1\n", ""]
+)
+def test_other_folders_are_no_runs(tmp_path, meta):
+    assert MlflowFolder().files(write_folder(tmp_path, values(), meta=meta)) == ()
+
+
+def test_folders_that_are_not_there_or_hold_little(tmp_path):
+    folder = write_folder(tmp_path, values())
+    for other in (tmp_path, tmp_path / "none", f"{tmp_path}\0", Path(folder) / "metrics"):
+        assert MlflowFolder().files(str(other)) == ()
+    shutil.rmtree(Path(folder) / "metrics")
+    assert MlflowFolder().files(folder) == ()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_what_is_no_file_is_left_out(tmp_path):
+    folder = write_folder(tmp_path, values())
+    os.mkfifo(Path(folder) / "metrics" / "pipe")
+    (Path(folder) / "metrics" / "loop").symlink_to(Path(folder), target_is_directory=True)
+    (Path(folder) / "metrics" / "gone").symlink_to(Path(folder) / "nowhere")
+    (Path(folder) / "metrics" / "empty").touch()
+    assert len(MlflowFolder().files(folder)) == 4
+
+
+def test_a_deleted_run(tmp_path):
+    folder = write_folder(tmp_path, values(), meta=META.replace("active", "deleted"))
+    assert read_folder(folder).notes == ("the run is marked as deleted in MLflow",)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("1700000000000 0.5", NO_STEP),
+        ("1700000000000 0.5 ", UNPARSEABLE),
+        ("1700000000000 half 9", UNPARSEABLE),
+        ("1700000000000 0.5 9.5", UNPARSEABLE),
+        ("now 0.5 9", UNPARSEABLE),
+        ("1700000000000 0.5 " + "9" * 30, UNPARSEABLE),
+        ("\0\0\0\0", UNPARSEABLE),
+        ("x" * 5000, UNPARSEABLE),
+    ],
+)
+def test_a_line_that_is_none_is_counted(tmp_path, line, reason):
+    folder = write_folder(tmp_path, values(range(1, 4)))
+    with (Path(folder) / "metrics" / ENTROPY).open("a", encoding="utf-8") as file:
+        file.write(f"{line}\n1700000009000 0.25 9\n")
+    table = read_folder(folder)
+    assert table.dropped == {reason: 1}
+    assert table.rows == 5
+    assert list(table.columns["step"]) == [1, 2, 3, 9]
+
+
+@pytest.mark.parametrize("end", ["", "\0" * 100])
+def test_a_last_line_that_was_cut_off(tmp_path, end):
+    """It may be step 12 of which only the 1 was written."""
+    folder = write_folder(tmp_path, values(range(1, 12)))
+    with (Path(folder) / "metrics" / ENTROPY).open("a", encoding="utf-8") as file:
+        file.write("1700000012000 0.25 1" + end)
+    table = read_folder(folder)
+    assert table.dropped == {CUT_OFF: 1}
+    (run,) = runs_of(table)
+    assert logged_in(run, ENTROPY) == {step: 1 / step for step in range(1, 12)}
+
+
+def test_values_of_a_data_set_have_five_fields(tmp_path):
+    folder = write_folder(tmp_path, [])
+    (Path(folder) / "metrics" / "acc").write_text("1 0.5 3 gsm8k 0a1b\r\n2 0.75 4 gsm8k 0a1b\r\n", newline="")
+    assert list(read_folder(folder).columns["step"]) == [3, 4]
+
+
+@pytest.mark.parametrize("lines", ["", "1700000000000 0.5", "nothing\n"])
+def test_a_run_without_a_metric(tmp_path, lines):
+    folder = write_folder(tmp_path, [])
+    (Path(folder) / "metrics" / "x").write_text(lines)
+    with pytest.raises(InputError) as caught:
+        read_folder(folder)
+    assert caught.value.slug == "no-records"
+
+
+def test_large_metrics_of_which_nothing_is_made_are_left_out(tmp_path):
+    folder = write_folder(tmp_path, values())
+    contents = [load(path) for path in MlflowFolder().files(folder)]
+    for content in contents:
+        content.size, content.useful = 1 << 30, lambda name: name != SCORE
+    table = MlflowFolder().read(folder, contents)
+    assert table.unread == (SCORE,)
+    assert list(table.columns) == ["step", "run", ENTROPY, VALIDATION]
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("plain", "plain"),
+        ("two words", "two words"),
+        ("'it''s: quoted'", "it's: quoted"),
+        ("'12'", "run 12"),
+        ("12", "run 12"),
+        ("'nan'", "run nan"),
+        ('"tab\\tand \\U0001F600 \\xe9 \\u4e2d \\"x\\" \\\\"', 'tab\tand 😀 é 中 "x" \\'),
+        ('"long \\\n  \\ name"', "long  name"),
+        ('"long\n  name"', "long name"),
+        ("long\n  name", "long name"),
+        ("'long\n  name'", "long name"),
+        ('"\\UFFFFFFFF"', "\ufffd"),
+        ('"a\\ud800"', "a?"),
+        ("''", ID),
+        ("null", ID),
+        ("", ID),
+        ("'unclosed", "unclosed"),
+        ('"unclosed', "unclosed"),
+    ],
+)
+def test_names_in_yaml(tmp_path, written, name):
+    folder = write_folder(tmp_path, values(), meta=META.replace("bemused-crane-123", written))
+    assert read_folder(folder).columns["run"][0] == name
+
+
+def test_names_that_yaml_writes():
+    yaml = pytest.importorskip("yaml")
+    chance = random.Random(3)
+    for size in [1, 2, 3, 20, 100, 300] * 50:
+        name = "".join(chance.choices("ab Z0-_:#'\"\\é中😀\t\x7f/.,[]{}&*!|>%@`", k=size)).strip()
+        written = yaml.dump({"a": 1, "run_name": name, "user_id": "u"}, allow_unicode=True)
+        assert mlflow_store._run_name(written) == name[:500]
+
+
+# Databases
+
+
+def test_several_runs_in_one_database(tmp_path):
+    runs = {
+        ("b" * 32, "late", "active"): values(range(1, 6)),
+        ("a" * 32, "twice", "active"): values(range(1, 6)),
+        ("c" * 32, "twice", "deleted"): values(range(3, 9)),
+        ("d" * 32, None, "active"): values(range(1, 3)),
+        ("e" * 32, "7", "active"): values(range(1, 3)),
+        ("f" * 32, "empty", "active"): (),
+    }
+    params = [("lr", "1", "a" * 32), ("lr", "2", "b" * 32)]
+    table = read_database(write_database(tmp_path / "mlflow.db", runs, params))
+    assert table.notes == (
+        "marked as deleted in MLflow: 'twice (cccccccc)'",
+        "the parameters of 5 runs in one database are not read",
+    )
+    assert table.settings == {}
+    found = {run.name: run for run in runs_of(table)}
+    assert list(found) == ["run 7", "d" * 32, "twice (cccccccc)", "twice (aaaaaaaa)", "late"]
+    assert logged_in(found["twice (cccccccc)"], SCORE) == {step: 0.1 * step for step in range(3, 9)}
+
+
+def test_parameters_of_the_only_run(tmp_path):
+    params = [("lr", "1e-6", ID), ("none", "", ID), ("lr", "2", "other")]
+    assert read_database(write_database(tmp_path / "a.db", ONE, params)).settings == {"lr": "1e-6"}
+
+
+def test_a_database_in_memory(tmp_path):
+    path = write_database(tmp_path / "a.db", ONE)
+    from_file, from_bytes = read_database(path), read_bytes(Path(path).read_bytes())
+    assert list(from_file.columns) == list(from_bytes.columns)
+    np.testing.assert_equal(from_file.columns[ENTROPY], from_bytes.columns[ENTROPY])
+    assert MlflowDatabaseReader().recognises(load(path))
+
+
+@pytest.mark.parametrize("name", ["a b.db", "a?mode=rwc.db", "a#b%41.db", "é.sqlite"])
+def test_names_of_files(tmp_path, name):
+    path = write_database(tmp_path / "a.db", ONE)
+    shutil.move(path, tmp_path / name)
+    assert read_database(tmp_path / name).rows == 8
+    assert [entry.name for entry in tmp_path.iterdir()] == [name]
+
+
+def in_wal_mode(path):
+    """A database of a run that goes on: its rows from step 5 on are in the write-ahead log alone."""
+    connection = database(path, {(ID, "grpo", "active"): values(range(1, 5))})
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA wal_autocheckpoint = 0")
+    rows = [(key, value, time, ID, step, False) for time, key, value, step in values(range(5, 9))]
+    connection.executemany("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, ?)", rows)
+    connection.commit()
+    return connection
+
+
+def test_a_database_whose_last_rows_are_in_its_log(tmp_path):
+    connection = in_wal_mode(tmp_path / "a.db")
+    before = sorted(entry.name for entry in tmp_path.iterdir())
+    while_open = read_database(tmp_path / "a.db")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == before
+    (tmp_path / "copy").mkdir()
+    for suffix in ("", "-wal"):
+        shutil.copy(tmp_path / f"a.db{suffix}", tmp_path / "copy" / f"a.db{suffix}")
+    connection.close()
+    copied = read_database(tmp_path / "copy" / "a.db")
+    assert sorted(entry.name for entry in (tmp_path / "copy").iterdir()) == ["a.db", "a.db-wal"]
+    for table in (while_open, copied):
+        assert list(table.columns["step"]) == [*range(1, 9)]
+        assert table.notes == ("read with 'a.db-wal', where its last rows are",)
+    (tmp_path / "copy" / "a.db-wal").unlink()
+    assert list(read_database(tmp_path / "copy" / "a.db").columns["step"]) == [1, 2, 3, 4]
+    without = (tmp_path / "copy" / "a.db").read_bytes()
+    assert without[18:20] == b"\2\2"
+    assert list(read_bytes(without).columns["step"]) == [1, 2, 3, 4]
+    assert list(read_database(tmp_path / "a.db").columns["step"]) == [*range(1, 9)]
+
+
+def test_a_database_while_a_run_writes_to_it(tmp_path):
+    connection = database(tmp_path / "a.db", ONE)
+    connection.execute("BEGIN EXCLUSIVE")
+    connection.execute("DELETE FROM metrics")
+    (tmp_path / "a.db-journal").write_bytes(b"x")
+    table = read_database(tmp_path / "a.db")
+    connection.close()
+    assert table.rows == 8
+    assert table.notes == ("'a.db-journal' lies beside it: its last rows may be half written",)
+
+
+def test_a_database_of_something_else(tmp_path):
+    schema = 'CREATE TABLE metrics (id, run_name, step, metrics); CREATE TABLE "a\'\nb" (x)'
+    sqlite3.connect(tmp_path / "a.db").executescript(schema).connection.close()
+    with pytest.raises(InputError) as caught:
+        read_database(tmp_path / "a.db")
+    assert caught.value.slug == "not-a-log"
+    assert "'metrics', 'a'\\nb'" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "CREATE VIEW metrics AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
+        "SELECT x AS step, 'k' AS key, 1.0 AS value, 'r' AS run_uuid, x AS timestamp FROM c",
+        "CREATE TABLE metrics (run_uuid, key, step, timestamp, value AS (hex(zeroblob(900000000))))",
+    ],
+)
+def test_tables_that_would_be_computed(tmp_path, schema):
+    runs = SCHEMA.strip().split(";")[0]
+    sqlite3.connect(tmp_path / "a.db").executescript(f"{runs};{schema}").connection.close()
+    with pytest.raises(InputError) as caught:
+        read_database(tmp_path / "a.db")
+    assert caught.value.slug == "not-a-log"
+
+
+def test_a_database_without_a_metric(tmp_path):
+    with pytest.raises(InputError) as caught:
+        read_database(write_database(tmp_path / "a.db", {(ID, "grpo", "active"): ()}))
+    assert caught.value.slug == "no-records"
+    assert "1 run" in caught.value.message
+
+
+def test_cells_of_other_types_are_counted(tmp_path):
+    connection = database(tmp_path / "a.db", ONE)
+    odd = [
+        *(("k", b"x", 1, ID, 1, 0), ("k", "text", 1, ID, 2, 0), (b"k", 1.0, 1, ID, 3, 0)),
+        *(("k", 1.0, 1, b"r", 4, 0), ("k", 1.0, 1, ID, "five", 0), ("k" * 501, 1.0, 1, ID, 6, 0)),
+        ("k", 1.0, 1, ID, 7.5, 0),
+    ]
+    connection.executemany("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, ?)", odd)
+    connection.execute("INSERT INTO metrics VALUES (CAST(x'ff' AS TEXT), 2.5, 9, ?, 8, 0)", (ID,))
+    connection.commit()
+    connection.close()
+    table = read_database(tmp_path / "a.db")
+    assert table.dropped == {UNREADABLE: len(odd)}
+    assert table.columns["\ufffd"][table.columns["step"].tolist().index(8)] == 2.5
+
+
+def test_a_tree_that_never_ends(tmp_path):
+    """Runs of one id that nothing forbids: joined, they are more rows than the file has bytes."""
+    schema = SCHEMA.replace(", CONSTRAINT run_pk PRIMARY KEY (run_uuid)", "")
+    connection = database(tmp_path / "a.db", {}, schema=schema)
+    connection.executemany("INSERT INTO runs VALUES ('r', '', '', ?, '')", [(n,) for n in range(20_000)])
+    connection.executemany("INSERT INTO metrics VALUES ('k', 1, ?, 'r', 1, 0)", [(n,) for n in range(20_000)])
+    connection.commit()
+    connection.close()
+    with pytest.raises(InputError) as caught:
+        read_database(tmp_path / "a.db")
+    assert caught.value.slug == "file-corrupt"
+    assert "interrupted" in caught.value.message
+
+
+def test_large_databases_keep_what_something_is_made_of(tmp_path):
+    content = load(write_database(tmp_path / "a.db", ONE))
+    content.size, content.useful = 1 << 30, lambda name: name != SCORE
+    table = MlflowDatabaseReader().read(content)
+    assert table.unread == (SCORE,)
+    assert list(table.columns) == ["step", "run", ENTROPY, VALIDATION]
+
+
+@pytest.fixture(scope="module")
+def small_database(tmp_path_factory):
+    """Small pages and several runs, so that damage meets trees of pages, indexes and the schema."""
+    path = tmp_path_factory.mktemp("small") / "a.db"
+    runs = {(letter * 32, f"run {letter}", "active"): values(range(1, 30)) for letter in "abc"}
+    connection = database(path, runs, schema="PRAGMA page_size = 512;" + SCHEMA)
+    connection.close()
+    return path.read_bytes()
+
+
+def test_a_database_cut_anywhere(small_database):
+    rows = {
+        rows_or_refusal(read_bytes, small_database[: len(small_database) * part // 200])
+        for part in range(201)
+    }
+    assert {0, 3 * 29} <= rows
+
+
+@pytest.mark.parametrize("where", ["all", "schema"])
+def test_a_database_with_flipped_bits(small_database, where, tmp_path):
+    size = len(small_database) if where == "all" else 2048
+    rows = []
+    for count, start in enumerate(flipped(small_database[:size], 600)):
+        data = start + small_database[size:]
+        rows.append(rows_or_refusal(read_bytes, data))
+        if count % 10 == 0 and data.startswith(b"SQLite format 3\0"):
+            (tmp_path / "a.db").write_bytes(data)
+            assert rows_or_refusal(read_database, tmp_path / "a.db") == rows[-1]
+    assert {0, 3 * 29} <= set(rows)
+
+
+def test_folders_with_flipped_bits(tmp_path):
+    folder = Path(write_folder(tmp_path, values(range(1, 30)), {"lr": "1"}))
+    for path in (folder / "meta.yaml", folder / "metrics" / ENTROPY):
+        whole = path.read_bytes()
+        rows = []
+        for data in flipped(whole, 100):
+            path.write_bytes(data)
+            if MlflowFolder().files(str(folder)):
+                rows.append(rows_or_refusal(read_folder, str(folder)))
+        path.write_bytes(whole)
+        assert 29 in rows
+
+
+@pytest.mark.parametrize(
+    "unit", ["run_name: ", "run_name: '", 'run_name: "\\', "\n  x", "'", "\\U", " ", "1 1 1\n"]
+)
+def test_hostile_text_takes_time_in_proportion(tmp_path, unit):
+    """Quadratic, the least of these would take minutes."""
+    folder = Path(write_folder(tmp_path, values(range(1, 30))))
+    for path in (folder / "meta.yaml", folder / "metrics" / ENTROPY):
+        path.write_text(path.read_text() + unit * 200_000)
+    assert rows_or_refusal(read_folder, str(folder)) >= 29
+
+
+# MLflow itself
+
+
+@pytest.fixture(params=["file", "sqlite"])
+def store(request, tmp_path, monkeypatch):
+    """A client of either store, and what reads a run of it as this project does."""
+    pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    from mlflow import MlflowClient
+
+    if request.param == "file":
+        client = MlflowClient((tmp_path / "mlruns").as_uri())
+        return client, lambda run: read_folder(
+            str(tmp_path / "mlruns" / run.info.experiment_id / run.info.run_id)
+        )
+    pytest.importorskip("sqlalchemy")
+    pytest.importorskip("alembic")
+    client = MlflowClient(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    return client, lambda run: read_database(tmp_path / "mlflow.db")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_value_that_mlflow_has(store):
+    from mlflow.entities import Metric, Param
+
+    client, read = store
+    run = client.create_run(client.create_experiment("e"), run_name='it\'s: "a" 😀 ' + "long " * 30)
+    again = [(time + 10**6, key, value + 1, step) for time, key, value, step in values(range(6, 11))]
+    odd = [
+        (10**13 + step, "odd", value, 20 + step)
+        for step, value in enumerate((math.nan, math.inf, -math.inf, 0.1))
+    ]
+    written = [*values(), *again, *odd]
+    for time in sorted({time for time, *_ in written}):
+        batch = [Metric(key, value, time, step) for at, key, value, step in written if at == time]
+        client.log_batch(run.info.run_id, metrics=batch)
+    client.log_batch(
+        run.info.run_id, params=[Param("actor/clip", "0.2"), Param("text", "a\nb"), Param("no", "")]
+    )
+    client.set_terminated(run.info.run_id)
+    table = read(client.get_run(run.info.run_id))
+    assert table.settings == {"actor/clip": "0.2", "text": "a\nb"}
+    assert table.columns["run"][0] == run.info.run_name.strip()
+    (ours,) = runs_of(table)
+    assert ours.step.tolist() == [*range(1, 11), 20, 21, 22, 23]
+    assert ours.dropped == {SUPERSEDED: 3}
+    for key in (ENTROPY, SCORE, VALIDATION, "odd"):
+        history = client.get_metric_history(run.info.run_id, key)
+        last = {metric.step: metric.value for metric in sorted(history, key=lambda metric: metric.timestamp)}
+        theirs = np.array([last.get(step, math.nan) for step in ours.step])
+        theirs[np.abs(theirs) == np.finfo(float).max] *= math.inf  # what the database has for infinity
+        assert ours.columns[key].tobytes() == theirs.tobytes()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_deleted_in_mlflow(store):
+    client, read = store
+    run = client.create_run(client.create_experiment("e"), run_name="gone")
+    for step in range(3):
+        client.log_metric(run.info.run_id, ENTROPY, 0.5, step=step)
+    client.delete_run(run.info.run_id)
+    assert any("deleted" in note for note in read(run).notes)
