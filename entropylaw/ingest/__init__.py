@@ -1,22 +1,28 @@
 """Reading what trainers write: files to runs, runs to paired series, with every decision on record."""
 
+from entropylaw.ingest.content import Content
 from entropylaw.ingest.load import Failure, Ignored, Reading, UnreadFileWarning, read_all, read_runs
+from entropylaw.ingest.registry import Reader
 from entropylaw.ingest.report import Candidate, ColumnReport, Decoy, explain
 from entropylaw.ingest.run import Choice, Meaning, Run, Series, Source
 from entropylaw.ingest.select import select
+from entropylaw.ingest.table import Table
 
 __all__ = [
     "Candidate",
     "Choice",
     "ColumnReport",
+    "Content",
     "Decoy",
     "Failure",
     "Ignored",
     "Meaning",
+    "Reader",
     "Reading",
     "Run",
     "Series",
     "Source",
+    "Table",
     "UnreadFileWarning",
     "explain",
     "read_all",

@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import PurePath
 
 import numpy as np
 
 from entropylaw.errors import InputError
+from entropylaw.ingest import packed
 from entropylaw.ingest.axes import on_one_axis
 from entropylaw.ingest.catalog import is_metric
 from entropylaw.ingest.labels import Group, split_runs
@@ -69,7 +69,7 @@ def display_name(path: str) -> str:
     """Name a run after its file: the stem, or the folder's name where the stem says nothing."""
     if path == "-":
         return "stdin"
-    pure = PurePath(path)
+    pure = packed.plain_name(path)
     # TensorBoard names its files after the host, which is nobody's name for a run.
     if pure.stem.casefold() in _GENERIC_STEMS or "tfevents" in pure.name:
         folders = [part for part in pure.parts[:-1] if not _NO_NAME.fullmatch(part)]

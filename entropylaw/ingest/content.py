@@ -69,9 +69,7 @@ class Content:
     @property
     def suffix(self) -> str:
         """The name's last suffix in lower case, with its dot, that of a compression left out."""
-        pure = PurePath(self.path)
-        if pure.suffix.lower() in packed.SUFFIXES and self.packed:
-            pure = pure.with_suffix("")
+        pure = packed.plain_name(self.path) if self.packed else PurePath(self.path)
         return pure.suffix.lower()
 
     @cached_property
@@ -224,7 +222,7 @@ class Content:
                 yield from pieces
             except packed.DamagedError as problem:
                 self._cut = (
-                    f"the compressed file is cut off or damaged ({problem}): what came before was read"
+                    f"the compressed file breaks off or is damaged ({problem}): what came before was read"
                 )
                 return
             if tap.at_end():

@@ -65,10 +65,7 @@ def may_be_log(name: str) -> bool:
     """Whether a file's name lets it be a log."""
     if name.startswith("."):
         return False
-    pure = Path(name)
-    while pure.suffix.lower() in packed.SUFFIXES:
-        pure = pure.with_suffix("")
-    return pure.suffix.lower() in _LOG_SUFFIXES or _EVENT_FILE.fullmatch(name) is not None
+    return packed.plain_name(name).suffix.lower() in _LOG_SUFFIXES or _EVENT_FILE.fullmatch(name) is not None
 
 
 def _earlier_checkpoints(where: str, folders: list[str], names: list[str]) -> Iterator[Log]:

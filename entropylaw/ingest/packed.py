@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import bz2
-import gzip
 import lzma
 import zlib
-from collections.abc import Iterator
-from typing import IO, Any, Protocol
+from collections.abc import Callable, Iterator
+from pathlib import PurePath
+from typing import Any, Protocol
 
 _SIGNATURES = {
     b"\x1f\x8b": "gzip",
@@ -17,7 +17,7 @@ _SIGNATURES = {
 }
 LONGEST_SIGNATURE = max(map(len, _SIGNATURES))
 SUFFIXES = (".gz", ".zst", ".bz2", ".xz")
-_PIECE = 1 << 20
+_PIECE, _INPUT = 1 << 20, 1 << 16
 
 
 class DamagedError(Exception):
@@ -26,6 +26,14 @@ class DamagedError(Exception):
 
 class _Readable(Protocol):
     def read(self, size: int = -1, /) -> bytes: ...
+
+
+def plain_name(path: str) -> PurePath:
+    """Return a path without the suffixes of compressions."""
+    pure = PurePath(path)
+    while pure.suffix.lower() in SUFFIXES:
+        pure = pure.with_suffix("")
+    return pure
 
 
 def compression(head: bytes) -> str | None:
@@ -42,24 +50,61 @@ def unpacked(stream: _Readable, how: str) -> Iterator[bytes]:
         Where they break off.
 
     """
-    source = _opened(stream, how)
     try:
-        while piece := source.read(_PIECE):
-            yield piece
+        yield from _UNPACKERS[how](stream)
     except (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError) as problem:
         raise DamagedError(str(problem).splitlines()[0][:200] or type(problem).__name__) from None
 
 
-def _opened(stream: Any, how: str) -> IO[bytes] | Any:
-    if how == "gzip":
-        return gzip.GzipFile(fileobj=stream)
-    if how == "bzip2":
-        return bz2.BZ2File(stream)
-    if how == "xz":
-        return lzma.LZMAFile(stream)
+def _gzip(stream: _Readable) -> Iterator[bytes]:
+    unit, data, inside = zlib.decompressobj(31), b"", False
+    while data := data or stream.read(_INPUT):
+        inside = True
+        if piece := unit.decompress(data, _PIECE):
+            yield piece
+        data = unit.unconsumed_tail
+        if unit.eof:  # a further member may follow
+            data, inside = unit.unused_data.lstrip(b"\0"), False
+            unit = zlib.decompressobj(31)
+    if inside:
+        yield unit.flush()
+        raise EOFError("it ends early")
+
+
+def _blocks(make: Callable[[], Any]) -> Callable[[_Readable], Iterator[bytes]]:
+    """Unpack with what ``bz2`` and ``lzma`` have in common."""
+
+    def unpack(stream: _Readable) -> Iterator[bytes]:
+        unit, data, inside = make(), b"", False
+        while data := data or stream.read(_INPUT):
+            inside = True
+            while (data or not unit.needs_input) and not unit.eof:
+                if piece := unit.decompress(data, _PIECE):
+                    yield piece
+                data = b""
+            if unit.eof:
+                data, inside = unit.unused_data.lstrip(b"\0"), False
+                unit = make()
+        if inside:
+            raise EOFError("it ends early")
+
+    return unpack
+
+
+def _zstd(stream: _Readable) -> Iterator[bytes]:
     import pyarrow as pa
 
-    return pa.CompressedInputStream(pa.PythonFile(_Whole(stream), mode="r"), "zstd")
+    source = pa.CompressedInputStream(pa.PythonFile(_Whole(stream), mode="r"), "zstd")
+    while piece := source.read(_INPUT):
+        yield piece
+
+
+_UNPACKERS: dict[str, Callable[[_Readable], Iterator[bytes]]] = {
+    "gzip": _gzip,
+    "bzip2": _blocks(bz2.BZ2Decompressor),
+    "xz": _blocks(lzma.LZMADecompressor),
+    "zstd": _zstd,
+}
 
 
 class _Whole:

@@ -1,16 +1,19 @@
 """Which reader reads a file: its content decides, then its name, and a format that the user forces wins.
 
-A format joins by an object with the four members of :class:`Reader` in :func:`readers`. The order matters:
-binary formats with a signature stand first, the permissive ones (delimited text) last.
+A format joins by an object with the four members of :class:`Reader` in :func:`our_readers`, or from another
+package by an entry point of the group ``entropylaw.readers``. The order matters: those of other packages
+stand first, then binary formats with a signature, the permissive ones (delimited text) last.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest.content import Content
+from entropylaw.ingest.plugins import plugin_readers
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import nearest, shown, shown_path
 
@@ -51,6 +54,12 @@ class Reader(Protocol):
 
 def readers() -> tuple[Reader, ...]:
     """List every reader, in the order in which they are asked."""
+    return (*plugin_readers(), *our_readers())
+
+
+@cache
+def our_readers() -> tuple[Reader, ...]:
+    """List the readers of this package."""
     from entropylaw.ingest.formats import delimited, jsonl, parquet, tfevents, unread, verl_console, wandb_log
     from entropylaw.ingest.formats.areal_console import ArealConsoleReader
     from entropylaw.ingest.formats.easyr1_console import EasyR1ConsoleReader

@@ -385,6 +385,8 @@ def assert_same(path):
         arrays = [(one.step, make_ndarray(one.tensor_proto)) for one in theirs.Tensors(tag)]
         if all(array.size == 1 and array.dtype.kind in "fi" for _, array in arrays):
             expected[tag] = [(step, float(array.item())) for step, array in arrays]
+    # A nan is a missing value for us.
+    expected = {tag: [pair for pair in pairs if pair[1] == pair[1]] for tag, pairs in expected.items()}
     table = read(path.read_bytes(), str(path))
     found = {
         tag: [pair for pair in zip(table.columns["step"], cells, strict=True) if not math.isnan(pair[1])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -52,12 +52,22 @@ class SparseColumns(dict[str, tuple["array[int]", "array[float]"]]):
 
     def put(self, row: int, name: str, value: float) -> None:
         """Add a value. Where the row has one already, the later one stands."""
-        column = self.get(name)
-        if column is None and len(self) < _MOST_COLUMNS:
-            column = self[name] = (array("q"), array("d"))
+        column = self.get(name) or self._new(name)
         if column:
             column[0].append(row)
             column[1].append(value)
+
+    def put_all(self, row: int, values: Mapping[str, float]) -> None:
+        """Add the values of a row."""
+        for name, value in values.items():
+            column = self.get(name) or self._new(name)
+            if column:
+                column[0].append(row)
+                column[1].append(value)
+
+    def _new(self, name: str) -> tuple[array[int], array[float]] | None:
+        """Make a column; none where there are too many."""
+        return self.setdefault(name, (array("q"), array("d"))) if len(self) < _MOST_COLUMNS else None
 
     def filled(self, rows: int, size: int) -> tuple[dict[str, FloatArray], tuple[str, ...]]:
         """Return whole columns, nan where a row has no value, in the order of their first.
@@ -84,13 +94,16 @@ def fields(message: bytes) -> Iterator[tuple[int, Any]]:
     while at < end:
         key, at = (message[at], at + 1) if message[at] < 0x80 else varint(message, at)
         kind = key & 7
-        if kind == 0:
+        if kind == 2 and at < end and message[at] < 0x80:  # most fields, without a call
+            size, at = message[at], at + 1
+        elif kind == 2:
+            size, at = varint(message, at)
+        elif kind == 0:
             value, at = varint(message, at)
             yield key, value
             continue
-        size = _WIDTHS.get(kind, end)
-        if kind == 2:
-            size, at = varint(message, at)
+        else:
+            size = _WIDTHS.get(kind, end)
         if size > end - at:
             raise ValueError("no field, or one that is longer than its message")
         yield key, message[at : at + size]

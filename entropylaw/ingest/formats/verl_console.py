@@ -71,14 +71,27 @@ class VerlConsoleReader:
         )
 
 
+def _number(text: str) -> float:
+    """Read what nearly all values are; nan for all else, which is looked at closely."""
+    if not text.isascii() or "_" in text:
+        return math.nan
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
 def _pairs(line: str) -> tuple[dict[str, object], int]:
     """Return the pairs of one line, and the number of those that are none."""
     record: dict[str, object] = {}
     bad = 0
     for pair in line.split(" - "):
-        called = _CALL_PAIR.fullmatch(pair.strip())
-        key, _, value = called.groups() if called else pair.rpartition(":")
-        number = parse_number(value)
+        key, _, value = pair.rpartition(":")
+        number = _number(value)
+        if number != number:
+            called = _CALL_PAIR.fullmatch(pair.strip())
+            key, _, value = called.groups() if called else (key, "", value)
+            number = parse_number(value)
         if not key.strip() or (math.isnan(number) and not is_missing(value)):
             bad += 1
         else:

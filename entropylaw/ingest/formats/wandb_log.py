@@ -15,7 +15,15 @@ from collections.abc import Iterator
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.records import MOST_VALUES, UNREADABLE, Damage, SparseColumns, fields, signed
+from entropylaw.ingest.formats.records import (
+    MOST_VALUES,
+    UNREADABLE,
+    Damage,
+    SparseColumns,
+    fields,
+    signed,
+    varint,
+)
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import Column, is_missing, parse_number
 from entropylaw.ingest.wording import shown_path
@@ -34,10 +42,17 @@ _ITEM_KEY, _ITEM_NESTED_KEY, _ITEM_VALUE_JSON = 1 << 3 | 2, 2 << 3 | 2, 16 << 3 
 # In the schema since wandb 0.31, which itself still writes value_json.
 _ITEM_INTEGER, _ITEM_NUMBER, _ITEM_JSON = 5 << 3, 6 << 3 | 1, 8 << 3 | 2
 
+_ITEM_MARK = bytes((_HISTORY_ITEM,))
+_KEY_AND_MARK = b"%c%c%b\x82\x01"
+_DIGITS = frozenset(b"-0123456789")
+
 _CLOCKS = frozenset(("_timestamp", "_runtime", "_wandb"))
 # No metric goes beyond these.
 _LONGEST_NAME = 500
 _LONGEST_JSON = 1 << 16
+# Items beyond this have sizes of several bytes. So many keys are known by their bytes.
+_LONGEST_USUAL = 127
+_MOST_KNOWN = 1 << 14
 
 UNREADABLE_VALUE = "unreadable value"
 
@@ -50,7 +65,7 @@ class WandbReader:
 
     def recognises(self, content: Content) -> bool:
         """Whether it opens with W&B's signature."""
-        return content.data.startswith(_SIGNATURE)
+        return content.head.startswith(_SIGNATURE)
 
     def read(self, content: Content) -> Table:
         """Read it.
@@ -119,6 +134,8 @@ class _History:
         self.rows = self._bad = self._bad_values = 0
         self._columns = SparseColumns()
         self._names: dict[int, str] = {}
+        # A key as it stands in an item, with the mark of the value behind it → its name, "" for a clock.
+        self._known: dict[bytes, str] = {}
 
     def take(self, record: bytes) -> None:
         """Take one record of the log."""
@@ -149,41 +166,80 @@ class _History:
 
     def _row(self, message: bytes) -> None:
         values: dict[str, float] = {}
-        for key, value in fields(message):
+        at = self._usual_items(message, 0, values)
+        while message.startswith(_ITEM_MARK, at):
+            size, begin = varint(message, at + 1)
+            if size > len(message) - begin:
+                raise ValueError("an item that is longer than its record")
+            self._item(message[begin : begin + size], values)
+            at = self._usual_items(message, begin + size, values)
+        for key, value in fields(message[at:]):
             if key == _HISTORY_ITEM:
                 self._item(value, values)
             elif key == _HISTORY_STEP:
                 step = next((number for key, number in fields(value) if key == _STEP_NUM), 0)
                 values.setdefault("_step", signed(step))
-            if len(values) > MOST_VALUES:
-                raise ValueError("more values than a record of metrics has")
-        for name, number in values.items():
-            self._columns.put(self.rows, name, number)
+        self._columns.put_all(self.rows, values)
         self.rows += 1
+
+    def _usual_items(self, message: bytes, at: int, values: dict[str, float]) -> int:
+        """Take items from ``at`` on while they are a known key and a number; return where they end.
+
+        Most of a log are such items: a mark and a size; the key's mark, size and name and the value's mark,
+        which are the same in every row; the value's size and text. All sizes are one byte.
+        """
+        known = self._known
+        end = len(message)
+        try:
+            while at < end:
+                stop = at + 2 + message[at + 1]
+                number = at + 6 + message[at + 3]
+                name = known.get(message[at + 2 : number])
+                if name is None or message[number] != stop - number - 1 or stop > end:
+                    break
+                if message[at] != _HISTORY_ITEM or message[at + 1] > _LONGEST_USUAL:
+                    break
+                if name:
+                    text = message[number + 1 : stop]
+                    if text[0] not in _DIGITS:
+                        break
+                    values[name] = float(text)
+                at = stop
+        except (IndexError, ValueError):
+            pass  # what is here is for the general way to read, or to refuse
+        return at
 
     def _item(self, message: bytes, values: dict[str, float]) -> None:
         name, nested, text = b"", [], b""
-        for key, value in fields(message):
-            if key == _ITEM_NESTED_KEY:
+        for kind, value in fields(message):
+            if kind == _ITEM_NESTED_KEY:
                 nested.append(value)
-            elif key == _ITEM_KEY:
+            elif kind == _ITEM_KEY:
                 name = value
-            elif key in (_ITEM_VALUE_JSON, _ITEM_JSON):
+            elif kind in (_ITEM_VALUE_JSON, _ITEM_JSON):
                 text = value
-            elif key == _ITEM_NUMBER:
+            elif kind == _ITEM_NUMBER:
                 text = json.dumps(*struct.unpack("<d", value)).encode()
-            elif key == _ITEM_INTEGER:  # the sign is the last bit
+            elif kind == _ITEM_INTEGER:  # the sign is the last bit
                 text = b"%d" % (value >> 1 ^ -(value & 1))
         path = (b".".join(nested) or name).decode(errors="replace")
-        if not 0 < len(text) <= _LONGEST_JSON or len(path) > _LONGEST_NAME or path.split(".")[0] in _CLOCKS:
+        if len(path) > _LONGEST_NAME:
+            return
+        clock = path.split(".")[0] in _CLOCKS
+        mark, key = (_ITEM_NESTED_KEY, nested[0]) if len(nested) == 1 else (_ITEM_KEY, name)
+        if key and len(nested) <= 1 and len(message) <= _LONGEST_USUAL and len(self._known) < _MOST_KNOWN:
+            self._known[_KEY_AND_MARK % (mark, len(key), key)] = "" if clock else path
+        if clock or not 0 < len(text) <= _LONGEST_JSON:
             return
         try:
-            if text[0] in b"-0123456789":
+            if text[0] in _DIGITS:
                 values[path] = float(text)
             else:
                 values.update(_numbers(path, json.loads(text)))
         except (ValueError, RecursionError):
             self._bad_values += 1
+        if len(values) > MOST_VALUES:
+            raise ValueError("more values than a record of metrics has")
 
 
 def _numbers(path: str, node: object) -> Iterator[tuple[str, float]]:

@@ -1,0 +1,174 @@
+"""A curve downloaded from TensorBoard's web page: one metric of one run, as CSV or as JSON.
+
+It holds, by plugins/scalar/scalars_plugin.py in tensorboard 2.21, the header ``Wall time,Step,Value``, or a
+list of such triples, whose nan and infinities backend/json_util.py makes text. Its name is, by the page's
+tf_dashboard_common/tf-downloader.ts, ``run-RUN-tag-TAG``, in which browsers make ``/`` a ``_``; older pages
+wrote ``run_RUN-tag-TAG`` and ``run_RUN,tag_TAG``. The time series dashboard calls it ``RUN`` alone, so that
+nothing tells the metric.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import math
+import re
+from array import array
+from copy import copy
+from pathlib import PurePath
+
+import numpy as np
+
+from entropylaw.errors import InputError
+from entropylaw.ingest import packed
+from entropylaw.ingest.content import Content
+from entropylaw.ingest.formats.delimited import DelimitedReader
+from entropylaw.ingest.formats.jsonl import UNPARSEABLE
+from entropylaw.ingest.table import Table, unique_names
+from entropylaw.ingest.values import Column, FloatArray, is_missing, parse_number
+from entropylaw.ingest.wording import shown_path
+
+_HEADER = ["wall time", "step", "value"]
+_SUFFIXES = (".csv", ".json")
+_SEPARATORS = ",;\t"
+_HEAD = 1 << 12
+_NUMBER = r"-?[0-9]{1,20}(?:\.[0-9]{1,40})?(?:[eE][-+]?[0-9]{1,4})?"
+_POINT = re.compile(
+    rf'\[\s*({_NUMBER})\s*,\s*(-?[0-9]{{1,18}})\s*,\s*({_NUMBER}|"?-?(?:NaN|Infinity)"?)\s*\]'
+)
+_LIST = re.compile(r"\s*\[\s*(?=\[)")
+# Wall times are seconds since 1970. Without one, a list of triples may be anything.
+_EARLIEST, _LATEST = 1e8, 1e11
+
+_NAMED = re.compile(r"run[-_](?P<run>.*)(?:-tag-|,tag_)(?P<tag>.+)", re.DOTALL)
+# What browsers and Windows add to the name of a further copy.
+_COPY = re.compile(r"(?: - Copy)?(?: ?\([0-9]{1,4}\))?\Z")
+# As many points as the page gives by default, drawn from all that were logged.
+_SAMPLED = 1000
+
+
+class TensorBoardCsvReader:
+    """Reads a single curve, which its name tells, as a part of its run's log."""
+
+    name = "tensorboard-csv"
+    suffixes = _SUFFIXES
+
+    def recognises(self, content: Content) -> bool:
+        """Whether it has that header, or opens with a wall time, a step and a value."""
+        if not content.is_text:
+            return False
+        head = _head(content)
+        return _has_header(head) or _opens_with_a_point(head)
+
+    def read(self, content: Content) -> Table:
+        """Read it.
+
+        Raises
+        ------
+        InputError
+            ``metric-unnamed`` where the name does not tell the metric, ``no-records`` where there is no
+            point of the curve.
+
+        """
+        run, tag = _named(content)
+        head = _head(content)
+        if not (_has_header(head) or _LIST.match(head)):
+            raise _no_points(content)
+        table = _of_rows(content) if _has_header(head) else _of_list(content)
+        cells = {name.strip().casefold(): column for name, column in table.columns.items()}
+        if not table.columns:
+            raise _no_points(content)
+        (step, label, metric), notes = unique_names(("step", "run", tag))
+        columns: dict[str, Column] = {step: cells["step"], metric: cells["value"]}
+        if run:
+            columns[label] = [run] * len(cells["step"])
+        if table.rows == _SAMPLED:
+            notes += (
+                f"{_SAMPLED} points, as many as TensorBoard's page gives: steps between may be missing",
+            )
+        return Table(
+            columns=columns,
+            rows=table.rows,
+            dropped=table.dropped,
+            notes=(*table.notes, *notes),
+            partial=True,
+        )
+
+
+def _head(content: Content) -> str:
+    start = content.head[:_HEAD]
+    wide = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return start.decode("utf-16" if wide else "utf-8-sig", "replace").lstrip()
+
+
+def _has_header(head: str) -> bool:
+    first = head.splitlines()[:1]
+    cells = [next(csv.reader(first, delimiter=mark), []) for mark in _SEPARATORS]
+    return any([cell.strip().casefold() for cell in row] == _HEADER for row in cells)
+
+
+def _opens_with_a_point(head: str) -> bool:
+    opening = _LIST.match(head)
+    point = _POINT.match(head, opening.end()) if opening else None
+    return point is not None and _EARLIEST < float(point[1]) < _LATEST
+
+
+def _of_rows(content: Content) -> Table:
+    if content.wanted is not None:  # of a large file, which would know neither of these columns
+        content = copy(content)
+        content.useful = None
+    return DelimitedReader().read(content)
+
+
+def _of_list(content: Content) -> Table:
+    """Read the triples of a JSON list, of one that was cut off as well."""
+    text = content.text
+    steps, values = array("q"), array("d")
+    for point in _POINT.finditer(text):
+        steps.append(int(point[2]))
+        values.append(parse_number(point[3]))
+    bad = text.count("[") - 1 - len(steps)
+    columns: dict[str, FloatArray] = {
+        "step": np.array(steps, dtype=np.float64),
+        "value": np.array(values, dtype=np.float64),
+    }
+    return Table(
+        columns=columns if steps else {},
+        rows=len(steps) + bad,
+        dropped={UNPARSEABLE: bad} if bad > 0 else {},
+        notes=content.text_notes,
+    )
+
+
+def _named(content: Content) -> tuple[str, str]:
+    """Return the run, empty where the name has none or TensorBoard's ``.``, and the tag."""
+    stem = PurePath(content.path).name
+    for suffixes in (tuple(packed.SUFFIXES) if content.packed else (), _SUFFIXES):
+        if stem.casefold().endswith(suffixes):
+            stem = stem.rpartition(".")[0]
+    found = _NAMED.fullmatch(_COPY.sub("", stem, count=1).strip())
+    if found is None:
+        raise _unnamed(content)
+    run, tag = found["run"].strip(), found["tag"].strip()
+    if math.isnan(parse_number(run)) and not is_missing(run):
+        return "" if run == "." else run, tag
+    return f"run {run}" if run else "", tag  # a number alone would pass for a metric
+
+
+def _unnamed(content: Content) -> InputError:
+    what = "standard input" if content.path == "-" else shown_path(content.path)
+    return InputError(
+        "metric-unnamed",
+        f"{what} is a curve downloaded from TensorBoard, which holds steps and values of one metric and does "
+        "not say which; its name should, as in 'run-NAME-tag-actor_entropy.csv'",
+        "rename it to run-NAME-tag-TAG.csv, with the metric's name as TAG, beside the run's other curves",
+    )
+
+
+def _no_points(content: Content) -> InputError:
+    return InputError(
+        "no-records",
+        f"{shown_path(content.path)} holds no point of a curve as TensorBoard's page gives it "
+        "('Wall time,Step,Value')",
+        "download it again once the run has logged something, or leave the format out",
+    )

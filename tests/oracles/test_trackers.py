@@ -1,0 +1,139 @@
+"""Files of the trackers and of transformers' Trainer, written by these themselves."""
+
+import pytest
+
+from tests.oracles.trace import VALIDATION, assert_read, trace
+
+
+@pytest.fixture
+def wandb_offline(need, tmp_path, monkeypatch):
+    """W&B as it is without a network."""
+    settings = {"MODE": "offline", "SILENT": "true", "CONSOLE": "off", "ERROR_REPORTING": "false"}
+    for name in ("DIR", "CACHE_DIR", "CONFIG_DIR", "DATA_DIR"):
+        settings[name] = str(tmp_path)
+    for name, value in settings.items():
+        monkeypatch.setenv(f"WANDB_{name}", value)
+    return need("wandb")
+
+
+def test_wandb(run, wandb_offline, tmp_path):
+    logger = wandb_offline.init(project="oracles", name="a run", dir=str(tmp_path))
+    for step, record in run.records():
+        logger.log(record, step=step)
+    logger.finish()
+    (path,) = tmp_path.rglob("*.wandb")
+    assert assert_read(path, run).name == "a run"
+
+
+def test_wandb_with_evaluations_of_their_own(run, wandb_offline, tmp_path):
+    """Two calls of log at a step, as trainers do them; the trainer's own step is logged with each."""
+    logger = wandb_offline.init(project="oracles", name="a run", dir=str(tmp_path))
+    for step, record in run.records():
+        evaluation = {VALIDATION: record.pop(VALIDATION)} if VALIDATION in record else {}
+        for part in filter(None, (record, evaluation)):
+            logger.log({**part, "train/global_step": step})
+    logger.finish()
+    (path,) = tmp_path.rglob("*.wandb")
+    assert assert_read(path, run).step_column == "train/global_step"
+
+
+def event_file(folder):
+    (path,) = folder.rglob("*tfevents*")
+    from tests.unit.test_ingest_tensorboard import assert_same
+
+    assert_same(path)
+    return path
+
+
+def test_tensorboards_event_writer(run, need, tmp_path):
+    need("tensorboard")
+    writer = need("tensorboard.summary.writer.event_file_writer").EventFileWriter(str(tmp_path))
+    event, summary = need("tensorboard.compat.proto.event_pb2"), need("tensorboard.compat.proto.summary_pb2")
+    for step, record in run.records():
+        values = [summary.Summary.Value(tag=tag, simple_value=value) for tag, value in record.items()]
+        writer.add_event(event.Event(step=step, wall_time=step, summary=summary.Summary(value=values)))
+    writer.close()
+    assert_read(event_file(tmp_path), run.as_float32)
+
+
+def test_tensorboards_summary_writer(run, need, tmp_path):
+    """Its scalars are tensors."""
+    writer = need("tensorboard.summary").Writer(str(tmp_path))
+    for step, record in run.records():
+        for tag, value in record.items():
+            writer.add_scalar(tag, value, step)
+    writer.close()
+    assert_read(event_file(tmp_path), run.as_float32)
+
+
+@pytest.mark.parametrize("style", ["plain", "tensors", "doubles"])
+def test_torchs_summary_writer(run, need, tmp_path, style):
+    need("tensorboard")
+    writer = need("torch.utils.tensorboard").SummaryWriter(str(tmp_path))
+    options = {"plain": {}, "tensors": {"new_style": True}, "doubles": {"double_precision": True}}[style]
+    options |= {"new_style": True} if style == "doubles" else {}
+    for step, record in run.records():
+        for tag, value in record.items():
+            writer.add_scalar(tag, value, step, **options)
+    writer.close()
+    assert_read(event_file(tmp_path), run if style == "doubles" else run.as_float32)
+
+
+def test_tensorboardx(run, need, tmp_path):
+    writer = need("tensorboardX").SummaryWriter(str(tmp_path))
+    need("tensorboard")
+    for step, record in run.records():
+        for tag, value in record.items():
+            writer.add_scalar(tag, value, step)
+    writer.close()
+    assert_read(event_file(tmp_path), run.as_float32)
+
+
+@pytest.mark.parametrize("store", ["files", "sqlite"])
+def test_mlflow(run, need, tmp_path, monkeypatch, store):
+    need("entropylaw.ingest.formats.mlflow_store")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    monkeypatch.setenv("GIT_PYTHON_REFRESH", "quiet")
+    tracking = need("mlflow.tracking")
+    metric = need("mlflow.entities").Metric
+    if store == "sqlite":
+        need("sqlalchemy")
+    path = tmp_path / ("mlruns" if store == "files" else "mlflow.db")
+    address = path.as_uri() if store == "files" else f"sqlite:///{path}"
+    client = tracking.MlflowClient(tracking_uri=address)
+    experiment = client.create_experiment("oracles", artifact_location=tmp_path.as_uri())
+    run_id = client.create_run(experiment, run_name="a run").info.run_id
+    for step, record in run.records():
+        client.log_batch(run_id, [metric(key, value, 1000 * step, step) for key, value in record.items()])
+    client.set_terminated(run_id)
+    assert assert_read(path, run).name == "a run"
+
+
+@pytest.mark.parametrize("part", ["of a step in one entry", "with evaluations of their own"])
+def test_transformers_trainer_state(run, need, tmp_path, part):
+    state = need("transformers.trainer_callback").TrainerState()
+    for step, record in run.records():
+        evaluation = {}
+        if part == "with evaluations of their own" and VALIDATION in record:
+            evaluation = {VALIDATION: record.pop(VALIDATION)}
+        # As Trainer.log has it.
+        state.log_history += [
+            {**entry, "epoch": step / 200, "step": step} for entry in (record, evaluation) if entry
+        ]
+        state.global_step = step
+    path = tmp_path / "trainer_state.json"
+    state.save_to_json(str(path))
+    assert_read(path, run)
+
+
+def test_the_run_is_what_the_tests_need():
+    """A nan that was logged, values that float32 does not hold, fewer evaluations than steps."""
+    run = trace()
+    records = dict(run.records())
+    assert [step for step, record in records.items() if any(value != value for value in record.values())]
+    assert sum(VALIDATION in record for record in records.values()) == len(records) // 10
+    rounded = run.as_float32
+    with pytest.raises(AssertionError):
+        assert_read(run.frame(), rounded)
+    assert_read(run.frame(), run)

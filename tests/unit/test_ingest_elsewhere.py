@@ -1,0 +1,225 @@
+"""Compressed files, files elsewhere, readers of other packages, and large files read in part."""
+
+import bz2
+import gzip
+import lzma
+import textwrap
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from entropylaw.errors import InputError, UsageError
+from entropylaw.ingest import content as contents
+from entropylaw.ingest import plugins, read_all, read_runs, registry, select
+
+CSV = "step,entropy,reward,prose\n" + "".join(f"{s},{1 / s},{s / 50},word {s}\n" for s in range(1, 41))
+VERL = "".join(f"step:{s} - actor/entropy:{1 / s} - critic/score/mean:{s / 50}\n" for s in range(1, 41))
+JSONL = "".join(f'{{"step": {s}, "entropy": {1 / s}, "reward": {s / 50}, "x": "y"}}\n' for s in range(1, 41))
+
+
+def zstd(data):
+    stream = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(stream, "zstd") as out:
+        out.write(data)
+    return stream.getvalue().to_pybytes()
+
+
+PACKED = {".gz": gzip.compress, ".zst": zstd, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+
+def parquet():
+    sink = pa.BufferOutputStream()
+    steps = np.arange(1, 41)
+    pq.write_table(pa.table({"step": steps, "entropy": 1 / steps, "reward": steps / 50}), sink)
+    return sink.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+@pytest.mark.parametrize("name", ["x.csv", "x.log", "x.jsonl", "x.parquet"])
+def test_compressed_files_are_read_as_what_is_in_them(tmp_path, name, suffix):
+    data = {"x.csv": CSV.encode(), "x.log": VERL.encode(), "x.jsonl": JSONL.encode(), "x.parquet": parquet()}[
+        name
+    ]
+    (tmp_path / (name + suffix)).write_bytes(PACKED[suffix](data))
+    (run,) = read_runs(tmp_path)
+    assert select(run).entropy.tolist() == [1 / s for s in range(1, 41)]
+    assert not any("the name ends in" in note for note in run.notes)
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_a_compressed_file_that_breaks_off_gives_what_came_before(tmp_path, suffix):
+    rows = "".join(f"{s},{np.sin(s)},{np.cos(s)}\n" for s in range(1, 80_000))
+    whole = PACKED[suffix](("step,entropy,reward\n" + rows).encode())
+    path = tmp_path / f"x.csv{suffix}"
+    path.write_bytes(whole[: len(whole) // 2])
+    (run,) = read_runs(path)
+    assert 0 < len(run.step) < 79_999
+    assert run.columns["reward"][5] == np.cos(6)
+    assert any("breaks off or is damaged" in note for note in run.notes)
+    path.write_bytes(whole[:9])
+    with pytest.raises(InputError) as caught:
+        read_runs(path)
+    assert caught.value.slug == "file-corrupt"
+
+
+def test_a_file_elsewhere_is_read_through_fsspec():
+    fsspec = pytest.importorskip("fsspec")
+    files = fsspec.filesystem("memory")
+    files.pipe({"/runs/a/metrics.csv": CSV.encode(), "/runs/b/x.log.gz": gzip.compress(VERL.encode())})
+    files.pipe({"/runs/weights.bin": b"\0" * 100})
+    try:
+        (run,) = read_runs("memory://runs/a/metrics.csv")
+        assert (run.source.path, run.name) == ("memory://runs/a/metrics.csv", "a")
+        reading = read_all(["memory://runs"])
+        assert [run.name for run in reading.runs] == ["a", "x"]
+        assert reading.failures == ()
+        with pytest.raises(InputError) as caught:
+            read_runs("memory://runs/a/absent.csv")
+        assert caught.value.slug == "file-not-found"
+    finally:
+        files.rm("/runs", recursive=True)
+
+
+def test_what_reads_elsewhere_may_be_missing(monkeypatch):
+    with pytest.raises(UsageError) as caught:
+        read_runs("nowhere://x.csv")
+    assert caught.value.slug in ("remote-unknown", "remote-not-installed")
+    monkeypatch.setitem(__import__("sys").modules, "fsspec", None)
+    with pytest.raises(UsageError, match="fsspec") as caught:
+        read_runs("s3://bucket/x.csv")
+    assert caught.value.slug == "remote-not-installed"
+    assert "entropylaw[remote]" in caught.value.hint
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    """Install a package with a reader, for the length of a test."""
+
+    def install(code):
+        (tmp_path / "mine.py").write_text(textwrap.dedent(code))
+        info = tmp_path / "mine-1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
+        (info / "entry_points.txt").write_text("[entropylaw.readers]\nmine = mine:MyReader\n")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.delitem(__import__("sys").modules, "mine", raising=False)
+        plugins.plugin_readers.cache_clear()
+
+    yield install
+    plugins.plugin_readers.cache_clear()
+
+
+READER = """
+    from entropylaw.ingest import Table
+
+    class MyReader:
+        name = "mine"
+        suffixes = (".mine",)
+
+        def recognises(self, content):
+            return content.head.startswith(b"MINE")
+
+        def read(self, content):
+            rows = [line.split() for line in content.lines()][1:]
+            step, entropy, reward = map(list, zip(*rows))
+            return Table(columns={"step": step, "entropy": entropy, "reward": reward}, rows=len(rows))
+"""
+
+
+def test_a_reader_of_another_package_is_asked_first(tmp_path, plugin):
+    plugin(READER)
+    path = tmp_path / "x.mine"
+    path.write_text("MINE\n1 0.5 0.1\n2 0.4 0.2\n3 0.3 0.25\n")
+    (run,) = read_runs(path)
+    assert run.source.format == "mine"
+    assert select(run).entropy.tolist() == [0.5, 0.4, 0.3]
+    assert "mine" in registry.format_names()
+    path.write_text("MINE\n1 2\n")
+    with pytest.raises(InputError, match="ValueError") as caught:
+        read_runs(path)
+    assert caught.value.slug == "reader-failed"
+
+
+@pytest.mark.parametrize(
+    ("code", "what"),
+    [("import absent_module\n", "ModuleNotFoundError"), ("class MyReader: pass\n", "AttributeError")],
+)
+def test_a_reader_that_cannot_be_loaded_is_named(tmp_path, plugin, code, what):
+    plugin(code)
+    (tmp_path / "x.csv").write_text(CSV)
+    with pytest.raises(UsageError, match=what) as caught:
+        read_runs(tmp_path / "x.csv")
+    assert caught.value.slug == "reader-not-loaded"
+
+
+@pytest.mark.parametrize(("name", "text"), [("x.csv", CSV), ("x.jsonl", JSONL), ("x.log", VERL)])
+def test_of_a_large_file_only_useful_columns_are_kept(tmp_path, monkeypatch, name, text):
+    path = tmp_path / name
+    path.write_text(text.replace("reward", "reward_x"))
+    whole = read_runs(path)[0]
+    monkeypatch.setattr(contents, "_LARGE", 100)
+    part = read_runs(path)[0]
+    assert set(part.columns) <= set(whole.columns)
+    assert select(part, reward=None).entropy.tolist() if name == "x.log" else "reward_x" in part.unread
+    if name != "x.log":
+        assert any("columns were not read" in note for note in part.notes)
+        with pytest.raises(InputError, match="'reward_x'"):
+            select(part)
+        named = read_runs(path, columns=["reward_x"])[0]
+        assert select(named, reward="reward_x").reward.tolist() == [s / 50 for s in range(1, 41)]
+
+
+def test_of_a_wide_parquet_file_only_useful_columns_are_read(tmp_path):
+    steps = np.arange(1, 41)
+    columns = {"step": steps, "actor/entropy": 1 / steps, "critic/score/mean": steps / 50, "mine": steps / 7}
+    columns |= {f"layer/{i}/norm": steps * 1.0 for i in range(400)}
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    (run,) = read_runs(tmp_path / "x.parquet")
+    assert set(run.columns) == {"actor/entropy", "critic/score/mean"}
+    assert len(run.unread) == 401
+    assert select(run).reward.tolist() == [s / 50 for s in range(1, 41)]
+    (run,) = read_runs(tmp_path / "x.parquet", columns=["mine"])
+    assert select(run, reward="mine").reward.tolist() == [s / 7 for s in range(1, 41)]
+
+
+def test_a_file_is_read_piece_by_piece(tmp_path, monkeypatch):
+    monkeypatch.setattr(contents, "_PIECE", 64)
+    for name, text in {"x.csv": CSV, "x.log": VERL, "x.jsonl": JSONL}.items():
+        path = tmp_path / name
+        path.write_text(text.replace("word", "wörd\r"), encoding="utf-8", newline="")
+        (run,) = read_runs(path)
+        assert select(run).entropy.tolist() == [1 / s for s in range(1, 41)]
+        assert run.source.sha256 == __import__("hashlib").sha256(path.read_bytes()).hexdigest()
+
+
+def test_reading_tells_how_far_it_is(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(CSV)
+    seen = []
+    before = contents.PROGRESS.set(lambda *told: seen.append(told))
+    try:
+        read_runs(path)
+    finally:
+        contents.PROGRESS.reset(before)
+    assert seen[-1] == (str(path), len(CSV), len(CSV))
+
+
+def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(contents, "_LONGEST_LINE", 1000)
+    monkeypatch.setattr(contents, "_PIECE", 64)
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"step": 1, "entropy": ' + "1" * 5000)
+    with pytest.raises(InputError, match="a line of more than") as caught:
+        read_runs(path)
+    assert caught.value.slug == "file-corrupt"
+
+
+def test_a_format_that_has_to_be_in_memory_has_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(contents, "MOST_AT_ONCE", 1000)
+    path = tmp_path / "x.json"
+    path.write_text("[\n" + ",\n".join(JSONL.splitlines()) + "\n]")
+    with pytest.raises(InputError) as caught:
+        read_runs(path)
+    assert caught.value.slug == "file-too-large"
