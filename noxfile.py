@@ -46,12 +46,30 @@ def lint(session: nox.Session) -> None:
 
 
 @nox.session
+@nox.parametrize("transformers", ["<5", ">=5"], ids=["4", "5"])
+def oracles(session: nox.Session, transformers: str) -> None:
+    """Logs written by the real tools, read by us and by them."""
+    session.install("-e", ".[test,oracles]", "tensorboardX", "polars", f"transformers{transformers}")
+    session.run("python", "-m", "pytest", "tests/oracles", *session.posargs)
+
+
+@nox.session(name="oracles-wandb")
+def oracles_wandb(session: nox.Session) -> None:
+    """Six versions of W&B write, their own reader and ours read."""
+    session.install("-e", ".")
+    session.run("python", "-m", "tests.oracles.wandb_versions", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Calibration and speed beside the peers; the tables go into docs/. ``-- --full`` for many runs."""
     session.install("-e", ".[bench]")
     full = "--full" in session.posargs
     session.run("python", "-m", "benchmarks.calibration", "--write", "--runs", "2000" if full else "500")
     session.run("python", "-m", "benchmarks.speed", "--write")
+    # The last release of W&B that has a reader in Python.
+    session.install("wandb<0.30", "tensorboard", "pandas")
+    session.run("python", "-m", "benchmarks.readers", "--write", *(["--full"] if full else []))
 
 
 @nox.session

@@ -6,7 +6,7 @@ import hashlib
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -17,9 +17,11 @@ from entropylaw.ingest.assemble import assemble, display_name
 from entropylaw.ingest.formats.wandb_export import history_notes
 from entropylaw.ingest.joining import joined
 from entropylaw.ingest.opening import is_remote, load, remote_files
+from entropylaw.ingest.regime import relevant
 from entropylaw.ingest.registry import find_reader, split_format
 from entropylaw.ingest.run import Run, Source
 from entropylaw.ingest.settings import settings_beside
+from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, shown_path
 
 # With one of these, a file in a folder is something else, not a log that went wrong.
@@ -177,11 +179,18 @@ def _read_file(path: str, asked: _Asked) -> tuple[Run, ...]:
     reader, notes = find_reader(content, forced)
     table = reader.read(content)
     source = Source(path=base, format=reader.name, sha256=content.sha256, rows=table.rows)
-    settings, found = (table.settings, ()) if table.settings else settings_beside(base)
+    settings, found = _settings(table, base)
     if reader.name in ("csv", "parquet", "jsonl"):
         found += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
     table = replace(table, notes=(*notes, *table.notes, *found), settings=settings)
     return assemble(table, source, display_name(base), step=asked.step, run=asked.run)
+
+
+def _settings(table: Table, path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
+    """Return those settings that something is made of: a configuration also holds nobody's business."""
+    settings, notes = (table.settings, ()) if table.settings else settings_beside(path)
+    kept = relevant(settings)
+    return kept, notes if kept else ()
 
 
 def _read_frame(frame: object, asked: _Asked) -> tuple[Run, ...]:
@@ -205,7 +214,7 @@ def _read_bundle(log: folders.Log, asked: _Asked) -> tuple[Run, ...]:
         for content in contents
     )
     source = Source(path=log.path, format=log.reader.name, sha256=digest, rows=table.rows, parts=parts)
-    settings, found = (table.settings, ()) if table.settings else settings_beside(contents[0].path)
+    settings, found = _settings(table, contents[0].path)
     table = replace(table, notes=(*table.notes, *found), settings=settings)
     name = Path(log.path).name or log.path
     return assemble(table, source, name, step=asked.step, run=asked.run)

@@ -76,6 +76,20 @@ class Regime:
         return _MEANS.get(str(self.aggregation.value)) if self.aggregation else None
 
 
+_KNOWN = frozenset(
+    folded(name)
+    for name in (
+        *(*_TEMPERATURE, *_AGGREGATION, *_ENTROPY),
+        *(name for pair in _KL for name in pair if name is not None),
+    )
+)
+
+
+def relevant(settings: Mapping[str, object]) -> dict[str, object]:
+    """Return those settings that something is made of."""
+    return {name: value for name, value in settings.items() if folded(name) in _KNOWN}
+
+
 def regime_of(run: Run) -> Regime:
     """Read the settings of a run; a coefficient that is logged as a column counts as one."""
     by_fold = {folded(name): (name, value) for name, value in run.settings.items()}

@@ -36,7 +36,7 @@ def _read(place: Path) -> tuple[Mapping[str, object], tuple[str, ...]]:
             f"{shown(place.name)} beside the log is no YAML ({type(problem).__name__}) and was left out",
         )
     found = flat_settings(whole)
-    return found, (f"{len(found)} settings read from {shown(place.name)} beside the log",) if found else ()
+    return found, (f"settings are read from {shown(place.name)} beside the log",) if found else ()
 
 
 def flat_settings(whole: object) -> dict[str, object]:

@@ -1,8 +1,9 @@
 """W&B's transaction log, a run's ``.wandb`` file: a LevelDB log of protocol buffers, read without ``wandb``.
 
 Frames are as in google/leveldb's doc/log_format.md, with the file header and CRC-32 of wandb 0.29's
-wandb/sdk/internal/datastore.py; messages as in wandb/proto/wandb_internal.proto. Only the history and the
-run's name are decoded: a log also holds its user's e-mail, machine, command line and git remote.
+wandb/sdk/internal/datastore.py; messages as in wandb/proto/wandb_internal.proto. Only the history, the
+run's name and the settings that matter are decoded: a log also holds its user's e-mail, machine, command line
+and git remote.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from entropylaw.ingest.formats.records import (
     signed,
     varint,
 )
+from entropylaw.ingest.formats.wandb_config import config_settings
+from entropylaw.ingest.regime import relevant
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import Column, is_missing, parse_number
 from entropylaw.ingest.wording import shown_path
@@ -35,8 +38,9 @@ _FRAME = struct.Struct("<IHB")
 _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 
 # Keys as fields() yields them: field number × 8 + wire type.
-_RECORD_HISTORY, _RECORD_RUN = 2 << 3 | 2, 17 << 3 | 2
-_RUN_ID, _RUN_DISPLAY_NAME = 1 << 3 | 2, 8 << 3 | 2
+_RECORD_HISTORY, _RECORD_CONFIG, _RECORD_RUN = 2 << 3 | 2, 5 << 3 | 2, 17 << 3 | 2
+_RECORDS = frozenset((_RECORD_HISTORY, _RECORD_CONFIG, _RECORD_RUN))
+_RUN_ID, _RUN_CONFIG, _RUN_DISPLAY_NAME = 1 << 3 | 2, 4 << 3 | 2, 8 << 3 | 2
 _HISTORY_ITEM, _HISTORY_STEP, _STEP_NUM = 1 << 3 | 2, 2 << 3 | 2, 1 << 3
 _ITEM_KEY, _ITEM_NESTED_KEY, _ITEM_VALUE_JSON = 1 << 3 | 2, 2 << 3 | 2, 16 << 3 | 2
 # In the schema since wandb 0.31, which itself still writes value_json.
@@ -134,18 +138,23 @@ class _History:
         self.rows = self._bad = self._bad_values = 0
         self._columns = SparseColumns()
         self._names: dict[int, str] = {}
+        self._settings: dict[str, object] = {}
         # A key as it stands in an item, with the mark of the value behind it → its name, "" for a clock.
         self._known: dict[bytes, str] = {}
 
     def take(self, record: bytes) -> None:
         """Take one record of the log."""
         try:
-            parts = {key: part for key, part in fields(record) if key in (_RECORD_HISTORY, _RECORD_RUN)}
+            parts = {key: part for key, part in fields(record) if key in _RECORDS}
             if _RECORD_HISTORY in parts:
                 self._row(parts[_RECORD_HISTORY])
-            for key, name in fields(parts.get(_RECORD_RUN, b"")):
+            if _RECORD_CONFIG in parts:
+                self._settings |= config_settings(parts[_RECORD_CONFIG])
+            for key, value in fields(parts.get(_RECORD_RUN, b"")):
                 if key in (_RUN_ID, _RUN_DISPLAY_NAME):
-                    self._names[key] = name.decode(errors="replace")[:_LONGEST_NAME]
+                    self._names[key] = value.decode(errors="replace")[:_LONGEST_NAME]
+                elif key == _RUN_CONFIG:
+                    self._settings |= config_settings(value)
         except ValueError:
             self._bad += 1
 
@@ -162,6 +171,7 @@ class _History:
             rows=self.rows + self._bad,
             dropped={reason: number for reason, number in lost.items() if number} | damage.dropped,
             notes=(*damage.notes, *more),
+            settings=relevant(self._settings),
         )
 
     def _row(self, message: bytes) -> None:
