@@ -21,7 +21,7 @@ from entropylaw.documents.fit import SCHEMA, FitDocument  # noqa: E402
 from entropylaw.documents.prediction import SCHEMA as PREDICTION_SCHEMA  # noqa: E402
 from entropylaw.documents.prediction import PredictionDocument  # noqa: E402
 from entropylaw.documents.store import dumps  # noqa: E402
-from entropylaw.ingest.catalog import markdown_table  # noqa: E402
+from entropylaw.ingest import reference  # noqa: E402
 
 TYPER = f"typer {version('typer')}"
 COMMANDS = ("columns", "fit", "predict", "report")
@@ -45,7 +45,7 @@ def generated() -> dict[Path, str]:
     readme, formats = ROOT / "README.md", ROOT / "docs" / "formats.md"
     schemas = ROOT / "entropylaw" / "documents" / "schemas"
     pages = {
-        formats: with_block(formats.read_text(encoding="utf-8"), "trainers", markdown_table().rstrip()),
+        formats: formats_page(formats.read_text(encoding="utf-8")),
         readme: readme_page(readme.read_text(encoding="utf-8")),
         schemas / "fit-1.json": dumps(schema(SCHEMA, FitDocument)),
         schemas / "prediction-1.json": dumps(schema(PREDICTION_SCHEMA, PredictionDocument)),
@@ -55,6 +55,20 @@ def generated() -> dict[Path, str]:
     if "--check" not in sys.argv or TYPER in commands.read_text(encoding="utf-8"):
         pages[commands] = cli_page()
     return pages
+
+
+def formats_page(text: str) -> str:
+    """The page on formats with its tables from the registry and the catalog."""
+    tables = {
+        "formats": reference.formats_table(),
+        "folders": reference.folders_table(),
+        "refused": reference.refused_table(),
+        "entropies": reference.entropy_table(),
+        "rewards": reference.rewards_table(),
+    }
+    for name, table in tables.items():
+        text = with_block(text, name, table)
+    return text
 
 
 def schema(name: str, kind: type) -> dict[str, object]:

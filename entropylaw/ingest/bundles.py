@@ -28,6 +28,11 @@ class BundleReader(Protocol):
         """The format, as in :class:`~entropylaw.ingest.registry.Reader`."""
         ...
 
+    @property
+    def about(self) -> str:
+        """What is read from such a folder, for the documentation."""
+        ...
+
     def files(self, folder: str) -> tuple[str, ...]:
         """List the files of a folder that are one log, in the order in which they are read; often none.
 
@@ -55,6 +60,9 @@ class EventFiles:
     """
 
     name = "tfevents"
+    about = (
+        "event files of one folder, in the order of their making: a resumed run is one, a new start another"
+    )
 
     def files(self, folder: str) -> tuple[str, ...]:
         """List the event files in the order of their time stamps."""
@@ -92,6 +100,7 @@ class WandbFolder:
     """A run's folder as wandb makes it: the ``.wandb`` file, or else what the console showed."""
 
     name = "wandb"
+    about = "a run's folder with its `.wandb` file; where that has no metric, `files/output.log`"
 
     def files(self, folder: str) -> tuple[str, ...]:
         """List the log, the console's copy and the configuration, as far as they are there."""
@@ -140,6 +149,7 @@ class ParquetParts:
     """The parts of one Parquet data set, which have numbered names and one schema."""
 
     name = "parquet"
+    about = "parts with numbered names and one schema, as one table"
 
     def files(self, folder: str) -> tuple[str, ...]:
         """List the parts in the order of their names."""

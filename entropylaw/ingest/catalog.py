@@ -167,27 +167,6 @@ def matches(template: str, column: str) -> bool:
     return _pattern(template).fullmatch(folded(column)) is not None
 
 
-def markdown_table() -> str:
-    """Render the catalog as a Markdown table; docs/formats.md holds it."""
-    lines = [
-        "| trainer | entropy | validation reward | pairs with | training reward |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    for trainer in (*TRAINERS, GENERIC):
-        pairs = dict.fromkeys(f"{key.pair} step" for key in trainer.validation)
-        cells = [
-            trainer.title,
-            *(_names(trainer.entropy), _names(trainer.validation)),
-            *(", ".join(pairs) or "–", _names(trainer.training)),
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
-
-
-def _names(keys: tuple[Key, ...]) -> str:
-    return ", ".join(f"`{key.template}`" for key in keys) or "–"
-
-
 def _exact(keys: tuple[Key, ...]) -> tuple[Key, ...]:
     """Keep keys without a placeholder: beyond the trainer that they belong to, the others match too much."""
     return tuple(key for key in keys if "<" not in key.template)

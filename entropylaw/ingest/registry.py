@@ -23,7 +23,7 @@ class Reader(Protocol):
 
     A reader whose files hold one metric of several has ``joins = True``: such files are joined with their
     like, by run and step. One that recognises a format in order to say what is wrong with it has
-    ``refuses = True``.
+    ``refuses = True``. ``about`` says in the documentation what is read.
     """
 
     @property

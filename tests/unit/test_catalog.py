@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from entropylaw.ingest import catalog
+from entropylaw.ingest import bundles, catalog, reference, registry
 from entropylaw.ingest.trainers import GENERIC, TRAINERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
@@ -104,5 +104,18 @@ def test_every_trainer_has_a_reward_and_positive_entropies_save_one():
     assert negated == ["stable-baselines3"]
 
 
-def test_the_page_holds_the_table():
-    assert catalog.markdown_table() in PAGE.read_text(encoding="utf-8")
+def test_the_page_holds_the_tables():
+    page = PAGE.read_text(encoding="utf-8")
+    for table in (reference.formats_table, reference.folders_table, reference.refused_table):
+        assert table() in page
+    assert reference.entropy_table() in page
+    assert reference.rewards_table() in page
+
+
+def test_every_reader_says_what_it_reads():
+    for reader in (*registry.our_readers(), *bundles.bundle_readers()):
+        if getattr(reader, "refuses", False):
+            assert reader.why
+            assert reader.hint
+        else:
+            assert len(reader.about) > 20

@@ -3,7 +3,9 @@
 import bz2
 import gzip
 import lzma
+import re
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +16,7 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest import content as contents
 from entropylaw.ingest import plugins, read_all, read_runs, registry, select
 
+ROOT = Path(__file__).parents[2]
 CSV = "step,entropy,reward,prose\n" + "".join(f"{s},{1 / s},{s / 50},word {s}\n" for s in range(1, 41))
 VERL = "".join(f"step:{s} - actor/entropy:{1 / s} - critic/score/mean:{s / 50}\n" for s in range(1, 41))
 JSONL = "".join(f'{{"step": {s}, "entropy": {1 / s}, "reward": {s / 50}, "x": "y"}}\n' for s in range(1, 41))
@@ -111,21 +114,10 @@ def plugin(tmp_path, monkeypatch):
     plugins.plugin_readers.cache_clear()
 
 
-READER = """
-    from entropylaw.ingest import Table
-
-    class MyReader:
-        name = "mine"
-        suffixes = (".mine",)
-
-        def recognises(self, content):
-            return content.head.startswith(b"MINE")
-
-        def read(self, content):
-            rows = [line.split() for line in content.lines()][1:]
-            step, entropy, reward = map(list, zip(*rows))
-            return Table(columns={"step": step, "entropy": entropy, "reward": reward}, rows=len(rows))
-"""
+# The reader that docs/formats.md shows.
+READER = re.search(
+    r"## A format of your own.*?```python\n(.*?)```", (ROOT / "docs" / "formats.md").read_text(), re.DOTALL
+)[1]
 
 
 def test_a_reader_of_another_package_is_asked_first(tmp_path, plugin):

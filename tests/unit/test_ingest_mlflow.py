@@ -173,6 +173,25 @@ def test_a_value_that_was_logged_again(table_of):
     assert run.dropped == {OVERWRITTEN: 1}
 
 
+@pytest.mark.parametrize(
+    ("again", "stands", "dropped"), [(0.75, 0.75, {OVERWRITTEN: 1}), (math.nan, 0.5, {})]
+)
+def test_a_value_of_an_earlier_step_that_was_logged_again(table_of, again, stands, dropped):
+    """Another metric has gone on: a further row of this step would pass for a resume."""
+    (run,) = runs_of(table_of([(1, "a", 0.5, 3), (2, "b", 0.25, 4), (3, "a", again, 3), (4, "b", 0.125, 5)]))
+    assert logged_in(run, "a") == {3: stands}
+    assert run.step.tolist() == [3, 4, 5]
+    assert run.dropped == dropped
+
+
+def test_values_that_were_logged_without_a_step(table_of):
+    """MLflow makes it step 0."""
+    table = table_of([(time, key, value, 0) for time, key, value, _ in values(range(1, 30))])
+    with pytest.raises(InputError) as caught:
+        runs_of(table)
+    assert caught.value.slug == "several-rows-a-step"
+
+
 def test_an_evaluation_that_comes_late(table_of):
     late = [(time + 2500 * (key == VALIDATION), key, value, step) for time, key, value, step in values()]
     (run,) = runs_of(table_of(late))
@@ -361,7 +380,7 @@ def test_several_runs_in_one_database(tmp_path):
         ("e" * 32, "7", "active"): values(range(1, 3)),
         ("f" * 32, "empty", "active"): (),
     }
-    params = [("lr", "1", "a" * 32), ("lr", "2", "b" * 32)]
+    params = [("lr", f"{place}", letter * 32) for place, letter in enumerate("abcdef")]
     table = read_database(write_database(tmp_path / "mlflow.db", runs, params))
     assert table.notes == (
         "marked as deleted in MLflow: 'twice (cccccccc)'",
@@ -405,10 +424,12 @@ def in_wal_mode(path):
     return connection
 
 
-def test_a_database_whose_last_rows_are_in_its_log(tmp_path):
+def test_a_database_whose_last_rows_are_in_its_log(tmp_path, monkeypatch):
     connection = in_wal_mode(tmp_path / "a.db")
     before = sorted(entry.name for entry in tmp_path.iterdir())
-    while_open = read_database(tmp_path / "a.db")
+    with monkeypatch.context() as patch:
+        patch.delattr(shutil, "copyfile")
+        while_open = read_database(tmp_path / "a.db")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == before
     (tmp_path / "copy").mkdir()
     for suffix in ("", "-wal"):

@@ -39,6 +39,7 @@ class ArealConsoleReader:
 
     name = "areal"
     suffixes = (".log", ".out", ".txt")
+    about = "the tables that it prints for every step"
 
     def recognises(self, content: Content) -> bool:
         """Whether a step with a table is printed anywhere."""

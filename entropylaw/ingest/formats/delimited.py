@@ -30,6 +30,10 @@ class DelimitedReader:
 
     name = "csv"
     suffixes = (".csv", ".tsv")
+    about = (
+        "comma, semicolon or tab; one row a step, or long with a run column; `/` in names may be "
+        "flattened to `_` or `.`; so W&B's `run.history()`, of which sampling is noted"
+    )
 
     def recognises(self, content: Content) -> bool:
         """Whether it is text with a header, by its name or because rows and header have the same length."""

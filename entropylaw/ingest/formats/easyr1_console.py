@@ -43,6 +43,7 @@ class EasyR1ConsoleReader:
 
     name = "easyr1"
     suffixes = (".log", ".out", ".txt")
+    about = "`Step 12` and the block of metrics below it"
 
     def recognises(self, content: Content) -> bool:
         """Whether a step with metrics of the trainer is printed anywhere."""

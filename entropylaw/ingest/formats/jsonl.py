@@ -30,6 +30,11 @@ class JsonReader:
 
     name = "jsonl"
     suffixes = (".jsonl", ".ndjson", ".json")
+    about = (
+        'an object a line, nested or flat; verl\'s `{"step": …, "data": {…}}`; an array of objects; an'
+        " object of columns; so the `metrics.jsonl` of tinker-cookbook, prime-rl and others, "
+        "ms-swift's `logging.jsonl`, EasyR1's `experiment_log.jsonl`"
+    )
 
     def recognises(self, content: Content) -> bool:
         """Whether it opens like JSON, or half of its first lines are objects."""

@@ -421,7 +421,7 @@ class _Database:
 
     def _columns(self, table: str) -> frozenset[str]:
         """Return a real table's columns; none for a view or a virtual table, which may hold anything."""
-        kind = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ? AND sql LIKE 'CREATE TABLE%'"
+        kind = "SELECT 1 FROM sqlite_master WHERE name = ? AND sql LIKE 'CREATE TABLE%'"
         if self._connection.execute(kind, (table,)).fetchone() is None:
             return frozenset()
         about = self._connection.execute("SELECT name, hidden FROM pragma_table_xinfo(?)", (table,))

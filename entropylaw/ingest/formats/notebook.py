@@ -58,6 +58,9 @@ class NotebookReader:
 
     name = "ipynb"
     suffixes = (".ipynb",)
+    about = (
+        "what a notebook's cells printed: any console below, and the table that Hugging Face's Trainer shows"
+    )
 
     def recognises(self, content: Content) -> bool:
         """Whether it is a JSON object with cells and the format's version, in whatever order."""

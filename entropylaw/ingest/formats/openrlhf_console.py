@@ -30,6 +30,7 @@ class OpenRlhfConsoleReader:
 
     name = "openrlhf"
     suffixes = (".log", ".out", ".txt")
+    about = "the metrics that it logs of every global step"
 
     def recognises(self, content: Content) -> bool:
         """Whether a global step is logged anywhere."""

@@ -29,6 +29,10 @@ class ParquetReader:
 
     name = "parquet"
     suffixes = (".parquet", ".pq")
+    about = (
+        "numbers of a Parquet file, structs flattened with `.`; of more than 256 columns, those that "
+        "something is made of"
+    )
 
     def recognises(self, content: Content) -> bool:
         """Whether it opens with Parquet's magic."""

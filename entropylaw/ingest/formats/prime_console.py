@@ -72,6 +72,10 @@ class PrimeConsoleReader:
 
     name = "prime-rl"
     suffixes = (".log", ".out", ".txt")
+    about = (
+        "lines of its trainer (entropy) and of its orchestrator (reward); two files of one training "
+        "are joined by step"
+    )
     joins = True
 
     def recognises(self, content: Content) -> bool:

@@ -32,6 +32,9 @@ class TinkerConsoleReader:
 
     name = "tinker"
     suffixes = (".log", ".out", ".txt")
+    about = (
+        "the tables of tinker-cookbook's `logs.log` and rLLM's console; names that the table cut are left out"
+    )
 
     def recognises(self, content: Content) -> bool:
         """Whether such a table stands below a step."""
@@ -81,6 +84,7 @@ class OpenInstructConsoleReader:
 
     name = "open-instruct"
     suffixes = (".log", ".out", ".txt")
+    about = "the panels that its GRPO prints, with two decimals"
 
     def recognises(self, content: Content) -> bool:
         """Whether such a panel is printed, and the step in one."""

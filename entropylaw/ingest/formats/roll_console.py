@@ -42,6 +42,7 @@ class RollConsoleReader:
 
     name = "roll"
     suffixes = (".log", ".out", ".txt")
+    about = "`metrics_tag: {…}`, or the metrics that its pipelines log"
 
     def recognises(self, content: Content) -> bool:
         """Whether the metrics of a step are printed anywhere."""

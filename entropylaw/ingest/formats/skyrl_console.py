@@ -37,6 +37,7 @@ class SkyRlConsoleReader:
 
     name = "skyrl"
     suffixes = (".log", ".out", ".txt")
+    about = "the metrics that its console logger prints"
 
     def recognises(self, content: Content) -> bool:
         """Whether a step with a dict below it is printed anywhere."""

@@ -52,6 +52,7 @@ class SlimeConsoleReader:
 
     name = "slime"
     suffixes = (".log", ".out", ".txt")
+    about = "`step 12: {…}`, `rollout 12: {…}` and `eval 12: {…}`, brought to the rollout's number"
 
     def recognises(self, content: Content) -> bool:
         """Whether a rollout or a training step is printed anywhere, with slime's keys."""

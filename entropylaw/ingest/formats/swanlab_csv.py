@@ -38,13 +38,14 @@ class SwanLabCsvReader:
 
     name = "swanlab-csv"
     suffixes = (".csv",)
+    about = "a chart exported from SwanLab; charts of one run are joined by step"
     joins = True
 
     def recognises(self, content: Content) -> bool:
         """Whether the header is a step and pairs of columns as SwanLab names them."""
-        if not content.is_text or content.head.lstrip(b'\xef\xbb\xbf"')[:4].lower() != b"step":
+        text = content.opening if content.is_text else ""
+        if text.lstrip('"')[:4].lower() != "step":
             return False
-        text = content.opening
         first = text[: text.index("\n")] if "\n" in text else text
         try:
             return bool(_labels(next(csv.reader([first]), [])))

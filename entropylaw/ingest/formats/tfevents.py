@@ -62,6 +62,10 @@ class TensorBoardReader:
 
     name = "tfevents"
     suffixes = ()
+    about = (
+        "scalars of a TensorBoard event file, those in tensors too, float32 as TensorBoard keeps "
+        "them, every checksum tested"
+    )
 
     def recognises(self, content: Content) -> bool:
         """Whether it opens with the event that names the version; or with a whole frame, and is called so."""

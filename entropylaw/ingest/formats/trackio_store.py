@@ -53,6 +53,7 @@ class TrackioReader:
 
     name = "trackio"
     suffixes = (".db",)
+    about = "Trackio's project database, all of its runs"
 
     def recognises(self, content: Content) -> bool:
         """Whether it is an SQLite file with Trackio's table of metrics."""

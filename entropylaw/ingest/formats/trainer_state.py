@@ -38,6 +38,10 @@ class TrainerStateReader:
 
     name = "trainer-state"
     suffixes = (".json",)
+    about = (
+        "the `log_history` of Hugging Face's Trainer, pretty-printed or on one line; an evaluation "
+        "joins the row of its step"
+    )
 
     def recognises(self, content: Content) -> bool:
         """Whether it is an object with a list called ``log_history``."""

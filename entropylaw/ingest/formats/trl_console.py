@@ -52,6 +52,10 @@ class TrlConsoleReader:
 
     name = "trl"
     suffixes = (".log", ".out", ".txt")
+    about = (
+        "the dicts that TRL and ms-swift print between progress bars; their steps come from the bars,"
+        " and a note says how"
+    )
 
     def recognises(self, content: Content) -> bool:
         """Whether an entry is printed anywhere; loading a model can print for long before the first."""

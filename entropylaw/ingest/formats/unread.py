@@ -23,6 +23,7 @@ class UnreadReader:
     suffixes: tuple[str, ...]
     test: Callable[[Content], bool]
     hint: str
+    why: str = "not read"
     refuses: bool = True
 
     def recognises(self, content: Content) -> bool:
@@ -61,6 +62,7 @@ BINARY = (
     UnreadReader(
         name="swanlab",
         title="a SwanLab transaction log (.swanlab)",
+        why="its records are SwanLab's own, and change with its versions",
         suffixes=(".swanlab",),
         test=_starts(b":SWL"),
         hint="export each metric: swanlab.Api().column('USER/PROJECT/RUN', 'reward').export_csv() gives the "
@@ -69,6 +71,7 @@ BINARY = (
     UnreadReader(
         name="compressed",
         title="an archive of several files",
+        why="several files, which may be several runs",
         suffixes=(".zip",),
         test=_starts(b"PK\x03\x04"),
         hint="unpack it, and name the folder with what was in it",

@@ -30,6 +30,10 @@ class VerlConsoleReader:
 
     name = "verl"
     suffixes = (".log", ".out", ".txt")
+    about = (
+        "`step:12 - actor/entropy:0.354 - …` anywhere in a line, with colour, Ray's prefix or a "
+        "progress bar before it; so DAPO, PRIME, rLLM"
+    )
 
     def recognises(self, content: Content) -> bool:
         """Whether a step is printed anywhere; a job may print for minutes before its first."""

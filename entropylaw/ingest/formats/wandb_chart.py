@@ -58,6 +58,11 @@ class WandbChartReader:
 
     name = "wandb-chart"
     suffixes = (".csv",)
+    about = (
+        "a chart exported from W&B's page: one metric of several runs over `Step`, a trainer's step "
+        "or a clock; charts of one run are joined by step, and points that stand for several values "
+        "pair within their bucket only"
+    )
     joins = True
 
     def recognises(self, content: Content) -> bool:

@@ -116,6 +116,9 @@ class WandbRunTableReader:
     """Recognises the table of runs, one row each, and refuses it: it has no curves."""
 
     name = "wandb-run-table"
+    title = "W&B's table of runs, as CSV"
+    why = "one value of each metric a run; the law needs their course"
+    hint = "export the charts of entropy and reward, or the history"
     suffixes = (".csv",)
     refuses = True
 
@@ -189,6 +192,9 @@ class WandbSummaryReader:
     """Recognises a run's ``wandb-summary.json`` and refuses it: it has the last values only."""
 
     name = "wandb-summary"
+    title = "`wandb-summary.json`"
+    why = "one value of each metric; the law needs their course"
+    hint = "read the run's `.wandb` file, or export the history"
     suffixes = (".json",)
     refuses = True
 

@@ -66,6 +66,11 @@ class WandbReader:
 
     name = "wandb"
     suffixes = (".wandb",)
+    about = (
+        "the history of a run's `.wandb` file, offline or synced, without the wandb package; its "
+        "settings of temperature, aggregation, entropy and KL terms; what is damaged is left out, "
+        "with a note where it is"
+    )
 
     def recognises(self, content: Content) -> bool:
         """Whether it opens with W&B's signature."""
