@@ -367,7 +367,12 @@ TRAINERS: tuple[Trainer, ...] = (
         ),
         entropy=_entropy("entropy", "train/entropy"),
         training=_training("reward", "train/reward"),
-        validation=_validation("eval_reward", "eval_rewards/<function>/mean", after=True),
+        validation=(
+            *_validation("eval_reward", after=True),
+            # Several evaluation sets: each has its name before the metric's.
+            *_validation("eval_<data>_reward", after=True, but_not=("eval_rewards/<function>",)),
+            *_validation("eval_rewards/<function>/mean", after=True),
+        ),
         absent="TRL logs it from 0.20 on, without the Liger loss; Unsloth does not log it",
     ),
 )

@@ -488,7 +488,7 @@ def test_a_database_without_a_metric(tmp_path):
     with pytest.raises(InputError) as caught:
         read_database(write_database(tmp_path / "a.db", {(ID, "grpo", "active"): ()}))
     assert caught.value.slug == "no-records"
-    assert "1 run" in caught.value.message
+    assert "1 MLflow run" in caught.value.message
 
 
 def test_cells_of_other_types_are_counted(tmp_path):

@@ -68,6 +68,7 @@ class MlflowFolder:
     """Reads the folder of one run: a file a metric, a line a value, and a file a parameter."""
 
     name = "mlflow"
+    about = "a run's folder below `mlruns`: its metrics, and its parameters as settings"
 
     def files(self, folder: str) -> tuple[str, ...]:
         """List ``meta.yaml``, the metrics and the parameters of a run's folder; none of any other folder."""
@@ -131,6 +132,7 @@ class MlflowDatabaseReader:
 
     name = "mlflow-db"
     suffixes = (".db", ".sqlite")
+    about = "MLflow's database, all of its runs; parameters as settings where it holds one run"
 
     def recognises(self, content: Content) -> bool:
         """Whether it is an SQLite database; whether it is MLflow's, reading it shows."""
@@ -353,8 +355,7 @@ class _Database:
         if not rows.steps:
             raise InputError(
                 "no-records",
-                f"{shown_path(self._content.path)} is MLflow's database and holds no metric of "
-                f"{counted(len(self._runs), 'run')}",
+                f"{shown_path(self._content.path)} holds no metric of {counted(len(self._runs), 'MLflow run')}",
                 "check that the run has logged something, and to this database",
             )
         deleted = [self._labels[uuid] for uuid in uuids if uuid in self._runs and self._runs[uuid].deleted]
@@ -424,8 +425,8 @@ class _Database:
         kind = "SELECT 1 FROM sqlite_master WHERE name = ? AND sql LIKE 'CREATE TABLE%'"
         if self._connection.execute(kind, (table,)).fetchone() is None:
             return frozenset()
-        about = self._connection.execute("SELECT name, hidden FROM pragma_table_xinfo(?)", (table,))
-        return frozenset(name for name, hidden in about if not hidden)  # a hidden one is computed
+        described = self._connection.execute("SELECT name, hidden FROM pragma_table_xinfo(?)", (table,))
+        return frozenset(name for name, hidden in described if not hidden)  # a hidden one is computed
 
     def _no_mlflow(self) -> InputError:
         found = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200")

@@ -52,6 +52,8 @@ class TensorBoardCsvReader:
 
     name = "tensorboard-csv"
     suffixes = _SUFFIXES
+    about = "a curve downloaded from TensorBoard's page, named `run-NAME-tag-TAG`; those of one run are joined by step"
+    joins = True
 
     def recognises(self, content: Content) -> bool:
         """Whether it has that header, or opens with a wall time, a step and a value."""
