@@ -21,7 +21,7 @@ _PART = re.compile(r"part[-_.].*|.*-\d+-of-\d+|\d+")
 
 
 class BundleReader(Protocol):
-    """Reads one kind of folder."""
+    """Reads one kind of folder. ``skips`` may name folders in it that nobody looks into."""
 
     @property
     def name(self) -> str:
@@ -174,7 +174,9 @@ class ParquetParts:
 
 def bundle_readers() -> tuple[BundleReader, ...]:
     """List the readers of folders, in the order in which they are asked."""
-    return (WandbFolder(), EventFiles(), ParquetParts())
+    from entropylaw.ingest.formats.mlflow_store import MlflowFolder
+
+    return (WandbFolder(), MlflowFolder(), EventFiles(), ParquetParts())
 
 
 def stacked(tables: Sequence[Table], notes: tuple[str, ...] = ()) -> Table:

@@ -51,6 +51,7 @@ def logs_in(folder: str) -> Iterator[Log]:
             files = tuple(path for path in reader.files(where) if path not in claimed)
             if files:
                 claimed.update(files)
+                inner[:] = [name for name in inner if name not in getattr(reader, "skips", ())]
                 yield Log(path=where, files=files, reader=reader)
         for log in (*_earlier_checkpoints(where, inner, names), *_repeated(where, inner, names)):
             claimed.add(log.path)

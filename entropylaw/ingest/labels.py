@@ -66,8 +66,7 @@ def split_runs(table: Table, step: FloatArray, path: str, wanted: str | None = N
     for name in (by_fold[wished] for wished in (*_RUN_NAMES, *_PERHAPS) if wished in by_fold):
         cells = _labels(table, name)
         certain = folded(name) in _RUN_NAMES and not labels
-        # In a file that is a part of a log, its reader wrote the label.
-        sure = certain and table.partial
+        sure = certain and (table.labelled or table.partial)
         distinct = {cells[row] for row in rows} - {""}
         if len(distinct) > 1 and _tells_apart(
             cells, len(distinct), step, rows, labels, certain=certain, sure=sure

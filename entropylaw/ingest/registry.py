@@ -63,6 +63,7 @@ def our_readers() -> tuple[Reader, ...]:
     from entropylaw.ingest.formats import delimited, jsonl, parquet, tfevents, unread, verl_console, wandb_log
     from entropylaw.ingest.formats.areal_console import ArealConsoleReader
     from entropylaw.ingest.formats.easyr1_console import EasyR1ConsoleReader
+    from entropylaw.ingest.formats.mlflow_store import MlflowDatabaseReader
     from entropylaw.ingest.formats.notebook import NotebookReader
     from entropylaw.ingest.formats.openrlhf_console import OpenRlhfConsoleReader
     from entropylaw.ingest.formats.prime_console import PrimeConsoleReader
@@ -71,17 +72,24 @@ def our_readers() -> tuple[Reader, ...]:
     from entropylaw.ingest.formats.skyrl_console import SkyRlConsoleReader
     from entropylaw.ingest.formats.slime_console import SlimeConsoleReader
     from entropylaw.ingest.formats.swanlab_csv import SwanLabCsvReader
+    from entropylaw.ingest.formats.tensorboard_csv import TensorBoardCsvReader
     from entropylaw.ingest.formats.trackio_store import TrackioReader
     from entropylaw.ingest.formats.trainer_state import TrainerStateReader
     from entropylaw.ingest.formats.trl_console import TrlConsoleReader
     from entropylaw.ingest.formats.wandb_chart import WandbChartReader
     from entropylaw.ingest.formats.wandb_export import WandbRunTableReader, WandbSummaryReader
 
-    signed = (wandb_log.WandbReader(), tfevents.TensorBoardReader(), TrackioReader(), *unread.BINARY)
+    signed = (
+        wandb_log.WandbReader(),
+        tfevents.TensorBoardReader(),
+        TrackioReader(),
+        MlflowDatabaseReader(),
+        *unread.BINARY,
+    )
     binary = (*signed, parquet.ParquetReader())
     text = (
         *(NotebookReader(), TrainerStateReader(), WandbSummaryReader(), PrimeConsoleReader()),
-        jsonl.JsonReader(),
+        *(TensorBoardCsvReader(), jsonl.JsonReader()),
         *(verl_console.VerlConsoleReader(), TrlConsoleReader(), SlimeConsoleReader(), RollConsoleReader()),
         *(ArealConsoleReader(), EasyR1ConsoleReader(), OpenRlhfConsoleReader(), SkyRlConsoleReader()),
         *(TinkerConsoleReader(), OpenInstructConsoleReader()),
@@ -90,7 +98,6 @@ def our_readers() -> tuple[Reader, ...]:
         WandbRunTableReader(),
         WandbChartReader(),
         SwanLabCsvReader(),
-        unread.TENSORBOARD_CSV,
         delimited.DelimitedReader(),
     )
     return (*binary, *text, *tables)

@@ -23,6 +23,8 @@ class Table:
         Reason → number of records (for a console line: pairs) that could not be read.
     notes
         Sentences on what was decided while reading.
+    labelled
+        Whether the reader itself wrote the column ``run``, so that it tells runs apart whatever is in it.
     partial
         Whether the file is by its format only a part of a log, such as one metric of several, and is joined
         with its like.
@@ -37,9 +39,14 @@ class Table:
     rows: int
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    labelled: bool = False
     partial: bool = False
     settings: Mapping[str, object] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
+
+
+# A header that repeats itself more often is beyond description.
+_MOST_NOTES = 20
 
 
 def from_records(records: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
@@ -59,15 +66,17 @@ def unique_names(names: Iterable[object]) -> tuple[list[str], tuple[str, ...]]:
     An empty name becomes ``column 1`` (its position), a name's second occurrence ``name#2``.
     """
     taken: set[str] = set()
+    occurrences: dict[str, int] = {}
     unique: list[str] = []
     notes: list[str] = []
     for position, raw in enumerate(names, start=1):
         wanted = str(raw).strip() or f"column {position}"
-        name, occurrence = wanted, 1
+        name, occurrence = wanted, occurrences.get(wanted, 1)
         while name in taken:
             occurrence += 1
             name = f"{wanted}#{occurrence}"
-        if occurrence > 1:
+        occurrences[wanted] = occurrence
+        if occurrence > 1 and len(notes) < _MOST_NOTES:
             notes.append(f"column {shown(wanted)} occurs again; its next occurrence is called {shown(name)}")
         taken.add(name)
         unique.append(name)

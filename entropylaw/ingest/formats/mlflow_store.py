@@ -43,11 +43,6 @@ _LONGEST_NAME = 500
 _LONGEST_LINE = 2000
 _IS_RUN = re.compile(r"^run_(?:uu)?id:", re.MULTILINE)
 _RUN_NAME = re.compile(r"^run_name:[ \t]*(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
-_FOLD = re.compile(r"(?<!\\)\n[ \t]*")
-_SINGLE = re.compile(r"'((?:[^']|'')*+)'?")
-_DOUBLE = re.compile(r'"((?:[^"\\]|\\.)*+)"?', re.DOTALL)
-_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|\n[ \t]*|(.))")
-_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029"}
 _DELETED = re.compile(r"^lifecycle_stage:[ \t]*['\"]?deleted\b", re.MULTILINE)
 # Time in milliseconds, value, step (none before MLflow 1.0), then perhaps a data set's name and digest.
 _LINE = re.compile(r"(-?[0-9]{1,18}) (\S{1,400})(?: (-?[0-9]{1,18})(?: .*)?)?", re.DOTALL)
@@ -68,6 +63,7 @@ class MlflowFolder:
     """Reads the folder of one run: a file a metric, a line a value, and a file a parameter."""
 
     name = "mlflow"
+    skips = ("tags",)  # they hold user and repository
     about = "a run's folder below `mlruns`: its metrics, and its parameters as settings"
 
     def files(self, folder: str) -> tuple[str, ...]:
@@ -216,6 +212,7 @@ class _Rows:
         rows = len(self.steps) + lost.total()
         lost[OVERWRITTEN] = self._overwritten
         return Table(
+            labelled=True,
             columns=dict(zip(names, cells, strict=True)),
             rows=rows,
             dropped=dict(+lost),
@@ -308,23 +305,20 @@ def _place(folder: str, path: str) -> tuple[str, str]:
 
 
 def _run_name(meta: str) -> str:
-    """Return the run's name in a ``meta.yaml``, as YAML writes one value; empty where there is none."""
+    """Return the run's name in a ``meta.yaml``; empty where there is none."""
+    import yaml
+
     found = _RUN_NAME.search(meta)
-    text = found[1].strip() if found else ""
-    if double := _DOUBLE.match(text):
-        name = _ESCAPE.sub(_character, _FOLD.sub(" ", double[1]))
-    elif single := _SINGLE.match(text):
-        name = _FOLD.sub(" ", single[1]).replace("''", "'")
-    else:
-        name = "" if text in ("null", "~") else _FOLD.sub(" ", text)
+    if found is None:
+        return ""
+    try:
+        # The loader written in Python: nesting without end raises there, and overflows the stack in C.
+        value = yaml.load(found[0][:_LONGEST_LINE], Loader=yaml.SafeLoader)["run_name"]
+    except (yaml.YAMLError, ValueError, RecursionError, TypeError, KeyError, OverflowError):
+        value = ...
+    # What is no text stays as it is written: YAML's references could make a short list endless.
+    name = "" if value is None else value if isinstance(value, str) else found[1].strip()
     return name.encode("utf-8", "replace").decode()[:_LONGEST_NAME].strip()
-
-
-def _character(escape: re.Match[str]) -> str:
-    code = escape[1] or escape[2] or escape[3]
-    if code:
-        return chr(int(code, 16)) if int(code, 16) < 0x110000 else "\ufffd"
-    return _ESCAPED.get(escape[4], escape[4]) if escape[4] else ""
 
 
 class _Run(NamedTuple):
@@ -355,7 +349,8 @@ class _Database:
         if not rows.steps:
             raise InputError(
                 "no-records",
-                f"{shown_path(self._content.path)} holds no metric of {counted(len(self._runs), 'MLflow run')}",
+                f"{shown_path(self._content.path)} holds no metric of its "
+                f"{counted(len(self._runs), 'MLflow run')}",
                 "check that the run has logged something, and to this database",
             )
         deleted = [self._labels[uuid] for uuid in uuids if uuid in self._runs and self._runs[uuid].deleted]

@@ -44,7 +44,7 @@ class SwanLabCsvReader:
     def recognises(self, content: Content) -> bool:
         """Whether the header is a step and pairs of columns as SwanLab names them."""
         text = content.opening if content.is_text else ""
-        if text.lstrip('"')[:4].lower() != "step":
+        if text[:5].lstrip('"')[:4].lower() != "step":
             return False
         first = text[: text.index("\n")] if "\n" in text else text
         try:

@@ -52,7 +52,7 @@ class TensorBoardCsvReader:
 
     name = "tensorboard-csv"
     suffixes = _SUFFIXES
-    about = "a curve downloaded from TensorBoard's page, named `run-NAME-tag-TAG`; those of one run are joined by step"
+    about = "a curve downloaded from TensorBoard, `run-NAME-tag-TAG`; those of one run are joined by step"
     joins = True
 
     def recognises(self, content: Content) -> bool:

@@ -153,6 +153,7 @@ class _Log:
         if not any(folded(name) in _STEPS for name in found):
             columns["step"] = columns.pop(_OWN_STEP)
         return Table(
+            labelled=True,
             columns=columns,
             rows=self.records.rows + self._bad,
             dropped={UNREADABLE: self._bad} if self._bad else {},

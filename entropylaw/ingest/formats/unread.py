@@ -50,14 +50,6 @@ def _starts(*signatures: bytes) -> Callable[[Content], bool]:
     return lambda content: content.head.startswith(signatures)
 
 
-def _first_line(content: Content) -> str:
-    return content.opening.lstrip().split("\n", 1)[0] + "\n" if content.is_text else ""
-
-
-def _is_tensorboard_csv(content: Content) -> bool:
-    return _first_line(content).strip().replace('"', "").casefold() == "wall time,step,value"
-
-
 BINARY = (
     UnreadReader(
         name="swanlab",
@@ -76,19 +68,4 @@ BINARY = (
         test=_starts(b"PK\x03\x04"),
         hint="unpack it, and name the folder with what was in it",
     ),
-    UnreadReader(
-        name="sqlite",
-        title="an SQLite database (mlflow.db?)",
-        suffixes=(".db", ".sqlite"),
-        test=_starts(b"SQLite format 3\x00"),
-        hint="export the metrics to one CSV with a step column and a column a metric",
-    ),
-)
-
-TENSORBOARD_CSV = UnreadReader(
-    name="tensorboard-csv",
-    title="a curve exported from the TensorBoard web page, with one metric",
-    suffixes=(),
-    test=_is_tensorboard_csv,
-    hint="join the curves into one CSV with a step column and a column a tag",
 )
