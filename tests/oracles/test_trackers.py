@@ -21,6 +21,7 @@ def test_wandb(run, wandb_offline, tmp_path):
     for step, record in run.records():
         logger.log(record, step=step)
     logger.finish()
+    wandb_offline.teardown()  # on a busy machine, its service still writes when finish() returns
     (path,) = tmp_path.rglob("*.wandb")
     assert assert_read(path, run).name == "a run"
 
@@ -33,6 +34,7 @@ def test_wandb_with_evaluations_of_their_own(run, wandb_offline, tmp_path):
         for part in filter(None, (record, evaluation)):
             logger.log({**part, "train/global_step": step})
     logger.finish()
+    wandb_offline.teardown()  # on a busy machine, its service still writes when finish() returns
     (path,) = tmp_path.rglob("*.wandb")
     assert assert_read(path, run).step_column == "train/global_step"
 
