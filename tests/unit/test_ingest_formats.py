@@ -10,6 +10,7 @@ import pytest
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest import UnreadFileWarning, read_all, read_runs
+from entropylaw.ingest.formats.parquet import arrow_column
 
 CSV = "step,entropy,reward\n1,0.5,0.1\n2,0.4,0.2\n3,0.3,0.4\n"
 
@@ -356,3 +357,17 @@ def test_runs_of_two_files_with_one_name_are_told_apart(tmp_path):
     write(tmp_path, "r/metrics.csv", CSV)
     write(tmp_path, "r/log.jsonl", lines(records()))
     assert [run.name for run in read_all([tmp_path]).runs] == ["r (log.jsonl)", "r (metrics.csv)"]
+
+
+@pytest.mark.parametrize(
+    "kind", ["float16", "float32", "float64", "int8", "uint64", "int64", "decimal128(9, 2)"]
+)
+def test_arrow_columns_of_any_width_with_nulls_in_slices(kind):
+    kinds = {"float16": pa.float16(), "decimal128(9, 2)": pa.decimal128(9, 2)}
+    arrow = kinds[kind] if kind in kinds else getattr(pa, kind)()
+    column = pa.chunked_array(
+        [pa.array([None, 1, 2, None, 3]).cast(pa.float32()).cast(arrow), pa.nulls(9, arrow)]
+    )
+    expected = [np.nan, 1, 2, np.nan, 3] + [np.nan] * 9
+    assert np.array_equal(arrow_column(column), expected, equal_nan=True)
+    assert np.array_equal(arrow_column(column.slice(2, 4)), expected[2:6], equal_nan=True)

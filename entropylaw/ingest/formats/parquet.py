@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.samples import refuse_samples, sample_columns
 from entropylaw.ingest.table import Table, unique_names
-from entropylaw.ingest.values import Column
+from entropylaw.ingest.values import Column, FloatArray
 from entropylaw.ingest.wording import shown, shown_path
 
 if TYPE_CHECKING:
@@ -131,6 +131,24 @@ def from_arrow(table: pa.Table, path: str) -> Table:
     return Table(columns=columns, rows=table.num_rows, notes=notes)
 
 
+def _floats(column: pa.ChunkedArray) -> FloatArray:
+    """Return numbers with nan for null. Arrow's own ways would import pandas where that is installed."""
+    import pyarrow as pa
+
+    chunks = [_of_chunk(chunk) for chunk in column.cast(pa.float64(), safe=False).chunks if len(chunk)]
+    return np.concatenate(chunks) if chunks else np.empty(0)
+
+
+def _of_chunk(chunk: pa.Array) -> FloatArray:
+    valid, data = chunk.buffers()
+    rows = slice(chunk.offset, chunk.offset + len(chunk))
+    values = np.frombuffer(data, dtype=np.float64)[rows]
+    if not chunk.null_count or valid is None:
+        return values
+    bits = np.unpackbits(np.frombuffer(valid, dtype=np.uint8), bitorder="little")
+    return np.where(bits[rows], values, np.nan)
+
+
 def arrow_column(column: pa.ChunkedArray) -> Column:
     """Floats where the column holds numbers (nan for null), Python objects where it does not."""
     import pyarrow as pa
@@ -143,8 +161,7 @@ def arrow_column(column: pa.ChunkedArray) -> Column:
         column = column.cast(pa.float64())
         kind = column.type
     if pa.types.is_floating(kind) or pa.types.is_integer(kind):
-        values: Any = column.to_numpy()
-        return np.asarray(values, dtype=np.float64)
+        return _floats(column)
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
     cells: list[object] = column.to_pylist()
