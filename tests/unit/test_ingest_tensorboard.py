@@ -433,3 +433,49 @@ def test_real_files_are_what_tensorboard_reads(path, wired):
     assert_same(path)
     (run,) = read_runs(path)
     assert len(run.step) > 100
+
+
+def start(steps, shift=0.0):
+    """One start of a run: entropy and reward at these steps."""
+    values = [(s, scalar("train/entropy", 1 / s + shift), scalar("train/reward", s / 64)) for s in steps]
+    return log([event(*one) for one in values])[0]
+
+
+def test_the_files_of_a_resumed_run_are_one_run(tmp_path):
+    folder = tmp_path / "my-run"
+    folder.mkdir()
+    # By their names, 9 comes before 10; by their time stamps, too.
+    (folder / "events.out.tfevents.9.host.1.0").write_bytes(start(range(1, 31)))
+    (folder / "events.out.tfevents.10.host.2.0").write_bytes(start(range(21, 41), shift=1))
+    (run,) = read_runs(tmp_path)
+    assert run.name == "my-run"
+    assert run.step.tolist() == list(range(1, 41))
+    assert run.columns["train/entropy"][19:21].tolist() == [np.float32(1 / 20), np.float32(1 / 21 + 1)]
+    assert run.dropped == {SUPERSEDED: 10}
+    assert len(run.source.parts) == 2
+    assert run.notes[0] == "2 event files of one folder, read in the order of their making"
+
+
+def test_files_that_start_anew_are_runs_of_their_own(tmp_path):
+    for stamp in (1, 2, 3):
+        (tmp_path / f"events.out.tfevents.{stamp}.host").write_bytes(start(range(1, 20 + stamp)))
+    (tmp_path / "events.out.tfevents.4.host").write_bytes(log([])[0])
+    runs = read_runs(tmp_path)
+    assert [len(run.step) for run in runs] == [20, 21, 22]
+    assert "1 event file without a whole scalar left out" in runs[0].notes
+
+
+def test_files_with_other_tags_of_the_same_steps_are_one_run(tmp_path):
+    for stamp, tag in ((1, "train/entropy"), (2, "train/reward")):
+        data, _ = log([event(s, scalar(tag, 1 / s)) for s in range(1, 21)])
+        (tmp_path / f"events.out.tfevents.{stamp}.host").write_bytes(data)
+    (run,) = read_runs(tmp_path)
+    assert len(run.step) == 20
+    assert np.array_equal(run.columns["train/entropy"], run.columns["train/reward"])
+
+
+def test_folders_below_one_another_are_runs_of_their_own(tmp_path):
+    for name in ("a", "b", "b/c"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / NAME).write_bytes(start(range(1, 21)))
+    assert [run.name for run in read_runs(tmp_path)] == ["a", "b", "c"]
