@@ -21,6 +21,7 @@ from entropylaw.documents.fit import (
 )
 from entropylaw.errors import EntropyLawError, UsageError
 from entropylaw.ingest import read_all, select
+from entropylaw.ingest.naming import told_apart
 from entropylaw.ingest.run import Run, Series
 
 
@@ -135,12 +136,22 @@ def combine(documents: Sequence[FitDocument]) -> FitDocument:
                 "fit the logs anew with the same options, or treat them one by one",
             )
     inputs = {(file.path, file.sha256): file for document in documents for file in document.inputs}
+    runs = [run for document in documents for run in document.runs]
+    names = (
+        told_apart([run.run for run in runs], [run.path for run in runs]) if others else [r.run for r in runs]
+    )
     return FitDocument(
         inputs=tuple(inputs.values()),
         settings=first.settings,
-        runs=tuple(run for document in documents for run in document.runs),
+        runs=tuple(_called(run, name) for run, name in zip(runs, names, strict=True)),
         warnings=tuple(warning for document in documents for warning in document.warnings),
     )
+
+
+def _called(run: RunFit, name: str) -> RunFit:
+    if name == run.run:
+        return run
+    return replace(run, run=name, law=run.law and replace(run.law, run=name))
 
 
 def _difference(one: Settings, other: Settings) -> str:

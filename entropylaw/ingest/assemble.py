@@ -62,7 +62,14 @@ _GENERIC_STEMS = frozenset(
 )
 
 # Folders that say nothing of the run in them.
-_NO_NAME = re.compile(r"checkpoint-\d+|attempt_\d+|logs|latest|run_default|trainer|orchestrator|\.{1,2}")
+_NO_NAME = re.compile(
+    r"checkpoint-\d+|attempt_\d+|logs|latest|latest-run|files|run_default|trainer|orchestrator|\.{1,2}"
+)
+
+
+def says_nothing(folder: str) -> bool:
+    """Whether a folder's name tells nothing of the run in it."""
+    return _NO_NAME.fullmatch(folder) is not None
 
 
 def display_name(path: str) -> str:
@@ -71,7 +78,8 @@ def display_name(path: str) -> str:
         return "stdin"
     pure = packed.plain_name(path)
     # TensorBoard names its files after the host, which is nobody's name for a run.
-    if pure.stem.casefold() in _GENERIC_STEMS or "tfevents" in pure.name:
+    stem = pure.stem.casefold()
+    if stem in _GENERIC_STEMS or stem.isdecimal() or "tfevents" in pure.name:
         folders = [part for part in pure.parts[:-1] if not _NO_NAME.fullmatch(part)]
         if folders and folders[-1] != pure.anchor:
             return folders[-1]

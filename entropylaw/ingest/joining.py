@@ -11,7 +11,7 @@ from pathlib import PurePath
 import numpy as np
 
 from entropylaw.ingest import catalog
-from entropylaw.ingest.assemble import display_name
+from entropylaw.ingest.assemble import display_name, says_nothing
 from entropylaw.ingest.run import Run, Source
 from entropylaw.ingest.segments import BoolArray
 from entropylaw.ingest.values import FloatArray
@@ -21,26 +21,49 @@ from entropylaw.ingest.wording import counted, listing, shown
 LEAST, GREATEST = "__MIN", "__MAX"
 
 UNLIKE_POINTS = "average over several steps beside a single value"
+#: How a reader begins the note that the other half of a log is elsewhere.
+HALF = "this is the log of"
 NO_COUNTERPART = "log call without a step in the other file"
-DIFFERENT = "value that differs between two files of one metric"
 
 
 def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
-    """Join the parts of each run; what is whole, or has no counterpart, stays as it is."""
-    groups: dict[str, list[Run]] = {}
-    order: list[Run | list[Run]] = []
+    """Join the parts of each run; what is whole, or has no counterpart, stays as it is.
+
+    Parts of one name belong together where no value of one contradicts the other; those in different folders
+    only where they hold different metrics, for runs of one name are common.
+    """
+    order: list[list[Run]] = []
+    clusters: dict[str, list[list[Run]]] = {}
     for run in runs:
         if not run.partial:
-            order.append(run)
-        elif run.name in groups:
-            groups[run.name].append(run)
-        else:
-            groups[run.name] = [run]
-            order.append(groups[run.name])
-    whole: list[Run] = []
-    for item in order:
-        whole += [item] if isinstance(item, Run) else _parts_joined(item)
+            order.append([run])
+            continue
+        known = clusters.setdefault(run.name, [])
+        home = next((parts for parts in known if all(_compatible(run, part) for part in parts)), None)
+        if home is None:
+            home = []
+            known.append(home)
+            order.append(home)
+        home.append(run)
+    whole = [one for parts in order for one in _parts_joined(parts)]
     return tuple(_halves_joined(whole))
+
+
+def _compatible(one: Run, other: Run) -> bool:
+    """Whether two parts of one name can be of one run."""
+    common = [name for name in one.columns if name in other.columns and catalog.is_metric(name)]
+    if not common:
+        return True
+    if PurePath(one.source.path).parent != PurePath(other.source.path).parent:
+        return False
+    if one.step_column != other.step_column:
+        return True
+    _, mine, theirs = np.intersect1d(one.step, other.step, return_indices=True)
+    for name in common:
+        left, right = one.columns[name][mine], other.columns[name][theirs]
+        if ((left != right) & ~np.isnan(left) & ~np.isnan(right)).any():
+            return False
+    return True
 
 
 def averaged(run: Run, column: str) -> BoolArray:
@@ -53,7 +76,9 @@ def averaged(run: Run, column: str) -> BoolArray:
 
 
 def _parts_joined(parts: list[Run]) -> list[Run]:
-    """Join the files of one name, if they count the same steps; otherwise they stay apart, and say so."""
+    """Join the files of one run, if they count the same steps; otherwise they stay apart, and say so."""
+    if len(parts) == 1:
+        return parts
     by_axis: dict[str, list[Run]] = {}
     for part in parts:
         by_axis.setdefault(part.step_column, []).append(part)
@@ -64,6 +89,7 @@ def _parts_joined(parts: list[Run]) -> list[Run]:
         return [_merged(aligned)]
     axes = listing(list(by_axis), 4)
     note = f"not joined with the other files of this run, for their x axes differ ({axes})"
+    note += ": export both over one"
     return [replace(_merged(group), notes=(*_merged(group).notes, note)) for group in by_axis.values()]
 
 
@@ -105,14 +131,11 @@ def _merged(parts: Sequence[Run]) -> Run:
         return parts[0]
     step = np.unique(np.concatenate([part.step for part in parts]))
     columns: dict[str, FloatArray] = {}
-    lost: Counter[str] = Counter()
     for part in parts:
         at = np.searchsorted(step, part.step)
         for name, values in part.columns.items():
             column = columns.setdefault(name, np.full(len(step), np.nan))
-            before = column[at]
-            lost[DIFFERENT] += int(((before != values) & ~np.isnan(before) & ~np.isnan(values)).sum())
-            column[at] = np.where(np.isnan(before), values, before)
+            column[at] = np.where(np.isnan(column[at]), values, column[at])
     texts = {name: cell for part in parts for name, cell in part.texts.items() if name not in columns}
     files = [shown(PurePath(part.source.path).name) for part in parts]
     note = f"joined by {shown(parts[0].step_column)} from {counted(len(parts), 'file')}: {', '.join(files)}"
@@ -122,7 +145,7 @@ def _merged(parts: Sequence[Run]) -> Run:
         step=step,
         columns=columns,
         texts=texts,
-        dropped=_added(*(part.dropped for part in parts), +lost),
+        dropped=_added(*(part.dropped for part in parts)),
         notes=tuple(dict.fromkeys((note, *(note for part in parts for note in part.notes)))),
         unread=tuple(dict.fromkeys(name for part in parts for name in part.unread)),
         settings={name: value for part in reversed(parts) for name, value in part.settings.items()},
@@ -163,7 +186,8 @@ def _halves_joined(runs: list[Run]) -> list[Run]:
         why = "entropy and reward are logged by two processes"
         merged = _merged([one, other])
         name = _common_name(one, other)
-        whole[id(one)] = replace(merged, name=name, partial=False, notes=(why, *merged.notes))
+        notes = (why, *(note for note in merged.notes if not note.startswith(HALF)))
+        whole[id(one)] = replace(merged, name=name, notes=notes)
         del whole[id(other)]
     return list(whole.values())
 
@@ -171,7 +195,7 @@ def _halves_joined(runs: list[Run]) -> list[Run]:
 def _half(run: Run) -> str | None:
     """Say which half a run is, of a trainer whose logs come in halves; None where it is none."""
     found = catalog.detect((*run.columns, *run.unread)).trainer
-    if not (run.partial or found.halves):
+    if not found.halves or run.partial:
         return None
     names = tuple(run.columns)
     has_entropy = bool(catalog.entropies(names, found))
@@ -197,7 +221,11 @@ def _same_folder(one: Run, other: Run) -> bool:
 
 def _next_folder(one: Run, other: Run) -> bool:
     first, second = PurePath(one.source.path).parent, PurePath(other.source.path).parent
-    return first != second and (first.parent in (second, second.parent) or second.parent == first)
+    common = first if second.parent == first else second if first.parent == second else first.parent
+    if first == second or common not in (second, second.parent):
+        return False
+    # Folders called after runs are different runs.
+    return all(says_nothing(folder.name) for folder in (first, second) if folder != common)
 
 
 def _common_name(one: Run, other: Run) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from entropylaw.ingest import catalog, folders, frames
 from entropylaw.ingest.assemble import assemble, display_name
 from entropylaw.ingest.formats.wandb_export import history_notes
 from entropylaw.ingest.joining import joined
+from entropylaw.ingest.naming import told_apart
 from entropylaw.ingest.opening import is_remote, load, remote_files
 from entropylaw.ingest.regime import relevant
 from entropylaw.ingest.registry import find_reader, split_format
@@ -141,7 +141,7 @@ def read_all(
                 runs += _read_file(text, asked)
         except EntropyLawError as error:
             failures.append(Failure(path=text, error=error))
-    return Reading(runs=_told_apart(joined(runs)), failures=tuple(failures), ignored=tuple(ignored))
+    return Reading(runs=_renamed(joined(runs)), failures=tuple(failures), ignored=tuple(ignored))
 
 
 def together(paths: Sequence[str]) -> list[list[str]]:
@@ -268,22 +268,9 @@ def _has_metric(run: Run) -> bool:
     return any(map(catalog.is_metric, run.columns))
 
 
-def _told_apart(runs: Sequence[Run]) -> tuple[Run, ...]:
-    """Give runs names of their own: the file's name is added where files share one, then a number."""
-    paths: dict[str, set[str]] = {}
-    for run in runs:
-        paths.setdefault(run.name, set()).add(run.source.path)
-    seen: Counter[str] = Counter()
-    renamed: list[Run] = []
-    for run in runs:
-        name = run.name
-        if len(paths[name]) > 1:
-            name = f"{name} ({Path(run.source.path).name})"
-        seen[name] += 1
-        if seen[name] > 1:
-            name = f"{name} ({seen[name]})"
-        renamed.append(run if name == run.name else replace(run, name=name))
-    return tuple(renamed)
+def _renamed(runs: Sequence[Run]) -> tuple[Run, ...]:
+    names = told_apart([run.name for run in runs], [run.source.path for run in runs])
+    return tuple(replace(run, name=name) for run, name in zip(runs, names, strict=True))
 
 
 def _path_text(path: object) -> str:

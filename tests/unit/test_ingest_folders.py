@@ -115,13 +115,34 @@ def test_means_over_buckets_pair_within_their_bucket_only(tmp_path):
         select(run, pair="next")
 
 
-def test_values_that_differ_between_two_charts_of_one_metric_are_counted(tmp_path):
+def test_charts_of_one_metric_that_contradict_each_other_are_of_two_runs(tmp_path):
     write(tmp_path, "1.csv", chart("entropy", {"a": {s: entropy(s) for s in STEPS}}))
-    write(tmp_path, "2.csv", chart("entropy", {"a": {s: entropy(s) + (s == 3) for s in range(60)}}))
+    write(tmp_path, "2.csv", chart("entropy", {"a": {s: entropy(s) for s in range(60)}}))
     (run,) = read_runs(tmp_path)
     assert len(run.step) == 60
-    assert run.columns["entropy"][3] == entropy(3)
-    assert run.dropped == {joining.DIFFERENT: 3}  # the value, and the two bounds beside it
+    write(tmp_path, "2.csv", chart("entropy", {"a": {s: entropy(s) + (s == 3) for s in range(60)}}))
+    first, second = read_runs(tmp_path)
+    assert (len(first.step), len(second.step)) == (40, 60)
+    assert first.name != second.name
+
+
+def test_charts_of_different_runs_are_never_one(tmp_path):
+    write(tmp_path, "e.csv", chart("entropy", {"llama": {s: entropy(s) for s in STEPS}}))
+    write(tmp_path, "r.csv", chart("reward", {"qwen": {s: reward(s) for s in STEPS}}))
+    assert [run.name for run in read_runs(tmp_path)] == ["llama", "qwen"]
+
+
+def test_runs_of_one_name_in_two_folders_stay_apart(tmp_path):
+    for folder, shift in (("A", 0), ("B", 1)):
+        write(tmp_path, f"{folder}/e.csv", chart("entropy", {"a": {s: entropy(s) + shift for s in STEPS}}))
+        write(tmp_path, f"{folder}/r.csv", chart("reward", {"a": {s: reward(s) for s in STEPS}}))
+    first, second = read_runs(tmp_path)
+    assert (first.name, second.name) == ("a (A)", "a (B)")
+    assert select(second).entropy[0] == entropy(0) + 1
+    apart = tmp_path / "apart"
+    write(apart, "E/chart.csv", chart("entropy", {"a": {s: entropy(s) for s in STEPS}}))
+    write(apart, "R/chart.csv", chart("reward", {"a": {s: reward(s) for s in STEPS}}))
+    assert len(read_runs(apart)) == 1
 
 
 def state(last):

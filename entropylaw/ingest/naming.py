@@ -1,0 +1,39 @@
+"""Names for runs that share one: what tells their files apart is added."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import PurePath
+
+
+def told_apart(names: Sequence[str], paths: Sequence[str]) -> list[str]:
+    """Give every run a name of its own.
+
+    Where runs of different files have the same name, the part of the paths that differs is added; then a
+    number, where that does not help.
+    """
+    shared: dict[str, set[str]] = {}
+    for name, path in zip(names, paths, strict=True):
+        shared.setdefault(name, set()).add(path)
+    seen: Counter[str] = Counter()
+    unique: list[str] = []
+    for name, path in zip(names, paths, strict=True):
+        if len(shared[name]) > 1:
+            name = f"{name} ({_difference(path, shared[name])})"
+        seen[name] += 1
+        unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return unique
+
+
+def _difference(path: str, others: set[str]) -> str:
+    """Return the parts of a path from the first to the last in which the others differ."""
+    # Of a run that was joined from several files, the first one stands for all.
+    split = {other: PurePath(other.split(" + ")[0]).parts for other in others}
+    rows = list(split.values())
+    shortest = min(map(len, rows))
+    start = next((i for i in range(shortest) if len({row[i] for row in rows}) > 1), shortest)
+    end = next((i for i in range(1, shortest + 1) if len({row[-i] for row in rows}) > 1), shortest + 1)
+    parts = split[path]
+    middle = parts[start : len(parts) - end + 1]
+    return "/".join(middle) or parts[-1]
