@@ -20,7 +20,7 @@ class ColumnFormat(StrEnum):
 
 
 def columns(
-    log: Annotated[str, typer.Argument(metavar="LOG", help=options.LOGS_HELP, show_default=False)],
+    logs: options.Logs,
     entropy: options.Entropy = None,
     reward: options.Reward = None,
     step: options.Step = None,
@@ -30,16 +30,25 @@ def columns(
         ColumnFormat, typer.Option("--format", help="Format on standard output.")
     ] = ColumnFormat.text,
 ) -> None:
-    """Show what was found in a log, which columns would be used, and why. Fits nothing."""
+    """Show what was found in logs, which columns would be used, and why. Fits nothing."""
+    from entropylaw.cli import show_error
     from entropylaw.cli.output import print_result
+    from entropylaw.cli.progress import reading_shown
     from entropylaw.documents.columns import columns_document
     from entropylaw.documents.store import dumps
-    from entropylaw.ingest import explain, read_runs
+    from entropylaw.ingest import explain, read_all
     from entropylaw.report import columntext
 
+    with reading_shown():
+        named = [name for name in (entropy, reward) if name]
+        reading = read_all(logs, step=step, run=run, columns=named)
+    if not reading.runs:
+        raise reading.failures[0].error
+    for failure in reading.failures:
+        show_error(failure.error)
     reports = [
         explain(each, entropy=entropy, reward=reward, pair=pair.value if pair else None)
-        for each in read_runs(log, step=step, run=run, columns=[name for name in (entropy, reward) if name])
+        for each in reading.runs
     ]
     if format is ColumnFormat.json:
         print_result(dumps(columns_document(reports)))

@@ -71,6 +71,9 @@ def fit(
     groups = grouped(logs)
     documents = list(fit_each(groups, asked))
     whole = combine(documents)
+    if whole.warnings:
+        passed = f"{len(whole.warnings)} file{'s' if len(whole.warnings) > 1 else ''}"
+        say(f"passed over {passed} that hold no log of their own; the JSON says why", quiet=quiet)
     # Where nothing was fitted the errors say it all, but a program that asked for JSON gets its document.
     if "-" not in kinds and (whole.fitted or format is not Format.text):
         print_result(rendered(whole, format))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -17,7 +18,12 @@ from entropylaw.ingest.values import Column, FloatArray, parse_column
 from entropylaw.ingest.wording import counted
 
 _EVENT_FILE = re.compile(r".*\.tfevents\.(\d+)(?:\..*)?")
-_PART = re.compile(r"part[-_.].*|.*-\d+-of-\d+|\d+")
+_PART = re.compile(r"part[-_.].*|history[-_.]?\d+|.*-\d+-of-\d+|\d+")
+_WANDB_RUN = re.compile(r"(?:offline-)?run-\d{8}_\d{6}-(\w+)")
+_WANDB_FILES = (
+    *("output.log", "config.yaml", "wandb-summary.json", "wandb-metadata.json", "requirements.txt"),
+    "conda-environment.yaml",
+)
 
 
 class BundleReader(Protocol):
@@ -103,46 +109,87 @@ class WandbFolder:
     about = "a run's folder with its `.wandb` file; where that has no metric, `files/output.log`"
 
     def files(self, folder: str) -> tuple[str, ...]:
-        """List the log, the console's copy and the configuration, as far as they are there."""
+        """List the log and what lies beside it."""
         where = Path(folder)
         logs = [path for path in _listed(folder) if path.suffix == ".wandb"]
         if len(logs) != 1 or not (where / "files").is_dir():
             return ()
-        more = [where / "files" / name for name in ("output.log", "config.yaml", "wandb-summary.json")]
-        return (str(logs[0]), *(str(path) for path in more if path.is_file()))
+        more = [where / "files" / name for name in _WANDB_FILES]
+        # These tell of the machine and of wandb itself: nobody looks into them.
+        debug = [path for path in _listed(str(where / "logs")) if path.name.startswith("debug")]
+        return (str(logs[0]), *(str(path) for path in (*more, *debug) if path.is_file()))
+
+    def groups(self, folder: str) -> list[tuple[str, ...]]:
+        """List the files of a run's folder, or those of all folders of one run that was resumed."""
+        starts: dict[str, list[Path]] = {}
+        for path in sorted(_folders(folder), key=lambda path: path.name.removeprefix("offline-")):
+            if found := _WANDB_RUN.fullmatch(path.name):
+                starts.setdefault(found[1], []).append(path)
+        resumed = [many for many in starts.values() if len(many) > 1]
+        joined = [tuple(file for start in many for file in self.files(str(start))) for many in resumed]
+        return [files for files in (self.files(folder), *joined) if files]
 
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
-        """Read the ``.wandb`` file; where no metric can be had from it, the console's copy.
+        """Read the ``.wandb`` file of each start; where no metric can be had from it, the console's copy.
 
         Raises
         ------
         InputError
-            That of the ``.wandb`` file, where the console helps neither.
+            That of the first ``.wandb`` file, where no start has any metric.
 
         """
-        from entropylaw.ingest.formats.wandb_log import WandbReader
-        from entropylaw.ingest.registry import find_reader
+        tables: list[Table] = []
+        problem: InputError | None = None
+        for log in (content for content in contents if content.path.endswith(".wandb")):
+            beside = Path(log.path).parent / "files" / "output.log"
+            console = next((content for content in contents if Path(content.path) == beside), None)
+            try:
+                tables.append(_wandb_table(log, console))
+            except InputError as error:
+                problem = problem or error
+        if not tables:
+            raise problem or InputError("file-empty", "a W&B folder without a log", "check the folder")
+        if len(tables) == 1:
+            return tables[0]
+        whole = stacked(tables, (f"{counted(len(tables), 'folder')} of one run, which was resumed",))
+        label = next(iter(tables[0].columns.get("run", ())), None)
+        length = len(next(iter(whole.columns.values())))
+        named: dict[str, Column] = {"run": [label] * length} if label else {}
+        columns = {name: column for name, column in whole.columns.items() if name != "run"}
+        return replace(whole, columns={**columns, **named}, settings=tables[-1].settings)
 
-        table, problem = None, None
-        try:
-            table = WandbReader().read(contents[0])
-            if any(map(catalog.is_metric, table.columns)):
-                return table
-        except InputError as error:
-            problem = error
-        console = next((content for content in contents if content.path.endswith("output.log")), None)
-        try:
-            if console is not None:
-                found = find_reader(console)[0].read(console)
-                if any(map(catalog.is_metric, found.columns)):
-                    why = problem.message if problem else "the .wandb file has no metric that is known"
-                    return _with_notes(found, (f"read from files/output.log, for {why}",))
-        except InputError:
-            pass
-        if table is None:
-            assert problem is not None
-            raise problem
-        return table
+
+def _wandb_table(log: Content, console: Content | None) -> Table:
+    """Read a ``.wandb`` file, or the console where that has metrics and the file has none.
+
+    Raises
+    ------
+    InputError
+        That of the ``.wandb`` file, where the console does not help.
+
+    """
+    from entropylaw.ingest.formats.wandb_log import WandbReader
+    from entropylaw.ingest.registry import find_reader
+
+    table, problem = None, None
+    try:
+        table = WandbReader().read(log)
+        if any(map(catalog.is_metric, table.columns)):
+            return table
+    except InputError as error:
+        problem = error
+    try:
+        if console is not None:
+            found = find_reader(console)[0].read(console)
+            if any(map(catalog.is_metric, found.columns)):
+                why = problem.message if problem else "the .wandb file has no metric that is known"
+                return _with_notes(found, (f"read from files/output.log, for {why}",))
+    except InputError:
+        pass
+    if table is None:
+        assert problem is not None
+        raise problem
+    return table
 
 
 class ParquetParts:
@@ -206,14 +253,19 @@ def _numbers(column: Column | None, length: int) -> FloatArray:
 
 
 def _with_notes(table: Table, notes: tuple[str, ...]) -> Table:
-    from dataclasses import replace
-
     return replace(table, notes=(*notes, *table.notes))
 
 
 def _listed(folder: str) -> Iterable[Path]:
     try:
         return sorted(path for path in Path(folder).iterdir() if path.is_file())
+    except OSError:
+        return ()
+
+
+def _folders(folder: str) -> Iterable[Path]:
+    try:
+        return [path for path in Path(folder).iterdir() if path.is_dir() and not path.is_symlink()]
     except OSError:
         return ()
 

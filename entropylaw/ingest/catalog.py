@@ -6,7 +6,7 @@ Names match as a whole, never in part: ``entropy_coef`` and ``timing_s/old_log_p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -75,9 +75,10 @@ class Match:
 
 def detect(columns: Iterable[str]) -> Detection:
     """Find the trainer by the columns that only it logs; the generic one where nothing points to another."""
-    names = tuple(columns)
+    telling = _any_of(tuple(t for trainer in TRAINERS for t in trainer.telltales))
+    names = [name for name in columns if telling(name)]
     for trainer in TRAINERS:
-        found = [name for name in names if any(matches(t, name) for t in trainer.telltales)]
+        found = list(filter(_any_of(trainer.telltales), names))
         if found:
             return Detection(trainer=trainer, why=f"{trainer.title} logs {listing(found, 3)}")
     return Detection(trainer=GENERIC, why="no column points to a known trainer")
@@ -111,7 +112,7 @@ def initial_column(key: Key, column: str, columns: Iterable[str]) -> str | None:
 @lru_cache(maxsize=1 << 14)
 def is_metric(column: str) -> bool:
     """Whether any trainer logs an entropy or a reward under this name; a key that fits all names says no."""
-    return any(key.template not in _BROAD and _matches_key(key, column) for key in _keys())
+    return _known(column) and any(key.template not in _BROAD and _matches_key(key, column) for key in _keys())
 
 
 @lru_cache(maxsize=1 << 14)
@@ -124,12 +125,13 @@ def is_useful(column: str) -> bool:
         return is_useful(column.removesuffix(_BOUNDS[0]).removesuffix(_BOUNDS[1]))
     if decoy(column) is not None or coefficients([column]):
         return True
-    return any(_matches_key(key, column) for key in _keys())
+    return _known(column) and any(_matches_key(key, column) for key in _keys())
 
 
-def _keys() -> Iterator[Key]:
-    for trainer in (GENERIC, *TRAINERS):
-        yield from (*trainer.entropy, *trainer.training, *trainer.validation)
+@cache
+def _keys() -> tuple[Key, ...]:
+    everyone = (GENERIC, *TRAINERS)
+    return tuple(key for t in everyone for key in (*t.entropy, *t.training, *t.validation))
 
 
 def decoy(column: str) -> str | None:
@@ -145,7 +147,7 @@ def decoy(column: str) -> str | None:
 
 def coefficients(columns: Iterable[str]) -> list[str]:
     """List the columns with the weight of an entropy bonus or of a KL penalty."""
-    return [column for column in columns if any(matches(name, column) for name in _COEFFICIENTS)]
+    return list(filter(_any_of(_COEFFICIENTS), columns))
 
 
 def entropy_names() -> list[str]:
@@ -174,8 +176,9 @@ def _exact(keys: tuple[Key, ...]) -> tuple[Key, ...]:
 
 def _ranked(columns: Sequence[str], groups: Iterable[tuple[Key, ...]]) -> list[Match]:
     found: dict[str, Match] = {}
+    known = list(filter(_known, columns))
     for rank, key in enumerate(key for group in groups for key in group):
-        for column in columns:
+        for column in known:
             if column not in found and _matches_key(key, column):
                 found[column] = Match(column=column, key=key, rank=rank)
     return list(found.values())
@@ -185,6 +188,30 @@ def _matches_key(key: Key, column: str) -> bool:
     if column.endswith(_BOUNDS):
         return False
     return matches(key.template, column) and not any(matches(other, column) for other in key.but_not)
+
+
+def _known(column: str) -> bool:
+    """Whether some key may match: one look for all of them, since a table can have 10⁵ columns."""
+    return _any_of(_templates())(column)
+
+
+@cache
+def _templates() -> tuple[str, ...]:
+    return tuple(key.template for key in _keys())
+
+
+@cache
+def _any_of(templates: tuple[str, ...]) -> Callable[[str], bool]:
+    """Return a test for whether any of the templates matches a name."""
+    exact = frozenset(folded(template) for template in templates if "<" not in template)
+    holes = [_pattern(template).pattern for template in templates if "<" in template]
+    pattern = re.compile("|".join(f"(?:{hole})" for hole in holes) or r"(?!)", re.DOTALL)
+
+    def test(column: str) -> bool:
+        name = folded(column)
+        return name in exact or pattern.fullmatch(name) is not None
+
+    return test
 
 
 @cache

@@ -9,16 +9,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from entropylaw.ingest import packed
-from entropylaw.ingest.bundles import BundleReader, bundle_readers
+from entropylaw.ingest.bundles import BundleReader, WandbFolder, bundle_readers
+from entropylaw.ingest.plugins import plugin_readers
 from entropylaw.ingest.wording import shown_path
 
 # Only these are looked at: logs stand beside checkpoints of gigabytes.
 _LOG_SUFFIXES = frozenset(
     (
         *("", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".log", ".out", ".txt"),
-        *(".wandb", ".swanlab", ".db", ".sqlite", ".ipynb", ".zip"),
+        *(".wandb", ".swanlab", ".db", ".sqlite", ".ipynb", ".zip", ".tar", ".tgz"),
+        *(".err", ".stdout", ".stderr"),
     )
 )
+# train.log.1 of a rotated log, job.o123 and job.e123 of a queue.
+_NUMBERED = re.compile(r".*\.(?:log\.\d+|[oe]\d+)", re.IGNORECASE)
 _EVENT_FILE = re.compile(r".*\.tfevents\..*")
 _STATE = "trainer_state.json"
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)")
@@ -48,8 +52,10 @@ def logs_in(folder: str) -> Iterator[Log]:
     for where, inner, names in os.walk(folder):
         inner[:] = sorted(name for name in inner if not name.startswith("."))
         for reader in bundle_readers():
-            files = tuple(path for path in reader.files(where) if path not in claimed)
-            if files:
+            listed = reader.groups(where) if isinstance(reader, WandbFolder) else [reader.files(where)]
+            for files in listed:
+                if not files or claimed.intersection(files):
+                    continue
                 claimed.update(files)
                 inner[:] = [name for name in inner if name not in getattr(reader, "skips", ())]
                 yield Log(path=where, files=files, reader=reader)
@@ -58,7 +64,8 @@ def logs_in(folder: str) -> Iterator[Log]:
             yield log
         for name in sorted(names):
             path = str(Path(where) / name)
-            if path not in claimed and may_be_log(name):
+            # A pipe would be waited for without end.
+            if path not in claimed and may_be_log(name) and Path(path).is_file():
                 yield Log(path=path)
 
 
@@ -66,7 +73,14 @@ def may_be_log(name: str) -> bool:
     """Whether a file's name lets it be a log."""
     if name.startswith("."):
         return False
-    return packed.plain_name(name).suffix.lower() in _LOG_SUFFIXES or _EVENT_FILE.fullmatch(name) is not None
+    plain = packed.plain_name(name)
+    if plain.suffix.lower() in _LOG_SUFFIXES | _plugin_suffixes():
+        return True
+    return any(pattern.fullmatch(plain.name) for pattern in (_NUMBERED, _EVENT_FILE))
+
+
+def _plugin_suffixes() -> frozenset[str]:
+    return frozenset(suffix for reader in plugin_readers() for suffix in reader.suffixes)
 
 
 def _earlier_checkpoints(where: str, folders: list[str], names: list[str]) -> Iterator[Log]:

@@ -10,27 +10,36 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from entropylaw.errors import EntropyLawError, InputError
+from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest import catalog, folders, frames
 from entropylaw.ingest.assemble import assemble, display_name
 from entropylaw.ingest.formats.wandb_export import history_notes
 from entropylaw.ingest.joining import joined
 from entropylaw.ingest.naming import told_apart
-from entropylaw.ingest.opening import is_remote, load, remote_files
+from entropylaw.ingest.opening import is_remote, is_remote_folder, load, remote_listing
 from entropylaw.ingest.regime import relevant
 from entropylaw.ingest.registry import find_reader, split_format
+from entropylaw.ingest.repeats import without_repeats
 from entropylaw.ingest.run import Run, Source
+from entropylaw.ingest.samples import sample_columns
 from entropylaw.ingest.settings import settings_beside
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, shown_path
 
-# With one of these, a file in a folder is something else, not a log that went wrong.
-_NO_LOG = frozenset(
-    (
-        *("not-a-log", "no-step-column", "step-not-numeric", "token-level-table", "no-records"),
-        *("file-empty", "several-rows-a-step", "last-values-only", "not-a-fit-log"),
-    )
-)
+# With one of these, a file in a folder is something else, not a log that went wrong. The words say nothing of
+# what is in it: somebody's keys may lie beside somebody's logs.
+_NEVER = {
+    "token-level-table": "one row a token or an answer",
+    "several-rows-a-step": "several rows a step",
+    "step-not-numeric": "no numbers in its step column",
+    "last-values-only": "last values only, without the run's course",
+}
+_NO_LOG = _NEVER | {
+    "not-a-log": "in none of the formats that are read",
+    "no-step-column": "no step column",
+    "no-records": "no record in it",
+    "file-empty": "empty",
+}
 
 
 class UnreadFileWarning(UserWarning):
@@ -128,8 +137,8 @@ def read_all(
     failures: list[Failure] = []
     ignored: list[Ignored] = []
     for path in paths:
-        text = _path_text(path)
         try:
+            text = _path_text(path)
             if frames.is_frame(path):
                 runs += _read_frame(path, asked)
             elif text != "-" and _is_folder(text):
@@ -140,8 +149,10 @@ def read_all(
             else:
                 runs += _read_file(text, asked)
         except EntropyLawError as error:
-            failures.append(Failure(path=text, error=error))
-    return Reading(runs=_renamed(joined(runs)), failures=tuple(failures), ignored=tuple(ignored))
+            failures.append(Failure(path=_shown_source(path), error=error))
+    kept, repeats = without_repeats(joined(runs))
+    ignored += [Ignored(path=path, why=why) for path, why in repeats]
+    return Reading(runs=_renamed(kept), failures=tuple(failures), ignored=tuple(ignored))
 
 
 def together(paths: Sequence[str]) -> list[list[str]]:
@@ -173,6 +184,23 @@ def _is_part(path: str) -> bool:
 
 
 def _read_file(path: str, asked: _Asked) -> tuple[Run, ...]:
+    return _assembled(_table_of(path, asked), asked)
+
+
+class _Read(NamedTuple):
+    """A table, where it came from, and how runs without a name of their own are called."""
+
+    table: Table
+    source: Source
+    name: str
+
+    @property
+    def has_metric(self) -> bool:
+        """Whether an entropy or a reward is among its columns."""
+        return any(map(catalog.is_metric, self.table.columns))
+
+
+def _table_of(path: str, asked: _Asked) -> _Read:
     base, forced = split_format(path)
     content = load(base)
     content.useful = asked.useful
@@ -183,7 +211,11 @@ def _read_file(path: str, asked: _Asked) -> tuple[Run, ...]:
     if reader.name in ("csv", "parquet", "jsonl"):
         found += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
     table = replace(table, notes=(*notes, *table.notes, *found), settings=settings)
-    return assemble(table, source, display_name(base), step=asked.step, run=asked.run)
+    return _Read(table, source, display_name(base))
+
+
+def _assembled(read: _Read, asked: _Asked) -> tuple[Run, ...]:
+    return assemble(read.table, read.source, read.name, step=asked.step, run=asked.run)
 
 
 def _settings(table: Table, path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
@@ -200,7 +232,7 @@ def _read_frame(frame: object, asked: _Asked) -> tuple[Run, ...]:
     return assemble(table, source, "frame", step=asked.step, run=asked.run)
 
 
-def _read_bundle(log: folders.Log, asked: _Asked) -> tuple[Run, ...]:
+def _table_of_bundle(log: folders.Log, asked: _Asked) -> _Read:
     assert log.reader is not None
     contents = [load(path) for path in log.files if Path(path).stat().st_size]
     if not contents:
@@ -216,8 +248,7 @@ def _read_bundle(log: folders.Log, asked: _Asked) -> tuple[Run, ...]:
     source = Source(path=log.path, format=log.reader.name, sha256=digest, rows=table.rows, parts=parts)
     settings, found = _settings(table, contents[0].path)
     table = replace(table, notes=(*table.notes, *found), settings=settings)
-    name = Path(log.path).name or log.path
-    return assemble(table, source, name, step=asked.step, run=asked.run)
+    return _Read(table, source, display_name(str(Path(log.path) / "log")))
 
 
 def _read_folder(folder: str, asked: _Asked) -> Reading:
@@ -233,39 +264,40 @@ def _read_folder(folder: str, asked: _Asked) -> Reading:
     failures: list[Failure] = []
     ignored: list[Ignored] = []
     for log in _remote_logs(folder) if is_remote(folder) else folders.logs_in(folder):
-        if log.passed_over:
-            ignored.append(Ignored(path=log.path, why=log.passed_over))
-            continue
+        why = log.passed_over
+        read: _Read | None = None
         try:
-            found = _read_bundle(log, asked) if log.reader else _read_file(log.path, asked)
+            if not why:
+                read = _table_of_bundle(log, asked) if log.reader else _table_of(log.path, asked)
+                why = _no_log(read, asked)
+            if read is not None and not why:
+                runs += _assembled(read, asked)
         except EntropyLawError as error:
-            if error.slug in _NO_LOG:
-                ignored.append(Ignored(path=log.path, why=error.message))
-            else:
+            # With a metric in it, a file without steps is a log that went wrong.
+            went_wrong = read is not None and read.has_metric
+            why = (_NEVER if went_wrong else _NO_LOG).get(error.slug, "")
+            if not why:
                 failures.append(Failure(path=log.path, error=error))
-            continue
-        if found[0].source.format == "jsonl" and found[0].source.rows < 2:
-            why = "a single record, such as a configuration or a summary"
+        if why:
             ignored.append(Ignored(path=log.path, why=why))
-        elif asked.step is None and not any(map(_has_metric, found)):
-            ignored.append(Ignored(path=log.path, why="neither an entropy nor a reward among its columns"))
-        else:
-            runs += found
     if not runs and not failures:
         raise _no_logs(folder, ignored)
     return Reading(runs=tuple(runs), failures=tuple(failures), ignored=tuple(ignored))
 
 
+def _no_log(read: _Read, asked: _Asked) -> str:
+    """Say why a table in a folder is no log; nothing where it is one."""
+    if read.source.format == "jsonl" and read.source.rows < 2:
+        return "a single record, such as a configuration or a summary"
+    if asked.step is None and not read.has_metric and not sample_columns(read.table.columns):
+        return "neither an entropy nor a reward among its columns"
+    return ""
+
+
 def _remote_logs(folder: str) -> Iterable[folders.Log]:
-    files, inside = remote_files(folder)
-    start = folder.split("://", 1)[0] + "://"
-    for path in sorted(files.find(inside)):
+    for path in remote_listing(folder):
         if folders.may_be_log(path.rpartition("/")[2]):
-            yield folders.Log(path=start + path.removeprefix(start))
-
-
-def _has_metric(run: Run) -> bool:
-    return any(map(catalog.is_metric, run.columns))
+            yield folders.Log(path=path)
 
 
 def _renamed(runs: Sequence[Run]) -> tuple[Run, ...]:
@@ -273,17 +305,26 @@ def _renamed(runs: Sequence[Run]) -> tuple[Run, ...]:
     return tuple(replace(run, name=name) for run, name in zip(runs, names, strict=True))
 
 
+def _shown_source(path: object) -> str:
+    return os.fsdecode(path) if isinstance(path, (str, os.PathLike)) else frames.PATH
+
+
 def _path_text(path: object) -> str:
     if isinstance(path, (str, os.PathLike)):
         text = os.fspath(path)
         return os.fsdecode(text)
-    return frames.PATH
+    if frames.is_frame(path):
+        return frames.PATH
+    raise UsageError(
+        "frame-not-understood",
+        f"a path or a table was expected, not {type(path).__name__}",
+        "several paths go to entropylaw.ingest.read_all",
+    )
 
 
 def _is_folder(path: str) -> bool:
     if is_remote(path):
-        files, inside = remote_files(path)
-        return bool(files.isdir(inside))
+        return is_remote_folder(path)
     try:
         return path != "" and Path(path).is_dir()
     except (OSError, ValueError):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import stat
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest.content import Content, missing_file, unreadable_file
-from entropylaw.ingest.wording import shown_path
+from entropylaw.ingest.wording import shown, shown_path
 
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _IN_MEMORY = 1 << 26
@@ -65,6 +68,16 @@ def _local_file(path: str) -> Content:
         raise missing_file(path)
     try:
         file = Path(path)
+        kind = file.stat().st_mode
+        if stat.S_ISFIFO(kind):
+            with file.open("rb") as stream:
+                return _spooled(path, stream)
+        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+            raise InputError(
+                "file-unreadable",
+                f"{shown_path(path)} cannot be read: it is a device or a socket, no file",
+                "name a file, a folder, a pipe, or - for standard input",
+            )
         with file.open("rb") as stream:
             stream.read(1)
         return Content(path, opened=lambda: file.open("rb"), size=file.stat().st_size)
@@ -75,15 +88,19 @@ def _local_file(path: str) -> Content:
 
 
 def _standard_input() -> Content:
+    return _spooled("-", sys.stdin.buffer)
+
+
+def _spooled(path: str, stream: IO[bytes]) -> Content:
     """Keep a short input in memory, a long one in a temporary file, for it is read more than once."""
-    head = sys.stdin.buffer.read(_IN_MEMORY)
+    head = stream.read(_IN_MEMORY)
     if len(head) < _IN_MEMORY:
-        return Content("-", head)
+        return Content(path, head)
     spool = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the content
     spool.write(head)
-    while piece := sys.stdin.buffer.read(_PIECE):
+    while piece := stream.read(_PIECE):
         spool.write(piece)
-    return Content("-", opened=lambda: _View(spool), size=spool.tell())  # type: ignore[arg-type,return-value]
+    return Content(path, opened=lambda: _View(spool), size=spool.tell())  # type: ignore[arg-type,return-value]
 
 
 class _View:
@@ -128,9 +145,43 @@ def remote_files(path: str) -> Any:
 
 def _remote_file(path: str) -> Content:
     files, inside = remote_files(path)
-    try:
+    with _remote_errors(path):
         size = files.info(inside)["size"]
-        return Content(path, opened=lambda: files.open(inside, "rb"), size=int(size or 0))
+    return Content(path, opened=lambda: files.open(inside, "rb"), size=int(size or 0))
+
+
+def is_remote_folder(path: str) -> bool:
+    """Whether a remote path is a folder there.
+
+    Raises
+    ------
+    InputError
+        ``file-unreadable`` where the place does not answer.
+
+    """
+    files, inside = remote_files(path)
+    with _remote_errors(path):
+        return bool(files.isdir(inside))
+
+
+def remote_listing(path: str) -> list[str]:
+    """List all files below a remote folder, sorted.
+
+    Raises
+    ------
+    InputError
+        ``file-unreadable`` where the place does not answer.
+
+    """
+    files, inside = remote_files(path)
+    with _remote_errors(path):
+        return sorted(files.unstrip_protocol(found) for found in files.find(inside))
+
+
+@contextmanager
+def _remote_errors(path: str) -> Iterator[None]:
+    try:
+        yield
     except EntropyLawError:
         raise
     except FileNotFoundError:
@@ -140,7 +191,7 @@ def _remote_file(path: str) -> Content:
     except Exception as problem:  # each kind of place has errors of its own
         raise InputError(
             "file-unreadable",
-            f"{shown_path(path)} cannot be read: {type(problem).__name__}: {str(problem)[:200]}",
+            f"{shown_path(path)} cannot be read: {type(problem).__name__}: {shown(problem, 200)}",
             "check the path, the network and the credentials",
         ) from None
 

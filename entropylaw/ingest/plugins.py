@@ -70,6 +70,12 @@ class _Plugin:
             raise self._failed(content, problem) from problem
         if not isinstance(table, Table):
             raise self._failed(content, TypeError(f"it returned {type(table).__name__}, no Table"))
+        try:
+            lengths = {len(column) for column in table.columns.values()}
+        except (TypeError, AttributeError) as problem:
+            raise self._failed(content, problem) from problem
+        if len(lengths) != 1 or lengths == {0} or not all(isinstance(name, str) for name in table.columns):
+            raise self._failed(content, ValueError("its columns need names that are text, and one length"))
         return table
 
     def _failed(self, content: Content, problem: Exception) -> InputError:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from entropylaw.errors import EntropyLawError
-from entropylaw.ingest import catalog
+from entropylaw.ingest import catalog, regime
 from entropylaw.ingest.run import Meaning, Run, Source
 from entropylaw.ingest.select import ChosenEntropy, ChosenReward, choose_entropy, choose_reward, select
 from entropylaw.ingest.values import FloatArray
@@ -65,6 +65,8 @@ class ColumnReport:
         Reason → number of rewards that pairing could not use.
     read_dropped, notes
         What reading dropped and decided, and what choosing did.
+    cautions
+        What the run's settings mean for the law.
     other_columns
         Number of columns that are none of these.
     texts
@@ -94,6 +96,7 @@ class ColumnReport:
     dropped: Mapping[str, int] = field(default_factory=dict)
     read_dropped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
     other_columns: int = 0
     texts: tuple[str, ...] = ()
     problem: EntropyLawError | None = None
@@ -121,6 +124,7 @@ def explain(
         rewarded,
         before=entropies,
     )
+    settings = regime.regime_of(run)
     decoys = _decoys(run, {candidate.column for candidate in (*entropies, *rewards)})
     weights = catalog.coefficients(names)
     listed = {c.column for c in (*entropies, *rewards)} | {d.column for d in decoys} | set(weights)
@@ -144,7 +148,11 @@ def explain(
         unpaired_entropy=rewarded.pairs.unpaired_entropy if rewarded else 0,
         dropped=rewarded.pairs.dropped if rewarded else {},
         read_dropped=run.dropped,
-        notes=(*run.notes, *(chosen.notes if chosen else ()), *(rewarded.notes if rewarded else ())),
+        notes=(
+            *(*run.notes, *(chosen.notes if chosen else ()), *regime.notes(settings)),
+            *(rewarded.notes if rewarded else ()),
+        ),
+        cautions=regime.cautions(settings),
         other_columns=len(set(run.names) - listed - {run.step_column}),
         texts=tuple(run.texts),
         problem=problem,

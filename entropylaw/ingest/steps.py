@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,10 +25,13 @@ COUNTERS = ("_step",)
 NO_STEP = "no step in the record"
 
 
+_FLAT = str.maketrans("/.", "__")
+
+
 @lru_cache(maxsize=1 << 14)
 def folded(name: str) -> str:
     """Return the name with ``/`` and ``.`` as ``_``, in lower case: equal names differ in flattening only."""
-    return re.sub(r"[/.]", "_", name.strip()).casefold()
+    return name.strip().translate(_FLAT).casefold()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

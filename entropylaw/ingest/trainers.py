@@ -138,13 +138,23 @@ def _trainer(
     )
 
 
+def _trained(*names: str) -> tuple[str, ...]:
+    """Names as a Hugging Face Trainer logs them, and as its trackers get them: with ``train/`` before."""
+    return (*names, *(f"train/{name}" for name in names))
+
+
 _VERL_ENTROPY = (
     *_entropy(
         "actor/entropy",
         timing="before the update",
         note="aggregated as actor.loss_agg_mode says; token-mean is the default",
     ),
-    *_entropy("actor/entropy_loss", note="verl up to 0.4.0; positive, in spite of its name"),
+    *_entropy(
+        "actor/entropy_loss",
+        timing=None,
+        note="positive, in spite of its name; up to 0.4.0 the only entropy; from 0.7.1 on measured again in "
+        "the update, where global normalisation makes it a sum",
+    ),
 )
 _VERL_SCORES = (
     *_training("critic/score/mean"),
@@ -332,25 +342,27 @@ TRAINERS: tuple[Trainer, ...] = (
     _trainer(
         "trl-ppo",
         "TRL PPO",
-        ("objective/rlhf_reward", "objective/non_score_reward", "objective/entropy"),
+        _trained("objective/rlhf_reward", "objective/non_score_reward", "objective/entropy"),
         entropy=(
-            *_entropy("policy/entropy_avg", note="over all positions, padding included"),
+            *_entropy(*_trained("policy/entropy_avg"), note="over all positions, padding included"),
             *_entropy(
-                "objective/entropy",
+                *_trained("objective/entropy"),
                 aggregation="sequence sum",
                 estimator="sampled",
                 timing="before the update",
                 note="a sum over the tokens of a response, no mean",
             ),
         ),
-        training=_training("objective/scores", "objective/rlhf_reward"),
+        training=_training(*_trained("objective/scores", "objective/rlhf_reward")),
     ),
     _trainer(
         "ms-swift",
         "ms-swift GRPO",
-        ("global_step/max_steps", "entropy/threshold", "entropy/entropy_mean"),
+        ("global_step/max_steps", *_trained("entropy/threshold", "entropy/entropy_mean", "entropy/max")),
         entropy=_entropy(
-            "entropy/mean", "entropy/entropy_mean", aggregation="mean of per-response means", temperature=None
+            *_trained("entropy/mean", "entropy/entropy_mean"),
+            aggregation="mean of per-response means",
+            temperature=None,
         ),
         training=_training("reward", "train/reward"),
         # The Trainer of transformers evaluates behind the optimiser's step, under that step's number.

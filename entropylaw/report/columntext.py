@@ -37,6 +37,8 @@ def _lines(report: ColumnReport) -> Iterator[str]:
         yield from _entry("coefficient", f"'{name}': {format_number(first)} to {format_number(last)}")
     for note in report.notes:
         yield from _entry("note", note)
+    for caution in report.cautions:
+        yield from _entry("caution", caution)
     yield from _entry("besides", f"{report.other_columns} other columns")
     if report.problem is not None:
         yield from _entry("NOT USABLE", f"{report.problem.message} [{report.problem.slug}]")

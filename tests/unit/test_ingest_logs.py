@@ -145,11 +145,10 @@ def test_the_lab():
     reading = read_all([SHARED / "lab"])
     assert [run.name for run in reading.runs] == [
         "entbonus_0.05",
-        "grpo_s0 (metrics.parquet)",
-        "grpo_s0 (verl_metrics.jsonl)",
+        "grpo_s0",
     ]
     assert reading.failures == ()
     ignored = {Path(item.path).name for item in reading.ignored}
-    assert ignored == {"config.json", "rollouts.parquet", "tokens.parquet"}
+    assert ignored == {"config.json", "rollouts.parquet", "tokens.parquet", "verl_metrics.jsonl"}
     series = select(reading.runs[1])
     assert (len(series.step), series.reward_choice.column, series.pair) == (51, "val_acc", "same")

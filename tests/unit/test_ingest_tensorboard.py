@@ -475,7 +475,7 @@ def test_files_with_other_tags_of_the_same_steps_are_one_run(tmp_path):
 
 
 def test_folders_below_one_another_are_runs_of_their_own(tmp_path):
-    for name in ("a", "b", "b/c"):
+    for shift, name in enumerate(("a", "b", "b/c")):
         (tmp_path / name).mkdir()
-        (tmp_path / name / NAME).write_bytes(start(range(1, 21)))
+        (tmp_path / name / NAME).write_bytes(start(range(1, 21), shift))
     assert [run.name for run in read_runs(tmp_path)] == ["a", "b", "c"]

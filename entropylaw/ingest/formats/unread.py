@@ -64,8 +64,8 @@ BINARY = (
         name="compressed",
         title="an archive of several files",
         why="several files, which may be several runs",
-        suffixes=(".zip",),
-        test=_starts(b"PK\x03\x04"),
+        suffixes=(".zip", ".tar", ".tgz"),
+        test=lambda content: content.head.startswith(b"PK\x03\x04") or content.head[257:262] == b"ustar",
         hint="unpack it, and name the folder with what was in it",
     ),
 )

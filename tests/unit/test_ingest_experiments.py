@@ -1,0 +1,168 @@
+"""A folder of experiments as people have them: copies, resumed runs, other people's files, pipes."""
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import threading
+
+import pytest
+
+from entropylaw import fit_logs
+from entropylaw.errors import InputError, UsageError
+from entropylaw.ingest import catalog, read_all, read_runs
+from entropylaw.ingest.opening import load
+from tests.unit.test_ingest_tensorboard import start
+from tests.unit.test_ingest_wandb import log as wandb_log
+from tests.unit.test_ingest_wandb import row
+
+STEPS = range(1, 41)
+CSV = "step,entropy,reward\n" + "".join(f"{s},{1 / s},{s / 50}\n" for s in STEPS)
+
+
+def write(folder, name, data):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return path
+
+
+def test_the_same_run_in_two_files_is_read_once(tmp_path):
+    entries = [{"step": s, "epoch": s, "train/entropy": 1 / s, "train/reward": s / 64} for s in STEPS]
+    entries += [{"step": 40, "epoch": 40, "eval_reward": 0.5}]
+    write(tmp_path, "out/trainer_state.json", json.dumps({"log_history": entries, "global_step": 40}))
+    write(tmp_path, "out/runs/today/events.out.tfevents.1.host", start(STEPS))
+    reading = read_all([tmp_path])
+    (run,) = reading.runs
+    assert run.source.path.endswith("trainer_state.json")
+    assert any("the same run is in" in note and "tfevents" in note for note in run.notes)
+    assert any("holds the same run" in item.why for item in reading.ignored)
+    write(tmp_path, "other.csv", CSV.replace("1,1.0,", "1,1.5,"))
+    assert len(read_runs(tmp_path)) == 2
+
+
+def test_runs_with_a_constant_entropy_are_not_the_same(tmp_path):
+    for name in "ab":
+        write(tmp_path, f"{name}.csv", "step,entropy,reward\n" + "".join(f"{s},0.0,{s}\n" for s in STEPS))
+    assert len(read_runs(tmp_path)) == 2
+
+
+def wandb_start(folder, name, steps, shift=0.0):
+    records = [row(s, **{"train/global_step": s, "entropy": 1 / s + shift, "reward": s / 50}) for s in steps]
+    write(folder, f"{name}/run-abc.wandb", wandb_log(records)[0])
+    write(folder, f"{name}/files/requirements.txt", "secret==1\n")
+    write(folder, f"{name}/files/wandb-metadata.json", '{"step": "SECRET", "host": "SECRET"}')
+    write(folder, f"{name}/logs/debug.log", "SECRET\n")
+
+
+def test_the_folders_of_a_resumed_wandb_run_are_one_run(tmp_path):
+    wandb_start(tmp_path, "wandb/offline-run-20260101_100000-abc", range(1, 31))
+    wandb_start(tmp_path, "wandb/offline-run-20260102_100000-abc", range(26, 41), shift=1)
+    wandb_start(tmp_path, "wandb/run-20260101_110000-xyz", range(1, 11))
+    reading = read_all([tmp_path])
+    assert reading.ignored == ()
+    assert [len(run.step) for run in reading.runs] == [40, 10]
+    run = reading.runs[0]
+    assert run.columns["entropy"][[24, 25]].tolist() == [1 / 25, 1 / 26 + 1]
+    assert any("2 folders of one run" in note for note in run.notes)
+    assert "SECRET" not in repr(reading)
+
+
+def test_first_lines_of_other_files_appear_nowhere(tmp_path):
+    write(tmp_path, "runs/metrics.csv", CSV)
+    write(tmp_path, "token", "SECRET\n")
+    write(tmp_path, "key.txt", "API_KEY=SECRET\n")
+    write(tmp_path, "metadata.json", '{"step": "SECRET", "entropy": "SECRET"}\n{"step": "SECRET"}\n')
+    document = fit_logs([str(tmp_path)])
+    assert len(document.fitted) == 1
+    assert "SECRET" not in json.dumps(document.to_json())
+
+
+@pytest.mark.parametrize("name", ["slurm-1.err", "job.o123", "job.e123", "train.log.1", "x.stdout"])
+def test_logs_of_queues_and_rotated_ones_are_found(tmp_path, name):
+    write(
+        tmp_path,
+        name,
+        "".join(f"step:{s} - actor/entropy:{1 / s} - critic/score/mean:{s / 50}\n" for s in STEPS),
+    )
+    assert len(read_runs(tmp_path)[0].step) == 40
+
+
+def test_a_log_without_steps_is_no_stranger(tmp_path):
+    write(tmp_path, "good.csv", CSV)
+    write(tmp_path, "bad.csv", CSV.replace("step", "when"))
+    write(tmp_path, "none.csv", "a,b\n1,2\n2,3\n")
+    reading = read_all([tmp_path])
+    assert [failure.error.slug for failure in reading.failures] == ["no-step-column"]
+    assert [item.why for item in reading.ignored] == ["neither an entropy nor a reward among its columns"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_read_where_it_is_named_and_passed_over_in_a_folder(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    write(tmp_path, "x.csv", CSV)
+    assert len(read_runs(tmp_path)) == 1
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe.csv").write_text(CSV))
+    writer.start()
+    (run,) = read_runs(tmp_path / "pipe.csv")
+    writer.join()
+    assert len(run.step) == 40
+
+
+def test_a_device_is_refused():
+    with pytest.raises(InputError, match="a device or a socket") as caught:
+        load("/dev/zero")
+    assert caught.value.slug == "file-unreadable"
+
+
+def test_archives_are_refused_with_what_to_do(tmp_path):
+    write(tmp_path, "x.csv", CSV)
+    for name, mode in (("x.tar", "w"), ("x.tar.gz", "w:gz")):
+        with tarfile.open(tmp_path / name, mode) as archive:
+            archive.add(tmp_path / "x.csv", "x.csv")
+        with pytest.raises(InputError) as caught:
+            read_runs(tmp_path / name)
+        assert caught.value.slug == "format-not-read"
+        assert "unpack" in caught.value.hint
+
+
+def test_names_say_what_differs_in_the_paths(tmp_path):
+    for shift, name in enumerate(("A/seed0", "B/seed0", "B/seed1")):
+        write(tmp_path, f"{name}/metrics.csv", CSV.replace("1,1.0,", f"1,{shift + 1.5},"))
+    assert [run.name for run in read_runs(tmp_path)] == ["seed0 (A)", "seed0 (B)", "seed1"]
+
+
+def test_what_is_neither_path_nor_table_is_said_so():
+    for wrong in (5, ["a.csv", "b.csv"]):
+        with pytest.raises(UsageError, match="a path or a table was expected"):
+            read_runs(wrong)
+
+
+def test_a_table_with_very_many_columns_is_looked_up_at_once():
+    names = [f"layer/{i}/weight/norm" for i in range(100_000)]
+    assert catalog.detect([*names, "actor/entropy"]).trainer.name == "verl"
+    assert [
+        match.column for match in catalog.entropies([*names, "actor/entropy"], catalog.detect([]).trainer)
+    ] == ["actor/entropy"]
+
+
+def test_columns_takes_several_logs_and_folders(tmp_path):
+    write(tmp_path, "a.csv", CSV)
+    write(tmp_path, "b/bad.csv", CSV.replace("step", "when"))
+    write(tmp_path, "b/good.csv", CSV.replace("1,1.0,", "1,1.5,"))
+    write(tmp_path, "config.yaml", "temperature: {value: 0.6}\nentropy_coef: {value: 0.01}\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "entropylaw", "columns", "a.csv", "b"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert "error[no-step-column]" in done.stderr
+    assert "Warning" not in done.stderr
+    assert done.stdout.count("trainer ") == 2
+    assert "temperature 0.6" in done.stdout
+    assert "caution" in done.stdout
+    assert "entropy term of weight 0.01" in done.stdout
