@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -58,6 +59,14 @@ def oracles_wandb(session: nox.Session) -> None:
     """Six versions of W&B write, their own reader and ours read."""
     session.install("-e", ".")
     session.run("python", "-m", "tests.oracles.wandb_versions", *session.posargs)
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """20,000 damaged logs of every format; ``ENTROPYLAW_FUZZ`` sets another number."""
+    session.install("-e", ".[test]")
+    count = os.environ.get("ENTROPYLAW_FUZZ", "20000")
+    session.run("python", "-m", "pytest", "tests/fuzz", *session.posargs, env={"ENTROPYLAW_FUZZ": count})
 
 
 @nox.session

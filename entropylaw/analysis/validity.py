@@ -11,6 +11,9 @@ from entropylaw.analysis.rivals import PLAUSIBLE
 from entropylaw.engine.grid import FloatArray
 from entropylaw.results import Estimate, Influence, Residuals, Rival, Validity
 
+ROUNDING = 1e-6
+"""Nats below 0 that a sampled entropy of a collapsed policy may show by rounding."""
+
 FEWEST = 8
 """Evaluations below which no fit is called valid."""
 
@@ -66,7 +69,7 @@ def judge(evidence: Evidence) -> Validity:
 
 def _contradictions(e: Evidence) -> Iterator[str]:
     """What speaks against the law itself."""
-    if e.entropy.min() < 0 < e.entropy.max():
+    if e.entropy.min() < -ROUNDING and e.entropy.max() > 0:
         yield (
             f"entropy runs from {e.entropy.min():.3g} to {e.entropy.max():.3g}; "
             "an entropy over a vocabulary is never negative"

@@ -19,6 +19,7 @@ from entropylaw.documents.codec import DocumentMismatchError, decode, encode
 from entropylaw.documents.store import load_json
 from entropylaw.errors import EntropyLawError, InputError
 from entropylaw.ingest.run import Choice, Run, Series
+from entropylaw.ingest.wording import hostless
 
 SCHEMA = "entropylaw/fit/1"
 
@@ -131,7 +132,8 @@ def refusal_of(error: EntropyLawError, path: str) -> Refusal:
 
 
 def shown_path(path: str) -> str:
-    """``path`` without anything of this machine: relative where it was, or the last two parts."""
+    """``path`` without anything of a machine: relative where it was, or the last two parts; no host."""
+    path = hostless(path)
     absolute = Path(path)
     if not absolute.is_absolute():
         return path.replace(os.sep, "/")

@@ -21,6 +21,8 @@ from entropylaw.ingest.wording import listing
 _BOUNDS = ("__MIN", "__MAX")
 # A key under which a trainer logs whatever it evaluates: any other trainer's columns would match.
 _BROAD = ("eval/<data>",)
+# Bounded: with several in one template, a name without end would take for ever.
+_SOMETHING = ".{1,200}"
 _HOLE = re.compile(r"(<[a-z]+>)")
 
 # What bears entropy in its name and is none of the policy's. The first match gives the reason.
@@ -221,7 +223,7 @@ def _pattern(template: str) -> re.Pattern[str]:
         if part == "<n>":
             parts.append(r"\d+")
         elif _HOLE.fullmatch(part):
-            parts.append(".+")
+            parts.append(_SOMETHING)
         else:
             parts.append(re.escape(part).replace("@", "(?:@|_at_)"))
     return re.compile("".join(parts), re.DOTALL)

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePath
 
+from entropylaw.ingest.wording import hostless
+
 
 def told_apart(names: Sequence[str], paths: Sequence[str]) -> list[str]:
     """Give every run a name of its own.
@@ -36,4 +38,4 @@ def _difference(path: str, others: set[str]) -> str:
     end = next((i for i in range(1, shortest + 1) if len({row[-i] for row in rows}) > 1), shortest + 1)
     parts = split[path]
     middle = parts[start : len(parts) - end + 1]
-    return "/".join(middle) or parts[-1]
+    return hostless("/".join(middle) or parts[-1])

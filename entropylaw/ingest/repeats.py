@@ -50,12 +50,15 @@ def _mark(run: Run) -> object | None:
         values = run.columns[match.column]
         finite = np.isfinite(values)
         if finite.sum() >= _FEWEST and np.ptp(values[finite]) > 0:
-            return run.step[finite].tobytes(), np.abs(values[finite]).astype(np.float32).tobytes()
+            with np.errstate(over="ignore"):  # what float32 cannot hold is infinite in either copy
+                short = np.abs(values[finite]).astype(np.float32)
+            return run.step[finite].tobytes(), short.tobytes()
     return None
 
 
-def _richness(run: Run) -> tuple[int, int, int]:
+def _richness(run: Run) -> tuple[bool, bool, int]:
     """Order runs by what can be made of them: a validation first, then a reward, then columns."""
     trainer = catalog.detect(run.names).trainer
     names = tuple(run.columns)
-    return (len(catalog.validations(names, trainer)), len(catalog.trainings(names, trainer)), len(names))
+    validated, rewarded = catalog.validations(names, trainer), catalog.trainings(names, trainer)
+    return bool(validated), bool(rewarded), len(names)

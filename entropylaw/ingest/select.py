@@ -121,6 +121,13 @@ def choose_entropy(run: Run, wanted: str | None = None) -> ChosenEntropy:
     settings = regime.regime_of(run)
     if settings.is_sum:
         raise _a_sum(run, column, settings)
+    if meaning.aggregation == "sequence sum" and wanted is None:
+        raise InputError(
+            "entropy-not-a-mean",
+            f"{shown(column)} of run {shown(run.name)} is {meaning.trainer}'s sum over the tokens of a "
+            "response, and the law is about the mean",
+            f"divide it by the mean response length, or take it as it is with --entropy {column}",
+        )
     if settings.mean and meaning.aggregation:
         meaning = replace(meaning, aggregation=settings.mean)
     values, sign, notes = _upright(run, column, meaning)

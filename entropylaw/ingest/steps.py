@@ -22,6 +22,9 @@ STEP_NAMES = (
 # A count of log calls: several of them make one step of the trainer, so that it is the last resort.
 COUNTERS = ("_step",)
 
+# A float beyond this is no count, and the difference of two may be none either.
+_LARGEST_STEP = 1e18
+
 NO_STEP = "no step in the record"
 
 
@@ -109,7 +112,8 @@ def _steps(name: str, cells: Column, path: str) -> FloatArray:
     values = parsed.values
     if parsed.texts:
         values = np.array([parse_step(cell) for cell in cells], dtype=np.float64)
-    if not np.isfinite(values).any():
+    counts = np.abs(values) <= _LARGEST_STEP
+    if not counts.any():
         texts = [cell for cell in cells if not is_missing(cell)]
         what = f"its first value is {shown(texts[0])}" if texts else "every value is missing"
         raise InputError(
@@ -117,7 +121,7 @@ def _steps(name: str, cells: Column, path: str) -> FloatArray:
             f"the step column {shown(name)} of {shown_path(path)} holds no number: {what}",
             "name another column with --step; 12, 12.0, '12' and '12/438' are read as step 12",
         )
-    return np.where(np.isfinite(values), values, np.nan)
+    return np.where(counts, values, np.nan)
 
 
 def _no_step(table: Table, path: str) -> InputError:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
+
+_EVENT_HOST = re.compile(r"(tfevents\.\d+)\.[^/\\]*")
+# Comparing names takes time; a table with more columns is none that a person named.
+_MOST_COMPARED = 2000
 
 
 def shown(value: object, longest: int = 80) -> str:
@@ -20,7 +25,12 @@ def shown(value: object, longest: int = 80) -> str:
 
 def shown_path(path: str) -> str:
     """Quote a path as :func:`shown`, in full as far as anybody's paths go."""
-    return shown(path, 400)
+    return shown(hostless(path), 400)
+
+
+def hostless(path: str) -> str:
+    """Return a path without the host that TensorBoard writes into its files' names."""
+    return _EVENT_HOST.sub(r"\1", path)
 
 
 def listing(names: Sequence[str], most: int = 12) -> str:
@@ -36,7 +46,7 @@ def nearest(wanted: Iterable[str], names: Sequence[str], most: int = 12) -> list
     matcher = difflib.SequenceMatcher()
     scores: dict[str, float] = {}
     goals = [goal.casefold() for goal in wanted]
-    for name in names:
+    for name in names[:_MOST_COMPARED]:
         matcher.set_seq2(name.casefold()[:200])
         for goal in goals:
             matcher.set_seq1(goal)

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator
 
 from entropylaw.ingest.report import Candidate, ColumnReport
+from entropylaw.ingest.wording import hostless
 from entropylaw.report.numbers import format_number
 from entropylaw.report.printable import one_line
 from entropylaw.report.words import meaning
@@ -21,7 +22,8 @@ def render(report: ColumnReport) -> str:
 
 def _lines(report: ColumnReport) -> Iterator[str]:
     source = report.source
-    yield f"{one_line(report.run)} · {one_line(source.path)} ({source.format}, {source.rows} records)"
+    path = one_line(hostless(source.path))
+    yield f"{one_line(report.run)} · {path} ({source.format}, {source.rows} records)"
     yield from _entry("trainer", f"{report.trainer}: {report.trainer_why}")
     steps = f"{report.steps} steps, {report.first_step:g} to {report.last_step:g}"
     yield from _entry("step", f"'{report.step_column}' ({steps}): {report.step_why}")

@@ -8,22 +8,15 @@ import io
 import json
 import math
 import pprint
-import sqlite3
-import struct
-import tempfile
-import zlib
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.hostile import field
-
-STEPS = range(1, 13)
+from tests.fuzz import binary
+from tests.fuzz.law import STEPS, entropy, reward
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,16 +41,6 @@ class Sample:
     def damaged(self) -> str:
         """The path of the file that is damaged."""
         return self.target or next(iter(self.files))
-
-
-def entropy(step: int) -> float:
-    """Fall from one nat."""
-    return math.exp(-step / 6)
-
-
-def reward(step: int) -> float:
-    """Rise as the law says, with something on top."""
-    return 1.2 - 0.4 * math.exp(entropy(step)) + 0.01 * (step % 3)
 
 
 def _lines(line: Callable[[int], str]) -> bytes:
@@ -230,11 +213,13 @@ def _prime_trainer() -> bytes:
 
 def _prime_orchestrator() -> bytes:
     return _lines(
-        lambda step: _prime_line(
-            f"Step {step} |  1m 5s | Reward {reward(step):.4f} | Trainable 12/16 (75.0%) | Turns 1.0"
-            " | Branches 1.0 | Max Off-Policy 2 | Error 0.0% | Truncation 1.0%"
+        lambda step: (
+            _prime_line(
+                f"Step {step} |  1m 5s | Reward {reward(step):.4f} | Trainable 12/16 (75.0%) | Turns 1.0"
+                " | Branches 1.0 | Max Off-Policy 2 | Error 0.0% | Truncation 1.0%"
+            )
+            + _prime_line(f"Evaluated math (Step {step}) | Policy v7 |  12.3s | Reward 0.4000 | Turns 1.0")
         )
-        + _prime_line(f"Evaluated math (Step {step}) | Policy v7 |  12.3s | Reward 0.4000 | Turns 1.0")
     )
 
 
@@ -307,7 +292,9 @@ def _open_instruct() -> bytes:
 def _notebook() -> bytes:
     verl = "\x1b[36m(TaskRunner pid=7)\x1b[0m step:{0} - actor/entropy:{1:.4f} - critic/score/mean:{2:.4f}\n"
     text = [verl.format(step, entropy(step), reward(step)) for step in STEPS]
-    table = "<table><thead><tr><th>Step</th><th>reward</th></tr></thead><tbody><tr><td>1</td><td>0.5</td></tr>"
+    table = (
+        "<table><thead><tr><th>Step</th><th>reward</th></tr></thead><tbody><tr><td>1</td><td>0.5</td></tr>"
+    )
     shown = {"output_type": "display_data", "metadata": {}, "data": {"text/html": [table], "text/plain": "x"}}
     stream = {"output_type": "stream", "name": "stdout", "text": text}
     code = {"cell_type": "code", "execution_count": 1, "metadata": {}, "source": ["x\n"]}
@@ -345,94 +332,12 @@ def _run_history() -> bytes:
     return "\n".join([",train/global_step,train/entropy,train/reward", *rows, ""]).encode()
 
 
-def _wandb() -> bytes:
-    def item(name: str, value: object) -> bytes:
-        return field(1, field(2, name) + field(16, json.dumps(value)))
-
-    data = struct.pack("<4sHB", b":W&B", 0xBEE1, 0)
-    records = [field(17, field(1, "ab12") + field(8, "a run") + field(11, "x"))]
-    for step in STEPS:
-        values = {"actor/entropy": entropy(step), "critic/score/mean": reward(step), "_step": step}
-        items = [item(name, value) for name, value in (values | {"deep": {"a": {"b": 2}}, "n": None}).items()]
-        records.append(field(1, step) + field(2, b"".join(items) + field(2, field(1, step))))
-    for record in records:
-        data += struct.pack("<IHB", zlib.crc32(b"\x01" + record), len(record), 1) + record
-    return data
-
-
-def _crc32c(data: bytes) -> int:
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ 0x82F63B78 * (crc & 1)
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def _event_frame(data: bytes) -> bytes:
-    size = struct.pack("<Q", len(data))
-    return size + struct.pack("<I", _crc32c(size)) + data + struct.pack("<I", _crc32c(data))
-
-
-def _tfevents(first: int = 1) -> bytes:
-    data = _event_frame(b"\x09" + bytes(8) + field(3, "brain.Event:2"))
-    for step in range(first, first + 12):
-        tags = {"train/entropy": entropy(step), "train/reward": reward(step)}
-        values = [field(1, name) + field(2, value, double=False) for name, value in tags.items()]
-        tensor = field(1, 2) + field(2, b"") + field(6, 0.25)
-        values.append(field(1, "kl") + field(8, tensor) + field(9, field(1, field(1, "scalars"))))
-        summary = field(5, b"".join(field(1, value) for value in values))
-        data += _event_frame(b"\x09" + struct.pack("<d", 1.7e9) + field(2, step) + summary)
-    return data
-
-
-def _database(script: str, table: str, rows: list[tuple[object, ...]]) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "x.db"
-        with closing(sqlite3.connect(path)) as connection:
-            connection.execute("PRAGMA page_size = 1024")
-            connection.executescript(script)
-            marks = ", ".join("?" * len(rows[0]))
-            connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
-            connection.commit()
-        return path.read_bytes()
-
-
-def _trackio() -> bytes:
-    script = """
-    CREATE TABLE metrics (id INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL, timestamp TEXT NOT NULL,
-        run_name TEXT NOT NULL, step INTEGER NOT NULL, metrics TEXT NOT NULL, log_id TEXT, space_id TEXT);
-    CREATE TABLE configs (id INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL, run_name TEXT NOT NULL,
-        config TEXT NOT NULL, created_at TEXT NOT NULL, UNIQUE(run_id));
-    INSERT INTO configs VALUES (1, 'r1', 'grpo', '{"temperature": 0.7}', '2026-01-01');
-    """
-    rows: list[tuple[object, ...]] = []
-    for step in STEPS:
-        values = json.dumps({"train/entropy": entropy(step), "train/reward": reward(step), "kl": "NaN"})
-        rows.append((step, "r1", "2026-01-01T00:00:00", "grpo", step, values, None, None))
-    return _database(script, "metrics", rows)
-
-
-def _mlflow_database() -> bytes:
-    script = """
-    CREATE TABLE runs (run_uuid VARCHAR(32) NOT NULL PRIMARY KEY, name VARCHAR(250), user_id VARCHAR(256),
-        start_time BIGINT, lifecycle_stage VARCHAR(20));
-    CREATE TABLE metrics (key VARCHAR(250) NOT NULL, value FLOAT NOT NULL, timestamp BIGINT NOT NULL,
-        run_uuid VARCHAR(32) NOT NULL, step BIGINT DEFAULT '0' NOT NULL, is_nan BOOLEAN DEFAULT '0' NOT NULL);
-    CREATE TABLE params (key VARCHAR(250) NOT NULL, value VARCHAR(8000) NOT NULL, run_uuid VARCHAR(32));
-    INSERT INTO runs VALUES ('r1', 'grpo', 'someone', 1, 'active');
-    INSERT INTO params VALUES ('temperature', '0.7', 'r1');
-    """
-    rows: list[tuple[object, ...]] = []
-    for step in STEPS:
-        rows.append(("actor/entropy", entropy(step), 1000 * step, "r1", step, 0))
-        rows.append(("critic/score/mean", reward(step), 1000 * step, "r1", step, 0))
-    return _database(script, "metrics", rows)
-
-
-_MLFLOW_META = b"artifact_uri: s3://x\nexperiment_id: '1'\nlifecycle_stage: active\nrun_id: r1\nrun_name: grpo\n"
-_CONFIG = b"wandb_version: 1\nactor:\n  desc: null\n  value: {entropy_coeff: 0.001, loss_agg_mode: token-mean}\n"
+_MLFLOW_META = (
+    b"artifact_uri: s3://x\nexperiment_id: '1'\nlifecycle_stage: active\nrun_id: r1\nrun_name: grpo\n"
+)
+_CONFIG = (
+    b"wandb_version: 1\nactor:\n  desc: null\n  value: {entropy_coeff: 0.001, loss_agg_mode: token-mean}\n"
+)
 
 
 def _mlflow_folder(target: str) -> Sample:
@@ -451,7 +356,7 @@ def _mlflow_folder(target: str) -> Sample:
 def _wandb_folder(target: str, *, log: bytes = b"") -> Sample:
     folder = "run-20260101_000000-ab12"
     files = {
-        f"{folder}/run-ab12.wandb": log or _wandb(),
+        f"{folder}/run-ab12.wandb": log or binary.wandb(),
         f"{folder}/files/output.log": _verl(),
         f"{folder}/files/config.yaml": _CONFIG * 6,
     }
@@ -489,19 +394,19 @@ def _plain() -> dict[str, Sample]:
         "tinker": _single("tinker", "logs.log", _tinker()),
         "open-instruct": _single("open-instruct", "x.log", _open_instruct()),
         "notebook": _single("ipynb", "x.ipynb", _notebook()),
-        "wandb": _single("wandb", "run-ab12.wandb", _wandb()),
+        "wandb": _single("wandb", "run-ab12.wandb", binary.wandb()),
         "wandb-chart": _single("wandb-chart", "x.csv", _chart("train/reward", reward), whole=False),
-        "tfevents": _single("tfevents", "events.out.tfevents.1700000000.host", _tfevents()),
+        "tfevents": _single("tfevents", "events.out.tfevents.1700000000.host", binary.tfevents()),
         "tensorboard-csv": _single("tensorboard-csv", "run-a-tag-reward.csv", _curve(reward), whole=False),
         "swanlab-csv": _single("swanlab-csv", "x.csv", _swanlab()),
-        "trackio": _single("trackio", "x.db", _trackio()),
-        "mlflow-db": _single("mlflow-db", "mlflow.db", _mlflow_database()),
+        "trackio": _single("trackio", "x.db", binary.trackio()),
+        "mlflow-db": _single("mlflow-db", "mlflow.db", binary.mlflow_database()),
     }
 
 
 def _folders() -> dict[str, Sample]:
     """Logs of several files, of which one is damaged."""
-    events = {f"run/events.out.tfevents.{i}.host": _tfevents(12 * i + 1) for i in range(2)}
+    events = {f"run/events.out.tfevents.{i}.host": binary.tfevents(12 * i + 1) for i in range(2)}
     parts = {f"run/part-{i}.parquet": _parquet(12 * i + 1) for i in range(2)}
     charts = {"e.csv": _chart("train/entropy", entropy), "r.csv": _chart("train/reward", reward)}
     curves = {"run-a-tag-entropy.csv": _curve(entropy), "run-a-tag-reward.csv": _curve(reward)}
@@ -537,7 +442,7 @@ def samples() -> dict[str, Sample]:
         for suffix, pack in PACKED.items():
             files = {sample.damaged + suffix: pack(sample.data)}
             found[name + suffix] = Sample(format=sample.format, files=files, whole=sample.whole)
-        if _is_text(sample.data):
+        if _is_text(sample.data) and sample.format != "ipynb":  # nobody saves notebooks as UTF-16
             files = {sample.damaged: sample.data.decode().encode("utf-16")}
             found[f"{name}-utf16"] = Sample(format=sample.format, files=files, whole=sample.whole)
     return found | _folders()

@@ -1,4 +1,4 @@
-"""Damaged copies of the samples. A case is a text, ``kind/sample/number``, from which it can be made again."""
+"""Damaged copies of the samples. A case is a text, ``kind/sample/number``, and can be made again from it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,63 @@ import random
 from collections.abc import Callable, Mapping
 
 from tests.fuzz.corpus import Sample, samples
+from tests.fuzz.hostile_files import HOSTILE
 
 #: What readers stumble over: ends, quotes, brackets, escapes, numbers without end, bytes that are no text.
 SPICE = (
-    *(b"\0", b"\n", b"\r", b"\r\n", b'"', b"'", b"''", b'""', b",", b";", b"\t", b"{", b"}", b"[", b"]", b":"),
+    *(
+        b"\0",
+        b"\n",
+        b"\r",
+        b"\r\n",
+        b'"',
+        b"'",
+        b"''",
+        b'""',
+        b",",
+        b";",
+        b"\t",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b":",
+    ),
     *(b"\\", b"\\u", b"\\ud800", b"\x1b", b"\x1b[A", b"\x1b[36m", b"\xff", b"\xc3\x28", b"\xed\xa0\x80"),
     *(b"\xef\xbb\xbf", b"\xff\xfe", b"\xe2\x94\x82", b"\xe2\x80\xa6", b"\xe2\x80\xa8", b"\xcc\x81", b"\x85"),
     *(b"-", b"-1", b"0", b"1e999", b"-1e999", b"1e-999", b"nan", b"inf", b"-Infinity", b"null", b"None"),
     *(b"9" * 20, b"9" * 400, b"9" * 5000, b"0." + b"0" * 400 + b"1", b"1e" + b"9" * 30, b"1_000", b"0x1f"),
-    *(b"{" * 300, b"[" * 3000, b'{"a":' * 1500, b"(" * 3000, b"'" * 1001, b" " * 5000, b"\n" * 500, b"a" * 5000),
-    *(b"step", b"step:", b"step:3 - ", b"Step 7 | ", b"Step 3\n", b"step 4: {'", b"{'", b"': ", b'{"step": 4, '),
-    *(b"tensor(", b"np.float64(", b"global_step", b"%|", b"| 3/9 [", b"<td>", b"</table>", b"Train step 3/9 done."),
+    *(
+        b"{" * 300,
+        b"[" * 3000,
+        b'{"a":' * 1500,
+        b"(" * 3000,
+        b"'" * 1001,
+        b" " * 5000,
+        b"\n" * 500,
+        b"a" * 5000,
+    ),
+    *(
+        b"step",
+        b"step:",
+        b"step:3 - ",
+        b"Step 7 | ",
+        b"Step 3\n",
+        b"step 4: {'",
+        b"{'",
+        b"': ",
+        b'{"step": 4, ',
+    ),
+    *(
+        b"tensor(",
+        b"np.float64(",
+        b"global_step",
+        b"%|",
+        b"| 3/9 [",
+        b"<td>",
+        b"</table>",
+        b"Train step 3/9 done.",
+    ),
     *(b"\x80" * 12, b"\x7f\xff\xff\xff", b"\xff" * 8, b"\0" * 64, b"PAR1", b"\x1f\x8b", b"\x28\xb5\x2f\xfd"),
 )
 
@@ -102,6 +148,8 @@ def _is_copy(name: str) -> bool:
 def damaged(case: str) -> tuple[Sample, bytes]:
     """Make a case: the sample, and the bytes of its damaged file."""
     kind, name, number = case.split("/")
+    if kind == "hostile":
+        return HOSTILE[name], HOSTILE[name].data
     sample = samples()[name]
     if kind == "cut":
         return sample, sample.data[: len(sample.data) * int(number) // PARTS]

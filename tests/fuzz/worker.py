@@ -150,6 +150,7 @@ def main(given: list[str], *, limit: float = LIMIT, tell: Callable[[str], None] 
         unraisable.append(f"{problem.exc_type.__name__}: {problem.exc_value} in {problem.object!r}")
 
     sys.unraisablehook = note
+    faulthandler.dump_traceback_later(60, exit=True)
     for sample in samples().values():  # what is imported on first use is imported here
         check_files(sample.files.items())
     warnings.simplefilter("error")
