@@ -22,6 +22,9 @@ MOST_PIECES = 24
 FEWEST = 10
 """Below so many evaluations noise and course cannot be told apart, and the entropy is used as logged."""
 
+_IN_REACH = 1e-3
+"""Smallest diagonal element of the splines' triangle with which their coefficients are known."""
+
 _PENALTIES = np.geomspace(1e-6, 1e8, 57)
 
 
@@ -33,42 +36,81 @@ class Course:
     noise: float | None
 
 
-def entropy_course(entropy: FloatArray) -> Course:
+def entropy_course(entropy: FloatArray, step: FloatArray | None = None) -> Course:
     """Smooth the entropy over the evaluations.
 
-    A penalised spline (Eilers & Marx 1996, doi:10.1214/ss/1038425655) in the number of the evaluation:
-    cubic B-splines on even knots, second differences penalised, the penalty's weight by restricted
-    maximum likelihood. Departure from the source: they choose it by cross-validation. Where the logged
-    values hold no noise the curve runs through them, up to what its pieces can follow. Entropies that
-    are never negative have a course that is never negative.
+    A penalised spline (Eilers & Marx 1996, doi:10.1214/ss/1038425655): cubic B-splines on even knots,
+    second differences penalised, the penalty's weight by restricted maximum likelihood. Departure from
+    the source: they choose it by cross-validation. The spline runs over the number of the evaluation or,
+    where steps are uneven and the marginal likelihood is larger so, over the step. Where the logged values
+    hold no noise the curve runs through them, up to what its pieces can follow. Entropies that are never
+    negative have a course that is never negative.
 
     Parameters
     ----------
     entropy
         Shape (n,), nats, in the order of the steps.
+    step
+        Shape (n,), strictly increasing; even where not given.
     """
-    n = entropy.size
-    if n < FEWEST:
+    if entropy.size < FEWEST:
         return Course(entropy=entropy, noise=None)
-    basis, roughness = _decomposed(n)
-    centre = entropy.mean()
-    score = basis.T @ (entropy - centre)
-    kept = 1.0 / (1.0 + _PENALTIES[:, None] * roughness)
-    outside = max(float((entropy - centre) @ (entropy - centre) - score @ score), 0.0)
-    misfit = outside + ((1.0 - kept) * score**2).sum(axis=1)
-    bent = roughness > 1e-9 * roughness.max()
-    evidence = (n - 2) * np.log(misfit + np.finfo(float).tiny) - np.log1p(-kept[:, bent]).sum(axis=1)
-    course = centre + basis @ (kept[int(np.argmin(evidence))] * score)
-    if entropy.min() >= 0:
-        course = np.maximum(course, 0.0)
+    course = entropy_courses(entropy[None], step)[0]
     return Course(entropy=course, noise=float(np.std(entropy - course)))
 
 
+def entropy_courses(entropy: FloatArray, step: FloatArray | None = None) -> FloatArray:
+    """The course of each of several runs, shape (runs, n) as ``entropy``; n at least :data:`FEWEST`."""
+    n = entropy.shape[1]
+    number = np.linspace(0.0, 1.0, n)
+    course, score = _smoothed(entropy, _decomposed(number.tobytes()))
+    if step is not None:
+        time = (step - step[0]) / (step[-1] - step[0])
+        if not np.allclose(time, number, rtol=0.0, atol=1e-9) and _can_follow(time):
+            other, other_score = _smoothed(entropy, _decomposed(time.tobytes()))
+            course = np.where((other_score < score)[:, None], other, course)
+    never_negative = entropy.min(axis=1, keepdims=True) >= 0
+    return np.where(never_negative, np.maximum(course, 0.0), course)
+
+
+def _smoothed(
+    entropy: FloatArray, decomposed: tuple[FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Curves (runs, n) with the best penalty, and −2 log restricted likelihood of each, shape (runs,)."""
+    n = entropy.shape[1]
+    basis, roughness = decomposed
+    centre = entropy.mean(axis=1, keepdims=True)
+    score = (entropy - centre) @ basis
+    kept = 1.0 / (1.0 + _PENALTIES[:, None] * roughness)
+    outside = np.maximum(((entropy - centre) ** 2).sum(axis=1) - (score**2).sum(axis=1), 0.0)
+    misfit = outside[:, None] + score**2 @ (1.0 - kept).T
+    bent = roughness > 1e-9 * roughness.max()
+    evidence = (n - 2) * np.log(misfit + np.finfo(float).tiny) - np.log1p(-kept[:, bent]).sum(axis=1)
+    best = np.argmin(evidence, axis=1)
+    course = centre + (kept[best] * score) @ basis.T
+    return course, evidence[np.arange(len(best)), best]
+
+
+def _can_follow(time: FloatArray) -> bool:
+    """Whether an evaluation lies in reach of every spline over ``time``; after a long gap none does."""
+    pieces = _pieces(time.size)
+    triangle = np.linalg.qr(_cubic_splines(time, pieces), mode="r")
+    return bool(np.abs(np.diag(triangle)).min() > _IN_REACH)
+
+
+def _pieces(n: int) -> int:
+    return min(n // 2, MOST_PIECES)
+
+
 @lru_cache(maxsize=32)
-def _decomposed(n: int) -> tuple[FloatArray, FloatArray]:
-    """Orthonormal basis (n, k) of the splines in which the penalty is diagonal, and that diagonal (k,)."""
-    pieces = min(n // 2, MOST_PIECES)
-    splines = _cubic_splines(np.linspace(0.0, 1.0, n), pieces)
+def _decomposed(times: bytes) -> tuple[FloatArray, FloatArray]:
+    """Orthonormal basis (n, k) of the splines in which the penalty is diagonal, and that diagonal (k,).
+
+    ``times`` holds the evaluations' places (n,) in [0, 1].
+    """
+    time = np.frombuffer(times)
+    pieces = _pieces(time.size)
+    splines = _cubic_splines(time, pieces)
     ortho, triangle = np.linalg.qr(splines)
     penalty = np.linalg.solve(triangle.T, np.diff(np.eye(pieces), n=2, axis=0).T)
     left, singular, _ = np.linalg.svd(penalty, full_matrices=True)

@@ -16,9 +16,9 @@ def from_mixture(mixture: Mixture, *, level: float, method: str) -> Estimate:
 def estimates(mixture: Mixture, *, level: float, method: str) -> list[Estimate]:
     """Median and equal-tailed interval of every number of ``mixture``."""
     tail = (1.0 - level) / 2.0
-    low, value, high = (mixture.quantile(p) for p in (tail, 0.5, 1.0 - tail))
+    low, value, high = mixture.quantiles((tail, 0.5, 1.0 - tail))
     spread = mixture.standard_deviation()
-    if mixture.weight.size == 1:
+    if mixture.location.shape[1] == 1:
         # One component: the textbook standard error, not the standard deviation of its t.
         spread = mixture.scale[:, 0]
     return [

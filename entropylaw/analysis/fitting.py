@@ -8,11 +8,12 @@ from typing import Any, Literal
 import numpy as np
 
 from entropylaw.analysis.course import Course, entropy_course
-from entropylaw.analysis.estimate import estimates, from_mixture
+from entropylaw.analysis.estimate import estimates
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.influence import strongest_influence
 from entropylaw.analysis.inverse import HIGHEST_ENTROPY
 from entropylaw.analysis.law import METHODS, LawFit, checked_level, predict_at, spent_entropy
+from entropylaw.analysis.outliers import gross_outliers, without
 from entropylaw.analysis.rivals import (
     PLAUSIBLE,
     FormFits,
@@ -53,6 +54,7 @@ def fit_law(
     level: float = 0.95,
     interval: Interval = "drift",
     eval_size: int | None = None,
+    keep_outliers: bool = False,
     run: str = "run",
 ) -> LawFit:
     """Fit R = −a·exp(H) + b to one run.
@@ -74,6 +76,10 @@ def fit_law(
     eval_size
         Number of independent samples behind each reward, where the reward is a rate: the noise is then
         at least the binomial R(1 − R)/eval_size.
+    keep_outliers
+        Fit evaluations with a gross error in the entropy or the reward, too. By default the few that
+        :func:`entropylaw.analysis.outliers.gross_outliers` names are left out, each with a sentence in
+        ``LawFit.dropped``. With ``interval="ols"`` nothing is ever left out.
     run
         A name, carried along.
 
@@ -105,9 +111,8 @@ def fit_law(
         raise UsageError(
             "bad-interval", f"interval {interval!r}, expected one of {', '.join(METHODS)}", "use 'drift'"
         )
-    s, h, r, dropped = _usable(entropy, reward, step)
-    _refuse(s, h, r)
-    course = entropy_course(h) if interval == "drift" else Course(entropy=h, noise=None)
+    s, h, r, dropped = usable(entropy, reward, step, keep_outliers=keep_outliers or interval == "ols")
+    course = entropy_course(h, s) if interval == "drift" else Course(entropy=h, noise=None)
     if np.ptp(course.entropy) == 0:
         course = Course(entropy=h, noise=None)
     grid, floor = _covariances(s, course.entropy, r, interval, eval_size)
@@ -157,7 +162,28 @@ class Task:
         return 0.0 if self.floor is None else float(self.floor[-1])
 
 
-def _usable(
+def usable(
+    entropy: Any, reward: Any, step: Any, *, keep_outliers: bool
+) -> tuple[FloatArray, FloatArray, FloatArray, dict[str, int]]:
+    """Steps, entropies and rewards that can be fitted, and why how many others were left out.
+
+    Raises
+    ------
+    FitError
+        As :func:`fit_law`.
+    """
+    s, h, r, dropped = complete(entropy, reward, step)
+    refuse(s, h, r)
+    found = () if keep_outliers else gross_outliers(s, h, r)
+    if found:
+        kept = without(s, found)
+        s, h, r = s[kept], h[kept], r[kept]
+        dropped |= {outlier.sentence: 1 for outlier in found}
+        refuse(s, h, r)
+    return s, h, r, dropped
+
+
+def complete(
     entropy: Any, reward: Any, step: Any
 ) -> tuple[FloatArray, FloatArray, FloatArray, dict[str, int]]:
     """Arrays of equal length without missing values, and how many pairs that cost."""
@@ -175,7 +201,7 @@ def _usable(
     return s[keep], h[keep], r[keep], {"a value is missing or not finite": lost} if lost else {}
 
 
-def _refuse(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> None:
+def refuse(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> None:
     """Raise where no fit can mean anything."""
     if step.size < FEWEST_EVALUATIONS:
         raise FitError(
@@ -253,9 +279,10 @@ def _result(task: Task, fits: FormFits) -> LawFit:
     """Read every number off the posteriors."""
     law = fits.law.pruned()
     level, method, course = task.level, task.method, task.course.entropy
-    rows = np.concatenate([_CEILING, _A, _B])
-    ceiling, a, b = estimates(law.functional(rows), level=level, method=method)
     now = design(law_column(course[-1:]))
+    rows = np.concatenate([_CEILING, _A, _B, now, _CEILING - now])
+    numbers = law.functional(rows, drift_now=np.array([0.0, 0.0, 0.0, 1.0, -1.0]))
+    ceiling, a, b, reward_now, headroom = estimates(numbers, level=level, method=method)
     fitted = design(law_column(course)) @ np.array([ceiling.value, a.value])
     fitted.setflags(write=False)
     evidence = Evidence(
@@ -280,8 +307,8 @@ def _result(task: Task, fits: FormFits) -> LawFit:
         correlation=_correlation(law),
         entropy_now=float(course[-1]),
         entropy_noise=task.course.noise,
-        reward_now=from_mixture(law.functional(now, drift_now=1.0), level=level, method=method),
-        headroom=from_mixture(law.functional(_CEILING - now, drift_now=-1.0), level=level, method=method),
+        reward_now=reward_now,
+        headroom=headroom,
         residuals=evidence.residuals,
         influence=evidence.influence,
         law_weight=evidence.law_weight,
@@ -325,7 +352,7 @@ def _correlation(law: Posterior) -> float:
     location = law.coefficient @ rows.T
     centred = location - law.weight @ location
     total = within + np.einsum("g,gm,gk->mk", law.weight, centred, centred)
-    return float(total[0, 1] / np.sqrt(total[0, 0] * total[1, 1]))
+    return float(total[0, 1] / (np.sqrt(total[0, 0]) * np.sqrt(total[1, 1])))
 
 
 def _curve(task: Task, law: Posterior, fits: FormFits) -> Curve:

@@ -150,7 +150,7 @@ def _form_cautions(e: Evidence) -> Iterator[str]:
     """Whether the exponential form itself is what the data show."""
     if e.law_weight < PLAUSIBLE:
         return
-    same = [rival for rival in e.rivals if rival.weight >= PLAUSIBLE and rival.form != "rate"]
+    same = [rival for rival in e.rivals if rival.weight >= PLAUSIBLE and rival.form not in NESTING]
     if same:
         names = " and ".join(f"{_NAMES[rival.form]} (weight {rival.weight:.2f})" for rival in same)
         yield f"the run cannot tell the law (weight {e.law_weight:.2f}) from {names}"
@@ -162,10 +162,14 @@ def _form_cautions(e: Evidence) -> Iterator[str]:
             yield f"a free rate k = {rate.value:.2g} excludes the law's k = 1 at level {rate.level:g}"
 
 
+NESTING = ("rate", "branches")
+"""Forms of which the law is a special case: as good as the law is what they should be where it holds."""
+
 _NAMES = {
     "line": "a straight line in H",
     "rate": "c − a(exp(kH) − 1) with a free rate k",
     "constant": "a constant",
+    "branches": "the law with another slope where entropy rises",
 }
 
 

@@ -15,33 +15,41 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincinv
 
 FloatArray = NDArray[np.float64]
 
 SHORTEST_LENGTH = 0.4
 """Shortest correlation length, in median spacings; below it a drift is noise to the eye."""
 
-LONGEST_LENGTH = 3.0
+LONGEST_LENGTH = 6.0
 """Longest correlation length, in spans of the run; beyond it a drift is a straight line."""
 
-TYPICAL_LENGTH = 8.0
-"""Median of the length's log-normal prior, in mean spacings: the span over n − 1."""
+TYPICAL_LENGTH = 6.0
+"""Median of the length's log-normal prior, in mean spacings (the span over n − 1), for 61 evaluations."""
 
-LENGTH_SPREAD = 1.5
-"""Standard deviation of the logarithm of the length: a factor of 4.5 either way."""
+CAUTION = 0.3
+"""The median grows as this power of 60/(n − 1): few evaluations cannot exclude a long memory, and the
+interval must allow for it; many tell what it is whatever the prior."""
+
+LENGTH_SPREAD = 1.2
+"""Standard deviation of the logarithm of the length: a factor of 3.3 either way."""
 
 LENGTHS = 12
 """Grid points in length, uniform in its logarithm."""
 
-SHARES = 7
-"""Grid points in the noise share, at equal probabilities of the arcsine law Beta(1/2, 1/2), and one
-more at 0. Drift with hardly any noise must be on the grid: a run that is pure drift of long memory is
-fitted by a too short one as soon as some noise is imposed."""
+SHARE_LAW = (0.75, 1.25)
+"""Parameters of the noise share's Beta law."""
 
-NO_NOISE_WEIGHT = 0.15
-"""Weight of the share 0 beside one of the others."""
+SHARES = 5
+"""Grid points in the noise share, at equal probabilities of its law, and one more at 0. Drift with hardly
+any noise must be on the grid: a run that is pure drift of long memory is fitted by a too short one as soon
+as some noise is imposed."""
 
-NO_DRIFT_MASS = 0.2
+NO_NOISE_MASS = 1.0 / 6.0
+"""Prior probability, given that there is drift, that there is nothing else."""
+
+NO_DRIFT_MASS = 0.12
 """Prior probability that there is no drift at all: white residuals, the textbook case."""
 
 
@@ -68,10 +76,12 @@ def drift_grid(step: FloatArray) -> Grid:
     # Where steps are uneven the short gaps show drifts that the mean spacing would call noise.
     shortest = SHORTEST_LENGTH * min(float(np.median(np.diff(step))), spacing)
     lengths = np.geomspace(shortest, LONGEST_LENGTH * span, LENGTHS)
-    shares = np.append(0.0, np.sin(np.pi * (np.arange(SHARES) + 0.5) / (2 * SHARES)) ** 2)
+    shares = np.append(0.0, betaincinv(*SHARE_LAW, (np.arange(SHARES) + 0.5) / SHARES))
     length, share = (axis.ravel() for axis in np.meshgrid(lengths, shares, indexing="ij"))
-    distance = np.log(length / (TYPICAL_LENGTH * spacing)) / LENGTH_SPREAD
-    weight = np.exp(-0.5 * distance**2) * np.where(share == 0, NO_NOISE_WEIGHT, 1.0)
+    typical = TYPICAL_LENGTH * (60.0 / (step.size - 1)) ** CAUTION * spacing
+    distance = np.log(length / typical) / LENGTH_SPREAD
+    weight = np.exp(-0.5 * distance**2)
+    weight *= np.where(share == 0, NO_NOISE_MASS, (1.0 - NO_NOISE_MASS) / SHARES)
     weight *= (1.0 - NO_DRIFT_MASS) / weight.sum()
     return Grid(
         length=np.append(length, lengths[0]),

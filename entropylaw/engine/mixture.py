@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
 
 from entropylaw.engine.grid import FloatArray
+from entropylaw.engine.student import t_cdf, t_density
+
+IntArray = NDArray[np.intp]
 
 _ITERATIONS = 200
 _NEGLIGIBLE = 1e-9
 
+_CLOSE = 1e-7
+"""Error in normal deviates from which Newton's next step is the last: its error is the square."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Mixture:
-    """Distribution of m numbers at once, each a mixture over the same g grid points.
+    """Distribution of m numbers at once, each a mixture over g grid points.
 
-    ``weight`` has shape (g,), ``location`` and ``scale`` (m, g); every component is a Student t with
-    ``df`` degrees of freedom (normal where ``df`` is infinite).
+    ``weight`` has shape (g,), the same for all numbers, or (m, g); ``location`` and ``scale`` (m, g);
+    every component is a Student t with ``df`` degrees of freedom (normal where ``df`` is infinite).
     """
 
     weight: FloatArray
@@ -28,56 +36,80 @@ class Mixture:
 
     def cdf(self, value: FloatArray) -> FloatArray:
         """Probability that each number is at most ``value`` (shape (m,)); shape (m,)."""
-        z = (value[:, None] - self.location) / self.scale
-        below = ndtr(z) if np.isinf(self.df) else stdtr(self.df, z)
-        return np.asarray(below @ self.weight)
+        return self._mean(t_cdf(self.df, (value[:, None] - self.location) / self.scale))
 
     def density(self, value: FloatArray) -> FloatArray:
         """Probability density of each number at ``value`` (shape (m,)); shape (m,)."""
-        z = (value[:, None] - self.location) / self.scale
-        if np.isinf(self.df):
-            each = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
-        else:
-            constant = gammaln((self.df + 1) / 2) - gammaln(self.df / 2) - 0.5 * np.log(np.pi * self.df)
-            each = np.exp(constant - (self.df + 1) / 2 * np.log1p(z**2 / self.df))
-        return np.asarray((each / self.scale) @ self.weight)
+        return self._mean(t_density(self.df, (value[:, None] - self.location) / self.scale) / self.scale)
 
     def quantile(self, probability: float) -> FloatArray:
-        """Quantile of each number, shape (m,).
+        """Quantile of each number, shape (m,)."""
+        return np.asarray(self.quantiles((probability,))[0])
 
-        The quantile of a mixture lies between the smallest and the largest quantile of its
-        components. Newton's step is taken inside that bracket and bisection where it would leave it,
-        until the bracket or the step is below 10⁻¹³ of the first bracket.
+    def quantiles(self, probabilities: Sequence[float]) -> FloatArray:
+        """Quantiles of each number, shape (k, m) for k probabilities.
+
+        The quantile of a mixture lies between the smallest and the largest quantile of its components.
+        Newton's step is taken inside that bracket, on the scale of normal deviates (on which a mixture
+        is nearly a straight line), and bisection where it would leave it; until the error is below
+        10⁻⁷ deviates before the last step, or the step below 10⁻¹³ of the first bracket.
         """
-        point = float(ndtri(probability) if np.isinf(self.df) else stdtrit(self.df, probability))
-        each = self.location + point * self.scale
+        chance = np.array(probabilities, dtype=float)
+        inverse = ndtri(chance) if np.isinf(self.df) else stdtrit(self.df, chance)
+        if self.location.shape[1] == 1:
+            return np.asarray(self.location[:, 0] + inverse[:, None] * self.scale[:, 0])
+        k, m = chance.size, self.location.shape[0]
+        answer = np.empty(k * m)
+        # One row a quantile: number r % m at probability r // m.
+        row = np.arange(k * m)
+        each = self.location[row % m] + inverse[row // m, None] * self.scale[row % m]
         low, high = each.min(axis=1), each.max(axis=1)
-        if self.weight.size == 1:
-            return np.asarray(low)
+        part = self._rows(row % m)
+        value = part._mean(each)
         tolerance = 1e-13 * (high - low)
-        value = each @ self.weight
+        target = ndtri(chance)[row // m]
         for _ in range(_ITERATIONS):
-            error = self.cdf(value) - probability
+            z = (value[:, None] - part.location) / part.scale
+            below = part._mean(t_cdf(self.df, z))
+            density = part._mean(t_density(self.df, z) / part.scale)
+            deviate = ndtri(below)
+            error = deviate - target
             low, high = np.where(error < 0, value, low), np.where(error < 0, high, value)
-            density = self.density(value)
-            newton = value - error / np.maximum(density, np.finfo(float).tiny)
+            with np.errstate(all="ignore"):
+                newton = value - error * np.exp(-0.5 * deviate**2) / (np.sqrt(2 * np.pi) * density)
             inside = (newton >= low) & (newton <= high)
             move = np.where(inside, newton, 0.5 * (low + high))
-            done = np.abs(move - value) <= tolerance
-            value = move
+            done = (np.abs(move - value) <= tolerance) | (inside & (np.abs(error) <= _CLOSE))
+            answer[row] = move
             if done.all():
                 break
-        return np.asarray(value)
+            if done.any():
+                left = ~done
+                row, move, low, high = row[left], move[left], low[left], high[left]
+                tolerance, target, part = tolerance[left], target[left], self._rows(row % m)
+            value = move
+        return answer.reshape(k, m)
+
+    def _mean(self, each: FloatArray) -> FloatArray:
+        """Mean over the components by weight, from shape (m, g) to (m,)."""
+        if self.weight.ndim == 1:
+            return np.asarray(each @ self.weight)
+        return np.asarray(np.einsum("mg,mg->m", each, self.weight))
+
+    def _rows(self, which: IntArray) -> Mixture:
+        """Some of the numbers."""
+        weight = self.weight if self.weight.ndim == 1 else self.weight[which]
+        return Mixture(weight=weight, location=self.location[which], scale=self.scale[which], df=self.df)
 
     def standard_deviation(self) -> FloatArray:
         """Standard deviation of each number, shape (m,); nan where ``df`` ≤ 2 leaves it infinite."""
         inflate = 1.0 if np.isinf(self.df) else (self.df / (self.df - 2.0) if self.df > 2 else np.nan)
-        mean = self.location @ self.weight
-        second = (self.scale**2 * inflate + self.location**2) @ self.weight
-        return np.asarray(np.sqrt(np.maximum(second - mean**2, 0.0)))
+        mean = self._mean(self.location)
+        spread = self._mean(self.scale**2 * inflate + (self.location - mean[:, None]) ** 2)
+        return np.asarray(np.sqrt(spread))
 
     def pruned(self) -> Mixture:
-        """The same without components whose weights add up to less than 10⁻⁹."""
+        """The same without components whose weights (common to all numbers) add up to less than 10⁻⁹."""
         order = np.argsort(self.weight)
         keep = np.sort(order[np.cumsum(self.weight[order]) > _NEGLIGIBLE])
         weight = self.weight[keep]

@@ -9,21 +9,31 @@ doi:10.1093/biomet/61.2.383), so that an interval is a quantile of a mixture of 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.linalg import qr
+from scipy.special import gammaln
 
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.mixture import Mixture
-from entropylaw.engine.whiten import Gains, filter_gains, whiten
+from entropylaw.engine.whiten import Products, cross_products
 
 _SHARPEST = 1e-9
 """Smallest width of a component, in residual standard deviations."""
 
-_CELLS = 4_000_000
-"""Numbers held at once while whitening; larger problems go through in slices."""
+_LEAST = 1e-280
+"""Smallest residual sum of squares: an exact fit must leave a width that can be divided by."""
+
+_FEW = 4
+"""Problems from which it pays to look for a basis that their columns share."""
+
+_SPAN_TOLERANCE = 1e-10
+"""Part of a column, relative to its length, that may lie outside of the shared basis."""
+
+_SHARP = 1e-6
+"""Reward left over by the basis, relative to its spread, below which the basis is not used: the columns'
+rounding must stay far below the residual."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,7 +75,7 @@ class Posterior:
     log_evidence: float
 
     def functional(
-        self, row: FloatArray, *, drift_now: float = 0.0, new_noise: float | None = None
+        self, row: FloatArray, *, drift_now: float | FloatArray = 0.0, new_noise: float | None = None
     ) -> Mixture:
         """Distribution of ``row @ β + drift_now · (drift at the last step)``.
 
@@ -74,16 +84,17 @@ class Posterior:
         row
             Shape (m, p): m functionals at once.
         drift_now
-            Multiple of the drift at the last step, where the run stands now.
+            Multiple of the drift at the last step, where the run stands now; one, or shape (m,).
         new_noise
             Where given, the distribution is that of a new evaluation: the residual variance is added,
             and ``new_noise`` (a known noise floor, or 0) too.
         """
-        effective = row[:, None, :] - drift_now * self.now_slope
-        location = np.einsum("mp,gp->mg", row, self.coefficient)
-        location += drift_now * (self.now_offset - np.einsum("gp,gp->g", self.now_slope, self.coefficient))
+        drift = np.broadcast_to(np.asarray(drift_now, dtype=float), len(row))[:, None]
+        effective = row[:, None, :] - drift[:, :, None] * self.now_slope
+        location = row @ self.coefficient.T
+        location += drift * (self.now_offset - np.einsum("gp,gp->g", self.now_slope, self.coefficient))
         squared = np.einsum("mgp,gpq,mgq->mg", effective, self.covariance, effective)
-        squared += drift_now**2 * self.now_variance
+        squared += drift**2 * self.now_variance
         if new_noise is not None:
             squared = squared + self.variance + new_noise
         # Pure drift without noise knows the reward now exactly; a mixture wants a width, however small.
@@ -111,6 +122,68 @@ class Posterior:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Posteriors:
+    """Posteriors of b problems on one grid: as :class:`Posterior`, with one more axis in front."""
+
+    weight: FloatArray
+    coefficient: FloatArray
+    covariance: FloatArray
+    variance: FloatArray
+    drift_share: FloatArray
+    length: FloatArray
+    now_offset: FloatArray
+    now_slope: FloatArray
+    now_variance: FloatArray
+    effective_n: FloatArray
+    df: float
+    log_evidence: FloatArray
+
+    def functional(
+        self, row: FloatArray, drift_now: FloatArray, fresh: FloatArray | None = None, mass: float = 1e-9
+    ) -> Mixture:
+        """Distribution of m numbers ``row @ β + drift_now · (drift at the last step)`` of each problem.
+
+        Parameters
+        ----------
+        row
+            Shape (b, m, p).
+        drift_now
+            Shape (m,), multiples of the drift at the last step.
+        fresh
+            Shape (m,), 1 where the number is a new evaluation, with a drift and a noise of its own.
+        mass
+            The lightest grid points, together lighter than this, get no weight, as in
+            :meth:`Posterior.pruned`.
+
+        Returns
+        -------
+        b · m numbers, those of the first problem first.
+        """
+        b, m, _ = row.shape
+        order = np.argsort(self.weight, axis=1, kind="stable")
+        kept = np.take_along_axis(
+            np.cumsum(np.take_along_axis(self.weight, order, 1), axis=1) > mass, np.argsort(order, axis=1), 1
+        )
+        weight = self.weight * kept
+        weight /= weight.sum(axis=1, keepdims=True)
+        effective = row[:, :, None, :] - drift_now[:, None, None] * self.now_slope[:, None]
+        location = row @ self.coefficient.transpose(0, 2, 1)
+        level = self.now_offset - (self.now_slope * self.coefficient).sum(axis=-1)
+        location += drift_now[:, None] * level[:, None, :]
+        squared = ((effective[..., None, :] @ self.covariance[:, None])[..., 0, :] * effective).sum(axis=-1)
+        squared += drift_now[:, None] ** 2 * self.now_variance[:, None, :]
+        if fresh is not None:
+            squared += fresh[:, None] * self.variance[:, None, :]
+        scale = np.sqrt(np.maximum(squared, _SHARPEST**2 * self.variance[:, None, :]))
+        return Mixture(
+            weight=np.repeat(weight, m, axis=0),
+            location=location.reshape(b * m, -1),
+            scale=scale.reshape(b * m, -1),
+            df=self.df,
+        )
+
+
 def infer(
     step: FloatArray, designs: FloatArray, rewards: FloatArray, grid: Grid, floor: FloatArray | None = None
 ) -> list[Posterior]:
@@ -124,63 +197,127 @@ def infer(
     designs
         Shape (batch, n, p), full column rank, the first column constant.
     rewards
-        Shape (batch, n).
+        Shape (batch, n). Where all are the same, and the columns are combinations of a few (forms of one
+        curve with another exponent), only those few are whitened.
     grid
         Covariances to sum over.
     floor
         Shape (n,), known noise variance; only with a grid that is not ``scaled``.
     """
-    gains = filter_gains(step, grid, floor)
+    n, span = step.size, common_span(designs, rewards)
+    if span is not None:
+        mean_floor = 0.0 if floor is None else float(floor.mean())
+        basis, rest, target, coordinates = span
+        few = np.concatenate([basis, rest[:, None]], axis=1)
+        products = cross_products(step, few[None], grid, floor)
+        return split(infer_span(products, target[None], coordinates[None], grid, n, mean_floor)[0])
+    return split(posteriors(step, designs, rewards, grid, floor))
+
+
+def posteriors(
+    step: FloatArray, designs: FloatArray, rewards: FloatArray, grid: Grid, floor: FloatArray | None = None
+) -> Posteriors:
+    """The same as :func:`infer`, each problem whitened on its own, and all in one."""
     mean_floor = 0.0 if floor is None else float(floor.mean())
-    width = designs.shape[2] + 1
-    size = max(1, _CELLS // (step.size * width * grid.length.size))
-    answers: list[Posterior] = []
-    for start in range(0, len(designs), size):
-        part = slice(start, start + size)
-        answers += _infer_slice(gains, designs[part], rewards[part], grid, mean_floor)
-    return answers
-
-
-def _infer_slice(
-    gains: Gains, designs: FloatArray, rewards: FloatArray, grid: Grid, floor: float
-) -> Sequence[Posterior]:
-    """One slice of :func:`infer`, small enough to be whitened at once."""
-    batch, n, p = designs.shape
     # Orthonormal columns and least-squares residuals: what is left to whiten is small and well
     # conditioned, so that normal equations lose no digits.
     ortho, triangle = np.linalg.qr(designs)
     start = np.einsum("bnp,bn->bp", ortho, rewards)
     residual = rewards - np.einsum("bnp,bp->bn", ortho, start)
-    columns = np.concatenate([ortho, residual[:, :, None]], axis=2)
-    white, last = whiten(gains, columns.transpose(1, 0, 2).reshape(n, batch * (p + 1)))
-    points = gains.log_det.size
-    white = white.reshape(n, batch, p + 1, points)
-    gram = np.einsum("nbig,nbjg->bgij", white, white, optimize=False)
-    last = last.reshape(batch, p + 1, points).transpose(0, 2, 1)
-    back = np.linalg.inv(triangle)
+    products = cross_products(step, np.concatenate([ortho, residual[:, :, None]], axis=2), grid, floor)
+    return solve(products, grid, start, triangle, step.size, mean_floor)
+
+
+def common_span(
+    designs: FloatArray, rewards: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray] | None:
+    """A basis of few columns that all designs of one reward are combinations of, if there is one.
+
+    Returns
+    -------
+    Orthonormal basis (n, m), reward beyond it (n,), the reward's coordinates (m,), the designs'
+    (batch, m, p). None where that saves no work, or the reward lies so close to the basis that the
+    columns' rounding would be seen in what is left.
+    """
+    batch, n, p = designs.shape
+    if batch < _FEW or not (rewards == rewards[0]).all():
+        return None
+    columns = designs.transpose(1, 0, 2).reshape(n, batch * p)
+    # The first problem's columns are in the basis as they are, and lose no digit.
+    first = np.linalg.qr(designs[0])[0]
+    left = columns[:, p:] - first @ (first.T @ columns[:, p:])
+    left /= np.linalg.norm(columns[:, p:], axis=0)
+    ortho, triangle, _ = qr(left, mode="economic", pivoting=True, check_finite=False)
+    more = ortho[:, np.abs(np.diag(triangle)) > _SPAN_TOLERANCE]
+    # Once more, against rounding: what is left of a column is small beside it.
+    more = np.linalg.qr(more - first @ (first.T @ more))[0]
+    basis = np.concatenate([first, more], axis=1)
+    if basis.shape[1] + 1 > batch * (p + 1) / 2:
+        return None
+    target = basis.T @ rewards[0]
+    rest = rewards[0] - basis @ target
+    centred = rewards[0] - rewards[0].mean()
+    if np.sqrt(rest @ rest) < _SHARP * np.sqrt(centred @ centred):
+        return None
+    return basis, rest, target, (basis.T @ columns).reshape(-1, batch, p).transpose(1, 0, 2)
+
+
+def infer_span(
+    products: Products, target: FloatArray, coordinates: FloatArray, grid: Grid, n: int, floor: float
+) -> list[Posteriors]:
+    """Posteriors of f forms in each of r runs, from the cross products of the columns that they share.
+
+    Parameters
+    ----------
+    products
+        Of m orthonormal columns and the reward beyond them, for each run.
+    target
+        Shape (r, m), the reward's coordinates.
+    coordinates
+        Shape (r, f, m, p), the designs'.
+    n, floor
+        Number of evaluations, mean known noise variance.
+    """
+    ortho, triangle = np.linalg.qr(coordinates)
+    start = np.einsum("rfmp,rm->rfp", ortho, target)
+    left = target[:, None, :] - np.einsum("rfmp,rfp->rfm", ortho, start)
+    runs, forms, width, p = ortho.shape
+    turn = np.zeros((runs, forms, width + 1, p + 1))
+    turn[..., :width, :p], turn[..., :width, p], turn[..., width, p] = ortho, left, 1.0
+    flat = turn.transpose(0, 2, 1, 3).reshape(runs, 1, width + 1, forms * (p + 1))
+    half = (products.gram @ flat).reshape(runs, -1, width + 1, forms, p + 1).transpose(0, 3, 1, 2, 4)
+    gram = turn.transpose(0, 1, 3, 2)[:, :, None] @ half
+    last = (products.last @ flat[:, 0]).reshape(runs, -1, forms, p + 1).transpose(0, 2, 1, 3)
     return [
-        _solve(gains, grid, gram[i], last[i], start[i], back[i], triangle[i], n, floor) for i in range(batch)
+        solve(
+            Products(
+                gram=gram[i], last=last[i], log_det=products.log_det, last_variance=products.last_variance
+            ),
+            grid,
+            start[i],
+            triangle[i],
+            n,
+            floor,
+        )
+        for i in range(runs)
     ]
 
 
-def _solve(
-    gains: Gains,
-    grid: Grid,
-    gram: FloatArray,
-    last: FloatArray,
-    start: FloatArray,
-    back: FloatArray,
-    triangle: FloatArray,
-    n: int,
-    floor: float,
-) -> Posterior:
-    """Closed form at every grid point, from the cross products of the whitened columns."""
-    p = start.size
-    normal, moment = gram[:, :p, :p], gram[:, :p, p]
-    inverse = np.linalg.inv(normal)
-    shift = np.einsum("gpq,gq->gp", inverse, moment)
-    rss = np.maximum(gram[:, p, p] - np.einsum("gp,gp->g", moment, shift), np.finfo(float).tiny)
-    log_like = -0.5 * (gains.log_det + np.linalg.slogdet(normal)[1])
+def solve(
+    products: Products, grid: Grid, start: FloatArray, triangle: FloatArray, n: int, floor: float
+) -> Posteriors:
+    """Closed form at every grid point of b problems, from the cross products of their whitened columns.
+
+    The columns are Q of the design = Q·R and what the least-squares coordinates ``start`` (b, p) along Q
+    leave of the reward; ``triangle`` (b, p, p) is R.
+    """
+    gram, last = products.gram, products.last
+    p = start.shape[1]
+    normal, moment = gram[..., :p, :p], gram[..., :p, p]
+    inverse, log_det = _inverse(normal)
+    shift = (inverse @ moment[..., None])[..., 0]
+    rss = np.maximum(gram[..., p, p] - (moment * shift).sum(axis=-1), _LEAST)
+    log_like = -0.5 * (products.log_det + log_det)
     free = n - p
     if grid.scaled:
         variance = rss / free
@@ -189,19 +326,59 @@ def _solve(
         variance = np.ones_like(rss)
         log_like += -0.5 * rss - free / 2 * np.log(2 * np.pi)
     log_weight = log_like + grid.log_prior
-    evidence = float(logsumexp(log_weight))
+    top = log_weight.max(axis=1, keepdims=True)
+    weight = np.exp(log_weight - top)
+    total = weight.sum(axis=1, keepdims=True)
+    back = np.linalg.inv(triangle)
+    whole = grid.drift + grid.noise
     # The filter's last state is linear in the column: residual − Q (βq − start), and βq = triangle β.
-    return Posterior(
-        weight=np.exp(log_weight - evidence),
-        coefficient=(start + shift) @ back.T,
-        covariance=np.einsum("ip,gpq,jq->gij", back, inverse, back) * variance[:, None, None],
-        variance=variance * (grid.drift + grid.noise),
-        drift_share=grid.drift / (grid.drift + grid.noise + floor),
-        length=grid.length,
-        now_offset=last[:, p] + last[:, :p] @ start,
-        now_slope=last[:, :p] @ triangle,
-        now_variance=gains.last_variance * variance,
-        effective_n=n * normal[:, 0, 0] * (grid.drift + grid.noise + floor),
+    return Posteriors(
+        weight=weight / total,
+        coefficient=(start[:, None] + shift) @ back.transpose(0, 2, 1),
+        covariance=(back[:, None] @ inverse @ back.transpose(0, 2, 1)[:, None]) * variance[..., None, None],
+        variance=variance * whole,
+        drift_share=np.broadcast_to(grid.drift / (whole + floor), rss.shape),
+        length=np.broadcast_to(grid.length, rss.shape),
+        now_offset=last[..., p] + (last[..., :p] @ start[..., None])[..., 0],
+        now_slope=last[..., :p] @ triangle,
+        now_variance=products.last_variance * variance,
+        effective_n=n * normal[..., 0, 0] * (whole + floor),
         df=float(free) if grid.scaled else np.inf,
-        log_evidence=evidence,
+        log_evidence=(top + np.log(total))[:, 0],
     )
+
+
+def split(many: Posteriors) -> list[Posterior]:
+    """One posterior for each problem of a batch."""
+    return [
+        Posterior(
+            weight=many.weight[i],
+            coefficient=many.coefficient[i],
+            covariance=many.covariance[i],
+            variance=many.variance[i],
+            drift_share=many.drift_share[i],
+            length=many.length[i],
+            now_offset=many.now_offset[i],
+            now_slope=many.now_slope[i],
+            now_variance=many.now_variance[i],
+            effective_n=many.effective_n[i],
+            df=many.df,
+            log_evidence=float(many.log_evidence[i]),
+        )
+        for i in range(len(many.weight))
+    ]
+
+
+def _inverse(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Inverse and log-determinant of symmetric positive definite matrices, shape (..., p, p)."""
+    p = matrix.shape[-1]
+    if p == 1:
+        return 1.0 / matrix, np.log(matrix[..., 0, 0])
+    if p > 2:
+        return np.asarray(np.linalg.inv(matrix)), np.asarray(np.linalg.slogdet(matrix)[1])
+    first, both, second = matrix[..., 0, 0], matrix[..., 0, 1], matrix[..., 1, 1]
+    determinant = first * second - both**2
+    inverse = np.empty_like(matrix)
+    inverse[..., 0, 0], inverse[..., 1, 1] = second / determinant, first / determinant
+    inverse[..., 0, 1] = inverse[..., 1, 0] = -both / determinant
+    return inverse, np.log(determinant)

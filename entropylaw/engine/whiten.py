@@ -3,67 +3,113 @@
 An Ornstein–Uhlenbeck drift seen through white noise is a one-dimensional state-space model, so that the
 Kalman recursion (Kalman 1960, doi:10.1115/1.3662552) turns any column into its standardised
 innovations: the same numbers as a triangular solve with the Cholesky factor of the covariance, without
-forming an n × n matrix. Steps may be unevenly spaced.
+forming an n × n matrix. Steps may be unevenly spaced. With decay ρ from one step to the next the
+innovations obey
+
+    w[t] = x[t] − ρ·x[t−1] + ρ·(noise / innovation variance)[t−1]·w[t−1],
+
+of which only the last term needs a loop. Cross products are summed up block by block, so that memory
+does not grow with n.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from entropylaw.engine.grid import FloatArray, Grid
+
+_CELLS = 400_000
+"""Numbers held at once while whitening: what a core's own cache holds."""
+
+_REMEMBERED = 250_000
+"""Steps times grid points up to which gains are kept for the next problem with the same steps."""
+
+
+_ROUNDING = 1e-14
+"""Relative change of the gains from the first to the last step of a block that is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Gains:
-    """What the filter does at each step for each grid point; independent of the data.
+    """What the filter does at each of some steps for each grid point; independent of the data.
 
-    ``decay``, ``gain`` and ``inverse_sd`` have shape (n, g); ``log_det`` (g,) is the covariance's
-    log-determinant; ``last_variance`` (g,) is the drift's variance at the last step given the data.
+    ``decay``, ``carry`` and ``inverse_sd`` have shape (n, g): ρ, the factor of the innovation before, and
+    one over the innovation's standard deviation. ``noise_share`` (g,) is noise over innovation variance
+    at the last of the steps, ``last_variance`` (g,) the drift's variance there given the data, ``log_det``
+    (g,) the log-determinant of the steps' covariance given the steps before.
     """
 
     decay: FloatArray
-    gain: FloatArray
+    carry: FloatArray
     inverse_sd: FloatArray
+    noise_share: FloatArray
+    last_variance: FloatArray
+    log_det: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Products:
+    """Cross products of whitened columns, for a batch of b problems of c columns each.
+
+    ``gram`` has shape (b, g, c, c); ``last`` (b, g, c) is the filter's estimate of the drift at the last
+    step if the column were all residual, linear in the column; ``log_det`` and ``last_variance`` (g,) are
+    the covariance's log-determinant and the drift's variance at the last step given the data.
+    """
+
+    gram: FloatArray
+    last: FloatArray
     log_det: FloatArray
     last_variance: FloatArray
 
 
-def filter_gains(step: FloatArray, grid: Grid, floor: FloatArray | None = None) -> Gains:
+def filter_gains(
+    step: FloatArray, grid: Grid, floor: FloatArray | None = None, *, before: Gains | None = None
+) -> Gains:
     """Run the variance recursion for every grid point.
 
     Parameters
     ----------
     step
-        Shape (n,), strictly increasing.
+        Shape (n,), strictly increasing. With ``before`` the first is the last step of that block, and is
+        not filtered again.
     grid
         The covariances.
     floor
         Shape (n,), known noise variance per evaluation, added to the grid's noise.
+    before
+        The gains of the block before this one.
     """
-    n, points = step.size, grid.length.size
-    gap = np.diff(step, prepend=step[0])
-    decay = np.exp(-gap[:, None] / grid.length[None, :])
+    gap = np.diff(step) if before is not None else np.diff(step, prepend=step[0])
+    n, points = gap.size, grid.length.size
+    rate = -gap[:, None] / grid.length
+    decay = np.exp(rate)
+    fresh = -grid.drift * np.expm1(2.0 * rate)
+    squared = decay**2
     noise = np.broadcast_to(grid.noise, (n, points))
     if floor is not None:
-        noise = noise + floor[:, None]
-    innovation = np.empty((n, points))
-    gain = np.empty((n, points))
-    variance = grid.drift
+        noise = noise + floor[-n:, None]
+    innovation, share = np.empty((n, points)), np.empty((n, points))
+    variance = grid.drift if before is None else before.last_variance
     for t in range(n):
-        if t:
-            variance = decay[t] ** 2 * variance + grid.drift * (1.0 - decay[t] ** 2)
-        innovation[t] = variance + noise[t]
-        gain[t] = variance / innovation[t]
-        variance = variance * noise[t] / innovation[t]
+        ahead = squared[t] * variance
+        ahead += fresh[t]
+        if before is None and t == 0:
+            ahead = grid.drift
+        np.add(ahead, noise[t], out=innovation[t])
+        np.divide(noise[t], innovation[t], out=share[t])
+        variance = ahead * share[t]
+    first = np.zeros((1, points)) if before is None else before.noise_share[None, :]
     return Gains(
         decay=decay,
-        gain=gain,
+        carry=decay * np.concatenate([first, share[:-1]]),
         inverse_sd=1.0 / np.sqrt(innovation),
-        log_det=np.log(innovation).sum(axis=0),
+        noise_share=share[-1],
         last_variance=variance,
+        log_det=np.log(innovation).sum(axis=0),
     )
 
 
@@ -85,15 +131,108 @@ def whiten(gains: Gains, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
         Shape (c, g): the filter's estimate of the drift at the last step if the column were all
         residual. It is linear in the column.
     """
-    n, width = columns.shape
-    points = gains.log_det.size
-    whitened: NDArray[np.float64] = np.empty((n, width, points))
-    state = np.zeros((width, points))
-    for t in range(n):
-        if t:
-            state *= gains.decay[t]
-        surprise = columns[t, :, None] - state
-        np.multiply(surprise, gains.inverse_sd[t], out=whitened[t])
-        surprise *= gains.gain[t]
-        state += surprise
-    return whitened, state
+    surprise = _innovations(gains, np.concatenate([np.zeros((1, columns.shape[1])), columns]), None)
+    last = columns[-1] - gains.noise_share[:, None] * surprise[-1]
+    return (surprise * gains.inverse_sd[:, :, None]).transpose(0, 2, 1), last.T
+
+
+def cross_products(
+    step: FloatArray, columns: FloatArray, grid: Grid, floor: FloatArray | None = None
+) -> Products:
+    """Whiten a batch of problems and multiply the columns of each with one another.
+
+    Parameters
+    ----------
+    step
+        Shape (n,), strictly increasing.
+    columns
+        Shape (b, n, c).
+    grid, floor
+        As for :func:`filter_gains`.
+    """
+    batch, _, width = columns.shape
+    points = grid.length.size
+    # A slice of the batch and a block of steps are small enough for the cache together.
+    together = max(1, min(batch, _CELLS // (64 * width * points)))
+    rows = max(16, _CELLS // (together * width * points))
+    gram = np.zeros((batch, points, width, width))
+    last = np.empty((batch, points, width))
+    surprise: list[FloatArray | None] = [None] * -(-batch // together)
+    log_det = np.zeros(points)
+    for start, stop, gains in _blocks(step, grid, floor, rows):
+        log_det += gains.log_det
+        for i, low in enumerate(range(0, batch, together)):
+            part = columns[low : low + together]
+            # The row before the block; before the first there is none, and its decay is not used.
+            padded = part[:, start - 1 : stop] if start else np.pad(part[:, :stop], ((0, 0), (1, 0), (0, 0)))
+            flat = padded.transpose(1, 0, 2).reshape(stop - start + 1, -1)
+            white = _innovations(gains, flat, surprise[i])
+            surprise[i] = white[-1].copy()
+            white *= gains.inverse_sd[:, :, None]
+            cube = white.reshape(stop - start, points, len(part), width)
+            gram[low : low + together] += cube.transpose(2, 1, 3, 0) @ cube.transpose(2, 1, 0, 3)
+    for i, low in enumerate(range(0, batch, together)):
+        part = columns[low : low + together, -1]
+        final = surprise[i]
+        assert final is not None
+        kept = gains.noise_share[:, None, None] * final.reshape(points, len(part), width)
+        last[low : low + together] = part[:, None, :] - kept.transpose(1, 0, 2)
+    return Products(gram=gram, last=last, log_det=log_det, last_variance=gains.last_variance)
+
+
+def _blocks(
+    step: FloatArray, grid: Grid, floor: FloatArray | None, rows: int
+) -> Iterator[tuple[int, int, Gains]]:
+    """The gains of ``rows`` steps at a time, with where the block begins and ends."""
+    if step.size <= rows and step.size * grid.length.size <= _REMEMBERED:
+        yield 0, step.size, _remembered(*map(_frozen, (step, grid.length, grid.drift, grid.noise, floor)))
+        return
+    before: Gains | None = None
+    settled: float | None = None
+    for start in range(0, step.size, rows):
+        stop = min(start + rows, step.size)
+        reach = slice(start - 1 if start else 0, stop)
+        gap = np.diff(step[reach])
+        if before is None or settled is None or gap.size < rows or not (gap == settled).all():
+            gains = filter_gains(step[reach], grid, None if floor is None else floor[reach], before=before)
+            # With even steps the gains come to rest, and one block's are the next one's.
+            rest = before is not None and floor is None and (gap == gap[0]).all() and _at_rest(gains)
+            settled, before = float(gap[0]) if rest else None, gains
+        yield start, stop, before
+
+
+def _at_rest(gains: Gains) -> bool:
+    """Whether the gains are the same, up to rounding, at the first and at the last of their steps."""
+    return all(
+        np.allclose(each[0], each[-1], rtol=_ROUNDING, atol=0.0)
+        for each in (gains.decay, gains.carry, gains.inverse_sd)
+    )
+
+
+def _frozen(array: FloatArray | None) -> bytes | None:
+    return None if array is None else array.tobytes()
+
+
+@lru_cache(maxsize=4)
+def _remembered(step: bytes, length: bytes, drift: bytes, noise: bytes, floor: bytes | None) -> Gains:
+    """Gains of a short run: the law and its rivals ask for the same ones, one after the other."""
+    parts = [np.frombuffer(part) for part in (length, drift, noise)]
+    grid = Grid(length=parts[0], drift=parts[1], noise=parts[2], log_prior=np.zeros(1), scaled=True)
+    return filter_gains(np.frombuffer(step), grid, None if floor is None else np.frombuffer(floor))
+
+
+def _innovations(gains: Gains, columns: FloatArray, before: FloatArray | None) -> FloatArray:
+    """Innovations, shape (n, g, c), of columns (n + 1, c) whose first row is the step before.
+
+    ``before`` (g, c) holds that step's innovations.
+    """
+    surprise = gains.decay[:, :, None] * columns[:-1, None, :]
+    np.subtract(columns[1:, None, :], surprise, out=surprise)
+    carry = gains.carry[:, :, None]
+    if before is not None:
+        surprise[0] += carry[0] * before
+    scratch = np.empty(surprise.shape[1:])
+    for t in range(1, len(surprise)):
+        np.multiply(carry[t], surprise[t - 1], out=scratch)
+        surprise[t] += scratch
+    return surprise

@@ -53,3 +53,36 @@ def test_the_inverse_agrees_with_the_band(target, seed):
         edge = min(abs(band.low - target), abs(band.high - target)) < 1e-6
         inside = any(low <= h and (high is None or h <= high) for low, high in found)
         assert edge or inside == (band.low <= target <= band.high)
+
+
+@settings(max_examples=30, deadline=None)
+@given(unit=st.floats(1e-3, 1e4), origin=st.integers(-1000, 1000), seed=st.integers(0, 50))
+def test_the_unit_and_the_origin_of_the_steps_do_not_matter(unit, origin, seed):
+    rng = np.random.default_rng(seed)
+    entropy = 0.1 + 0.9 * np.exp(-np.arange(25) / 8)
+    reward = 0.5 - 0.2 * np.expm1(entropy) + 0.01 * rng.standard_normal(25)
+    step = np.cumsum(rng.integers(1, 9, 25)).astype(float)
+    plain, moved = fit_law(entropy, reward, step), fit_law(entropy, reward, unit * (origin + step))
+    for name in ("a", "b", "ceiling", "reward_now", "headroom"):
+        one, other = getattr(plain, name), getattr(moved, name)
+        width = one.high - one.low
+        np.testing.assert_allclose(
+            [one.low, one.value, one.high], [other.low, other.value, other.high], rtol=0, atol=1e-6 * width
+        )
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 50), missing=st.lists(st.integers(0, 24), max_size=4, unique=True))
+def test_evaluations_with_a_missing_value_change_nothing_but_the_count(seed, missing):
+    """Rows without an entropy or a reward, put anywhere between the others."""
+    rng = np.random.default_rng(seed)
+    entropy = 0.1 + 0.9 * np.exp(-np.arange(25) / 8)
+    reward = 0.5 - 0.2 * np.expm1(entropy) + 0.01 * rng.standard_normal(25)
+    step = np.cumsum(rng.integers(2, 9, 25)).astype(float)
+    plain = fit_law(entropy, reward, step)
+    holes = [np.insert(column, missing, value) for column, value in ((entropy, 0.3), (reward, np.nan))]
+    steps = np.insert(step, missing, step[missing] - 1.0) if missing else step
+    order = np.argsort(steps)
+    found = fit_law(*(column[order] for column in (*holes, steps)))
+    assert sum(found.dropped.values()) == len(missing)
+    assert (found.n, found.a, found.ceiling) == (plain.n, plain.a, plain.ceiling)

@@ -1,0 +1,209 @@
+"""The law fitted to many runs in one call: the numbers of :func:`fit_law`, without what reads about them.
+
+Runs with the same steps share the filter's gains, and every quantile of a thousand runs is found at once.
+Left out are the rivals, the validity, the curve and predictions: for a run that matters, call ``fit_law``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropylaw.analysis.course import FEWEST, entropy_courses
+from entropylaw.analysis.fitting import Interval, usable
+from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.law import METHODS, checked_level
+from entropylaw.engine.grid import FloatArray, drift_grid, white_grid
+from entropylaw.engine.posterior import posteriors
+from entropylaw.errors import EntropyLawError, FitError, UsageError
+
+_TOGETHER = 50
+"""Runs whose posteriors are held at once."""
+
+_NUMBERS = ("ceiling", "a", "b", "reward_now", "headroom")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Numbers:
+    """One number of every run with its interval: each array has shape (runs,), nan where a run was refused.
+
+    ``value`` is the median, ``low`` and ``high`` the equal-tailed interval, ``std_error`` the standard
+    error, as in :class:`~entropylaw.results.Estimate`.
+    """
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    std_error: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LawBatch:
+    """The law fitted to many runs; every array has shape (runs,), in the order given.
+
+    Attributes
+    ----------
+    n
+        Evaluations used of each run; 0 where it was refused before they were counted.
+    a, b, ceiling, reward_now, headroom
+        As in :class:`~entropylaw.analysis.law.LawFit`.
+    drift_share, effective_n, long_memory
+        As in :class:`~entropylaw.results.Residuals`.
+    level, method
+        Of every interval.
+    refused
+        Number of a run → why it was not fitted; its numbers are nan.
+    """
+
+    n: NDArray[np.intp]
+    a: Numbers
+    b: Numbers
+    ceiling: Numbers
+    reward_now: Numbers
+    headroom: Numbers
+    drift_share: FloatArray
+    effective_n: FloatArray
+    long_memory: FloatArray
+    level: float
+    method: str
+    refused: Mapping[int, EntropyLawError]
+
+
+def fit_laws(
+    entropy: Sequence[Any] | FloatArray,
+    reward: Sequence[Any] | FloatArray,
+    step: Any = None,
+    *,
+    level: float = 0.95,
+    interval: Interval = "drift",
+    keep_outliers: bool = False,
+) -> LawBatch:
+    """Fit R = −a·exp(H) + b to many runs, each on its own, in one call.
+
+    Parameters
+    ----------
+    entropy, reward
+        Shape (runs, n), or a sequence of arrays, one a run: as for :func:`fit_law`.
+    step
+        Shape (n,), the steps of all runs, or a sequence with one array a run; evenly spaced evaluations
+        where not given.
+    level, interval, keep_outliers
+        As for :func:`fit_law`.
+
+    Returns
+    -------
+    LawBatch
+        The same numbers as a call of :func:`fit_law` for each run. A run that cannot be fitted is
+        named in ``refused``; nothing is raised for it.
+
+    Raises
+    ------
+    FitError
+        ``lengths-differ``: not one reward series, and one series of steps, for each entropy series.
+    UsageError
+        ``bad-level``, ``bad-interval``.
+    """
+    level = checked_level(level)
+    if interval not in METHODS:
+        raise UsageError(
+            "bad-interval", f"interval {interval!r}, expected one of {', '.join(METHODS)}", "use 'drift'"
+        )
+    runs = len(entropy)
+    steps = _steps(step, runs)
+    if not len(reward) == len(steps) == runs:
+        raise FitError(
+            "lengths-differ",
+            f"{runs} runs of entropies, {len(reward)} of rewards and {len(steps)} of steps",
+            "pass one series of each for every run",
+        )
+    table = np.full((len(_NUMBERS), 4, runs), np.nan)
+    about = np.full((3, runs), np.nan)
+    n = np.zeros(runs, dtype=np.intp)
+    refused: dict[int, EntropyLawError] = {}
+    everything = keep_outliers or interval == "ols"
+    for members, shared, h, r in _groups(entropy, reward, steps, n, refused, everything):
+        for start in range(0, len(members), _TOGETHER):
+            part = slice(start, start + _TOGETHER)
+            table[:, :, members[part]], about[:, members[part]] = _numbers(
+                shared, h[part], r[part], level, interval
+            )
+    numbers = {
+        name: Numbers(value=rows[0], low=rows[1], high=rows[2], std_error=rows[3])
+        for name, rows in zip(_NUMBERS, table, strict=True)
+    }
+    return LawBatch(
+        n=n,
+        **numbers,
+        drift_share=about[0],
+        effective_n=about[1],
+        long_memory=about[2],
+        level=level,
+        method=METHODS[interval],
+        refused=refused,
+    )
+
+
+def _steps(step: Any, runs: int) -> Sequence[Any]:
+    """One series of steps, or None, for each run."""
+    if step is None:
+        return [None] * runs
+    if len(step) and np.ndim(step[0]) == 0:
+        return [step] * runs
+    return list(step)
+
+
+def _groups(
+    entropy: Sequence[Any] | FloatArray,
+    reward: Sequence[Any] | FloatArray,
+    steps: Sequence[Any],
+    n: NDArray[np.intp],
+    refused: dict[int, EntropyLawError],
+    keep_outliers: bool,
+) -> list[tuple[NDArray[np.intp], FloatArray, FloatArray, FloatArray]]:
+    """Runs with the same steps: their numbers, those steps, entropies (m, n) and rewards (m, n)."""
+    found: dict[bytes, list[tuple[int, FloatArray, FloatArray, FloatArray]]] = {}
+    for i in range(len(entropy)):
+        try:
+            s, h, r, _ = usable(entropy[i], reward[i], steps[i], keep_outliers=keep_outliers)
+            n[i] = s.size
+        except FitError as error:
+            refused[i] = error
+            continue
+        found.setdefault(s.tobytes(), []).append((i, s, h, r))
+    return [
+        (
+            np.array([i for i, _, _, _ in group]),
+            group[0][1],
+            np.array([h for _, _, h, _ in group]),
+            np.array([r for _, _, _, r in group]),
+        )
+        for group in found.values()
+    ]
+
+
+def _numbers(
+    step: FloatArray, entropy: FloatArray, reward: FloatArray, level: float, interval: str
+) -> tuple[FloatArray, FloatArray]:
+    """Numbers of m runs with the same steps, shape (5, 4, m), and what is said of their drift, (3, m)."""
+    course = entropy
+    if interval == "drift" and step.size >= FEWEST:
+        course = entropy_courses(entropy, step)
+        flat = np.ptp(course, axis=1) == 0
+        course[flat] = entropy[flat]
+    grid = drift_grid(step) if interval == "drift" else white_grid()
+    many = posteriors(step, design(law_column(course)), reward, grid)
+    now = design(law_column(course[:, -1]))
+    ceiling, a, b = (np.broadcast_to(row, now.shape) for row in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]))
+    rows = np.stack([ceiling, a, b, now, ceiling - now], axis=1)
+    mixture = many.functional(rows, np.array([0.0, 0.0, 0.0, 1.0, -1.0]))
+    tail = (1.0 - level) / 2.0
+    low, value, high = mixture.quantiles((tail, 0.5, 1.0 - tail))
+    spread = mixture.scale[:, 0] if grid.length.size == 1 else mixture.standard_deviation()
+    table = np.array([value, low, high, spread]).reshape(4, len(rows), len(_NUMBERS)).transpose(2, 0, 1)
+    long = (many.length >= 0.5 * (step[-1] - step[0])) & (many.drift_share > 0)
+    said = (many.drift_share, many.effective_n, long)
+    return table, np.array([(many.weight * what).sum(axis=1) for what in said])

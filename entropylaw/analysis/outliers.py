@@ -1,0 +1,132 @@
+"""Single evaluations that no run makes: a gross error of logging, named by a stated rule.
+
+The rule is about slips (one or two evaluations next to each other), not about what a run did: an entropy
+that explodes for twenty evaluations is no outlier, and neither is the first evaluation, which may well
+stand apart from the rest. Least squares and the drift alike would bend to a slip; so it is left out, and
+said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropylaw.engine.grid import FloatArray
+
+FEWEST = 10
+"""Evaluations below which nothing is called an outlier."""
+
+FAR = 8.0
+"""Robust standard deviations outside of its neighbours' range from which a value is an outlier."""
+
+WIDE = 0.1
+"""Share of the column's range (5th to 95th percentile) that it must lie outside, too: a column with hardly
+any noise has small steps of many standard deviations."""
+
+MOST = 0.05
+"""Share of a run's evaluations above which they are no slips but how the run is, and nothing is named."""
+
+_NEIGHBOURS = 3
+"""Evaluations on each side whose median is looked at; so that two slips in a row are both seen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlier:
+    """An evaluation with a gross error.
+
+    Attributes
+    ----------
+    step
+        Where.
+    column
+        ``"entropy"`` or ``"reward"``.
+    value
+        As logged.
+    low, high
+        Medians of the evaluations before and after it, the smaller first.
+    distance
+        How far outside of these the value lies, in robust standard deviations of the column's noise.
+    """
+
+    step: float
+    column: str
+    value: float
+    low: float
+    high: float
+    distance: float
+
+    @property
+    def sentence(self) -> str:
+        """Why the evaluation is left out, for :attr:`LawFit.dropped <entropylaw.LawFit>`."""
+        return (
+            f"gross outlier: {self.column} {self.value:.3g} at step {self.step:g} lies {self.distance:.0f} "
+            f"robust standard deviations outside of its neighbours' {self.low:.3g} to {self.high:.3g} "
+            f"(limit {FAR:g})"
+        )
+
+
+def gross_outliers(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> tuple[Outlier, ...]:
+    """The evaluations with a gross error in the entropy or the reward, in the order of the steps.
+
+    A value is named where it lies outside of the range between the median of the three evaluations before
+    and the median of the three after it, by more than :data:`FAR` robust standard deviations and more than
+    :data:`WIDE` of the column's range. The standard deviation is that of the noise between neighbours:
+    1.4826 times the median of |x[t] − (x[t−1] + x[t+1])/2| / √1.5, which a trend does not enter. A steady
+    fall or rise, however steep, is never outside; the first and the last evaluation, which have
+    neighbours on one side only, are not judged. Where more than :data:`MOST` of a run would be named, or
+    most neighbours are equal, nothing is.
+
+    Parameters
+    ----------
+    step, entropy, reward
+        Shape (n,), in the order of the steps; entropy in nats.
+    """
+    if step.size < FEWEST:
+        return ()
+    found = [
+        Outlier(
+            step=float(step[i]),
+            column=name,
+            value=float(column[i]),
+            low=float(low[i]),
+            high=float(high[i]),
+            distance=float(distance[i]),
+        )
+        for name, column in (("entropy", entropy), ("reward", reward))
+        for low, high, distance in (_outside(column),)
+        for i in np.flatnonzero(distance > FAR)
+    ]
+    steps = {outlier.step for outlier in found}
+    if len(steps) > max(1.0, MOST * step.size):
+        return ()
+    return tuple(sorted(found, key=lambda outlier: outlier.step))
+
+
+def without(step: FloatArray, outliers: tuple[Outlier, ...]) -> NDArray[np.bool_]:
+    """Which evaluations, shape (n,), are none of ``outliers``."""
+    return ~np.isin(step, [outlier.step for outlier in outliers])
+
+
+def _outside(column: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Range of the neighbours' medians, and distance outside of it in robust standard deviations.
+
+    The distance is 0 where it is below :data:`WIDE` of the column's range, and everywhere if the noise is 0.
+    """
+    n = column.size
+    low, high, distance = column.copy(), column.copy(), np.zeros(n)
+    bend = np.abs(column[1:-1] - 0.5 * (column[2:] + column[:-2]))
+    noise = 1.4826 * float(np.median(bend)) / np.sqrt(1.5)
+    least = WIDE * float(np.subtract(*np.percentile(column, [95, 5])))
+    if noise == 0.0:
+        return low, high, distance
+    padded = np.concatenate([np.full(_NEIGHBOURS, np.nan), column, np.full(_NEIGHBOURS, np.nan)])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, _NEIGHBOURS)
+    # Window i holds the three before evaluation i; nan beyond the ends.
+    before = np.nanmedian(windows[1 : n - 1], axis=1)
+    after = np.nanmedian(windows[_NEIGHBOURS + 2 : _NEIGHBOURS + n], axis=1)
+    low[1:-1], high[1:-1] = np.minimum(before, after), np.maximum(before, after)
+    beyond = np.maximum(np.maximum(column - high, low - column), 0.0)
+    distance = np.where(beyond > least, beyond / noise, 0.0)
+    return low, high, distance

@@ -1,0 +1,129 @@
+"""A slip of the logger is named and left out; what the run did is not."""
+
+import numpy as np
+import pytest
+
+from entropylaw import fit_law
+from entropylaw.analysis.batch import fit_laws
+from entropylaw.analysis.outliers import gross_outliers, without
+from entropylaw.ingest import read_runs, select
+from tests.conftest import PUBLIC_LOGS
+
+LOG = PUBLIC_LOGS / "trl-console-tqdm" / "exp1a__rho0.30_seed42.log"
+
+
+def run(n=60, seed=1):
+    rng = np.random.default_rng(seed)
+    step = 5.0 * np.arange(n)
+    entropy = 0.05 + 0.95 * np.exp(-4 * np.arange(n) / n) + 0.005 * rng.standard_normal(n)
+    return step, entropy, 0.55 - 0.2 * np.expm1(entropy) + 0.01 * rng.standard_normal(n)
+
+
+def test_a_clean_run_has_none():
+    for seed in range(50):
+        assert gross_outliers(*run(seed=seed)) == ()
+
+
+@pytest.mark.parametrize("at", [1, 2, 30, 57, 58])
+@pytest.mark.parametrize(("column", "value"), [("entropy", 8.2), ("reward", 0.0)])
+def test_a_slip_is_named(at, column, value):
+    step, entropy, reward = run()
+    (entropy if column == "entropy" else reward)[at] = value
+    (found,) = gross_outliers(step, entropy, reward)
+    assert (found.step, found.column, found.value) == (step[at], column, value)
+    assert found.distance > 8
+    assert f"{column} {value:.3g} at step {step[at]:g}" in found.sentence
+    assert list(np.flatnonzero(~without(step, (found,)))) == [at]
+
+
+def test_two_slips_in_a_row_are_both_named():
+    step, entropy, reward = run()
+    entropy[20:22] = 8.2
+    assert [found.step for found in gross_outliers(step, entropy, reward)] == [100.0, 105.0]
+
+
+def test_distance_is_in_standard_deviations_of_the_noise():
+    """White noise of a known size, a slip of 20 of its standard deviations."""
+    rng = np.random.default_rng(2)
+    step = np.arange(4000.0)
+    entropy = 0.5 + 0.01 * rng.standard_normal(4000)
+    entropy[2000] = np.median(entropy[1997:2004]) + 0.2
+    found = gross_outliers(step, entropy, np.ones(4000))
+    assert [o.step for o in found] == [2000.0]
+    assert found[0].distance == pytest.approx(20, rel=0.1)
+
+
+def test_steep_falls_first_evaluations_and_excursions_are_no_slips():
+    step, entropy, reward = run()
+    exact = 0.05 + 5 * np.exp(-np.arange(60.0))
+    assert gross_outliers(step, exact, reward) == ()
+    jump = np.where(np.arange(60) < 30, 1.0, 0.1) + 1e-4 * np.sin(np.arange(60) ** 2.0)
+    assert gross_outliers(step, jump, reward) == ()
+    first = reward.copy()
+    first[0] = -3.0
+    assert gross_outliers(step, entropy, first) == ()
+    exploded = entropy.copy()
+    exploded[20:26] = 8.2
+    assert gross_outliers(step, exploded, reward) == ()
+
+
+def test_many_are_not_outliers():
+    step, entropy, reward = run()
+    entropy[5:55:10] = 8.2
+    assert gross_outliers(step, entropy, reward) == ()
+
+
+def test_where_the_noise_is_unknown_nothing_is_named():
+    step, entropy, _ = run()
+    reward = np.zeros(60)
+    reward[30] = 1.0
+    assert gross_outliers(step, entropy, reward) == ()
+
+
+def test_the_fit_leaves_it_out_and_says_so():
+    step, entropy, reward = run()
+    slipped = entropy.copy()
+    slipped[30] = 8.2
+    fit = fit_law(slipped, reward, step)
+    (reason,) = fit.dropped
+    assert reason.startswith("gross outlier: entropy 8.2 at step 150 lies")
+    assert fit.n == 59
+    others = np.arange(60) != 30
+    alone = fit_law(entropy[others], reward[others], step[others])
+    assert (fit.a, fit.ceiling) == (alone.a, alone.ceiling)
+    assert fit_laws([slipped], [reward], step).ceiling.high[0] == pytest.approx(fit.ceiling.high, rel=1e-9)
+    kept = fit_law(slipped, reward, step, keep_outliers=True)
+    assert (kept.n, dict(kept.dropped)) == (60, {})
+    # With it the run says little of the law, which is why it is left out.
+    assert alone.validity.ok
+    assert not kept.validity.ok
+    assert kept.a.high - kept.a.low > 10 * (alone.a.high - alone.a.low)
+
+
+def test_least_squares_never_leave_anything_out():
+    step, entropy, reward = run()
+    entropy[30] = 8.2
+    assert fit_law(entropy, reward, step, interval="ols").n == 60
+
+
+@pytest.mark.skipif(not LOG.exists(), reason="the public logs are not here")
+def test_a_public_run_that_explodes_is_fitted_whole_and_found_not_valid():
+    """Entropy climbs to 8.23 nats over eighteen evaluations and the reward goes to 0: no slip, a collapse."""
+    (found,) = read_runs(LOG)
+    series = select(found)
+    fit = fit_law(series.entropy, series.reward, series.step)
+    assert max(fit.entropy) > 8.2
+    assert not fit.dropped
+    assert not fit.validity.ok
+
+
+@pytest.mark.skipif(not LOG.exists(), reason="the public logs are not here")
+def test_one_such_value_in_its_sister_run_is_left_out():
+    (found,) = read_runs(LOG.with_name("exp1a__rho1.50_seed43.log"))
+    series = select(found)
+    entropy = np.array(series.entropy)
+    before = fit_law(entropy, series.reward, series.step)
+    entropy[20] = 8.23
+    fit = fit_law(entropy, series.reward, series.step)
+    assert not before.dropped
+    assert [reason[:30] for reason in fit.dropped] == ["gross outlier: entropy 8.23 at"]
