@@ -83,7 +83,7 @@ class Rival:
     Attributes
     ----------
     form
-        ``"law"``, ``"line"``, ``"rate"`` or ``"constant"``.
+        ``"law"``, ``"line"``, ``"rate"``, ``"constant"``, or ``"branches"`` where entropy falls and rises.
     formula
         The form in symbols.
     parameters

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 
 from entropylaw.analysis.estimate import from_mixture
-from entropylaw.analysis.forms import FORMULAS, design, law_column, rate_column, rates
-from entropylaw.engine.grid import FloatArray, Grid
+from entropylaw.analysis.forms import (
+    CORE,
+    DEPENDENT,
+    FormFit,
+    Inputs,
+    design,
+    entropy_forms,
+    fit_each,
+    law_column,
+    log_sum,
+    stacked,
+)
+from entropylaw.analysis.law import METHODS, LawFit
+from entropylaw.analysis.stepforms import step_forms
+from entropylaw.engine.grid import FloatArray, Grid, drift_grid, floor_grid, white_grid
 from entropylaw.engine.mixture import Mixture
 from entropylaw.engine.posterior import Posterior, infer
 from entropylaw.results import Estimate, Rival
@@ -17,179 +30,105 @@ from entropylaw.results import Estimate, Rival
 PLAUSIBLE = 0.05
 """A form whose weight is below this is ruled out."""
 
-_PARAMETERS = {"line": 2, "rate": 3, "constant": 1}
+TELLING = 20.0
+"""Odds from which two forms count as told apart: "strong" in Kass & Raftery 1995,
+doi:10.1080/01621459.1995.10476572."""
 
-_NEGLIGIBLE = 12.0
-"""Log evidence below the best from which a rate counts for nothing."""
-
-_FINEST = 1e-6
-"""Range of rates below which nothing is refined any more."""
+SPENT = 0.05
+"""Entropy now over the largest of the run, up to which the limit in steps and the reward at H = 0 are one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FormFits:
-    """Posteriors of all forms on one run.
+    """Posteriors of the forms R(H) on one run.
 
-    ``rate`` holds one posterior for each of ``rate_grid``; ``rate_weight`` their probabilities.
-    ``weight`` maps a form to its posterior probability.
+    ``law`` is the law's own posterior; ``fits`` has one entry a form, the law among them; ``weight`` maps
+    a form to its posterior probability, equal before the data; ``skipped`` maps a form that the run
+    cannot show to the reason.
     """
 
     law: Posterior
-    line: Posterior
-    constant: Posterior
-    rate: tuple[Posterior, ...]
-    rate_grid: FloatArray
-    rate_weight: FloatArray
+    fits: dict[str, FormFit]
     weight: dict[str, float]
+    skipped: dict[str, str]
 
 
 def fit_forms(
-    step: FloatArray, entropy: FloatArray, reward: FloatArray, grid: Grid, floor: FloatArray | None
+    step: FloatArray,
+    entropy: FloatArray,
+    reward: FloatArray,
+    grid: Grid,
+    floor: FloatArray | None,
+    names: Iterable[str] = CORE,
 ) -> FormFits:
-    """Fit law, line, free rate and constant with the same residual model.
+    """Fit forms R(H) with the same residual model.
 
-    The prior gives each form the same probability, is flat on the level, and flat on the slope with the
-    density of a uniform between plus and minus one standard deviation of the reward per standard
-    deviation of the form's column: no form can explain more than there is. (The density is that of the
-    uniform; the slope itself is not cut off.) It is what a slope costs against the constant.
+    The prior gives each form the same probability, is flat on the level, and flat on each further
+    coefficient with the density of a uniform between plus and minus one standard deviation of the reward
+    per standard deviation of the coefficient's column, less what the columns before it explain: no form
+    can explain more than there is. (The density is that of the uniform; the coefficient itself is not cut
+    off.) It is what a coefficient costs against the constant.
+
+    Parameters
+    ----------
+    step, entropy, reward
+        Shape (n,): steps, course of the entropy in nats, reward.
+    grid, floor
+        The residual covariances, and the known noise variance (n,), as for the engine.
+    names
+        Which of :data:`~entropylaw.analysis.forms.FORMULAS`; the law is always among them.
     """
-    columns = np.array([law_column(entropy), entropy])
-    law, line = infer(step, design(columns), np.tile(reward, (2, 1)), grid, floor)
-    (constant,) = infer(step, np.ones((1, reward.size, 1)), reward[None, :], grid, floor)
-    rate_grid, rate = _fit_rates(step, entropy, reward, grid, floor)
-    first = rates(entropy)
-    log_rate = np.array([posterior.log_evidence for posterior in rate])
-    log_rate += np.log(_trapezoid(rate_grid) / (first[-1] - first[0]))
-    slope_cost = 0.5 * np.log(reward.size) + np.log(2.0 * float(np.std(reward)))
-    evidence = {
-        "law": law.log_evidence - slope_cost,
-        "line": line.log_evidence - slope_cost,
-        "rate": float(logsumexp(log_rate)) - slope_cost,
-        "constant": constant.log_evidence,
-    }
-    total = logsumexp(list(evidence.values()))
-    return FormFits(
-        law=law,
-        line=line,
-        constant=constant,
-        rate=rate,
-        rate_grid=rate_grid,
-        rate_weight=np.exp(log_rate - logsumexp(log_rate)),
-        weight={form: float(np.exp(value - total)) for form, value in evidence.items()},
-    )
+    offered, reasons = entropy_forms(entropy)
+    wanted = {"law", *names}
+    chosen = [form for form in offered if form.name in wanted]
+    fits, degenerate = fit_each(chosen, step, reward, grid, floor)
+    skipped = {name: why for name, why in (reasons | degenerate).items() if name in wanted}
+    return FormFits(law=fits["law"].posteriors[0], fits=fits, weight=weights(fits), skipped=skipped)
 
 
-def _fit_rates(
-    step: FloatArray, entropy: FloatArray, reward: FloatArray, grid: Grid, floor: FloatArray | None
-) -> tuple[FloatArray, tuple[Posterior, ...]]:
-    """Posteriors over a grid of rates that is as fine as the data are sharp.
-
-    The first grid spans the prior. While almost all of the evidence lies between a few of its points,
-    a new grid of as many points spans those.
-    """
-    points = rates(entropy)
-    while True:
-        columns = np.array([rate_column(entropy, k) for k in points])
-        fits = infer(step, design(columns), np.tile(reward, (points.size, 1)), grid, floor)
-        evidence = np.array([posterior.log_evidence for posterior in fits])
-        heavy = np.flatnonzero(evidence > evidence.max() - _NEGLIGIBLE)
-        low, high = max(heavy[0] - 1, 0), min(heavy[-1] + 1, points.size - 1)
-        if high - low >= points.size // 3 or points[high] - points[low] < _FINEST:
-            return points, tuple(fits)
-        points = np.linspace(points[low], points[high], points.size)
+def weights(fits: dict[str, FormFit]) -> dict[str, float]:
+    """Posterior probability of each form among these, equal before the data."""
+    total = log_sum(np.array([fit.log_evidence for fit in fits.values()]))
+    return {name: float(np.exp(fit.log_evidence - total)) for name, fit in fits.items()}
 
 
-def _trapezoid(points: FloatArray) -> FloatArray:
-    """Weights of the trapezoid rule at increasing points."""
-    gap = np.diff(points)
-    return np.asarray((np.append(gap, 0.0) + np.append(0.0, gap)) / 2.0)
-
-
-def rivals_of(
-    fits: FormFits, entropy: FloatArray, reward: FloatArray, *, level: float, method: str
-) -> tuple[Rival, ...]:
-    """The rivals of the law, heaviest first."""
-    ceilings = {
-        "line": fits.line.functional(np.array([[1.0, 0.0]])),
-        "rate": _rate_ceiling(fits),
-        "constant": fits.constant.functional(np.ones((1, 1))),
-    }
-    rivals = [
-        Rival(
-            form=form,
-            formula=FORMULAS[form],
-            parameters=_PARAMETERS[form],
-            ceiling=from_mixture(mixture.pruned(), level=level, method=method),
-            weight=fits.weight[form],
-            residual_sd=_residual_sd(reward - form_mean(fits, form, entropy), _PARAMETERS[form]),
-            ruled_out=fits.weight[form] < PLAUSIBLE,
-            rate=_rate_estimate(fits, level) if form == "rate" else None,
-        )
-        for form, mixture in ceilings.items()
-    ]
-    return tuple(sorted(rivals, key=lambda rival: (-rival.weight, rival.form)))
-
-
-def _residual_sd(residual: FloatArray, parameters: int) -> float:
-    """Root of the residual sum of squares over the degrees of freedom."""
-    return float(np.sqrt(residual @ residual / (residual.size - parameters)))
-
-
-def form_mean(fits: FormFits, form: str, entropy: FloatArray) -> FloatArray:
-    """Posterior mean of a rival's reward at ``entropy``, shape like it."""
-    if form == "constant":
-        return np.full_like(entropy, float(fits.constant.weight @ fits.constant.coefficient[:, 0]))
-    if form == "line":
-        return design(entropy) @ (fits.line.weight @ fits.line.coefficient)
+def ceiling_of(fit: FormFit) -> Mixture:
+    """Distribution of a form's reward at H = 0, or of its limit in steps."""
     each = [
-        design(rate_column(entropy, k)) @ (posterior.weight @ posterior.coefficient)
-        for k, posterior in zip(fits.rate_grid, fits.rate, strict=True)
+        posterior.functional(fit.form.ceiling_row(shape))
+        for posterior, shape in zip(fit.posteriors, fit.shape, strict=True)
     ]
-    return np.asarray(fits.rate_weight @ np.array(each))
-
-
-def ceiling_over_forms(law: Estimate, law_weight: float, rivals: tuple[Rival, ...]) -> Estimate:
-    """Range of the ceiling over every form that is not ruled out: what the choice of form adds.
-
-    The ends are the lowest and the highest end of those forms' intervals; the value is the mean of
-    their values by weight.
-    """
-    kept = [("law", law_weight, law)] if law_weight >= PLAUSIBLE else []
-    kept += [(rival.form, rival.weight, rival.ceiling) for rival in rivals if rival.weight >= PLAUSIBLE]
-    total = sum(weight for _, weight, _ in kept)
-    values = [(weight, ceiling.value) for _, weight, ceiling in kept if ceiling.value is not None]
-    lows = [ceiling.low for _, _, ceiling in kept if ceiling.low is not None]
-    highs = [ceiling.high for _, _, ceiling in kept if ceiling.high is not None]
-    return Estimate(
-        value=sum(weight * value for weight, value in values) / total,
-        low=min(lows),
-        high=max(highs),
-        level=law.level,
-        method="range over the forms not ruled out: " + ", ".join(sorted(name for name, _, _ in kept)),
-    )
-
-
-def _rate_ceiling(fits: FormFits) -> Mixture:
-    """Ceiling of the free-rate form, over the drift's grid and the grid of rates."""
-    each = [posterior.functional(np.array([[1.0, 0.0]])) for posterior in fits.rate]
-    return Mixture(
-        weight=np.concatenate([w * m.weight for w, m in zip(fits.rate_weight, each, strict=True)]),
+    mixture = Mixture(
+        weight=np.concatenate([w * m.weight for w, m in zip(fit.weight, each, strict=True)]),
         location=np.concatenate([m.location for m in each], axis=1),
         scale=np.concatenate([m.scale for m in each], axis=1),
         df=each[0].df,
     )
+    return mixture.pruned()
 
 
-def _rate_estimate(fits: FormFits, level: float) -> Estimate:
-    """Median and interval of k, interpolated in its discrete distribution.
+def posterior_mean(fit: FormFit, inputs: Inputs) -> FloatArray:
+    """Posterior mean of a form's reward at inputs, shape (m,)."""
+    each = [
+        fit.form.design(inputs, shape) @ (posterior.weight @ posterior.coefficient)
+        for posterior, shape in zip(fit.posteriors, fit.shape, strict=True)
+    ]
+    return np.asarray(fit.weight @ np.array(each))
 
-    An end that lies at the end of the grid is no end at all, and is given as None.
+
+def shape_estimate(fit: FormFit, number: int, level: float) -> Estimate:
+    """Median and interval of one shape parameter, interpolated in its discrete distribution.
+
+    An end that lies at the end of the parameter's range is no end at all, and is given as None.
     """
-    edge = np.cumsum(fits.rate_weight) - 0.5 * fits.rate_weight
+    shape = fit.form.shapes[number]
+    points, place = np.unique(fit.shape[:, number], return_inverse=True)
+    weight = np.bincount(place.ravel(), weights=fit.weight)
+    edge = np.cumsum(weight) - 0.5 * weight
     tail = (1.0 - level) / 2.0
-    low, value, high = np.interp([tail, 0.5, 1.0 - tail], edge, fits.rate_grid)
+    low, value, high = np.interp([tail, 0.5, 1.0 - tail], edge, points)
     open_low, open_high = edge[0] > tail, edge[-1] < 1.0 - tail
-    reach = f"k was searched in [{fits.rate_grid[0]:.3g}, {fits.rate_grid[-1]:.3g}]"
+    reach = f"{shape.name} was searched in [{shape.low:.3g}, {shape.high:.3g}]"
     return Estimate(
         value=float(value),
         low=None if open_low else float(low),
@@ -198,3 +137,307 @@ def _rate_estimate(fits: FormFits, level: float) -> Estimate:
         method="marginal likelihood over a grid",
         note=f"{reach} and the data do not bound it there" if open_low or open_high else None,
     )
+
+
+def rivals_of(
+    fits: FormFits, entropy: FloatArray, reward: FloatArray, *, level: float, method: str
+) -> tuple[Rival, ...]:
+    """The rivals of the law, heaviest first."""
+    rivals = [
+        Rival(
+            form=name,
+            formula=fit.form.formula,
+            parameters=fit.form.parameters,
+            ceiling=from_mixture(ceiling_of(fit), level=level, method=method),
+            weight=fits.weight[name],
+            residual_sd=residual_sd(fit, reward),
+            ruled_out=fits.weight[name] < PLAUSIBLE,
+            rate=shape_estimate(fit, 0, level) if name == "rate" else None,
+        )
+        for name, fit in fits.fits.items()
+        if name != "law"
+    ]
+    return tuple(sorted(rivals, key=lambda rival: (-rival.weight, rival.form)))
+
+
+def residual_sd(fit: FormFit, reward: FloatArray) -> float:
+    """Root of the residual sum of squares about the posterior mean over the degrees of freedom."""
+    residual = reward - posterior_mean(fit, fit.form.inputs)
+    return float(np.sqrt(residual @ residual / (residual.size - fit.form.parameters)))
+
+
+def form_mean(fits: FormFits, form: str, entropy: FloatArray) -> FloatArray:
+    """Posterior mean of a form's reward at ``entropy``, shape like it; the branches go on from the last."""
+    fit = fits.fits[form]
+    return posterior_mean(fit, fit.form.onward(entropy))
+
+
+def ceiling_over_forms(law: Estimate, law_weight: float, rivals: tuple[Rival, ...]) -> Estimate:
+    """Range of the ceiling over every form that is not ruled out: what the choice of form adds.
+
+    The ends are the lowest and the highest end of those forms' intervals; the value is the mean of
+    their values by weight.
+    """
+    each = [("law", law_weight, law), *((r.form, r.weight, r.ceiling) for r in rivals)]
+    return range_over([entry for entry in each if entry[1] >= PLAUSIBLE], law.level)
+
+
+def range_over(kept: Sequence[tuple[str, float, Estimate]], level: float) -> Estimate:
+    """From the lowest to the highest end of several intervals; the value is the mean by weight.
+
+    ``kept`` holds name, weight and estimate. An end that is None for one of them is None for all, and the
+    note says whose it is.
+    """
+    total = sum(weight for _, weight, _ in kept)
+    known = [(weight, estimate.value) for _, weight, estimate in kept if estimate.value is not None]
+    lows = [estimate.low for _, _, estimate in kept if estimate.low is not None]
+    highs = [estimate.high for _, _, estimate in kept if estimate.high is not None]
+    open_ends = [name for name, _, estimate in kept if estimate.low is None or estimate.high is None]
+    return Estimate(
+        value=sum(weight * value for weight, value in known) / total if known else None,
+        low=min(lows) if len(lows) == len(kept) else None,
+        high=max(highs) if len(highs) == len(kept) else None,
+        level=level,
+        method="range over the forms not ruled out: " + ", ".join(sorted(name for name, _, _ in kept)),
+        note=f"no end for {', '.join(open_ends)}" if open_ends else None,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormResult:
+    """A form in a :class:`Comparison`.
+
+    Attributes
+    ----------
+    form, formula, variable, parameters
+        Key, symbols, ``"entropy"`` or ``"step"``, and number of free parameters.
+    weight
+        Posterior probability among the forms of the same variable, equal before the data.
+    log_odds
+        Natural logarithm of its marginal likelihood over the law's: how much the data speak for this form
+        against the law, whatever other forms there are.
+    ceiling
+        Reward at H = 0 for a form of the entropy, limit in steps for one of the step.
+    shapes
+        Estimates of the parameters in which the form is not linear, by name.
+    residual_sd
+        Root of the residual sum of squares over n − parameters, reward units.
+    ruled_out
+        Whether the weight is below :data:`PLAUSIBLE`.
+    """
+
+    form: str
+    formula: str
+    variable: str
+    parameters: int
+    weight: float
+    log_odds: float
+    ceiling: Estimate
+    shapes: dict[str, Estimate]
+    residual_sd: float
+    ruled_out: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NestedTest:
+    """Test of a form inside a larger one.
+
+    ``p_value`` is None, with the reason in ``note``, where the run cannot tell the two columns apart.
+    """
+
+    null: str
+    alternative: str
+    p_value: float | None
+    method: str
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The law among all forms, of the entropy and of the step.
+
+    Attributes
+    ----------
+    forms
+        The law and its rivals; those of the entropy first, each group heaviest first.
+    skipped
+        Form → why this run cannot show it.
+    alike
+        Forms that the data tell from the law neither way: odds between 1/20 and 20.
+    law_test, line_test, branch_test
+        The law (k = 1) and the line (k = 0) inside the form with a free rate, and the law inside the
+        branches.
+    rate_tail
+        Twice the smaller posterior probability of k < 1 and k > 1, with k flat in its range.
+    ceiling
+        Reward at H = 0, over the forms of the entropy that are not ruled out.
+    limit
+        Limit in steps, over the forms of the step that are not ruled out; None without any.
+    reach
+        ``ceiling`` and ``limit`` together where the entropy is spent, so that both mean the same; else None
+        with the reason in ``reach_note``.
+    """
+
+    forms: tuple[FormResult, ...]
+    skipped: dict[str, str]
+    alike: tuple[str, ...]
+    law_test: NestedTest
+    line_test: NestedTest
+    branch_test: NestedTest
+    rate_tail: float
+    ceiling: Estimate
+    limit: Estimate | None
+    reach: Estimate | None
+    reach_note: str | None
+
+
+def compare_forms(law: LawFit) -> Comparison:
+    """Fit every form to the evaluations of a law, and say what the data tell apart.
+
+    Parameters
+    ----------
+    law
+        A fit of :func:`entropylaw.fit_law`, fresh or from a document. The forms see its course of the
+        entropy, residual model and level.
+
+    Notes
+    -----
+    Weights as in :func:`fit_forms`, within the forms of the entropy and within those of the step. The odds
+    go across: same evaluations, same residual model. A limit in steps is what the run tends to if it goes
+    on as it did; the reward at H = 0 is what it would have without entropy. They are one number only where
+    the entropy is spent (last course value at most 5 % of the largest).
+    """
+    step, entropy, reward = law.step, law.course, law.reward
+    grid, floor = residual_covariances(law)
+    by_entropy, reasons = entropy_forms(entropy)
+    by_step, more = step_forms(step)
+    fits, degenerate = fit_each((*by_entropy, *by_step), step, reward, grid, floor)
+    results = _results(fits, law, reward)
+    good = [row for row in results if not row.ruled_out]
+    kept = {
+        variable: [(row.form, row.weight, row.ceiling) for row in good if row.variable == variable]
+        for variable in ("entropy", "step")
+    }
+    spent = float(entropy[-1]) <= SPENT * float(entropy.max())
+    tests = _nested_tests(fits, step, entropy, reward, grid, floor)
+    return Comparison(
+        forms=results,
+        skipped=reasons | more | degenerate,
+        alike=tuple(r.form for r in results if r.form != "law" and abs(r.log_odds) <= np.log(TELLING)),
+        law_test=tests["law"],
+        line_test=tests["line"],
+        branch_test=tests["branches"],
+        rate_tail=_tail_at(fits["rate"], 1.0),
+        ceiling=range_over(kept["entropy"], law.level),
+        limit=range_over(kept["step"], law.level) if kept["step"] else None,
+        reach=range_over([*kept["entropy"], *kept["step"]], law.level) if spent and kept["step"] else None,
+        reach_note=None
+        if spent
+        else f"entropy stands at {entropy[-1] / entropy.max():.0%} of its largest value (limit {SPENT:.0%}): "
+        "the limit in steps is not the reward at H = 0",
+    )
+
+
+def residual_covariances(law: LawFit) -> tuple[Grid, FloatArray | None]:
+    """The grid of residual covariances that a law was fitted with, and the known noise variance (n,)."""
+    if law.interval != "drift":
+        return white_grid(), None
+    if law.eval_size is None:
+        return drift_grid(law.step), None
+    x = design(law_column(law.course))
+    fitted = x @ np.linalg.lstsq(x, law.reward, rcond=None)[0]
+    rate = np.clip(fitted, 0.5 / law.eval_size, 1.0 - 0.5 / law.eval_size)
+    variance = float((law.reward - fitted) @ (law.reward - fitted)) / (law.reward.size - 2)
+    return floor_grid(law.step, max(variance, np.finfo(float).eps)), rate * (1.0 - rate) / law.eval_size
+
+
+def _results(fits: dict[str, FormFit], law: LawFit, reward: FloatArray) -> tuple[FormResult, ...]:
+    """A row a form, those of the entropy first, each group heaviest first."""
+    weight: dict[str, float] = {}
+    for variable in ("entropy", "step"):
+        weight |= weights({name: fit for name, fit in fits.items() if fit.form.variable == variable})
+    base = fits["law"].log_evidence
+    rows = [
+        FormResult(
+            form=name,
+            formula=fit.form.formula,
+            variable=fit.form.variable,
+            parameters=fit.form.parameters,
+            weight=weight[name],
+            log_odds=fit.log_evidence - base,
+            ceiling=from_mixture(ceiling_of(fit), level=law.level, method=METHODS[law.interval]),
+            shapes={s.name: shape_estimate(fit, i, law.level) for i, s in enumerate(fit.form.shapes)},
+            residual_sd=residual_sd(fit, reward),
+            ruled_out=weight[name] < PLAUSIBLE,
+        )
+        for name, fit in fits.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: (row.variable, -row.weight, row.form)))
+
+
+def _nested_tests(
+    fits: dict[str, FormFit],
+    step: FloatArray,
+    entropy: FloatArray,
+    reward: FloatArray,
+    grid: Grid,
+    floor: FloatArray | None,
+) -> dict[str, NestedTest]:
+    """The three nested tests, under the name of what is tested."""
+    law, rise = law_column(entropy), fits["branches"].form.inputs["rise"] if "branches" in fits else None
+    slope = entropy * np.exp(entropy)
+    asked = [("law", "law", "rate", law, slope), ("line", "line", "rate", entropy, entropy**2)]
+    tests = {
+        key: nested_test(null, larger, (column, extra), step, reward, grid, floor)
+        for key, null, larger, column, extra in asked
+    }
+    tests["branches"] = (
+        nested_test("law", "branches", (law, rise), step, reward, grid, floor)
+        if rise is not None
+        else NestedTest(
+            null="law", alternative="branches", p_value=None, method=_TEST, note="entropy has one branch"
+        )
+    )
+    return tests
+
+
+_TEST = "t of the added column, drift + noise integrated out"
+
+
+def nested_test(
+    null: str,
+    alternative: str,
+    columns: tuple[FloatArray, FloatArray],
+    step: FloatArray,
+    reward: FloatArray,
+    grid: Grid,
+    floor: FloatArray | None,
+) -> NestedTest:
+    """Test whether a form needs a second column: its coefficient against 0, two-sided.
+
+    For a form inside a nonlinear one the second column is the larger form's derivative where it is the
+    smaller one: H·exp(H) for the law (k = 1), H² for the line (k = 0). That is the P test of Davidson &
+    MacKinnon 1981, doi:10.2307/1911522. It is linear, so that its size does not suffer where the slope is
+    near 0 and k means nothing (Davies 1977, doi:10.1093/biomet/64.2.247), as a likelihood ratio does.
+
+    For one covariance the p-value is that of the textbook t test. With drift integrated out it is twice the
+    posterior tail probability of the coefficient's sign: it rejects a true form less often than it says where
+    drift is short, and somewhat more often where drift lasts for a large part of the run.
+    """
+    designs = stacked(*columns)[None]
+    left = np.abs(np.diagonal(np.linalg.qr(designs[0], mode="r")))
+    if reward.size <= 3 or not np.all(left > DEPENDENT * np.linalg.norm(designs[0], axis=0)):
+        why = "the run cannot tell the two columns apart"
+        return NestedTest(null=null, alternative=alternative, p_value=None, method=_TEST, note=why)
+    (posterior,) = infer(step, designs, reward[None], grid, floor)
+    # Each tail for itself: one less the other has no digits left where it is small.
+    sides = posterior.functional(np.array([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]))
+    p_value = min(1.0, 2.0 * float(sides.cdf(np.zeros(2)).min()))
+    return NestedTest(null=null, alternative=alternative, p_value=p_value, method=_TEST)
+
+
+def _tail_at(fit: FormFit, value: float) -> float:
+    """Twice the smaller posterior probability below or above ``value`` of a form's one shape."""
+    edge = np.cumsum(fit.weight) - 0.5 * fit.weight
+    below = float(np.interp(value, fit.shape[:, 0], edge, left=0.0, right=1.0))
+    return 2.0 * min(below, 1.0 - below)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.validity import NESTING
 from entropylaw.documents.fit import RunFit
 from entropylaw.ingest.run import Meaning
 from entropylaw.report.numbers import (
@@ -25,6 +26,7 @@ FORM_NAMES = {
     "line": "a straight line in H",
     "rate": "the form with a free rate k",
     "constant": "a constant",
+    "branches": "the law with another slope where entropy rises",
 }
 
 
@@ -176,7 +178,7 @@ def _clearly_better(rival: Rival, law: LawFit) -> bool:
 
 def _as_good(law: LawFit) -> list[Rival]:
     """Rivals that are not ruled out; a free rate holds the law as k = 1 and is none of them."""
-    return [rival for rival in law.rivals if not rival.ruled_out and rival.form != "rate"]
+    return [rival for rival in law.rivals if not rival.ruled_out and rival.form not in NESTING]
 
 
 def _listed(items: Iterable[str]) -> str:

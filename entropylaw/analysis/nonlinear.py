@@ -1,0 +1,359 @@
+"""Forms as lmfit models on whitened data: point estimates, profile intervals, and models to build on.
+
+lmfit is imported when a function of this module is called, and by nothing else.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from entropylaw.analysis.forms import Form, FormFit, entropy_forms, fit_each
+from entropylaw.analysis.law import LawFit, checked_level
+from entropylaw.analysis.rivals import residual_covariances
+from entropylaw.analysis.stepforms import step_forms
+from entropylaw.engine.grid import FloatArray, Grid
+from entropylaw.engine.whiten import filter_gains, whiten
+from entropylaw.errors import FitError, UsageError
+from entropylaw.results import Estimate
+
+LARGEST_MATRIX = 1500
+"""Evaluations up to which the whitening is kept as an n × n matrix; beyond, the filter runs each time."""
+
+_SETTLED = 1e-10
+"""Relative tolerances of Levenberg–Marquardt, for the digits that NIST certifies."""
+
+_METHOD = "profile likelihood (lmfit), whitened by the covariance at its posterior mode"
+_METHOD_ONE = "t interval (lmfit), whitened by the covariance at its posterior mode"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Whitening:
+    """A residual covariance, as the transform that makes it white.
+
+    ``length`` (steps) and ``drift_share`` (0–1) describe the covariance; ``step`` (n,) is where it applies.
+    Called with n residuals in the order of the steps it returns n that are independent and of equal
+    variance if the covariance is right. The transform is triangular: each residual less what those before
+    it foretell.
+    """
+
+    step: FloatArray
+    length: float
+    drift_share: float
+    grid: Grid
+    floor: FloatArray | None
+    matrix: FloatArray | None
+
+    def __call__(self, residual: FloatArray) -> FloatArray:
+        """Whitened residuals, shape (n,).
+
+        Raises
+        ------
+        UsageError
+            ``lengths-differ``: not one residual for each evaluation of the fit.
+        """
+        if residual.shape != self.step.shape:
+            raise UsageError(
+                "lengths-differ",
+                f"{residual.size} residuals, expected {self.step.size}, one for each evaluation of the fit",
+                "fit the whole run: a part of it has another covariance",
+            )
+        return self.matrix @ residual if self.matrix is not None else self._filtered(residual[:, None])[:, 0]
+
+    def _filtered(self, columns: FloatArray) -> FloatArray:
+        white, _ = whiten(filter_gains(self.step, self.grid, self.floor), columns)
+        return np.asarray(white[:, :, 0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NonlinearFit:
+    """A form fitted by lmfit.
+
+    Attributes
+    ----------
+    form, formula
+        Key and symbols.
+    parameters
+        Name → estimate with its profile interval and lmfit's standard error. An end that the profile does
+        not reach is None, with the reason in ``note``.
+    residual_sd
+        Root of the whitened residual sum of squares over n − parameters; reward units.
+    length, drift_share
+        The covariance that was used, in steps and 0–1.
+    settled
+        Whether Levenberg–Marquardt converged; lmfit's ``message`` says how.
+    """
+
+    form: str
+    formula: str
+    parameters: dict[str, Estimate]
+    residual_sd: float
+    length: float
+    drift_share: float
+    settled: bool
+    message: str
+
+
+def to_lmfit(form: str, law: LawFit) -> Any:
+    """A form as an ``lmfit.Model`` for the run of a law, ready to fit, to change and to extend.
+
+    Parameters
+    ----------
+    form
+        A name of ``forms.FORMULAS`` or ``stepforms.FORMULAS``: ``"law"``, ``"rate"``, ``"scalerl"``, …
+    law
+        A fit of :func:`entropylaw.fit_law`, fresh or from a document.
+
+    Returns
+    -------
+    model
+        A subclass of ``lmfit.Model``. Its independent variables are ``model.inputs`` (a dict of name →
+        values at the evaluations), its parameter hints start at the engine's posterior mode, with the
+        bounds of each shape's prior, and its residual is ``model.whitening(data − model)``:
+
+        >>> model = to_lmfit("rate", law)  # doctest: +SKIP
+        >>> result = model.fit(law.reward, **model.inputs)  # doctest: +SKIP
+        >>> result.conf_interval()  # doctest: +SKIP
+
+        Fix, tie or bound a parameter as ever: ``model.set_param_hint("ceiling", max=1.0)``. ``weights``
+        multiply the residual before it is whitened. A composite (``model + other``) is a plain
+        ``lmfit.CompositeModel`` and loses the whitening; to keep it, minimise
+        ``model.whitening(reward − composite.eval(params, …))`` with ``lmfit.minimize``.
+
+    Raises
+    ------
+    UsageError
+        ``unknown-form``.
+    FitError
+        ``form-not-shown``: this run cannot show the form; the message says why.
+
+    Notes
+    -----
+    The covariance is the heaviest grid point of this form's own posterior at its heaviest shape: under a
+    wrong form misfit passes for drift, so that the law's covariance would suit the law alone. lmfit takes it
+    as known, up to its scale, so that its intervals are narrower than the engine's, which integrate it out;
+    where drift is strong, by a lot (``docs/method.md``).
+    """
+    return _model(_fitted(form, law), law)
+
+
+def fit_nonlinear(form: str, law: LawFit, *, level: float | None = None) -> NonlinearFit:
+    """Fit a form by lmfit on whitened data, with profile intervals.
+
+    Parameters
+    ----------
+    form, law
+        As for :func:`to_lmfit`.
+    level
+        Coverage of the intervals; the fit's own where not given.
+
+    Raises
+    ------
+    UsageError
+        ``unknown-form``, ``bad-level``.
+    FitError
+        ``form-not-shown``.
+
+    Notes
+    -----
+    Intervals are lmfit's ``conf_interval``: all parameter values whose whitened residual sum of squares, the
+    others refitted, passes an F test at ``level`` (Bates & Watts 1988, doi:10.1002/9780470316757, ch. 6).
+    At the break of a hinge the profile is not smooth, and its interval is approximate.
+    """
+    level = law.level if level is None else checked_level(level)
+    model = _model(_fitted(form, law), law)
+    result = fit_model(model, law.reward)
+    free = result.ndata - result.nvarys
+    return NonlinearFit(
+        form=form,
+        formula=model.formula,
+        parameters=profile_intervals(result, level),
+        residual_sd=float(np.sqrt(result.chisqr / free)),
+        length=model.whitening.length,
+        drift_share=model.whitening.drift_share,
+        settled=bool(result.success),
+        message=str(result.message),
+    )
+
+
+def fit_model(model: Any, reward: FloatArray) -> Any:
+    """``model.fit`` at its own inputs, to tight tolerances; an ``lmfit.model.ModelResult``."""
+    tolerances = {"ftol": _SETTLED, "xtol": _SETTLED, "gtol": 0.0}
+    return model.fit(reward, **model.inputs, fit_kws=tolerances)
+
+
+def profile_intervals(result: Any, level: float) -> dict[str, Estimate]:
+    """Profile interval of each varying parameter of an lmfit result; fixed ones are left out."""
+    return {name: _interval(result, name, level) for name in result.var_names}
+
+
+def _interval(result: Any, name: str, level: float) -> Estimate:
+    """Profile interval of one parameter, with what lmfit has to say of it."""
+    import lmfit
+
+    parameter, note, method = result.params[name], None, _METHOD
+    low: float | None = None
+    high: float | None = None
+    if result.nvarys == 1 and parameter.stderr is not None:
+        # lmfit profiles from two parameters on; for one that is linear this is the same.
+        half = float(stdtrit(result.nfree, 0.5 + level / 2.0) * parameter.stderr)
+        low, high, method = parameter.value - half, parameter.value + half, _METHOD_ONE
+    else:
+        with warnings.catch_warnings(record=True) as raised:
+            warnings.simplefilter("always")
+            try:
+                rows = lmfit.conf_interval(result, result, p_names=[name], sigmas=[level])[name]
+                low, high = float(rows[0][1]), float(rows[-1][1])
+            except (lmfit.MinimizerException, ValueError) as error:
+                note = f"no profile: {str(error).strip()}"
+        low, high = _reached(low, parameter.min), _reached(high, parameter.max)
+        if note is None and (low is None or high is None):
+            side = "on either side" if low is None and high is None else "below" if low is None else "above"
+            said = "; ".join(sorted({str(entry.message).strip() for entry in raised}))
+            note = f"the data do not bound it {side}" + (f" ({said})" if said else "")
+    if stuck := [other for other in _at_bounds(result) if other != name]:
+        given = f"holds with {', '.join(stuck)} at the end of its range"
+        note = f"{note}; {given}" if note else given
+    return Estimate(
+        value=float(parameter.value),
+        low=low,
+        high=high,
+        level=level,
+        method=method,
+        std_error=None if parameter.stderr is None else float(parameter.stderr),
+        note=note,
+    )
+
+
+def _at_bounds(result: Any) -> list[str]:
+    """Names of the parameters that the fit left at a bound."""
+    parameters = (result.params[name] for name in result.var_names)
+    return [
+        p.name for p in parameters if _reached(p.value, p.min) is None or _reached(p.value, p.max) is None
+    ]
+
+
+def _reached(end: float | None, bound: float) -> float | None:
+    """An end of an interval, or None where there is none or the parameter's bound cut it off."""
+    if end is None or not np.isfinite(end) or np.isclose(end, bound, rtol=1e-6, atol=0.0):
+        return None
+    return end
+
+
+def _fitted(name: str, law: LawFit) -> FormFit:
+    """The engine's fit of one form to the run of a law."""
+    by_entropy, reasons = entropy_forms(law.course)
+    by_step, more = step_forms(law.step)
+    offered = {form.name: form for form in (*by_entropy, *by_step)}
+    skipped = reasons | more
+    if name in offered:
+        grid, floor = residual_covariances(law)
+        fits, degenerate = fit_each([offered[name]], law.step, law.reward, grid, floor)
+        if name in fits:
+            return fits[name]
+        skipped |= degenerate
+    if name not in skipped:
+        raise UsageError(
+            "unknown-form",
+            f"form {name!r}, expected one of {', '.join(sorted({*offered, *skipped}))}",
+            "choose one of these",
+        )
+    raise FitError(
+        "form-not-shown", f"the form {name!r} cannot be fitted: {skipped[name]}", "choose another form"
+    )
+
+
+def _model(fit: FormFit, law: LawFit) -> Any:
+    """The lmfit model of an engine's fit."""
+    form, best = fit.form, fit.best
+    start = fit.posteriors[best].coefficient[int(np.argmax(fit.posteriors[best].weight))]
+    model = whitened_model(form, _whitening(fit, law))
+    for name, value in zip(form.coefficients, start, strict=True):
+        model.set_param_hint(name, value=float(value))
+    for shape, value in zip(form.shapes, fit.shape[best], strict=True):
+        model.set_param_hint(shape.name, value=_inside(float(value), shape.low, shape.high))
+        model.set_param_hint(shape.name, min=shape.low, max=shape.high)
+    return model
+
+
+def whitened_model(form: Form, whitening: Whitening) -> Any:
+    """An ``lmfit.Model`` of a form whose residual is whitened; parameters still without values."""
+    import lmfit
+
+    names = [shape.name for shape in form.shapes]
+
+    def function(**given: Any) -> FloatArray:
+        inputs = {key: np.asarray(given[key], dtype=float) for key in form.inputs}
+        shape = np.array([given[name] for name in names])
+        slopes = np.array([given[name] for name in form.coefficients])
+        return np.asarray(form.design(inputs, shape) @ slopes)
+
+    # lmfit reads names off the signature; one of keywords only it takes for no parameters at all.
+    arguments = [*form.inputs, *form.coefficients, *names]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature([inspect.Parameter(name, kind) for name in arguments])
+    function.__signature__ = signature  # type: ignore[attr-defined]
+
+    def residual(model: Any, params: Any, data: Any, weights: Any, **inputs: Any) -> FloatArray:
+        plain = lmfit.Model._residual(model, params, data, weights, **inputs)
+        return model.whitening(np.asarray(plain))  # type: ignore[no-any-return]
+
+    whitened = type("WhitenedModel", (lmfit.Model,), {"_residual": residual})
+    name = f"{form.name}: {form.formula}"
+    model = whitened(function, independent_vars=list(form.inputs), name=name)
+    model.whitening, model.inputs, model.formula = whitening, dict(form.inputs), form.formula
+    return model
+
+
+def _inside(value: float, low: float, high: float) -> float:
+    """Off the bounds, where lmfit's transform of a bounded parameter has no slope."""
+    margin = 1e-3 * (high - low)
+    return min(max(value, low + margin), high - margin)
+
+
+def _whitening(fit: FormFit, law: LawFit) -> Whitening:
+    """The covariance at the posterior mode of a form's fit."""
+    grid, floor = residual_covariances(law)
+    posterior = fit.posteriors[fit.best]
+    at = int(np.argmax(posterior.weight))
+    point = Grid(
+        length=grid.length[at : at + 1],
+        drift=grid.drift[at : at + 1],
+        noise=grid.noise[at : at + 1],
+        log_prior=np.zeros(1),
+        scaled=grid.scaled,
+    )
+    if floor is not None:
+        # Residual sums of squares in reward units, as without a floor: the covariance's mean variance is 1.
+        unit = float(point.drift[0] + point.noise[0] + floor.mean())
+        point = Grid(
+            length=point.length,
+            drift=point.drift / unit,
+            noise=point.noise / unit,
+            log_prior=point.log_prior,
+            scaled=False,
+        )
+        floor = floor / unit
+    plain = Whitening(
+        step=law.step,
+        length=float(point.length[0]),
+        drift_share=float(posterior.drift_share[at]),
+        grid=point,
+        floor=floor,
+        matrix=None,
+    )
+    if law.step.size > LARGEST_MATRIX:
+        return plain
+    return Whitening(
+        step=plain.step,
+        length=plain.length,
+        drift_share=plain.drift_share,
+        grid=point,
+        floor=floor,
+        matrix=plain._filtered(np.eye(law.step.size)),
+    )

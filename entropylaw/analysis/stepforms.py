@@ -1,0 +1,115 @@
+"""Forms R(step), which know no entropy, and the baselines that every forecast must beat.
+
+Each form is R = A − D · u(s), where u falls to 0 as steps go on, so that A is the limit in steps. That is
+not the reward at H = 0, unless the entropy is spent: a run that keeps its entropy has both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import expit
+
+from entropylaw.analysis.forms import Form, Shape, stacked
+from entropylaw.engine.grid import FloatArray
+
+FORMULAS = {
+    "scalerl": "A − D/(1 + (s/S)^B)",
+    "step_exponential": "A − D·exp(−(s − s₁)/τ)",
+    "step_power": "A − D·(t/t₁)^(−B)",
+    "step_logistic": "A − D/(1 + exp((s − m)/w))",
+}
+
+_NAMES = ("limit", "drop")
+
+
+def step_forms(step: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]]:
+    """Every form R(step) that fits these steps, and why the others do not.
+
+    Parameters
+    ----------
+    step
+        Shape (n,), strictly increasing.
+
+    Returns
+    -------
+    forms, skipped
+        The forms, and form → reason.
+
+    Notes
+    -----
+    - ``scalerl``: R₀ + (A − R₀)/(1 + (S/s)^B) of Khatri et al. 2025, arXiv:2510.13786, in steps instead of
+      GPU hours and with D = A − R₀. They fix A and S on a grid, fit B by least squares and give no interval
+      for B; here all are integrated out.
+    - ``step_exponential``: saturation at one time constant, counted from the first evaluation.
+    - ``step_power``: t is the step, or, where the run begins at step 0 or below, the step counted from one
+      median spacing before its first evaluation; t₁ belongs to the first evaluation.
+    - ``step_logistic``: symmetric about the midpoint m.
+    """
+    span = float(step[-1] - step[0])
+    spacing = float(np.median(np.diff(step)))
+    first, last = float(step[0]), float(step[-1])
+    shift = 0.0 if first > 0 else spacing - first
+    steep = Shape(name="B", low=0.1, high=4.0, points=21, log=True)
+    forms = [
+        _form(
+            "step_exponential",
+            step,
+            lambda s, x: np.exp(-(s - first) / x[0]),
+            Shape(name="tau", low=0.5 * spacing, high=5.0 * span, points=25, log=True),
+        ),
+        _form("step_power", step, lambda s, x: ((s + shift) / (first + shift)) ** -x[0], steep),
+        _form(
+            "step_logistic",
+            step,
+            lambda s, x: expit(-(s - x[0]) / x[1]),
+            Shape(name="midpoint", low=first - 0.5 * span, high=last + 0.5 * span, points=17),
+            Shape(name="width", low=max(0.5 * spacing, 0.01 * span), high=span, points=11, log=True),
+        ),
+    ]
+    skipped: dict[str, str] = {}
+    if first < 0:
+        skipped["scalerl"] = f"steps begin at {first:g}, and the sigmoid counts from 0"
+    else:
+        forms.append(
+            _form(
+                "scalerl",
+                step,
+                lambda s, x: _sigmoid(s, float(x[0]), float(x[1])),
+                Shape(name="midpoint", low=max(first, spacing), high=3.0 * last, points=17, log=True),
+                Shape(name="B", low=0.5, high=8.0, points=11, log=True),
+            )
+        )
+    return tuple(forms), skipped
+
+
+def baselines(reward: FloatArray) -> dict[str, float]:
+    """Forecasts of every later reward that need no form: the last value, the mean of the last three.
+
+    Parameters
+    ----------
+    reward
+        Shape (n,), in the order of the steps, n ≥ 1; where n < 3 the mean is that of all.
+    """
+    return {"last value": float(reward[-1]), "mean of the last three": float(np.mean(reward[-3:]))}
+
+
+def _sigmoid(step: FloatArray, midpoint: float, steepness: float) -> FloatArray:
+    """1/(1 + (s/S)^B), through logarithms: no power of a step overflows."""
+    with np.errstate(divide="ignore"):
+        distance = np.log(step) - np.log(midpoint)
+    return np.asarray(expit(-steepness * distance))
+
+
+def _form(
+    name: str, step: FloatArray, left: Callable[[FloatArray, FloatArray], FloatArray], *shapes: Shape
+) -> Form:
+    return Form(
+        name=name,
+        formula=FORMULAS[name],
+        inputs={"step": step},
+        coefficients=_NAMES,
+        shapes=shapes,
+        design=lambda x, shape: stacked(left(x["step"], shape)),
+    )
