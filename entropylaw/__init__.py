@@ -16,8 +16,15 @@ from typing import TYPE_CHECKING, Any
 from entropylaw._version import __version__
 
 if TYPE_CHECKING:
+    from entropylaw.analysis.backtest import Backtest, backtest
+    from entropylaw.analysis.batch import fit_laws
     from entropylaw.analysis.fitting import fit_law
+    from entropylaw.analysis.forecast import Forecast, SaturationForecast, forecast, saturation_forecast
     from entropylaw.analysis.law import LawFit
+    from entropylaw.analysis.nonlinear import fit_nonlinear, to_lmfit
+    from entropylaw.analysis.rivals import compare_forms
+    from entropylaw.analysis.seams import find_seams, fit_segments
+    from entropylaw.analysis.shared import fit_shared
     from entropylaw.documents.fit import FitDocument, load_fit
     from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
     from entropylaw.ingest import read_runs, select
@@ -29,8 +36,10 @@ _HOMES = {
     "EntropyLawError": "entropylaw.errors",
     "EntropySet": "entropylaw.results",
     "Estimate": "entropylaw.results",
+    "Backtest": "entropylaw.analysis.backtest",
     "FitDocument": "entropylaw.documents.fit",
     "FitError": "entropylaw.errors",
+    "Forecast": "entropylaw.analysis.forecast",
     "InputError": "entropylaw.errors",
     "LawFit": "entropylaw.analysis.law",
     "OutputError": "entropylaw.errors",
@@ -38,23 +47,36 @@ _HOMES = {
     "Rival": "entropylaw.results",
     "Run": "entropylaw.ingest.run",
     "Saturation": "entropylaw.results",
+    "SaturationForecast": "entropylaw.analysis.forecast",
     "Series": "entropylaw.ingest.run",
     "UsageError": "entropylaw.errors",
     "Validity": "entropylaw.results",
+    "backtest": "entropylaw.analysis.backtest",
+    "compare_forms": "entropylaw.analysis.rivals",
+    "find_seams": "entropylaw.analysis.seams",
     "fit_law": "entropylaw.analysis.fitting",
+    "fit_laws": "entropylaw.analysis.batch",
     "fit_logs": "entropylaw.workflow",
     "fit_run": "entropylaw.workflow",
+    "fit_nonlinear": "entropylaw.analysis.nonlinear",
+    "fit_segments": "entropylaw.analysis.seams",
+    "fit_shared": "entropylaw.analysis.shared",
+    "forecast": "entropylaw.analysis.forecast",
     "load_fit": "entropylaw.documents.fit",
     "read_runs": "entropylaw.ingest",
+    "saturation_forecast": "entropylaw.analysis.forecast",
     "select": "entropylaw.ingest",
+    "to_lmfit": "entropylaw.analysis.nonlinear",
 }
 
 __all__ = [
+    "Backtest",
     "EntropyLawError",
     "EntropySet",
     "Estimate",
     "FitDocument",
     "FitError",
+    "Forecast",
     "InputError",
     "LawFit",
     "OutputError",
@@ -62,16 +84,27 @@ __all__ = [
     "Rival",
     "Run",
     "Saturation",
+    "SaturationForecast",
     "Series",
     "UsageError",
     "Validity",
     "__version__",
+    "backtest",
+    "compare_forms",
+    "find_seams",
     "fit_law",
+    "fit_laws",
     "fit_logs",
+    "fit_nonlinear",
     "fit_run",
+    "fit_segments",
+    "fit_shared",
+    "forecast",
     "load_fit",
     "read_runs",
+    "saturation_forecast",
     "select",
+    "to_lmfit",
 ]
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from entropylaw.analysis.fitting import Interval, fit_law
 from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.seams import find_seams, fit_segments, seam_steps
+from entropylaw.analysis.shared import share
 from entropylaw.documents.fit import (
     FitDocument,
     InputFile,
@@ -19,14 +21,19 @@ from entropylaw.documents.fit import (
     refused_run,
     shown_path,
 )
-from entropylaw.errors import EntropyLawError, UsageError
+from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.ingest import read_all, select
 from entropylaw.ingest.naming import told_apart
 from entropylaw.ingest.run import Run, Series
 
 
 def fit_series(
-    series: Series, *, level: float = 0.95, interval: Interval = "drift", eval_size: int | None = None
+    series: Series,
+    *,
+    level: float = 0.95,
+    interval: Interval = "drift",
+    eval_size: int | None = None,
+    keep_outliers: bool = False,
 ) -> LawFit:
     """Fit a paired series; what the pairing knows of the columns joins the cautions.
 
@@ -42,6 +49,7 @@ def fit_series(
         level=level,
         interval=interval,
         eval_size=eval_size,
+        keep_outliers=keep_outliers,
         run=series.run,
     )
     cautions = law.validity.cautions + tuple(_column_cautions(series))
@@ -57,6 +65,7 @@ def fit_run(
     level: float = 0.95,
     interval: Interval = "drift",
     eval_size: int | None = None,
+    keep_outliers: bool = False,
 ) -> LawFit:
     """Choose the columns of a run as the catalog says (or as given), pair them, and fit the law.
 
@@ -68,7 +77,9 @@ def fit_run(
         As :func:`entropylaw.fit_law`.
     """
     series = select(run, entropy=entropy, reward=reward, pair=pair)
-    return fit_series(series, level=level, interval=interval, eval_size=eval_size)
+    return fit_series(
+        series, level=level, interval=interval, eval_size=eval_size, keep_outliers=keep_outliers
+    )
 
 
 def fit_logs(paths: Sequence[Any], settings: Settings | None = None) -> FitDocument:
@@ -173,12 +184,51 @@ def _fit_or_refuse(run: Run, asked: Settings) -> RunFit:
             level=asked.level,
             interval=asked.interval,  # type: ignore[arg-type]
             eval_size=asked.eval_size,
+            keep_outliers=asked.keep_outliers,
         )
     except UsageError:
         raise
     except EntropyLawError as error:
         return refused_run(run, series, error)
-    return fitted_run(run, series, law)
+    return _with_seams(fitted_run(run, series, law), series, asked)
+
+
+def _with_seams(entry: RunFit, series: Series, asked: Settings) -> RunFit:
+    """Find jumps and fit the law between them, where that is asked for."""
+    if not (asked.seams or asked.find_seams):
+        return entry
+    found = find_seams(series.step, series.entropy, series.reward) if asked.find_seams else ()
+    steps = asked.seams or seam_steps(found, series.step)
+    if not steps:
+        return replace(entry, seams=found)
+    try:
+        segments = fit_segments(
+            series.step,
+            series.entropy,
+            series.reward,
+            seams=steps,
+            level=asked.level,
+            interval=asked.interval,  # type: ignore[arg-type]
+            run=series.run,
+        )
+    except FitError as error:
+        return replace(entry, seams=found, notes=(*entry.notes, f"no law by segment: {error.message}"))
+    return replace(entry, seams=found, segments=segments)
+
+
+def with_shared(document: FitDocument) -> FitDocument:
+    """Add what the runs of a document have in common, as its settings ask.
+
+    Raises
+    ------
+    FitError
+        ``too-few-runs``, where fewer than two have a law.
+    UsageError
+        ``bad-shared``.
+    """
+    if not document.settings.shared:
+        return document
+    return replace(document, shared=share(document.fitted, shared=document.settings.shared))
 
 
 def _column_cautions(series: Series) -> list[str]:

@@ -45,6 +45,10 @@ def fit(
     level: options.Level = 0.95,
     interval: options.IntervalOption = options.IntervalChoice.drift,
     eval_size: options.EvalSize = None,
+    seam: options.Seams = None,
+    find_seams: options.FindSeams = False,
+    shared: options.Shared = None,
+    keep_outliers: options.KeepOutliers = False,
     format: options.FormatOption = Format.text,
     output: Outputs = None,
     quiet: options.Quiet = False,
@@ -55,7 +59,7 @@ def fit(
     exit code is 0. Exit code 4 means that no run at all could be fitted.
     """
     from entropylaw.cli.output import format_of, print_result, rendered, say, write_file
-    from entropylaw.workflow import combine
+    from entropylaw.workflow import combine, with_shared
 
     asked = options.settings(
         level=level,
@@ -66,11 +70,15 @@ def fit(
         step=step,
         run=run,
         pair=pair,
+        seams=seam or (),
+        find_seams=find_seams,
+        shared=shared,
+        keep_outliers=keep_outliers,
     )
     kinds = {path: format if path == "-" else format_of(path) for path in output or []}
     groups = grouped(logs)
     documents = list(fit_each(groups, asked))
-    whole = combine(documents)
+    whole = with_shared(combine(documents))
     if whole.warnings:
         passed = f"{len(whole.warnings)} file{'s' if len(whole.warnings) > 1 else ''}"
         say(f"passed over {passed} that hold no log of their own; the JSON says why", quiet=quiet)

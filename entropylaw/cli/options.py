@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -77,6 +78,29 @@ EvalSize = Annotated[
         help="Independent samples behind each reward: sets the least noise that it can have.",
     ),
 ]
+Seams = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--seam",
+        metavar="STEP",
+        help="A step at which something changed, as a new stage: the law before and after. Repeatable.",
+    ),
+]
+FindSeams = Annotated[
+    bool, typer.Option("--find-seams", help="Look for jumps of reward and entropy, and fit between them.")
+]
+Shared = Annotated[
+    str | None,
+    typer.Option(
+        "--shared",
+        metavar="NAMES",
+        help="What the runs have in common: a, b or a,b. With three runs, also how far they differ.",
+    ),
+]
+KeepOutliers = Annotated[
+    bool,
+    typer.Option("--keep-outliers", help="Fit gross outliers too; without, they are named and left out."),
+]
 FormatOption = Annotated[Format, typer.Option("--format", help="Format on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on standard error but errors.")]
 
@@ -91,6 +115,10 @@ def settings(
     step: str | None,
     run: str | None,
     pair: Pair | None,
+    seams: Sequence[float] = (),
+    find_seams: bool = False,
+    shared: str | None = None,
+    keep_outliers: bool = False,
 ) -> Settings:
     """The options as the document's settings; a wrong level is a usage error before anything is read."""
     from entropylaw.analysis.law import checked_level
@@ -105,4 +133,8 @@ def settings(
         step=step,
         run=run,
         pair=pair.value if pair else None,
+        seams=tuple(sorted(seams)),
+        find_seams=find_seams,
+        shared=tuple(part.strip() for part in shared.split(",")) if shared else (),
+        keep_outliers=keep_outliers,
     )

@@ -1,4 +1,4 @@
-"""``entropylaw predict``: reward at an entropy, entropy for a reward, saturation."""
+"""``entropylaw predict``: reward at an entropy or a later step, entropy for a reward, saturation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,17 @@ SaturationFlag = Annotated[
     bool,
     typer.Option(
         "--saturation",
-        help="Entropy at which 95 % of what the law still promises is spent, and the reward there.",
+        help="Entropy at which 95 % of what the law still promises is spent, the reward there, and when.",
+    ),
+]
+AtStep = Annotated[
+    list[float] | None,
+    typer.Option("--at-step", metavar="N", help="A later step: the reward to expect there. Repeatable."),
+]
+Gain = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--gain", metavar="X", help="Probability that an evaluation gains X or more of reward. Repeatable."
     ),
 ]
 Output = Annotated[
@@ -54,6 +64,8 @@ def predict(
     target_entropy: TargetEntropy = None,
     target_reward: TargetReward = None,
     saturation: SaturationFlag = False,
+    at_step: AtStep = None,
+    gain: Gain = None,
     level: Annotated[
         float | None, typer.Option("--level", help="Coverage of the intervals. [default: the fit's]")
     ] = None,
@@ -64,7 +76,8 @@ def predict(
     """Predict reward at target entropies, or the entropies for a target reward, with intervals.
 
     Two intervals at an entropy: for the law's mean, and the wider one for a new evaluation there.
-    An entropy outside the fitted range is marked as extrapolated.
+    An entropy outside the fitted range is marked as extrapolated. A later step is forecast by several
+    forms, weighed by how each would have done from earlier in the same run.
     """
     from entropylaw.cli.fit import FOLDER, finish
     from entropylaw.cli.output import format_of, print_result, say, write_file
@@ -76,11 +89,17 @@ def predict(
     from entropylaw.workflow import default_settings
 
     entropies = parse_entropies(target_entropy or [])
-    if not (entropies or target_reward or saturation):
+    if not (entropies or target_reward or saturation or at_step or gain):
         raise UsageError(
             "nothing-to-predict",
             "no target was given",
-            "add --target-entropy H, --target-reward R or --saturation",
+            "add --target-entropy H, --target-reward R, --at-step N, --gain X or --saturation",
+        )
+    if gain and not at_step:
+        raise UsageError(
+            "gain-needs-a-step",
+            "--gain asks how probable a gain is, and no step says by when",
+            "add --at-step N",
         )
     if source is None:
         source = newest_fit(FOLDER)
@@ -89,7 +108,13 @@ def predict(
     fits = document_for(source, default_settings())
     if fits.fitted:
         document = predict_runs(
-            fits, entropies=entropies, rewards=target_reward or [], saturation=saturation, level=level
+            fits,
+            entropies=entropies,
+            rewards=target_reward or [],
+            saturation=saturation,
+            at_step=at_step or [],
+            gains=gain or [],
+            level=level,
         )
         content = render(document, kind.value)
         if output in (None, "-"):

@@ -15,6 +15,8 @@ from typing import Any
 
 from entropylaw._version import __version__
 from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.seams import Seam, SegmentFit
+from entropylaw.analysis.shared import SharedFit
 from entropylaw.documents.codec import DocumentMismatchError, decode, encode
 from entropylaw.documents.store import load_json
 from entropylaw.errors import EntropyLawError, InputError
@@ -46,6 +48,10 @@ class Settings:
     step: str | None
     run: str | None
     pair: str | None
+    seams: tuple[float, ...] = ()
+    find_seams: bool = False
+    shared: tuple[str, ...] = ()
+    keep_outliers: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +67,8 @@ class Refusal:
 class RunFit:
     """One run of a document: its columns and its law, or the reason why there is none.
 
-    ``entropy_column`` and the like are None for a run whose columns could not be chosen.
+    ``entropy_column`` and the like are None for a run whose columns could not be chosen. ``seams`` are the
+    jumps that were found, ``segments`` the law between them, where either was asked for.
     """
 
     run: str
@@ -73,15 +80,21 @@ class RunFit:
     notes: tuple[str, ...]
     law: LawFit | None
     refusal: Refusal | None
+    seams: tuple[Seam, ...] = ()
+    segments: SegmentFit | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitDocument:
-    """Fits of one or many runs, with their provenance. ``warnings`` are about files, not runs."""
+    """Fits of one or many runs, with their provenance.
+
+    ``shared`` is what they have in common, where that was asked for. ``warnings`` are about files, not runs.
+    """
 
     inputs: tuple[InputFile, ...]
     settings: Settings
     runs: tuple[RunFit, ...]
+    shared: SharedFit | None = None
     warnings: tuple[str, ...] = ()
     version: str = __version__
     schema: str = SCHEMA

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from entropylaw._version import __version__
+from entropylaw.analysis.forecast import Forecast, SaturationForecast, forecast, saturation_forecast
+from entropylaw.analysis.law import LawFit
 from entropylaw.documents.codec import encode
 from entropylaw.documents.fit import FitDocument, InputFile
+from entropylaw.errors import FitError
 from entropylaw.results import EntropySet, Prediction, Saturation, Validity
 
 SCHEMA = "entropylaw/prediction/1"
 
 
+class _Ahead(TypedDict):
+    forecast: Forecast | None
+    spending: SaturationForecast | None
+    no_forecast: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPrediction:
-    """Predictions for one run; ``validity`` is the fit's, to be read first."""
+    """Predictions for one run; ``validity`` is the fit's, to be read first.
+
+    ``forecast`` is of later steps, ``spending`` says when the entropy will be spent; where these were asked
+    for and are None, ``no_forecast`` says why.
+    """
 
     run: str
     path: str
@@ -25,6 +38,9 @@ class RunPrediction:
     predictions: tuple[Prediction, ...]
     entropies: tuple[EntropySet, ...]
     saturation: Saturation | None
+    forecast: Forecast | None = None
+    spending: SaturationForecast | None = None
+    no_forecast: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +64,8 @@ def predict_runs(
     entropies: Sequence[float] = (),
     rewards: Sequence[float] = (),
     saturation: bool = False,
+    at_step: Sequence[float] = (),
+    gains: Sequence[float] = (),
     level: float | None = None,
 ) -> PredictionDocument:
     """Ask every fitted run of ``fits`` for the same targets.
@@ -59,7 +77,9 @@ def predict_runs(
     entropies, rewards
         Target entropies (nats) and target rewards.
     saturation
-        Whether to add the entropy at which 95 % of the remaining promise is spent.
+        Whether to add the entropy at which 95 % of the remaining promise is spent, and when.
+    at_step, gains
+        Later steps to forecast; points of reward whose probability is asked for.
     level
         Coverage; each fit's own where not given.
     """
@@ -72,8 +92,35 @@ def predict_runs(
             predictions=entry.law.predict(list(entropies), level=level) if entropies else (),
             entropies=tuple(entry.law.entropy_for(reward, level=level) for reward in rewards),
             saturation=entry.law.saturation(level=level) if saturation else None,
+            **_ahead(entry.run, entry.law, at_step, gains, level, saturation=saturation),
         )
         for entry in fits.runs
         if entry.law is not None
     )
     return PredictionDocument(inputs=fits.inputs, runs=runs)
+
+
+def _ahead(
+    run: str,
+    law: LawFit,
+    at_step: Sequence[float],
+    gains: Sequence[float],
+    level: float | None,
+    *,
+    saturation: bool,
+) -> _Ahead:
+    """Forecast later steps, and when the entropy is spent; where a run is too short for it, say why."""
+    told: _Ahead = {"forecast": None, "spending": None, "no_forecast": None}
+    series = (law.step, law.entropy, law.reward)
+    asked = law.ceiling.level if level is None else level
+    try:
+        if at_step:
+            told["forecast"] = forecast(*series, at_step=list(at_step), level=asked, run=run)
+        if saturation or gains:
+            last = max(at_step) if at_step else None
+            told["spending"] = saturation_forecast(
+                *series, gains=list(gains), at_step=last, level=asked, run=run
+            )
+    except FitError as error:
+        told["no_forecast"] = error.message
+    return told

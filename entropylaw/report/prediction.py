@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from entropylaw.documents.prediction import PredictionDocument, RunPrediction
 from entropylaw.documents.store import dumps
+from entropylaw.report.forecasttext import forecast_text, saturation_text
 from entropylaw.report.numbers import format_estimate, format_number, format_percent
 from entropylaw.report.printable import markdown_cell, one_line, spreadsheet_cell
 from entropylaw.report.words import invalid_headline
@@ -46,6 +47,17 @@ def _text_lines(run: RunPrediction) -> Iterator[str]:
         yield f"  reward {target.reward:g}: {_entropy_words(target)}"
     if run.saturation is not None:
         yield "  " + _saturation_words(run.saturation)
+    for text in _ahead(run):
+        yield from text.rstrip("\n").split("\n")[1:]
+    if run.no_forecast:
+        yield f"  no forecast: {one_line(run.no_forecast)}"
+
+
+def _ahead(run: RunPrediction) -> Iterator[str]:
+    if run.forecast is not None:
+        yield forecast_text(run.forecast)
+    if run.spending is not None:
+        yield saturation_text(run.spending)
 
 
 def _markdown(document: PredictionDocument) -> str:
@@ -64,6 +76,9 @@ def _markdown(document: PredictionDocument) -> str:
         lines += [""] if run.predictions else []
         lines += [f"- reward {target.reward:g}: {_entropy_words(target)}" for target in run.entropies]
         lines += [f"- {_saturation_words(run.saturation)}"] if run.saturation is not None else []
+        for text in _ahead(run):
+            lines += ["", "```text", *text.rstrip("\n").split("\n")[1:], "```"]
+        lines += [f"- no forecast: {markdown_cell(run.no_forecast)}"] if run.no_forecast else []
         blocks.append("\n".join(lines).rstrip() + "\n")
     return "\n".join(blocks)
 
@@ -119,6 +134,14 @@ def _csv_rows(run: RunPrediction) -> Iterator[dict[str, object]]:
             }
     if run.saturation is not None:
         yield _estimate_cells("reward at saturation", run.saturation.entropy, run.saturation.reward)
+    if run.forecast is not None:
+        for step, reward, outside in zip(
+            run.forecast.step, run.forecast.reward, run.forecast.extrapolated, strict=True
+        ):
+            extrapolated = {"extrapolated": str(outside).lower()}
+            yield _estimate_cells("reward at step", step, reward) | extrapolated
+    if run.spending is not None:
+        yield _estimate_cells("step of saturation", run.spending.entropy, run.spending.step)
 
 
 def _estimate_cells(question: str, target: float, estimate: Estimate) -> dict[str, object]:

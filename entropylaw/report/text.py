@@ -17,6 +17,7 @@ from entropylaw.report.numbers import (
     format_weight,
 )
 from entropylaw.report.printable import one_line
+from entropylaw.report.sharedtext import render_seams, render_segments, render_shared
 from entropylaw.report.words import drops, headline
 from entropylaw.results import Estimate
 
@@ -26,8 +27,18 @@ _LINES = 18
 
 
 def render(document: FitDocument) -> str:
-    """Every run of the document, one block each."""
-    return "\n".join("\n".join(_run_lines(run)) + "\n" for run in document.runs)
+    """Every run of the document, one block each; then what they have in common."""
+    blocks = ["\n".join(_run_lines(run)) + "\n" + _seams(run) for run in document.runs]
+    if document.shared is not None:
+        blocks.append(render_shared(document.shared))
+    return "\n".join(blocks)
+
+
+def _seams(run: RunFit) -> str:
+    """The jumps that were found and the law between them, below the run's block."""
+    found = render_seams(run.seams) if run.seams else ""
+    whole = found + (render_segments(run.segments) if run.segments is not None else "")
+    return "".join(f"  {line}\n" for line in whole.splitlines())
 
 
 def _run_lines(run: RunFit) -> list[str]:

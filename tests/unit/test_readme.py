@@ -82,15 +82,19 @@ def test_the_python_runs_as_printed(clone):
 
 def test_the_coverage_quoted_is_the_one_of_the_table():
     method = (ROOT / "docs" / "method.md").read_text(encoding="utf-8")
-    (row,) = re.findall(r"^\| all three, exact \|(.*)\|$", method, re.MULTILINE)
-    worlds, ceiling, _, _, _, curve_fit, lmfit = (cell.strip() for cell in row.split("|"))
-    ours, peer = (re.fullmatch(r"(\d+) \((\d+)\)", text) for text in (ceiling, curve_fit))
-    assert curve_fit == lmfit
+
+    def row(name):
+        (found, *_) = re.findall(rf"^\| {re.escape(name)} \|(.*)\|$", method, re.MULTILINE)
+        return [cell.strip() for cell in found.split("|")]
+
+    worlds = re.search(r"ρ ≤ \.9 \((\d+)\)", method)[1]
+    near, far = (re.fullmatch(r"(\d+) \((\d+)\)", cell) for cell in row("ceiling")[1:3])
     quoted = " ".join(README.split())
-    assert (
-        f"cover {ours[1]} % in the median of {worlds} worlds and {ours[2]} % in the worst; "
-        f"those of `curve_fit` and lmfit, on the same data, {peer[1]} % and {peer[2]} %"
-    ) in quoted
+    assert f"cover {near[1]} % in the median of {worlds} worlds and {near[2]} % in the worst" in quoted
+    peers = [row(f"ceiling, {name}")[1] for name in ("curve_fit", "lmfit")]
+    assert f"those of `curve_fit` {peers[0]} % and of lmfit {peers[1]} % on average" in quoted
+    assert f"ours cover {far[1]} % and {far[2]} %" in quoted
+    assert f"there 95 % intervals cover {far[2]} to {far[1]} %" in quoted
 
 
 @pytest.mark.parametrize("target", re.findall(r"\]\((?!https?:)([^)#]+)", README))

@@ -1,0 +1,298 @@
+"""Backtests: fit the early part of a finished run, forecast the rest, and count.
+
+The protocol is that of the paper behind the law (Cui et al. 2025, arXiv:2505.22617, §2.4, who fit on the
+first 36 of 236 steps and predict the rest at the observed entropies): the first 15 %, and the first third.
+To it come the same with the entropy forecast too, the reverse (fit the later two thirds, predict the first
+third), and the question that they leave open, whether a forecast beats "stays where it is".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from entropylaw.analysis.fitting import complete, refuse
+from entropylaw.analysis.forecast import FEWEST, blocked
+from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.law import checked_level
+from entropylaw.analysis.paths import RESOLUTION, decay, outlook, spans
+from entropylaw.engine.grid import FloatArray
+from entropylaw.errors import EntropyLawError, FitError
+
+SHARES = {"first 15 %": 0.15, "first third": 1 / 3}
+"""What is fitted, by protocol; never fewer than 8 evaluations."""
+
+REVERSE = "later two thirds"
+"""The reverse test: fit them, predict the first third."""
+
+LEAST_AHEAD = 4
+"""Evaluations that must remain to be predicted."""
+
+
+class Evaluations(Protocol):
+    """What a backtest needs of a run: a name, and paired arrays of shape (n,)."""
+
+    @property
+    def run(self) -> str:
+        """Name of the run."""
+
+    @property
+    def step(self) -> FloatArray:
+        """The trainer's step."""
+
+    @property
+    def entropy(self) -> FloatArray:
+        """Nats per token."""
+
+    @property
+    def reward(self) -> FloatArray:
+        """The score."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """One protocol on one run.
+
+    Attributes
+    ----------
+    protocol, blind
+        What was fitted, and whether the entropy was forecast too.
+    fitted, predicted
+        Numbers of evaluations.
+    rmse
+        Root mean squared error of the forecast's median, reward units.
+    last_value, law, line, scalerl
+        The same of the peers: the last reward; the law, and a line in the entropy, by least squares at
+        the observed entropies; the ScaleRL sigmoid in step (arXiv:2510.13786) by least squares.
+        None of these is below ``RESOLUTION`` of the run's range of rewards: differences below it mean
+        nothing, and a ratio needs a divisor.
+    covered
+        Share of the predicted evaluations inside the band.
+    width, spread
+        Median width of the band, and the range of the run's rewards, reward units.
+    """
+
+    protocol: str
+    blind: bool
+    fitted: int
+    predicted: int
+    rmse: float
+    last_value: float
+    law: float
+    line: float
+    scalerl: float
+    covered: float
+    width: float
+    spread: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunBacktest:
+    """All protocols on one run; ``refusal`` says why there are none.
+
+    ``block`` evaluations were averaged into each of the ``n`` points (1: as logged).
+    """
+
+    run: str
+    n: int
+    block: int
+    scores: tuple[Score, ...]
+    refusal: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    """One protocol over all runs.
+
+    Attributes
+    ----------
+    protocol, blind, runs
+        The protocol, and how many runs it could be tried on.
+    to_last_value, to_law, to_line, to_scalerl
+        Geometric mean over runs of the forecast's RMSE over the peer's; below 1 the forecast is better.
+    worst, worst_run
+        The largest ratio to the last value, and whose it is.
+    covered
+        Mean over runs of the share of evaluations inside the band.
+    width
+        Median over runs of the band's width, as a share of the run's range of rewards.
+    """
+
+    protocol: str
+    blind: bool
+    runs: int
+    to_last_value: float
+    to_law: float
+    to_line: float
+    to_scalerl: float
+    worst: float
+    worst_run: str
+    covered: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backtest:
+    """Every run and the whole. ``level`` is the bands' nominal coverage."""
+
+    level: float
+    runs: tuple[RunBacktest, ...]
+    overall: tuple[Skill, ...]
+
+
+def backtest(runs: Iterable[Evaluations], *, level: float = 0.95) -> Backtest:
+    """Backtest every run, and all of them together.
+
+    Parameters
+    ----------
+    runs
+        Series as :func:`entropylaw.select` gives them, or anything with their four attributes.
+    level
+        Coverage of the bands.
+
+    Raises
+    ------
+    UsageError
+        ``bad-level``. A run that cannot be tested has a ``refusal``; nothing is raised for it.
+    """
+    level = checked_level(level)
+    tested = tuple(_tested(one, level) for one in runs)
+    return Backtest(level=level, runs=tested, overall=skills(tested))
+
+
+def _tested(one: Evaluations, level: float) -> RunBacktest:
+    """One run, whatever happens."""
+    try:
+        return backtest_run(one.step, one.entropy, one.reward, level=level, run=one.run)
+    except EntropyLawError as error:
+        return RunBacktest(run=one.run, n=len(one.reward), block=1, scores=(), refusal=error.message)
+
+
+def backtest_run(
+    step: FloatArray, entropy: FloatArray, reward: FloatArray, *, level: float = 0.95, run: str = "run"
+) -> RunBacktest:
+    """All protocols on one run.
+
+    Parameters
+    ----------
+    step, entropy, reward
+        Shape (n,), n ≥ 12; more than 200 are averaged over blocks first.
+    level
+        Coverage of the bands.
+    run
+        A name, carried along.
+
+    Raises
+    ------
+    FitError
+        ``too-few-evaluations`` below 12, and those of :func:`entropylaw.fit_law` on the data.
+    """
+    level = checked_level(level)
+    s, h, r, _ = complete(entropy, reward, step)
+    if s.size < FEWEST + LEAST_AHEAD:
+        raise FitError(
+            "too-few-evaluations",
+            f"{s.size} usable evaluations, a backtest needs at least {FEWEST + LEAST_AHEAD}",
+            "test longer runs, or the training reward with --reward",
+        )
+    refuse(s, h, r)
+    s, h, r, block = blocked(s, h, r)
+    scores = []
+    for protocol, share in SHARES.items():
+        first = min(max(FEWEST, round(share * s.size)), s.size - LEAST_AHEAD)
+        scores += [_score(protocol, blind, s, h, r, first, level) for blind in (False, True)]
+    late = max(FEWEST, s.size - max(LEAST_AHEAD, round(s.size / 3)))
+    scores.append(_score(REVERSE, False, -s[::-1], h[::-1], r[::-1], late, level))
+    return RunBacktest(run=run, n=s.size, block=block, scores=tuple(scores))
+
+
+def skills(runs: Sequence[RunBacktest]) -> tuple[Skill, ...]:
+    """Geometric means and coverage over the runs that could be tested, one for each protocol."""
+    tested = [run for run in runs if run.scores]
+    if not tested:
+        return ()
+    return tuple(_skill(tested, number) for number in range(len(tested[0].scores)))
+
+
+def _skill(runs: Sequence[RunBacktest], number: int) -> Skill:
+    scores = [run.scores[number] for run in runs]
+
+    def mean_ratio(peer: Callable[[Score], float]) -> float:
+        return float(np.exp(np.mean([np.log(score.rmse / peer(score)) for score in scores])))
+
+    to_last = [score.rmse / score.last_value for score in scores]
+    worst = int(np.argmax(to_last))
+    return Skill(
+        protocol=scores[0].protocol,
+        blind=scores[0].blind,
+        runs=len(runs),
+        to_last_value=mean_ratio(lambda score: score.last_value),
+        to_law=mean_ratio(lambda score: score.law),
+        to_line=mean_ratio(lambda score: score.line),
+        to_scalerl=mean_ratio(lambda score: score.scalerl),
+        worst=float(to_last[worst]),
+        worst_run=runs[worst].run,
+        covered=float(np.mean([score.covered for score in scores])),
+        width=float(np.median([score.width / score.spread for score in scores])),
+    )
+
+
+def _score(
+    protocol: str,
+    blind: bool,
+    step: FloatArray,
+    entropy: FloatArray,
+    reward: FloatArray,
+    first: int,
+    level: float,
+) -> Score:
+    """Fit the first evaluations, predict the others."""
+    s, h, r = step[:first], entropy[:first], reward[:first]
+    at, later, truth = step[first:], entropy[first:], reward[first:]
+    band = outlook(s, h, r, at, None if blind else later).band
+    tail = (1.0 - level) / 2.0
+    low, value, high = (band.quantile(p) for p in (tail, 0.5, 1.0 - tail))
+    least = RESOLUTION * float(np.ptp(reward))
+
+    def rmse(told: FloatArray) -> float:
+        return max(float(np.sqrt(np.mean((told - truth) ** 2))), least)
+
+    return Score(
+        protocol=protocol,
+        blind=blind,
+        fitted=first,
+        predicted=truth.size,
+        rmse=rmse(value),
+        last_value=rmse(r[-1:]),
+        law=rmse(_least_squares(law_column(h), law_column(later), r)),
+        line=rmse(_least_squares(h, later, r)),
+        scalerl=rmse(scalerl(s, r, at)),
+        covered=float(np.mean((low <= truth) & (truth <= high))),
+        width=float(np.median(high - low)),
+        spread=float(np.ptp(reward)),
+    )
+
+
+def _least_squares(column: FloatArray, later: FloatArray, reward: FloatArray) -> FloatArray:
+    """Ordinary least squares of c − slope · column, evaluated at later values of the column."""
+    return np.asarray(design(later) @ np.linalg.lstsq(design(column), reward, rcond=None)[0])
+
+
+def scalerl(step: FloatArray, reward: FloatArray, at: FloatArray) -> FloatArray:
+    """The sigmoid A − D/(1 + (s/S)^B) of ScaleRL (arXiv:2510.13786, Eq. 1), continued to ``at``.
+
+    A and D by least squares, the other two on a grid; the source puts A on a grid and leaves out the
+    first part of the run, whose length is not known here. Steps count from one mean spacing before
+    the first evaluation, since the curve needs them positive.
+    """
+    x, new = spans(step, at)
+    offset = 1.0 / (step.size - 1)
+    shapes = [
+        tuple(1.0 / (1.0 + ((z + offset) / middle) ** power) for z in (x, new))
+        for middle in np.geomspace(0.05, 4.0, 16)
+        for power in (0.5, 0.8, 1.2, 1.7, 2.5, 4.0)
+    ]
+    return decay(reward, [(fitted, later) for fitted, later in shapes])

@@ -1,0 +1,423 @@
+"""Forecasts: the reward at later steps, from entropies that are given or forecast too.
+
+No single form is trusted. The law, a line in the entropy, a step curve and "stays where it is" are
+weighed by how each would have forecast from earlier origins inside the same run, and the band is that of
+their mixture, widened where those earlier forecasts call for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropylaw.analysis.course import entropy_course
+from entropylaw.analysis.estimate import from_mixture
+from entropylaw.analysis.fitting import complete, refuse
+from entropylaw.analysis.law import checked_level, spent_entropy
+from entropylaw.analysis.paths import REWARD_FORMULAS, Band, EntropyPath, outlook
+from entropylaw.analysis.paths import entropy_path as forecast_entropy
+from entropylaw.engine.grid import FloatArray
+from entropylaw.engine.walk import fit_walk, walk_grid
+from entropylaw.errors import FitError, UsageError
+from entropylaw.results import Estimate
+
+FEWEST = 8
+"""Evaluations below which nothing is forecast: origins inside the run need some on either side."""
+
+MOST = 200
+"""Longer runs are averaged over blocks of equal length, to at most so many points."""
+
+METHOD = "members weighed by rolling origin, random walk + noise"
+
+SPENT = 0.95
+"""Share of what the law still promises whose spending counts as saturation."""
+
+REACH = 10.0
+"""How far ahead saturation is looked for, in spans of the run."""
+
+_AHEAD = 400
+"""Steps at which the path is looked at on the way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForecastMember:
+    """One of the forms that are mixed.
+
+    ``weight`` is its share of the forecast; ``error`` the root mean squared error of its forecasts from
+    earlier origins inside the run, reward units, None where it could not be tried there.
+    """
+
+    name: str
+    formula: str
+    weight: float
+    error: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """Reward at later steps.
+
+    Attributes
+    ----------
+    run
+        Name of the run.
+    n, block
+        Number of points that were used, and of evaluations averaged in each (1: as logged).
+    last_step, reward_now
+        The last step fitted, and the level of the run there, noise taken out by a random walk.
+    step
+        The m steps asked for.
+    reward
+        A new evaluation (of ``block`` of them, averaged) at each step.
+    entropy
+        The entropy there: given, then without interval, or forecast.
+    blind
+        Whether the entropy was forecast too; its uncertainty is then in the reward's interval.
+    extrapolated
+        For each step, whether the entropy lies outside the range that was fitted.
+    members, path_members
+        Who was mixed for the reward, and for the entropy (empty where it was given).
+    level
+        Coverage of the intervals.
+    factor
+        What the mixture's distances from its median are multiplied by, so that its bands fit the errors
+        from the earlier origins.
+    origins
+        Number of evaluations that each earlier origin fitted.
+    dropped, notes
+        What was left out and why; what to mind.
+    """
+
+    run: str
+    n: int
+    block: int
+    last_step: float
+    reward_now: Estimate
+    step: tuple[float, ...]
+    reward: tuple[Estimate, ...]
+    entropy: tuple[Estimate, ...]
+    blind: bool
+    extrapolated: tuple[bool, ...]
+    members: tuple[ForecastMember, ...]
+    path_members: Mapping[str, float]
+    level: float
+    factor: float
+    origins: tuple[int, ...]
+    dropped: Mapping[str, int]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gain:
+    """Probability of an evaluation that is at least ``points`` above the reward now.
+
+    ``by_step`` is for an evaluation at the step that was asked for.
+    """
+
+    points: float
+    step: float
+    by_step: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaturationForecast:
+    """When the entropy will be spent.
+
+    Attributes
+    ----------
+    run, last_step, reward_now
+        As in :class:`Forecast`.
+    share, entropy_now, entropy
+        Share of what the law still promises, the entropy now, and the one at which that share is spent.
+    step
+        The step at which the forecast entropy gets there; an end is None, with the reason in ``note``,
+        where it does not within ``REACH`` spans of the run.
+    reward
+        A new evaluation at that step, forecast blind; without value where there is no step.
+    gains
+        One for each number of points asked for.
+    """
+
+    run: str
+    last_step: float
+    reward_now: Estimate
+    share: float
+    entropy_now: float
+    entropy: float
+    step: Estimate
+    reward: Estimate
+    gains: tuple[Gain, ...]
+
+
+def forecast(
+    step: Any,
+    entropy: Any,
+    reward: Any,
+    *,
+    at_step: Any,
+    entropy_path: Any = None,
+    level: float = 0.95,
+    run: str = "run",
+) -> Forecast:
+    """Forecast the reward at later steps.
+
+    Parameters
+    ----------
+    step, entropy, reward
+        Shape (n,), n ≥ 8: the trainer's step, the policy entropy in nats, the score.
+    at_step
+        The later step, or m of them.
+    entropy_path
+        The entropy at each of them, in nats. Where not given it is forecast too ("blind"), and its
+        uncertainty is carried into the reward's interval.
+    level
+        Coverage of every interval.
+    run
+        A name, carried along.
+
+    Returns
+    -------
+    Forecast
+        Values are medians of the mixture, intervals equal-tailed.
+
+    Raises
+    ------
+    FitError
+        ``too-few-evaluations`` (fewer than 8), ``forecast-needs-steps``, and those of
+        :func:`entropylaw.fit_law` on the data.
+    UsageError
+        ``step-not-ahead``, ``lengths-differ``, ``bad-level``.
+
+    Notes
+    -----
+    Members: the law, a line in H and c − a·√H, each with a random walk (and the first two by least
+    squares too), a walk alone, an exponential in step, the last reward, the mean of the last three.
+    Weights: mean squared error from up to 8 earlier origins, to a power (Bates & Granger 1969,
+    doi:10.1057/jors.1969.103, have the first; we pool over horizons and do not estimate correlations).
+    Runs of more than 200 evaluations are averaged over blocks, which the result says.
+    """
+    level = checked_level(level)
+    s, h, r, dropped = _checked(step, entropy, reward)
+    at = np.atleast_1d(np.asarray(at_step, dtype=float)).ravel()
+    given = None if entropy_path is None else np.atleast_1d(np.asarray(entropy_path, dtype=float)).ravel()
+    _check_targets(at, given, float(s[-1]))
+    last, (lowest, highest) = float(s[-1]), (float(h.min()), float(h.max()))
+    s, h, r, block = blocked(s, h, r)
+    seen = outlook(s, h, r, at, given)
+    reward_told = _estimates(seen.band, level)
+    entropy_told = (
+        [_given(value, level) for value in given]
+        if given is not None
+        else _estimates(seen.path, level)
+        if seen.path is not None
+        else []
+    )
+    values = np.array([told.value for told in entropy_told], dtype=float)
+    outside = (values < lowest) | (values > highest)
+    return Forecast(
+        run=run,
+        n=s.size,
+        block=block,
+        last_step=last,
+        reward_now=_now(s, r, level),
+        step=tuple(float(x) for x in at),
+        reward=tuple(reward_told),
+        entropy=tuple(entropy_told),
+        blind=given is None,
+        extrapolated=tuple(bool(x) for x in outside),
+        members=tuple(
+            ForecastMember(name=name, formula=REWARD_FORMULAS[name], weight=share, error=seen.error.get(name))
+            for name, share in sorted(seen.weight.items(), key=lambda item: -item[1])
+        ),
+        path_members={} if seen.path is None else dict(seen.path.weight),
+        level=level,
+        factor=seen.band.factor,
+        origins=seen.origins,
+        dropped=dropped,
+        notes=tuple(_notes(block, outside, (lowest, highest))),
+    )
+
+
+def saturation_forecast(
+    step: Any,
+    entropy: Any,
+    reward: Any,
+    *,
+    gains: Sequence[float] = (),
+    at_step: float | None = None,
+    level: float = 0.95,
+    run: str = "run",
+) -> SaturationForecast:
+    """Forecast when 95 % of what the law still promises is spent, the reward then, and gains.
+
+    Parameters
+    ----------
+    step, entropy, reward, level, run
+        As :func:`forecast`.
+    gains
+        Numbers of points (reward units) that the run may gain.
+    at_step
+        The step by which; where not given, no gain is told.
+
+    Raises
+    ------
+    FitError, UsageError
+        As :func:`forecast`.
+    """
+    level = checked_level(level)
+    s, h, r, _ = _checked(step, entropy, reward)
+    last = float(s[-1])
+    if at_step is not None:
+        _check_targets(np.array([float(at_step)]), None, last)
+    s, h, r, _ = blocked(s, h, r)
+    now, present = float(entropy_course(h, s).entropy[-1]), _now(s, r, level)
+    target = spent_entropy(now, SPENT)
+    ahead = last + (s[-1] - s[0]) * REACH * np.linspace(0, 1, _AHEAD + 1)[1:]
+    path = forecast_entropy(s, h, ahead)
+    tail = (1.0 - level) / 2.0
+    ends = [_crossing(ahead, path.quantile(p), target) for p in (tail, 0.5, 1.0 - tail)]
+    reached = _reached(ends, level, now, target)
+    there = _nothing(level, "no step at which the entropy is spent was found")
+    if ends[1] is not None:
+        there = _estimates(outlook(s, h, r, np.array([ends[1]]), None).band, level)[0]
+    return SaturationForecast(
+        run=run,
+        last_step=last,
+        reward_now=present,
+        share=SPENT,
+        entropy_now=now,
+        entropy=target,
+        step=reached,
+        reward=there,
+        gains=_gains(s, h, r, present, gains, at_step),
+    )
+
+
+def _gains(
+    step: FloatArray,
+    entropy: FloatArray,
+    reward: FloatArray,
+    now: Estimate,
+    points: Sequence[float],
+    at_step: float | None,
+) -> tuple[Gain, ...]:
+    """Probabilities of gaining so many points by a step; none without one, or without a level now."""
+    if not points or now.value is None or at_step is None:
+        return ()
+    band = outlook(step, entropy, reward, np.array([at_step]), None).band
+    return tuple(
+        Gain(points=float(gain), step=at_step, by_step=float(band.exceeds(np.array([now.value + gain]))[0]))
+        for gain in points
+    )
+
+
+def _crossing(step: FloatArray, path: FloatArray, target: float) -> float | None:
+    """The first step at which the path is at or below ``target``."""
+    below = np.flatnonzero(path <= target)
+    return float(step[below[0]]) if below.size else None
+
+
+def _reached(ends: Sequence[float | None], level: float, now: float, target: float) -> Estimate:
+    """The step of saturation; the low path gets there first."""
+    low, value, high = ends
+    missing = "the entropy's path" if value is None else "its upper end" if high is None else ""
+    note = f"{missing} stays above {target:.3g} nats within {REACH:g} spans of the run" if missing else None
+    return Estimate(value=value, low=low, high=high, level=level, method=METHOD, note=note)
+
+
+def _nothing(level: float, why: str) -> Estimate:
+    return Estimate(value=None, low=None, high=None, level=level, method=METHOD, note=why)
+
+
+def _given(value: float, level: float) -> Estimate:
+    return Estimate(value=float(value), low=None, high=None, level=level, method="given", note="given")
+
+
+def _now(step: FloatArray, reward: FloatArray, level: float) -> Estimate:
+    """The level at the last step by a random walk, its noise taken out."""
+    fit = fit_walk(step, np.ones((step.size, 1)), reward, walk_grid())
+    return from_mixture(fit.now(np.ones((1, 1))), level=level, method="random walk + noise")
+
+
+def _estimates(band: Band | EntropyPath, level: float) -> list[Estimate]:
+    """Median and equal-tailed interval at each point."""
+    tail = (1.0 - level) / 2.0
+    ends = [band.quantile(p) for p in (tail, 0.5, 1.0 - tail)]
+    return [
+        Estimate(value=float(value), low=float(low), high=float(high), level=level, method=METHOD)
+        for low, value, high in zip(*ends, strict=True)
+    ]
+
+
+def _checked(
+    step: Any, entropy: Any, reward: Any
+) -> tuple[FloatArray, FloatArray, FloatArray, dict[str, int]]:
+    """Arrays that can be forecast from, or a refusal."""
+    if step is None:
+        raise FitError(
+            "forecast-needs-steps",
+            "no steps were given, a forecast says what comes at a later one",
+            "pass the trainer's step of every evaluation",
+        )
+    s, h, r, dropped = complete(entropy, reward, step)
+    if s.size < FEWEST:
+        raise FitError(
+            "too-few-evaluations",
+            f"{s.size} usable evaluations, a forecast needs at least {FEWEST}",
+            "wait for more evaluations, or forecast the training reward with --reward",
+        )
+    refuse(s, h, r)
+    return s, h, r, dropped
+
+
+def _check_targets(at: FloatArray, given: FloatArray | None, last: float) -> None:
+    """Raise where a target is no later step, or has no entropy."""
+    if not at.size or not np.isfinite(at).all() or at.min() <= last:
+        shown = f"{at[~(at > last)][0]:g}" if at.size else "none"
+        raise UsageError(
+            "step-not-ahead",
+            f"step {shown} was asked for, expected one after the last evaluation, which is at step {last:g}",
+            "ask for a later step; what was reached so far is in the log",
+        )
+    if given is not None and (given.size != at.size or not np.isfinite(given).all()):
+        raise UsageError(
+            "lengths-differ",
+            f"{at.size} steps and {int(np.isfinite(given).sum())} finite entropies in the path, "
+            "expected one for each",
+            "give one entropy for each step, or none to forecast it",
+        )
+
+
+def _notes(block: int, outside: NDArray[np.bool_], fitted: tuple[float, float]) -> list[str]:
+    """What a reader should mind."""
+    notes = []
+    if block > 1:
+        notes.append(
+            f"the run was averaged over blocks of {block} evaluations; "
+            f"the band is that of a mean of {block} new ones"
+        )
+    if outside.any():
+        notes.append(
+            f"at {int(outside.sum())} of {outside.size} steps the entropy lies outside the fitted range "
+            f"of {fitted[0]:.3g} to {fitted[1]:.3g} nats: extrapolated"
+        )
+    return notes
+
+
+def blocked(
+    step: FloatArray, entropy: FloatArray, reward: FloatArray, most: int = MOST
+) -> tuple[FloatArray, FloatArray, FloatArray, int]:
+    """Means over blocks of equal length, at most ``most`` of them, and that length.
+
+    Evaluations that fill no block are left out at the beginning, where they matter least.
+    """
+    size = -(-step.size // most)
+    if size == 1:
+        return step, entropy, reward, 1
+    count = step.size // size
+    s, h, r = (x[x.size - count * size :].reshape(count, size).mean(axis=1) for x in (step, entropy, reward))
+    return s, h, r, size

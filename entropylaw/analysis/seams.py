@@ -1,0 +1,462 @@
+"""Seams: steps at which a run jumps, the law on either side of them, and tests that it is the same law.
+
+A reference reset, a longer context, new data or a resume can move reward or entropy from one evaluation
+to the next. Such a jump is looked for against the drift that any run has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.special import fdtrc, stdtr
+
+from entropylaw.analysis.course import entropy_course
+from entropylaw.analysis.estimate import estimates
+from entropylaw.analysis.fitting import Interval, fit_law
+from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.law import METHODS, LawFit, checked_level
+from entropylaw.engine.grid import FloatArray, Grid, drift_grid, white_grid
+from entropylaw.engine.posterior import Posterior, infer
+from entropylaw.engine.whiten import filter_gains, whiten
+from entropylaw.errors import FitError, UsageError
+from entropylaw.results import Estimate
+
+SAME = 0.05
+"""p-value below which runs or segments are said not to share their coefficients."""
+
+FALSE_SEAM = 0.01
+"""p-value, over both series and all steps, below which a jump is called a seam. A false one costs more
+than a missed one: it splits the run."""
+
+SIDE = 5
+"""Evaluations on either side of a jump: a segment with fewer could not be fitted."""
+
+START = 0.1
+"""Share of the evaluations, from the first, in which no seam is looked for: a run's start is steep."""
+
+MOST_SEAMS = 5
+"""Seams looked for in one series; a run that jumps more often does not drift, and has no law."""
+
+MOST_SPIKES = 10
+"""Single evaluations that stand out and are set aside in the search for jumps."""
+
+FEWEST_TO_SEARCH = 20
+"""Evaluations below which no seam is looked for: drift and a jump cannot be told apart."""
+
+_CANDIDATES = 150
+"""Steps that are tried in one pass; beyond it those with the largest local change. All are counted."""
+
+_CELLS = 300_000
+"""Steps times candidates, at most: long runs try fewer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SameTest:
+    """Test that all runs (or segments) have the same coefficients.
+
+    ``statistic`` is compared with an F distribution of ``df1`` and ``df2`` degrees of freedom. Where the
+    p-value is averaged over residual covariances the statistic is averaged with the same weights.
+    """
+
+    hypothesis: str
+    statistic: float
+    df1: float
+    df2: float
+    p_value: float
+    method: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seam:
+    """A jump of one series.
+
+    Attributes
+    ----------
+    series
+        ``"reward"`` or ``"entropy"``.
+    step, after
+        The first evaluation behind the jump, and the last one before it.
+    jump
+        Its size in reward units or nats. The interval takes the step as known.
+    p_value
+        Probability of a jump this clear anywhere in a run that only drifts (Bonferroni).
+    """
+
+    series: str
+    step: float
+    after: float
+    jump: Estimate
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """Part of a run between two seams; ``law`` is None where it was refused, and ``refusal`` says why."""
+
+    first_step: float
+    last_step: float
+    n: int
+    law: LawFit | None
+    refusal: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentFit:
+    """The law per segment.
+
+    Attributes
+    ----------
+    seams
+        Steps at which a new segment begins.
+    segments
+        In the order of the steps.
+    same
+        Test that the fitted segments share a and b; None with the reason in ``note``.
+    note
+        What the test left out, or why there is none.
+    """
+
+    seams: tuple[float, ...]
+    segments: tuple[Segment, ...]
+    same: SameTest | None
+    note: str | None
+
+
+def find_seams(step: Any, entropy: Any, reward: Any, *, level: float = 0.95) -> tuple[Seam, ...]:
+    """Steps at which the reward or the entropy jumps, against a smooth trend, drift and noise.
+
+    Parameters
+    ----------
+    step
+        Shape (n,), strictly increasing.
+    entropy, reward
+        Shape (n,), nats and reward units, as logged, finite.
+    level
+        Coverage of the jumps' intervals.
+
+    Returns
+    -------
+    The seams in the order of their steps; empty with fewer than 20 evaluations, or for a series that does
+    not move.
+
+    Notes
+    -----
+    For every step past the first tenth of the run, with five evaluations on either side:
+    series = trend + jump·1{s ≥ step} + drift + noise, with the engine's covariances integrated out. The
+    trend holds a cubic and two fast decays. The jump is a Student t for each covariance; its two-sided
+    tail is averaged over the covariances and multiplied by the number of steps and of series (Bonferroni).
+    A jump that is found joins the trend, and the search starts again. Where the evaluation on either side
+    of a jump explains more by standing out alone, it gets a coefficient of its own, and the search goes on.
+
+    A jump that is spread over several evaluations is no jump here, but drift.
+    """
+    level = checked_level(level)
+    s, h, r = (np.asarray(column, dtype=float).ravel() for column in (step, entropy, reward))
+    if s.size < FEWEST_TO_SEARCH:
+        return ()
+    found = [
+        *_jumps(s, r, "reward", level),
+        *_jumps(s, h, "entropy", level),
+    ]
+    return tuple(sorted(found, key=lambda seam: (seam.step, seam.series)))
+
+
+def seam_steps(seams: Sequence[Seam], step: Any) -> tuple[float, ...]:
+    """The steps to cut at: of seams fewer than five evaluations apart the clearest alone.
+
+    Reward and entropy often answer to one event an evaluation apart; two cuts would leave a segment that
+    nothing can be fitted to.
+    """
+    place = {seam: int(np.searchsorted(np.asarray(step, dtype=float), seam.step)) for seam in seams}
+    kept: list[int] = []
+    for seam in sorted(seams, key=lambda seam: seam.p_value):
+        if all(abs(place[seam] - other) >= SIDE for other in kept):
+            kept.append(place[seam])
+    return tuple(float(step[i]) for i in sorted(kept))
+
+
+def _jumps(step: FloatArray, values: FloatArray, series: str, level: float) -> list[Seam]:
+    """Forward search in one series."""
+    if np.ptp(values) <= 1e-13 * np.abs(values).max():
+        return []
+    trend, at = _trend(step.size), np.empty(0, dtype=int)
+    chances: list[float] = []
+    place = np.arange(step.size)
+    for _ in range(MOST_SEAMS + MOST_SPIKES):
+        best, chance = _clearest(step, values, trend, at)
+        if chance >= FALSE_SEAM or at.size == MOST_SEAMS:
+            break
+        spike = _spike(step, values, trend, best)
+        if spike is None:
+            at = np.append(at, best)
+            chances.append(chance)
+        trend = np.column_stack([trend, place >= best if spike is None else place == spike])
+    if not at.size:
+        return []
+    (posterior,) = infer(step, trend[None], values[None], drift_grid(step))
+    rows = np.array([(trend == (place >= i)[:, None]).all(axis=0) for i in at], dtype=float)
+    jumps = estimates(posterior.pruned().functional(rows), level=level, method=METHODS["drift"])
+    return [
+        Seam(series=series, step=float(step[i]), after=float(step[i - 1]), jump=jump, p_value=chance)
+        for i, jump, chance in zip(at, jumps, chances, strict=True)
+    ]
+
+
+def _trend(n: int) -> FloatArray:
+    """What a run does without a seam, shape (n, 6): slow changes, and the fast ones of its start."""
+    time = np.arange(n) / (n - 1)
+    slow = np.polynomial.legendre.legvander(2.0 * time - 1.0, 3)
+    return np.column_stack([slow, np.exp(-5.0 * time), np.exp(-20.0 * time)])
+
+
+def _clearest(
+    step: FloatArray, values: FloatArray, trend: FloatArray, taken: np.ndarray[Any, np.dtype[np.int64]]
+) -> tuple[int, float]:
+    """The step with the clearest jump, and its p-value over all steps and both series."""
+    n = step.size
+    places = np.arange(max(SIDE, int(START * n)), n - SIDE + 1)
+    if taken.size:
+        places = places[np.abs(places[:, None] - taken).min(axis=1) >= SIDE]
+    count = places.size
+    if not count:
+        return 0, 1.0
+    most = min(_CANDIDATES, max(_CELLS // n, 1))
+    if count > most:
+        wide = max(SIDE, n // 100)
+        total = np.concatenate([[0.0], np.cumsum(values)])
+        before, after = np.maximum(places - wide, 0), np.minimum(places + wide, n)
+        change = (total[after] - total[places]) / (after - places)
+        change -= (total[places] - total[before]) / (places - before)
+        places = np.sort(places[np.argsort(-np.abs(change), kind="stable")[:most]])
+    jumps = (np.arange(n)[:, None] >= places).astype(float)
+    chance = jump_tails(step, values, trend, jumps, drift_grid(step))
+    best = int(np.argmin(chance))
+    return int(places[best]), min(1.0, 2.0 * count * float(chance[best]))
+
+
+def _spike(step: FloatArray, values: FloatArray, trend: FloatArray, place: int) -> int | None:
+    """The evaluation beside the jump that, alone, explains more than the jump; None where neither does.
+
+    One evaluation that stands out looks like a jump on either side of it.
+    """
+    time = np.arange(step.size)
+    columns = np.column_stack([time >= place, time == place - 1, time == place]).astype(float)
+    tails = jump_tails(step, values, trend, columns, drift_grid(step))
+    best = int(np.argmin(tails))
+    return None if best == 0 else place - 2 + best
+
+
+def jump_tails(
+    step: FloatArray, values: FloatArray, trend: FloatArray, jumps: FloatArray, grid: Grid
+) -> FloatArray:
+    """Two-sided tail at 0 of the coefficient of each of m columns, added to the trend one at a time.
+
+    Parameters
+    ----------
+    step, values
+        Shape (n,).
+    trend, jumps
+        Shapes (n, p) and (n, m).
+    grid
+        Covariances, averaged over with the weights that each column's own fit gives them.
+
+    Notes
+    -----
+    The same as ``infer`` with p + 1 columns m times, for the price of whitening p + m columns once.
+    """
+    n, p = trend.shape
+    ortho = np.linalg.qr(trend)[0]
+    rest = np.column_stack([values, jumps])
+    # Without the trend, and of length 1: small numbers, so that the normal equations lose no digits.
+    rest = rest - ortho @ (ortho.T @ rest)
+    rest /= np.linalg.norm(rest, axis=0)
+    gains = filter_gains(step, grid)
+    white = whiten(gains, np.column_stack([ortho, rest]))[0].transpose(2, 1, 0)
+    trends, others = white[:, :p], white[:, p:]
+    normal = trends @ trends.transpose(0, 2, 1)
+    cross = others @ trends.transpose(0, 2, 1)
+    partial = cross @ np.linalg.inv(normal)
+    length = (others**2).sum(axis=2) - (partial * cross).sum(axis=2)
+    along = (others @ others[:, 0, :, None])[:, :, 0] - (partial @ cross[:, 0, :, None])[:, :, 0]
+    length, moment, whole = length[:, 1:], along[:, 1:], along[:, :1]
+    free = n - p - 1
+    rss = np.maximum(whole - moment**2 / length, np.finfo(float).tiny)
+    constant = -0.5 * (gains.log_det + np.linalg.slogdet(normal)[1]) + grid.log_prior
+    log_weight = constant[:, None] - 0.5 * np.log(length) - 0.5 * free * np.log(rss)
+    weight = np.exp(log_weight - log_weight.max(axis=0))
+    size = np.abs(moment) / np.sqrt(length * rss / free)
+    return np.asarray((weight * 2.0 * stdtr(free, -size)).sum(axis=0) / weight.sum(axis=0))
+
+
+def fit_segments(
+    step: Any,
+    entropy: Any,
+    reward: Any,
+    seams: Sequence[float],
+    *,
+    level: float = 0.95,
+    interval: Interval = "drift",
+    run: str = "run",
+) -> SegmentFit:
+    """Fit the law between seams, and test whether it is the same law.
+
+    Parameters
+    ----------
+    step, entropy, reward
+        Shape (n,); steps strictly increasing, values finite.
+    seams
+        Steps at which something changed. The first evaluation at or after a seam belongs to the new
+        segment. They are used as they are given, in any order; two in one gap count once.
+    level, interval
+        As for :func:`~entropylaw.analysis.fitting.fit_law`.
+    run
+        Name; segments are called by it and their number.
+
+    Raises
+    ------
+    UsageError
+        ``bad-seam``: not between the first step (excluded) and the last one.
+
+    Notes
+    -----
+    The test is Chow's (1960, doi:10.2307/1910133) with a drift that runs on across the seams: for a given
+    residual covariance the differences of (ceiling, a) to the first segment give an F statistic, and its
+    p-value is averaged over the covariances. Without drift it is the textbook F test. Segments that are
+    too short to be fitted are left out of it.
+    """
+    s, h, r = (np.asarray(column, dtype=float).ravel() for column in (step, entropy, reward))
+    starts = _starts(s, seams)
+    edges = [0, *starts, s.size]
+    parts = [slice(a, b) for a, b in pairwise(edges)]
+    segments = tuple(
+        _segment(s[part], h[part], r[part], f"{run}, segment {i + 1}", level, interval)
+        for i, part in enumerate(parts)
+    )
+    fitted = [part for part, segment in zip(parts, segments, strict=True) if segment.law is not None]
+    left = len(parts) - len(fitted)
+    note = f"{left} of {len(parts)} segments could not be fitted; the test leaves them out" if left else None
+    same = _same_law(s, h, r, fitted, interval) if len(fitted) > 1 else None
+    if same is None:
+        note = f"{len(fitted)} of {len(parts)} segments could be fitted; a test needs two"
+    return SegmentFit(seams=tuple(float(s[i]) for i in starts), segments=segments, same=same, note=note)
+
+
+def _starts(step: FloatArray, seams: Sequence[float]) -> list[int]:
+    """Index of the first evaluation of every segment but the first."""
+    for seam in seams:
+        if not step[0] < seam <= step[-1]:
+            raise UsageError(
+                "bad-seam",
+                f"seam at step {seam:g}, expected a step after {step[0]:g} and not after {step[-1]:g}",
+                "give the first step of the new segment",
+            )
+    return sorted({int(np.searchsorted(step, seam)) for seam in seams})
+
+
+def _segment(
+    step: FloatArray, entropy: FloatArray, reward: FloatArray, run: str, level: float, interval: Interval
+) -> Segment:
+    law, refusal = None, None
+    try:
+        law = fit_law(entropy, reward, step, level=level, interval=interval, run=run)
+    except FitError as error:
+        refusal = error.message
+    return Segment(
+        first_step=float(step[0]), last_step=float(step[-1]), n=step.size, law=law, refusal=refusal
+    )
+
+
+def _same_law(
+    step: FloatArray, entropy: FloatArray, reward: FloatArray, parts: Sequence[slice], interval: Interval
+) -> SameTest:
+    """One residual for the whole run, coefficients of its own for every segment."""
+    # The course of each segment by itself: a smooth curve would round the seam off.
+    courses = [
+        entropy_course(entropy[part], step[part]).entropy if interval == "drift" else entropy[part]
+        for part in parts
+    ]
+    x = design(law_column(np.concatenate(courses)))
+    group = np.repeat(np.arange(len(parts)), [part.stop - part.start for part in parts])
+    columns = blocks(x, group)
+    s, r = (np.concatenate([values[part] for part in parts]) for values in (step, reward))
+    grid = drift_grid(s) if interval == "drift" else white_grid()
+    (posterior,) = infer(s, columns[None], r[None], grid)
+    (same,) = infer(s, x[None], r[None], grid)
+    return difference_test(
+        posterior,
+        same,
+        np.eye(columns.shape[1])[2:],
+        hypothesis=f"all {len(parts)} segments have the same a and b",
+        method=f"Chow test ({METHODS[interval]})",
+    )
+
+
+def blocks(x: FloatArray, group: Any) -> FloatArray:
+    """Design (n, 2k) with coefficients for group 0, and differences to it for the other k − 1 groups."""
+    return np.column_stack([x, *[x * (group == i)[:, None] for i in range(1, int(group.max()) + 1)]])
+
+
+def difference_test(
+    posterior: Posterior, same: Posterior, rows: FloatArray, *, hypothesis: str, method: str
+) -> SameTest:
+    """F test that ``rows @ β`` is 0, rows of shape (q, p), averaged over the residual covariances.
+
+    ``same`` is the posterior without the differences, over the same grid; its weights are used. Weights
+    of the larger model would take slow drift for differences: it is the smaller one that is on trial.
+    """
+    location = posterior.coefficient @ rows.T
+    scale = rows @ posterior.covariance @ rows.T
+    q = len(rows)
+    each = np.einsum("gi,gi->g", location, np.linalg.solve(scale, location[:, :, None])[:, :, 0]) / q
+    free = posterior.df if np.isfinite(posterior.df) else 1e9
+    return SameTest(
+        hypothesis=hypothesis,
+        statistic=float(same.weight @ each),
+        df1=float(q),
+        df2=float(free),
+        p_value=float(same.weight @ fdtrc(q, free, each)),
+        method=method,
+    )
+
+
+def welch_test(mean: FloatArray, scale: FloatArray, df: FloatArray, *, hypothesis: str) -> SameTest:
+    """Welch–James test that k runs have the same d coefficients, each run with its own variance.
+
+    Parameters
+    ----------
+    mean, scale
+        Shapes (k, d) and (k, d, d): each run's estimates and their squared scale.
+    df
+        Shape (k,): degrees of freedom of each run's residual variance; infinite where it is known.
+    hypothesis
+        What is tested, in words.
+
+    Notes
+    -----
+    T = Σ (m_i − m)ᵀ C_i⁻¹ (m_i − m) about the weighted mean m is compared with c·F(q, f), q = d(k − 1);
+    c and f allow for every C_i being estimated (Johansen 1980, doi:10.1093/biomet/67.1.85). For d = 1 it
+    is Welch's (1951) test. Where all variances are known f is given as 10⁹, and the test is χ².
+    """
+    k, d = mean.shape
+    weight = np.linalg.inv(scale)
+    total = np.linalg.inv(weight.sum(axis=0))
+    away = mean - total @ np.einsum("kij,kj->i", weight, mean)
+    statistic = float(np.einsum("ki,kij,kj->", away, weight, away))
+    lack = np.eye(d) - total @ weight
+    traces = np.einsum("kij,kji->k", lack, lack) + np.einsum("kii->k", lack) ** 2
+    cost = 0.5 * float((traces / df).sum())
+    q = float(d * (k - 1))
+    df2 = q * (q + 2.0) / (3.0 * cost) if cost > 0 else 1e9
+    statistic /= q + 2.0 * cost - 6.0 * cost / (q + 2.0)
+    return SameTest(
+        hypothesis=hypothesis,
+        statistic=statistic,
+        df1=q,
+        df2=df2,
+        p_value=float(fdtrc(q, df2, statistic)),
+        method="Welch–James test, each run with its own drift and noise",
+    )

@@ -1,0 +1,499 @@
+"""Several runs: coefficients in common, what sets each run apart, and the spread between seeds.
+
+Every run keeps its own residual: variance, correlation length and noise share are integrated out as in a
+fit of one run. Given the coefficients the runs are independent, so that the posterior of common
+coefficients is the product of the runs' posteriors: by quadrature, without sampling and without a seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import gammaln, logsumexp
+from scipy.stats import chi2
+from scipy.stats import t as student
+
+from entropylaw.analysis.estimate import estimates
+from entropylaw.analysis.fitting import Interval, fit_law
+from entropylaw.analysis.law import METHODS, LawFit
+from entropylaw.analysis.seams import SameTest, welch_test
+from entropylaw.engine.grid import FloatArray
+from entropylaw.engine.mixture import Mixture
+from entropylaw.engine.posterior import Posterior
+from entropylaw.errors import FitError, UsageError
+from entropylaw.results import Estimate
+
+ROWS: dict[str, tuple[float, float]] = {"a": (0.0, 1.0), "b": (1.0, 1.0), "ceiling": (1.0, 0.0)}
+"""Each coefficient as a functional of β = (ceiling, a)."""
+
+FEWEST_SEEDS = 3
+"""Runs from which the spread between them says anything about the next one."""
+
+_BASIS = {"a": np.eye(2), "b": np.array([[1.0, 0.0], [-1.0, 1.0]]), "ceiling": np.eye(2)[::-1]}
+"""Columns: a direction of β in which the named coefficient stays, and one in which it changes by 1."""
+
+_REACH = 40.0
+"""Half-width of the quadrature grid, in standard deviations: t's of few degrees have long tails."""
+
+_POINTS = {1: (401, 401), 2: (41, 101)}
+"""Points an axis, coarse and fine, by dimension; uniform in asinh of the distance."""
+
+_TURN = 0.5
+"""Angle of the grid to the coefficients, radians."""
+
+_LIGHT = 1e-6
+"""Weight of the components that a product leaves out, all together."""
+
+_CELLS = 100_000  # densities held at once
+
+_SLICES = 101
+"""Points, equally probable, that stand for a distribution that is subtracted from another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedRun:
+    """One of several runs.
+
+    Attributes
+    ----------
+    run, n, valid
+        Its name, its number of evaluations, and whether its own fit may be read as it stands.
+    own
+        a, b and ceiling from this run alone.
+    together
+        The same, with the shared coefficients held in common.
+    deviation
+        For each shared coefficient: the run's own value less what the *other* runs have in common.
+    """
+
+    run: str
+    n: int
+    valid: bool
+    own: Mapping[str, Estimate]
+    together: Mapping[str, Estimate]
+    deviation: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedSpread:
+    """One coefficient over the seeds of a recipe.
+
+    Attributes
+    ----------
+    coefficient
+        ``"a"``, ``"b"`` or ``"ceiling"``.
+    within
+        Interval if the seeds had this coefficient in common: what the residuals inside the runs leave open.
+    between
+        Interval of the mean over seeds, from the spread between them (Hartung–Knapp).
+    answer
+        The wider of the two: what is known of "this recipe".
+    new_seed
+        Where the coefficient of one more seed would lie (prediction interval).
+    tau
+        Standard deviation between seeds beyond what the runs' own intervals explain.
+    """
+
+    coefficient: str
+    within: Estimate
+    between: Estimate
+    answer: Estimate
+    new_seed: Estimate
+    tau: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedFit:
+    """The law over several runs.
+
+    Attributes
+    ----------
+    shared
+        The coefficients in common: one of a, b, ceiling, or all three (two of them fix the third).
+    a, b, ceiling
+        Common values; None in ``value`` with a note for what is not shared.
+    same
+        Test that the runs share these coefficients; look here first.
+    runs
+        Each run beside the common coefficients, in the order given.
+    spread
+        The seeds of one recipe: mean, new seed and heterogeneity, for a, b and ceiling.
+    """
+
+    shared: tuple[str, ...]
+    a: Estimate
+    b: Estimate
+    ceiling: Estimate
+    same: SameTest
+    runs: tuple[SharedRun, ...]
+    spread: tuple[SeedSpread, ...]
+    level: float
+
+
+def fit_shared(
+    runs: Sequence[tuple[Any, Any, Any, str]],
+    *,
+    shared: Sequence[str] = ("a", "b"),
+    level: float = 0.95,
+    interval: Interval = "drift",
+    eval_size: int | None = None,
+) -> SharedFit:
+    """Fit the law to several runs with coefficients in common.
+
+    Parameters
+    ----------
+    runs
+        One ``(entropy, reward, step, name)`` a run: entropy in nats, shape (n,), and the rest as
+        :func:`~entropylaw.analysis.fitting.fit_law` takes them; ``step`` may be None.
+    shared
+        Names of the common coefficients: one of "a", "b", "ceiling"; two name all three.
+    level, interval, eval_size
+        As for one run.
+
+    Raises
+    ------
+    UsageError
+        ``bad-shared``, ``bad-level``, and as :func:`~entropylaw.analysis.fitting.fit_law`.
+    FitError
+        ``too-few-runs``, and as :func:`~entropylaw.analysis.fitting.fit_law` for any of the runs.
+    """
+    shared_names(shared)
+    fits = [
+        fit_law(h, r, s, level=level, interval=interval, eval_size=eval_size, run=name)
+        for h, r, s, name in runs
+    ]
+    return share(fits, shared=shared)
+
+
+def share(fits: Sequence[LawFit], *, shared: Sequence[str] = ("a", "b")) -> SharedFit:
+    """Common coefficients of runs that are already fitted, stored fits included.
+
+    Parameters
+    ----------
+    fits, shared
+        At least two fits of the law; names as for :func:`fit_shared`.
+
+    Notes
+    -----
+    With β_i = (ceiling, a) of run i and p_i its posterior under a flat prior, a mixture of Student t's,
+    common coefficients β have the posterior ∏ p_i(β); a single common coefficient θ has ∏ p_i(θ), and
+    the other coefficient of a run then follows from p_i given θ.
+    """
+    names = shared_names(shared)
+    if len(fits) < 2:
+        raise FitError(
+            "too-few-runs",
+            f"{len(fits)} fitted run, expected at least 2 that share coefficients",
+            "give more logs, or fit the run alone",
+        )
+    level = fits[0].level
+    if any(fit.level != level for fit in fits):
+        raise UsageError("settings-differ", "fits of different levels, expected one", "fit the logs anew")
+    methods = {METHODS[fit.interval] for fit in fits}
+    method = f"{' or '.join(sorted(methods))}; common to {len(fits)} runs"
+    posteriors = [fit.posterior for fit in fits]
+    rows = np.array([ROWS[name] for name in (names if len(names) == 1 else ("ceiling", "a"))])
+    parts = [marginal(posterior, rows) for posterior in posteriors]
+    points = product(parts)
+    within = {name: _alone(name, posteriors, level, method) for name in ROWS}
+    within |= {name: points.estimate(coordinates(name, names), level=level, method=method) for name in names}
+    why = "each run has its own"
+    private = Estimate(value=None, low=None, high=None, level=level, method=method, note=why)
+    common = {name: within[name] if name in names else private for name in ROWS}
+    moments = [part.moments() for part in parts]
+    same = welch_test(
+        np.array([mean for mean, _ in moments]),
+        np.array([scale for _, scale in moments]),
+        np.array([part.df for part in parts]),
+        hypothesis=f"all {len(fits)} runs have the same {' and '.join(names[:2])}",
+    )
+    runs = tuple(
+        SharedRun(
+            run=fit.run,
+            n=fit.n,
+            valid=fit.validity.ok,
+            own={"a": fit.a, "b": fit.b, "ceiling": fit.ceiling},
+            together=_together(posteriors, i, names, common, level, method),
+            deviation=_deviations(posteriors[i], parts, i, names, level),
+        )
+        for i, fit in enumerate(fits)
+    )
+    spread = tuple(seed_spread(name, posteriors, within[name], level) for name in ROWS)
+    return SharedFit(shared=names, same=same, runs=runs, spread=spread, level=level, **common)
+
+
+def shared_names(shared: Sequence[str]) -> tuple[str, ...]:
+    """``shared`` in order, all three where two are named; a :class:`UsageError` for anything else."""
+    asked = {name.strip() for name in shared}
+    if not asked or not asked <= set(ROWS):
+        raise UsageError(
+            "bad-shared",
+            f"shared {', '.join(sorted(asked)) or 'nothing'}, expected names among {', '.join(ROWS)}",
+            "share 'a,b' for one law, 'a' for one slope, 'ceiling' for one ceiling",
+        )
+    return tuple(ROWS) if len(asked) > 1 else tuple(asked)
+
+
+def coordinates(name: str, names: Sequence[str]) -> FloatArray:
+    """The coefficient ``name`` as a functional of the quadrature's coordinates."""
+    return np.array([1.0]) if len(names) == 1 else np.array(ROWS[name])
+
+
+def _alone(name: str, posteriors: Sequence[Posterior], level: float, method: str) -> Estimate:
+    """One coefficient, had the runs nothing but this one in common."""
+    points = product([marginal(posterior, np.array([ROWS[name]])) for posterior in posteriors])
+    return points.estimate(np.array([1.0]), level=level, method=method)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Marginal:
+    """Mixture of d-variate t's: ``weight`` (g,), ``location`` (g, d), ``scale`` (g, d, d), ``df``."""
+
+    weight: FloatArray
+    location: FloatArray
+    scale: FloatArray
+    df: float
+
+    def components(self, points: FloatArray) -> FloatArray:
+        """Log density of each component, its weight included, at points (m, d); shape (m, g)."""
+        d = points.shape[1]
+        root = np.linalg.inv(np.linalg.cholesky(self.scale))
+        squared = np.zeros((len(points), self.weight.size))
+        for i in range(d):
+            squared += (points @ root[:, i].T - np.einsum("gj,gj->g", root[:, i], self.location)) ** 2
+        log_det = np.linalg.slogdet(self.scale)[1]
+        if np.isinf(self.df):
+            kernel = -0.5 * squared - 0.5 * d * np.log(2 * np.pi)
+        else:
+            constant = gammaln((self.df + d) / 2) - gammaln(self.df / 2) - 0.5 * d * np.log(np.pi * self.df)
+            kernel = constant - 0.5 * (self.df + d) * np.log1p(squared / self.df)
+        return np.asarray(np.log(self.weight) + kernel - 0.5 * log_det)
+
+    def log_density(self, points: FloatArray) -> FloatArray:
+        """Log density at points (m, d); shape (m,)."""
+        pieces = np.array_split(points, points.shape[0] * self.weight.size // _CELLS + 1)
+        return np.concatenate([logsumexp(self.components(piece), axis=1) for piece in pieces])
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Mean (d,) and squared scale (d, d): of the components, and of their locations about the mean."""
+        mean = self.weight @ self.location
+        away = self.location - mean
+        spread = np.einsum("g,gi,gj->ij", self.weight, away, away)
+        return mean, np.einsum("g,gij->ij", self.weight, self.scale) + spread
+
+
+def marginal(posterior: Posterior, rows: FloatArray) -> Marginal:
+    """Posterior of ``rows @ β``, rows of shape (d, 2), without components of no weight."""
+    kept = posterior.pruned(_LIGHT)
+    return Marginal(
+        weight=kept.weight,
+        location=kept.coefficient @ rows.T,
+        scale=rows @ kept.covariance @ rows.T,
+        df=kept.df,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Points:
+    """A distribution as weighted points: ``point`` (m, d), ``weight`` (m,)."""
+
+    point: FloatArray
+    weight: FloatArray
+
+    def quantiles(self, row: FloatArray, probability: FloatArray) -> FloatArray:
+        """Quantiles of ``row @ point``."""
+        value = self.point @ row
+        order = np.argsort(value, kind="stable")
+        mass = self.weight[order]
+        return np.asarray(np.interp(probability, np.cumsum(mass) - 0.5 * mass, value[order]))
+
+    def estimate(self, row: FloatArray, *, level: float, method: str) -> Estimate:
+        """Median and equal-tailed interval of ``row @ point``."""
+        tail = (1.0 - level) / 2.0
+        low, value, high = self.quantiles(row, np.array([tail, 0.5, 1.0 - tail]))
+        centred = self.point @ row - self.weight @ (self.point @ row)
+        return Estimate(
+            value=float(value),
+            low=float(low),
+            high=float(high),
+            level=level,
+            method=method,
+            std_error=float(np.sqrt(self.weight @ centred**2)),
+        )
+
+
+def product(parts: Sequence[Marginal], *, rough: bool = False) -> Points:
+    """The normalised product of densities, on a grid that is moved and scaled until it fits."""
+    moments = [part.moments() for part in parts]
+    precision = np.array([np.linalg.inv(scale) for _, scale in moments])
+    scale = np.linalg.inv(precision.sum(axis=0))
+    centre = scale @ np.einsum("kij,kj->i", precision, np.array([mean for mean, _ in moments]))
+    coarse, fine = _POINTS[centre.size]
+    # Runs that disagree, or t's of few degrees, are wider than the normal guess: measure and try again.
+    for size in (coarse, coarse, coarse if rough else fine):
+        points = _weighted(parts, centre, np.linalg.cholesky(scale), size)
+        centre = points.weight @ points.point
+        away = points.point - centre
+        scale = (points.weight * away.T) @ away
+    return points
+
+
+def _weighted(parts: Sequence[Marginal], centre: FloatArray, root: FloatArray, size: int) -> Points:
+    """The product on one grid: asinh-uniform along its axes, turned, about ``centre``."""
+    axis = np.linspace(-np.arcsinh(_REACH), np.arcsinh(_REACH), size)
+    mesh = np.stack(np.meshgrid(*[axis] * centre.size, indexing="ij"), axis=-1).reshape(-1, centre.size)
+    away = np.sinh(mesh)
+    if centre.size == 2:
+        # Turned, so that no coefficient runs along an axis: its distribution would be a staircase.
+        away = away @ np.array([[np.cos(_TURN), np.sin(_TURN)], [-np.sin(_TURN), np.cos(_TURN)]])
+    point = centre + away @ root.T
+    log_weight = np.log(np.cosh(mesh)).sum(axis=1) + sum(part.log_density(point) for part in parts)
+    kept = log_weight > log_weight.max() - 30.0
+    weight = np.exp(log_weight[kept] - log_weight.max())
+    return Points(point=point[kept], weight=weight / weight.sum())
+
+
+def _together(
+    posteriors: Sequence[Posterior],
+    i: int,
+    names: tuple[str, ...],
+    common: Mapping[str, Estimate],
+    level: float,
+    method: str,
+) -> dict[str, Estimate]:
+    """Coefficients of run i with the shared ones in common.
+
+    Given one shared coefficient and the covariance, the other one is a t with one more degree of freedom.
+    """
+    if len(names) > 1:
+        return dict(common)
+    (name,) = names
+    turn = _BASIS[name]
+    both = marginal(posteriors[i], np.linalg.inv(turn))
+    row = np.array([ROWS[name]])
+    parts = [marginal(posterior, row) for posterior in posteriors]
+    points = product(parts)
+    ours = parts[i].components(points.point)
+    log_weight = np.log(points.weight)[:, None] + ours - parts[i].log_density(points.point)[:, None]
+    slope = both.scale[:, 0, 1] / both.scale[:, 1, 1]
+    away = points.point - both.location[:, 1]
+    widen = 1.0 if np.isinf(both.df) else (both.df + away**2 / both.scale[:, 1, 1]) / (both.df + 1.0)
+    squared = widen * (both.scale[:, 0, 0] - slope * both.scale[:, 0, 1])
+    free = both.location[:, 0] + slope * away
+    answers = {name: common[name]}
+    for other in (other for other in ROWS if other != name):
+        of_free, of_common = np.array(ROWS[other]) @ turn
+        mixture = Mixture(
+            weight=np.exp(log_weight).ravel(),
+            location=(of_free * free + of_common * points.point).reshape(1, -1),
+            scale=np.abs(of_free) * np.sqrt(np.broadcast_to(squared, free.shape)).reshape(1, -1),
+            df=both.df + 1.0,
+        )
+        answers[other] = estimates(mixture.pruned(), level=level, method=method)[0]
+    return {name: answers[name] for name in ROWS}
+
+
+def _deviations(
+    posterior: Posterior, parts: Sequence[Marginal], i: int, names: tuple[str, ...], level: float
+) -> dict[str, Estimate]:
+    """Own coefficient less the one that the other runs have in common; the two are independent."""
+    others = product([part for j, part in enumerate(parts) if j != i], rough=True)
+    slices = (np.arange(_SLICES) + 0.5) / _SLICES
+    answers = {}
+    for name in names:
+        own = posterior.functional(np.array([ROWS[name]])).pruned()
+        away = others.quantiles(coordinates(name, names), slices)
+        mixture = Mixture(
+            weight=np.repeat(own.weight, _SLICES) / _SLICES,
+            location=(own.location[0][:, None] - away).reshape(1, -1),
+            scale=np.repeat(own.scale, _SLICES, axis=1),
+            df=own.df,
+        )
+        answers[name] = estimates(mixture, level=level, method="own less common to the other runs")[0]
+    return answers
+
+
+def seed_spread(name: str, posteriors: Sequence[Posterior], within: Estimate, level: float) -> SeedSpread:
+    """Mean over seeds, a new seed, and heterogeneity of one coefficient.
+
+    Notes
+    -----
+    Each seed has an estimate y_i with variance v_i; their true values vary with variance τ². τ² is
+    Paule & Mandel's (1982, doi:10.6028/jres.087.022), its interval the Q-profile (Viechtbauer 2007,
+    doi:10.1002/sim.2514), the mean's interval Hartung & Knapp's with t of k − 1 degrees of freedom (2001,
+    doi:10.1002/sim.1009). A new seed: mean ± t·√(τ² + se²) (Higgins et al. 2009,
+    doi:10.1111/j.1467-985X.2008.00552.x); departure: se is never below that of the random-effects model.
+    """
+    row = np.array([ROWS[name]])
+    found = [estimates(p.functional(row).pruned(), level=level, method="")[0] for p in posteriors]
+    value = np.array([estimate.value for estimate in found], dtype=float)
+    error = np.array([estimate.std_error for estimate in found], dtype=float)
+    if len(found) < FEWEST_SEEDS or not np.isfinite(error).all():
+        few = f"{len(found)} runs; {FEWEST_SEEDS} are needed before their spread says anything"
+        why = few if len(found) < FEWEST_SEEDS else "a run is too short for a standard error"
+        lack = Estimate(value=None, low=None, high=None, level=level, method="between seeds", note=why)
+        parts = {"between": lack, "answer": within, "new_seed": lack, "tau": lack}
+    else:
+        between, new_seed, tau = random_effects(value, error**2, level=level)
+        parts = {"between": between, "answer": wider(within, between), "new_seed": new_seed, "tau": tau}
+    return SeedSpread(coefficient=name, within=within, **parts)
+
+
+def wider(within: Estimate, between: Estimate) -> Estimate:
+    """The wider interval answers for the recipe: seeds that differ more than runs can explain rule."""
+
+    def width(one: Estimate) -> float:
+        return one.high - one.low if one.low is not None and one.high is not None else 0.0
+
+    return max((within, between), key=width)
+
+
+def random_effects(
+    value: FloatArray, variance: FloatArray, *, level: float
+) -> tuple[Estimate, Estimate, Estimate]:
+    """Mean over seeds, a new seed, and τ, from k ≥ 2 estimates and their variances, shapes (k,)."""
+    k = value.size
+
+    def generalised(tau2: float) -> float:
+        weight = 1.0 / (variance + tau2)
+        return float(weight @ (value - weight @ value / weight.sum()) ** 2)
+
+    def solved(target: float) -> float:
+        if generalised(0.0) <= target:
+            return 0.0
+        top = float(np.ptp(value)) ** 2
+        while generalised(top) > target:
+            top *= 2.0
+        return float(brentq(lambda tau2: generalised(tau2) - target, 0.0, top, xtol=1e-14 * top))
+
+    tail = (1.0 - level) / 2.0
+    tau2 = solved(k - 1.0)
+    low, high = solved(float(chi2.ppf(1.0 - tail, k - 1))), solved(float(chi2.ppf(tail, k - 1)))
+    weight = 1.0 / (variance + tau2)
+    mean = float(weight @ value / weight.sum())
+    error = float(np.sqrt(generalised(tau2) / ((k - 1) * weight.sum())))
+    reach = float(student.ppf(1.0 - tail, k - 1))
+    ahead = float(np.sqrt(tau2 + max(error**2, 1.0 / weight.sum())))
+    centre, new = (
+        Estimate(
+            value=mean, low=mean - reach * e, high=mean + reach * e, level=level, method=method, std_error=e
+        )
+        for e, method in (
+            (error, f"between seeds (Hartung–Knapp, {k} seeds)"),
+            (ahead, f"a new seed (t with {k - 1} degrees of freedom)"),
+        )
+    )
+    closer = generalised(0.0) < chi2.ppf(tail, k - 1)
+    tau = Estimate(
+        value=float(np.sqrt(tau2)),
+        low=float(np.sqrt(low)),
+        high=None if closer else float(np.sqrt(high)),
+        level=level,
+        method="Paule–Mandel, Q-profile",
+        note="closer together than their own intervals allow" if closer else None,
+    )
+    return centre, new, tau

@@ -1,0 +1,203 @@
+"""Drift that does not come home: a random walk seen through white noise, its share integrated out.
+
+A stationary drift pulls a forecast back to the fitted line; a random walk (the local-level model,
+Harvey 1989, doi:10.1017/CBO9781107049994) starts a forecast where the run stands and widens it with
+the square root of the horizon:
+
+    R(s) = X(s)·β + level(s) + noise(s),    level(s) − level(s') ~ N(0, σ²·(1 − f)·|s − s'| / spacing)
+    noise ~ N(0, σ²·f)
+
+with unknown β and σ² and noise share f; ``spacing`` is the mean gap between evaluations, so that f = 1/2
+means a walk whose step between neighbours is as large as the noise. Given f, the answer is generalised
+least squares in closed form (flat priors on β and 1/σ² on σ²); f is summed over a grid, weighted by the
+restricted marginal likelihood (Harville 1974, doi:10.1093/biomet/61.2.383). Steps may be uneven.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from entropylaw.engine.grid import FloatArray
+from entropylaw.engine.mixture import Mixture
+
+SHARES = 9
+"""Grid points of the noise share between 0 and 1, at equal probabilities of the law Beta(1/2, 1/2)."""
+
+PURE_MASS = 0.1
+"""Prior probability of a pure walk (f = 0), and the same of no walk at all (f = 1, least squares)."""
+
+_START = 1.0
+"""Variance of the level at the first step, in σ². Any number does: the constant column absorbs it."""
+
+_SMALLEST = 1e-24
+"""Least residual sum of squares, in squared units of the reward's largest residual from its mean."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WalkGrid:
+    """Noise shares to sum over and their normalised log prior, both of shape (g,)."""
+
+    share: FloatArray
+    log_prior: FloatArray
+
+
+def walk_grid() -> WalkGrid:
+    """Pure walk, no walk, and the arcsine law between them."""
+    inner = np.sin(np.pi * (np.arange(SHARES) + 0.5) / (2 * SHARES)) ** 2
+    weight = np.full(SHARES, (1.0 - 2.0 * PURE_MASS) / SHARES)
+    return WalkGrid(
+        share=np.concatenate([[0.0], inner, [1.0]]),
+        log_prior=np.log(np.concatenate([[PURE_MASS], weight, [PURE_MASS]])),
+    )
+
+
+def share_grid(share: float) -> WalkGrid:
+    """A single, given noise share; 1 is ordinary least squares."""
+    return WalkGrid(share=np.array([share]), log_prior=np.zeros(1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WalkFit:
+    """Posterior of β (p coefficients) and of the level at the last step, over g noise shares.
+
+    Attributes
+    ----------
+    weight
+        Shape (g,), adds up to 1.
+    share
+        Shape (g,), the noise shares f.
+    coefficient, covariance
+        Shapes (g, p) and (g, p, p): location and squared scale of β's Student t. The constant cannot be
+        told from the level at the first step, so that its own variance means nothing; predictions do.
+    variance
+        Shape (g,): σ².
+    level_offset, level_slope, level_variance
+        Shapes (g,), (g, p), (g,): given β, the level at the last step is ``level_offset −
+        level_slope · β`` with variance ``level_variance``.
+    spacing
+        Mean gap between evaluations, in steps.
+    df
+        Degrees of freedom, n − p.
+    log_evidence
+        Log restricted marginal likelihood, for columns that are orthonormal over the n rows.
+    """
+
+    weight: FloatArray
+    share: FloatArray
+    coefficient: FloatArray
+    covariance: FloatArray
+    variance: FloatArray
+    level_offset: FloatArray
+    level_slope: FloatArray
+    level_variance: FloatArray
+    spacing: float
+    df: float
+    log_evidence: float
+
+    def now(self, rows: FloatArray) -> Mixture:
+        """Distribution of ``rows @ β`` plus the level at the last step, without noise; rows (m, p)."""
+        return self._mixture(rows, np.zeros((rows.shape[0], self.share.size)))
+
+    def predict(self, rows: FloatArray, lead: FloatArray) -> Mixture:
+        """Distribution of new evaluations, noise included.
+
+        Parameters
+        ----------
+        rows
+            Shape (m, p): X at the new steps.
+        lead
+            Shape (m,), ≥ 0: how many steps each lies behind the last one.
+        """
+        walked = (1.0 - self.share) * (lead[:, None] / self.spacing)
+        return self._mixture(rows, walked + self.share)
+
+    def _mixture(self, rows: FloatArray, extra: FloatArray) -> Mixture:
+        """``extra`` (m, g) is the variance beyond the last level, in σ²."""
+        effective = rows[:, None, :] - self.level_slope
+        location = np.einsum("mgp,gp->mg", effective, self.coefficient) + self.level_offset
+        squared = np.einsum("mgp,gpq,mgq->mg", effective, self.covariance, effective)
+        squared += self.level_variance + self.variance * extra
+        # A pure walk knows the level at lead 0 exactly; a mixture wants a width, however small.
+        scale = np.sqrt(np.maximum(squared, 1e-18 * self.variance))
+        return Mixture(weight=self.weight, location=location, scale=scale, df=self.df)
+
+
+def fit_walk(step: FloatArray, design: FloatArray, reward: FloatArray, grid: WalkGrid) -> WalkFit:
+    """Fit the local-level model with regressors.
+
+    Parameters
+    ----------
+    step
+        Shape (n,), strictly increasing.
+    design
+        Shape (n, p), full column rank, n > p; the first column is constant.
+    reward
+        Shape (n,).
+    grid
+        Noise shares to sum over.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        The columns of ``design`` are not independent.
+    """
+    n, p = design.shape
+    spacing = float(step[-1] - step[0]) / (n - 1)
+    ortho, triangle = np.linalg.qr(design)
+    back = np.linalg.inv(triangle)
+    start = ortho.T @ reward
+    residual = reward - ortho @ start
+    white, level, level_variance, log_det = _filtered(
+        np.diff(step, prepend=step[0]) / spacing, np.column_stack([ortho, residual]), grid.share
+    )
+    gram = np.einsum("tig,tjg->gij", white, white)
+    normal, moment = gram[:, :p, :p], gram[:, :p, p]
+    inverse = np.linalg.inv(normal)
+    shift = np.einsum("gpq,gq->gp", inverse, moment)
+    least = max(_SMALLEST * float(np.max(np.abs(reward - reward.mean()))) ** 2, np.finfo(float).tiny)
+    rss = np.maximum(gram[:, p, p] - np.einsum("gp,gp->g", moment, shift), least)
+    free = n - p
+    log_weight = grid.log_prior - 0.5 * (log_det + np.linalg.slogdet(normal)[1])
+    log_weight += gammaln(free / 2) - free / 2 * (np.log(rss / 2) + np.log(2 * np.pi))
+    evidence = float(logsumexp(log_weight))
+    variance = rss / free
+    return WalkFit(
+        weight=np.exp(log_weight - evidence),
+        share=grid.share,
+        coefficient=(start + shift) @ back.T,
+        covariance=np.einsum("ip,gpq,jq->gij", back, inverse, back) * variance[:, None, None],
+        variance=variance,
+        # The filter's last state is linear in the column: residual − Q (βq − start), βq = triangle β.
+        level_offset=level[p] + level[:p].T @ start,
+        level_slope=level[:p].T @ triangle,
+        level_variance=level_variance * variance,
+        spacing=spacing,
+        df=float(free),
+        log_evidence=evidence,
+    )
+
+
+def _filtered(
+    gap: FloatArray, columns: FloatArray, share: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """The Kalman filter over ``columns`` (n, c), for all shares at once.
+
+    Returns the standardised innovations (n, c, g), the last state (c, g), its variance (g,) and the
+    log-determinant of the covariance (g,), in units of σ².
+    """
+    n, width = columns.shape
+    white = np.empty((n, width, share.size))
+    innovation = np.empty((n, share.size))
+    state = np.zeros((width, share.size))
+    variance = np.full(share.size, _START)
+    for t in range(n):
+        variance = variance + (1.0 - share) * gap[t]
+        innovation[t] = variance + share
+        surprise = columns[t, :, None] - state
+        white[t] = surprise / np.sqrt(innovation[t])
+        state = state + surprise * (variance / innovation[t])
+        variance = variance * share / innovation[t]
+    return white, state, variance, np.log(innovation).sum(axis=0)

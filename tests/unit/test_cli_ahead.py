@@ -1,0 +1,113 @@
+"""Later steps, several runs and seams on the command line, over the lab's runs."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LAB = ROOT / "data" / "lab"
+
+
+@pytest.fixture
+def command(tmp_path):
+    def start(*arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "entropylaw", *map(str, arguments)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return start
+
+
+def test_a_later_step_is_forecast(command, tmp_path):
+    log = LAB / "clean_start_s0" / "metrics.parquet"
+    done = command("predict", log, "--at-step", "500", "--at-step", "800", "--gain", "0.02", "--saturation")
+    assert done.returncode == 0
+    assert "forecast from 51 evaluations up to step 400" in done.stdout
+    assert "an evaluation 0.0200 above the reward now: probability" in done.stdout
+    assert "weights: " in done.stdout
+    assert command("predict", log, "--at-step", "500", "-o", "p.json").returncode == 0
+    (run,) = json.loads((tmp_path / "p.json").read_text())["runs"]
+    (reward,) = run["forecast"]["reward"]
+    assert reward["low"] < reward["value"] < reward["high"]
+    assert run["no_forecast"] is None
+    assert command("predict", log, "--at-step", "500", "-o", "p.csv").returncode == 0
+    assert "reward at step,500" in (tmp_path / "p.csv").read_text()
+    markdown = command("predict", log, "--at-step", "500", "--format", "markdown").stdout
+    assert "```text" in markdown
+
+
+def test_what_a_forecast_needs(command):
+    log = LAB / "clean_start_s0" / "metrics.parquet"
+    behind = command("predict", log, "--at-step", "100")
+    assert (behind.returncode, "error[step-not-ahead]" in behind.stderr) == (2, True)
+    by_when = command("predict", log, "--gain", "0.02")
+    assert (by_when.returncode, "error[gain-needs-a-step]" in by_when.stderr) == (2, True)
+
+
+def test_a_run_too_short_for_a_forecast_says_so(command, tmp_path):
+    rows = [f"{s},{1 / s},{0.5 - 0.1 / s + 0.001 * (s % 2)}" for s in range(1, 8)]
+    (tmp_path / "x.csv").write_text("step,entropy,reward\n" + "\n".join(rows) + "\n")
+    done = command("predict", "x.csv", "--at-step", "20")
+    assert done.returncode == 0
+    assert "no forecast: " in done.stdout
+
+
+def test_a_backtest_counts(command, tmp_path):
+    done = command(
+        "backtest", LAB / "clean_start_s0", LAB / "clean_start_s1", "--format", "json", "-o", "b.json"
+    )
+    assert done.returncode == 0
+    told = json.loads((tmp_path / "b.json").read_text())
+    assert len(told["runs"]) == 2
+    assert told["overall"]
+    text = command("backtest", LAB / "clean_start_s0").stdout
+    assert "root mean squared errors of what was not fitted" in text
+
+
+def test_runs_that_share_the_law(command, tmp_path):
+    done = command("fit", LAB / "clean_start_s0", LAB / "clean_start_s1", "--shared", "a,b", "-o", "f.json")
+    assert done.returncode == 0
+    assert "in common" in done.stdout
+    document = json.loads((tmp_path / "f.json").read_text())
+    assert document["shared"]["same"]["p_value"] > 0.05
+    assert command("report", "f.json", "-o", "out").returncode == 0
+    alone = command("fit", LAB / "clean_start_s0", "--shared", "a,b", "-o", "-")
+    assert (alone.returncode, "error[too-few-runs]" in alone.stderr) == (4, True)
+    wrong = command("fit", LAB / "clean_start_s0", LAB / "clean_start_s1", "--shared", "c")
+    assert (wrong.returncode, "error[bad-shared]" in wrong.stderr) == (2, True)
+
+
+def test_a_change_of_stage_is_found_and_fitted_around(command, tmp_path):
+    log = LAB / "sft_after_grpo_s0" / "metrics.parquet"
+    done = command("fit", log, "--find-seams", "-o", "f.json")
+    assert done.returncode == 0
+    assert "between steps 408 and 416" in done.stdout
+    assert "the segments do not share the law" in done.stdout
+    (run,) = json.loads((tmp_path / "f.json").read_text())["runs"]
+    assert [segment["n"] for segment in run["segments"]["segments"]] == [52, 24]
+    given = command("fit", log, "--seam", "416")
+    assert "2 segments, seams at step 416" in given.stdout
+    outside = command("fit", log, "--seam", "9999")
+    assert (outside.returncode, "error[bad-seam]" in outside.stderr) == (2, True)
+
+
+def test_a_slip_is_named_and_left_out_or_kept(command, tmp_path):
+    import numpy as np
+
+    entropy = np.exp(-np.arange(60) / 20)
+    reward = 1.0 - 0.3 * np.exp(entropy) + 0.004 * np.sin(np.arange(60) * 2.4)
+    entropy[30] = 8.2
+    rows = [f"{s},{h},{r}" for s, (h, r) in enumerate(zip(entropy, reward, strict=True))]
+    (tmp_path / "x.csv").write_text("step,entropy,reward\n" + "\n".join(rows) + "\n")
+    done = command("fit", "x.csv")
+    assert "59 evaluations" in done.stdout
+    assert "8.2" in done.stdout
+    kept = command("fit", "x.csv", "--keep-outliers")
+    assert "60 evaluations" in kept.stdout

@@ -1,0 +1,371 @@
+"""Forecasts and backtests: what they say of made-up runs whose future is known, and what they refuse."""
+
+import csv
+import hashlib
+import io
+import itertools
+import json
+
+import numpy as np
+import pytest
+from typer import Typer
+from typer.testing import CliRunner
+
+from entropylaw.analysis.backtest import backtest, backtest_run, scalerl, skills
+from entropylaw.analysis.forecast import blocked, forecast, saturation_forecast
+from entropylaw.analysis.paths import (
+    RESOLUTION,
+    decay,
+    entropy_path,
+    origins,
+    outlook,
+    reward_members,
+    weigh,
+)
+from entropylaw.cli import backtest as command
+from entropylaw.documents.codec import encode
+from entropylaw.errors import FitError, UsageError
+from entropylaw.report.forecasttext import backtest_csv, backtest_text, forecast_text, saturation_text
+from tests.conftest import LAB
+
+
+def a_run(n=60, noise=0.003, seed=5):
+    """The law holds: ceiling 0.6, a = 0.5, entropy from 0.8 to a floor of 0.05."""
+    rng = np.random.default_rng(seed)
+    step = 10.0 * np.arange(n)
+    entropy = 0.05 + 0.75 * np.exp(-3.0 * step / step[-1])
+    reward = 0.6 - 0.5 * np.expm1(entropy) + rng.normal(0, noise, n)
+    return step, entropy, reward
+
+
+def early(run, k):
+    return tuple(column[:k] for column in run)
+
+
+class Evaluations:
+    def __init__(self, run, columns):
+        self.run = run
+        self.step, self.entropy, self.reward = columns
+
+
+def test_given_the_entropy_the_law_is_continued():
+    run = a_run()
+    later = [30, 45, 59]
+    told = forecast(*early(run, 24), at_step=run[0][later], entropy_path=run[1][later])
+    truth = 0.6 - 0.5 * np.expm1(run[1][later])
+    error = np.array([each.value for each in told.reward]) - truth
+    assert np.abs(error).max() < 0.3 * np.abs(run[2][23] - truth).max()
+    assert all(each.low < value < each.high for each, value in zip(told.reward, truth, strict=True))
+    weight = {member.name: member.weight for member in told.members}
+    assert sum(weight.values()) == pytest.approx(1)
+    assert weight["law"] + weight["law, least squares"] > 0.5 > 0.01 > weight["last"]
+    assert not told.blind
+    assert told.path_members == {}
+    assert told.entropy[0].low is None
+    assert told.entropy[0].note == "given"
+
+
+def test_blind_the_entropy_is_forecast_and_its_doubt_is_carried_on():
+    run = a_run()
+    given = forecast(*early(run, 30), at_step=run[0][50], entropy_path=run[1][50])
+    blind = forecast(*early(run, 30), at_step=run[0][50])
+    assert blind.blind
+    assert sum(blind.path_members.values()) == pytest.approx(1)
+    entropy, reward = blind.entropy[0], blind.reward[0]
+    assert entropy.low < run[1][50] < entropy.high
+    assert reward.low < run[2][50] < reward.high
+    assert reward.high - reward.low > given.reward[0].high - given.reward[0].low
+
+
+def test_bands_grow_with_the_horizon():
+    run = a_run(noise=0.02)
+    told = forecast(*early(run, 30), at_step=[300, 400, 590], entropy_path=run[1][[30, 40, 59]])
+    widths = [each.high - each.low for each in told.reward]
+    assert widths[0] < widths[1] < widths[2]
+    wide = forecast(*early(run, 30), at_step=300, entropy_path=run[1][30], level=0.99).reward[0]
+    assert wide.high - wide.low > widths[0]
+    assert wide.level == 0.99
+
+
+def test_a_run_that_only_wanders_is_forecast_to_stay():
+    rng = np.random.default_rng(2)
+    step = np.arange(40.0)
+    reward = 0.5 + np.cumsum(rng.normal(0, 0.01, 40))
+    entropy = 0.5 + 0.1 * rng.normal(0, 1, 40)
+    told = forecast(step, entropy, reward, at_step=45, entropy_path=0.5)
+    assert told.reward[0].value == pytest.approx(reward[-1], abs=0.03)
+
+
+def test_an_entropy_outside_the_fitted_range_is_marked():
+    run = a_run()
+    told = forecast(*early(run, 30), at_step=[300, 310], entropy_path=[run[1][20], 0.01])
+    assert told.extrapolated == (False, True)
+    assert any("1 of 2 steps" in note and "extrapolated" in note for note in told.notes)
+
+
+def test_the_same_data_give_the_same_bytes():
+    run = early(a_run(), 20)
+    one, two = (encode(forecast(*run, at_step=[250, 400])) for _ in range(2))
+    assert json.dumps(one, sort_keys=True) == json.dumps(two, sort_keys=True)
+
+
+def test_shift_and_scale_of_the_reward_and_units_of_steps_carry_over():
+    step, entropy, reward = early(a_run(), 30)
+    plain = forecast(step, entropy, reward, at_step=400).reward[0]
+    scaled = forecast(7 + 16 * step, entropy, 3 - 100 * reward, at_step=7 + 16 * 400).reward[0]
+    assert scaled.value == pytest.approx(3 - 100 * plain.value, rel=1e-6)
+    assert scaled.low == pytest.approx(3 - 100 * plain.high, rel=1e-6)
+    assert scaled.high == pytest.approx(3 - 100 * plain.low, rel=1e-6)
+
+
+def test_a_long_run_is_averaged_over_blocks_and_says_so():
+    run = a_run(n=1001, noise=0.05)
+    told = forecast(*run, at_step=run[0][-1] + 100)
+    assert (told.block, told.n) == (6, 166)
+    assert any("blocks of 6" in note for note in told.notes)
+    s, h, r, size = blocked(*run, most=100)
+    assert (s.size, size) == (91, 11)
+    assert r[-1] == pytest.approx(run[2][-11:].mean())
+    assert s[-1] == pytest.approx(run[0][-11:].mean())
+    assert h[0] == pytest.approx(run[1][:11].mean())
+    assert blocked(*early(run, 100), most=100)[3] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "slug"),
+    [
+        ({"n": 7}, FitError, "too-few-evaluations"),
+        ({"step": None}, FitError, "forecast-needs-steps"),
+        ({"at_step": 290}, UsageError, "step-not-ahead"),
+        ({"at_step": [400, 100]}, UsageError, "step-not-ahead"),
+        ({"at_step": []}, UsageError, "step-not-ahead"),
+        ({"at_step": float("nan")}, UsageError, "step-not-ahead"),
+        ({"entropy_path": [0.1, 0.2]}, UsageError, "lengths-differ"),
+        ({"entropy_path": float("nan")}, UsageError, "lengths-differ"),
+        ({"level": 1.0}, UsageError, "bad-level"),
+        ({"reward": np.ones(30)}, FitError, "reward-constant"),
+        ({"entropy": np.zeros(30)}, FitError, "entropy-constant"),
+        ({"step": np.ones(30)}, FitError, "steps-not-increasing"),
+    ],
+)
+def test_refusals(change, kind, slug):
+    change = dict(change)
+    columns = dict(zip(("step", "entropy", "reward"), early(a_run(), change.pop("n", 30)), strict=True))
+    asked = {"at_step": 400} | columns | change
+    with pytest.raises(kind) as caught:
+        forecast(asked.pop("step"), asked.pop("entropy"), asked.pop("reward"), **asked)
+    assert caught.value.slug == slug
+
+
+def test_missing_values_are_counted():
+    step, entropy, reward = early(a_run(), 30)
+    reward = reward.copy()
+    reward[4] = np.nan
+    told = forecast(step, entropy, reward, at_step=400)
+    assert told.n == 29
+    assert sum(told.dropped.values()) == 1
+
+
+def test_an_exponential_path_is_continued_to_its_floor():
+    run = a_run()
+    path = entropy_path(run[0][:25], run[1][:25], run[0][25:])
+    assert np.abs(path.quantile(0.5) - run[1][25:]).max() < 0.03
+    assert path.weight["exponential"] > 0.9
+    low, high = path.quantile(0.05), path.quantile(0.95)
+    assert (low >= 0).all()
+    assert (np.diff(high - low) > 0).all()
+    ladder = path.ladder()
+    assert all((one <= two).all() for one, two in itertools.pairwise(ladder))
+
+
+def test_from_an_origin_nothing_later_is_known():
+    """The path told from an early origin does not change when later entropies do."""
+    step, entropy, _ = early(a_run(), 30)
+    other = entropy.copy()
+    other[20:] += 0.3
+    one, two = (entropy_path(step, h, step[-1:] + 10) for h in (entropy, other))
+    first = origins(30)[0]
+    assert first < 20
+    np.testing.assert_array_equal(one.origin_paths[first], two.origin_paths[first])
+
+
+def test_decay_recovers_a_curve_and_keeps_its_floor():
+    x = np.linspace(0, 1, 20)
+    new = np.array([1.5, 4.0])
+    shapes = [(np.exp(-x / t), np.exp(-new / t)) for t in (0.2, 0.5, 1.0)]
+    np.testing.assert_allclose(decay(0.3 + 2 * np.exp(-x / 0.5), shapes), 0.3 + 2 * np.exp(-new / 0.5))
+    below = decay(2 * np.exp(-x / 0.5) - 0.5, shapes, floor=0.0)
+    assert (below >= 0).all()
+
+
+def test_weights_go_to_the_better_member_and_to_nobody_without_errors():
+    errors = [{"good": np.full(3, 0.01), "bad": np.full(3, 0.02)}] * 6
+    weight = weigh(errors, ["good", "bad"], 1.0)
+    assert weight["good"] > 0.95
+    assert weigh(errors[:1], ["good", "bad"], 1.0)["good"] < weight["good"]
+    assert weigh([], ["good", "bad"], 1.0) == {"good": 0.5, "bad": 0.5}
+    tiny = [{"good": np.zeros(3), "bad": np.full(3, RESOLUTION / 100)}] * 6
+    assert weigh(tiny, ["good", "bad"], 1.0)["good"] == pytest.approx(0.5, abs=0.01)
+
+
+def test_a_member_without_a_moving_column_is_left_out():
+    step, _, reward = early(a_run(), 20)
+    members = reward_members(step, np.full(20, 0.3), reward, np.array([300.0]), np.array([0.3]))
+    assert "law" not in members
+    assert "last" in members
+
+
+def test_a_run_at_a_standstill_keeps_a_band():
+    reward = np.concatenate([np.linspace(0.2, 0.0, 6), np.zeros(14)])
+    step, entropy, _ = early(a_run(), 20)
+    band = outlook(step, entropy, reward, np.array([250.0]), np.array([0.1])).band
+    low, high = band.quantile(0.025)[0], band.quantile(0.975)[0]
+    assert low < 0 < high
+    assert high - low < 0.2
+
+
+def test_saturation_is_found_where_the_entropy_goes_to_zero():
+    step = 10.0 * np.arange(40)
+    entropy = 0.8 * np.exp(-step / 150)
+    rng = np.random.default_rng(1)
+    reward = 0.6 - 0.5 * np.expm1(entropy) + rng.normal(0, 0.002, 40)
+    told = saturation_forecast(step, entropy, reward, gains=[0.01, 0.2], at_step=900)
+    expected = -150 * np.log(told.entropy / 0.8)
+    assert told.share == 0.95
+    assert told.step.value == pytest.approx(expected, rel=0.15)
+    assert told.reward.low < 0.6 < told.reward.high
+    small, large = told.gains
+    assert large.by_step < small.by_step
+    assert "95 % of what the law still promises" in saturation_text(told)
+
+
+def test_no_saturation_is_no_number():
+    run = early(a_run(), 40)
+    told = saturation_forecast(*run, gains=[0.05])
+    assert told.step.value is None
+    assert "stays above" in told.step.note
+    assert told.reward.value is None
+    assert told.reward.note
+    assert told.gains == ()
+    assert "no step" in saturation_text(told)
+
+
+def test_the_text_of_a_forecast_names_the_members():
+    text = forecast_text(forecast(*early(a_run(), 30), at_step=[400, 500], run="one"))
+    assert text.startswith("one\n  forecast from 30 evaluations up to step 290")
+    assert "  weights: step curve" in text
+    assert "entropy weights: exponential" in text
+    assert len(text.splitlines()) == 8
+
+
+def test_a_backtest_scores_what_was_not_fitted():
+    step, entropy, reward = a_run()
+    told = backtest_run(step, entropy, reward)
+    third = told.scores[2]
+    assert (third.protocol, third.blind, third.fitted, third.predicted) == ("first third", False, 20, 40)
+    assert third.last_value == pytest.approx(np.sqrt(np.mean((reward[20:] - reward[19]) ** 2)))
+    columns = np.column_stack([np.ones(60), -np.expm1(entropy)])
+    fitted = columns @ np.linalg.lstsq(columns[:20], reward[:20], rcond=None)[0]
+    assert third.law == pytest.approx(np.sqrt(np.mean((reward - fitted)[20:] ** 2)))
+    assert third.rmse < 0.2 * third.last_value
+    assert told.scores[1].blind
+    assert told.scores[4].protocol == "later two thirds"
+    assert told.scores[4].predicted == 20
+
+
+def test_the_future_is_not_looked_at():
+    """Other rewards after the fitted part change the scores, not the forecast."""
+    step, entropy, reward = a_run()
+    at, later = step[20:], entropy[20:]
+    one = outlook(step[:20], entropy[:20], reward[:20], at, later).median()
+    changed = reward.copy()
+    changed[20:] += 1.0
+    told, other = backtest_run(step, entropy, reward), backtest_run(step, entropy, changed)
+    assert told.scores[2].width == other.scores[2].width
+    assert told.scores[2].rmse == pytest.approx(np.sqrt(np.mean((one - reward[20:]) ** 2)))
+    assert other.scores[2].rmse == pytest.approx(np.sqrt(np.mean((one - changed[20:]) ** 2)))
+
+
+def test_scalerl_continues_a_sigmoid():
+    step = np.arange(1.0, 41.0)
+    truth = 0.8 - 0.6 / (1 + (step / 10) ** 1.7)
+    told = scalerl(step[:20], truth[:20], step[20:])
+    assert np.abs(told - truth[20:]).max() < 0.02
+
+
+def test_overall_skill_is_the_geometric_mean():
+    runs = [backtest_run(*a_run(seed=seed), run=str(seed)) for seed in (1, 2)]
+    skill = skills(runs)[2]
+    ratios = [run.scores[2].rmse / run.scores[2].last_value for run in runs]
+    assert skill.to_last_value == pytest.approx(np.sqrt(ratios[0] * ratios[1]))
+    assert skill.worst == max(ratios)
+    assert skill.covered == np.mean([run.scores[2].covered for run in runs])
+
+
+def test_one_bad_run_does_not_stop_the_others():
+    told = backtest([Evaluations("short", early(a_run(), 11)), Evaluations("good", a_run())])
+    assert "at least 12" in told.runs[0].refusal
+    assert told.overall[0].runs == 1
+    assert "not tested" in backtest_text(told)
+    rows = list(csv.DictReader(io.StringIO(backtest_csv(told))))
+    assert len(rows) == 6
+    assert rows[0]["note"]
+    assert float(rows[3]["rmse"]) == told.runs[1].scores[2].rmse
+    assert backtest([]).overall == ()
+
+
+@pytest.fixture
+def invoke():
+    app = Typer()
+    app.command()(command.backtest)
+    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_the_command_tells_a_run(invoke):
+    done = invoke(LAB / "grpo_s0" / "metrics.parquet")
+    assert done.exit_code == 0
+    assert "first third" in done.stdout
+    assert "1 run: error of the forecast" in done.stdout
+
+
+def test_the_command_writes_json_and_csv(invoke, tmp_path):
+    log = LAB / "grpo_s0" / "metrics.parquet"
+    told = json.loads(invoke(log, "--format", "json").stdout)
+    assert told["schema"] == "entropylaw/backtest/1"
+    assert len(told["runs"][0]["scores"]) == 5
+    target = tmp_path / "out.csv"
+    assert invoke(log, "-o", target).exit_code == 0
+    assert len(target.read_text(encoding="utf-8").splitlines()) == 6
+
+
+def test_the_command_exits_with_4_where_nothing_can_be_tested(invoke, tmp_path):
+    log = tmp_path / "short.csv"
+    rows = [f"{i},{0.5 - 0.01 * i},{0.3 + 0.02 * i}" for i in range(9)]
+    log.write_text("step,entropy,val_acc\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    done = invoke(log)
+    assert done.exit_code == 4
+    assert done.stdout == ""
+    assert "too-few-evaluations" in done.stderr
+
+
+def test_the_lab_runs_beat_their_last_value():
+    """A part of the table of benchmarks/forecasts.py, on the copies that were not used for tuning."""
+    from benchmarks.forecasts import in_development, lab_family
+    from entropylaw.ingest import read_runs, select
+
+    names = ["grpo_s0", "kl_cov_s0", "width_64_s0"]
+    assert not any(in_development(lab_family(name)) for name in names)
+    runs = [select(read_runs(LAB / name / "metrics.parquet")[0]) for name in names]
+    third = backtest(runs).overall[2]
+    assert third.to_last_value < 0.8
+    assert third.to_law < 0.6
+    assert third.covered >= 0.92
+
+
+def test_halves_are_drawn_by_name_and_copies_stay_together():
+    from benchmarks.forecasts import in_development, lab_family
+
+    assert lab_family("rloo_s1") == lab_family("grpo_s0")
+    assert lab_family("entropy_bonus_0.1_s0") != lab_family("entropy_bonus_0.02_s0")
+    even = int(hashlib.sha256(b"too_hard").hexdigest(), 16) % 2 == 0
+    assert in_development("too_hard") is even
