@@ -74,8 +74,10 @@ def bench(session: nox.Session) -> None:
     """Calibration and speed beside the peers; the tables go into docs/. ``-- --full`` for many runs."""
     session.install("-e", ".[bench]")
     full = "--full" in session.posargs
-    session.run("python", "-m", "benchmarks.calibration", "--write", "--runs", "2000" if full else "500")
+    session.run("python", "-m", "benchmarks.calibration", "--write", *(["--full"] if full else []))
     session.run("python", "-m", "benchmarks.speed", "--write")
+    session.run("python", "-m", "benchmarks.forecasts", "--write")
+    session.run("python", "-m", "benchmarks.shared", "--write", "--runs", "1000" if full else "100")
     # The last release of W&B that has a reader in Python.
     session.install("wandb<0.30", "tensorboard", "pandas")
     session.run("python", "-m", "benchmarks.readers", "--write", *(["--full"] if full else []))

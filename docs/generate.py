@@ -24,7 +24,7 @@ from entropylaw.documents.store import dumps  # noqa: E402
 from entropylaw.ingest import reference  # noqa: E402
 
 TYPER = f"typer {version('typer')}"
-COMMANDS = ("columns", "fit", "predict", "report")
+COMMANDS = ("columns", "fit", "predict", "backtest", "report")
 
 
 def main() -> None:
