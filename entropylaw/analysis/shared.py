@@ -12,10 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import gammaln, logsumexp
-from scipy.stats import chi2
-from scipy.stats import t as student
+from scipy.special import chdtri, gammaln, logsumexp, stdtrit
 
 from entropylaw.analysis.estimate import estimates
 from entropylaw.analysis.fitting import Interval, fit_law
@@ -456,6 +453,8 @@ def random_effects(
     value: FloatArray, variance: FloatArray, *, level: float
 ) -> tuple[Estimate, Estimate, Estimate]:
     """Mean over seeds, a new seed, and τ, from k ≥ 2 estimates and their variances, shapes (k,)."""
+    from scipy.optimize import brentq  # slow to import, and seldom needed
+
     k = value.size
 
     def generalised(tau2: float) -> float:
@@ -472,11 +471,11 @@ def random_effects(
 
     tail = (1.0 - level) / 2.0
     tau2 = solved(k - 1.0)
-    low, high = solved(float(chi2.ppf(1.0 - tail, k - 1))), solved(float(chi2.ppf(tail, k - 1)))
+    low, high = solved(float(chdtri(k - 1, tail))), solved(float(chdtri(k - 1, 1.0 - tail)))
     weight = 1.0 / (variance + tau2)
     mean = float(weight @ value / weight.sum())
     error = float(np.sqrt(generalised(tau2) / ((k - 1) * weight.sum())))
-    reach = float(student.ppf(1.0 - tail, k - 1))
+    reach = float(stdtrit(k - 1, 1.0 - tail))
     ahead = float(np.sqrt(tau2 + max(error**2, 1.0 / weight.sum())))
     centre, new = (
         Estimate(
@@ -487,7 +486,7 @@ def random_effects(
             (ahead, f"a new seed (t with {k - 1} degrees of freedom)"),
         )
     )
-    closer = generalised(0.0) < chi2.ppf(tail, k - 1)
+    closer = generalised(0.0) < chdtri(k - 1, 1.0 - tail)
     tau = Estimate(
         value=float(np.sqrt(tau2)),
         low=float(np.sqrt(low)),
