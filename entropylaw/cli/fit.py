@@ -81,7 +81,7 @@ def fit(
     whole = with_shared(combine(documents))
     if whole.warnings:
         passed = f"{len(whole.warnings)} file{'s' if len(whole.warnings) > 1 else ''}"
-        say(f"passed over {passed} that hold no log of their own; the JSON says why", quiet=quiet)
+        say(f"passed over {passed}: no log, or one that another file holds; the JSON says why", quiet=quiet)
     # Where nothing was fitted the errors say it all, but a program that asked for JSON gets its document.
     if "-" not in kinds and (whole.fitted or format is not Format.text):
         print_result(rendered(whole, format))

@@ -85,13 +85,15 @@ class EventFiles:
             That of the last file, where none has scalars.
 
         """
-        from entropylaw.ingest.formats.tfevents import TensorBoardReader
+        from entropylaw.ingest.formats.tfevents import TensorBoardReader, wall_times
 
         tables: list[Table] = []
+        times: list[tuple[float, float]] = []
         problem = None
         for content in contents:
             try:
                 tables.append(TensorBoardReader().read(content))
+                times.append(wall_times(content.data))
             except InputError as error:
                 problem = error
         if problem is not None and not tables:
@@ -99,7 +101,33 @@ class EventFiles:
         lost = len(contents) - len(tables)
         without = (f"{counted(lost, 'event file')} without a whole scalar left out",) if lost else ()
         read = f"{counted(len(tables), 'event file')} of one folder, read in the order of their making"
-        return stacked(tables, (read, *without))
+        whole = stacked(tables, (read, *without))
+        runs = _at_once(tables, times)
+        if len(set(runs)) == 1:
+            return whole
+        name = Path(folder).name or folder
+        lengths = [len(next(iter(table.columns.values()))) for table in tables]
+        labels: Column = [
+            f"{name}#{run}" for run, length in zip(runs, lengths, strict=True) for _ in range(length)
+        ]
+        note = "files that were written at the same time with the same tags are different runs"
+        return replace(
+            whole, columns={**whole.columns, "run": labels}, labelled=True, notes=(*whole.notes, note)
+        )
+
+
+def _at_once(tables: Sequence[Table], times: Sequence[tuple[float, float]]) -> list[int]:
+    """Number the runs of event files: one that began before another with its tags had ended is no resume."""
+    runs: list[int] = []
+    for index, (table, (first, _)) in enumerate(zip(tables, times, strict=True)):
+        tags = set(table.columns) - {"step"}
+        overlapping = {
+            runs[earlier]
+            for earlier in range(index)
+            if first < times[earlier][1] and tags & (set(tables[earlier].columns) - {"step"})
+        }
+        runs.append(next(run for run in range(1, index + 2) if run not in overlapping))
+    return runs
 
 
 class WandbFolder:

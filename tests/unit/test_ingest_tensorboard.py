@@ -49,9 +49,9 @@ def field(number, value):
     return hostile.field(number, value, double=False)
 
 
-def event(step, *values):
+def event(step, *values, at=1.7e9):
     summary = field(5, b"".join(field(1, value) for value in values)) if values else b""
-    return b"\x09" + struct.pack("<d", 1.7e9) + field(2, step) + summary
+    return b"\x09" + struct.pack("<d", at) + field(2, step) + summary
 
 
 def scalar(tag, value):
@@ -479,3 +479,19 @@ def test_folders_below_one_another_are_runs_of_their_own(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / NAME).write_bytes(start(range(1, 21), shift))
     assert [run.name for run in read_runs(tmp_path)] == ["a", "b", "c"]
+
+
+def test_files_that_are_written_at_the_same_time_are_different_runs(tmp_path):
+    def written(steps, begin, shift):
+        scalars = [(s, scalar("train/entropy", 1 / s + shift), scalar("train/reward", s / 64)) for s in steps]
+        return b"".join(frame(event(*one, at=begin + index)) for index, one in enumerate(scalars))
+
+    for stamp, (steps, begin) in enumerate(
+        ((range(1, 61), 100), (range(5, 60, 5), 130), (range(61, 80), 170))
+    ):
+        (tmp_path / f"events.out.tfevents.{stamp}.host").write_bytes(written(steps, begin, shift=stamp == 1))
+    first, second = read_runs(tmp_path)
+    # The third began when both had ended: it goes on with the first.
+    assert (len(first.step), len(second.step)) == (79, 11)
+    assert first.dropped == second.dropped == {}
+    assert any("written at the same time" in note for note in first.notes)

@@ -43,6 +43,7 @@ _START = b"Td\x1fd"
 _BATCH, _BATCH_BYTES = 1 << 14, 1 << 20
 
 # Keys as fields() yields them: field number × 8 + wire type.
+_WALL_TIME = bytes((1 << 3 | 1,))
 _EVENT_STEP, _EVENT_SUMMARY, _SUMMARY_VALUE = 2 << 3, 5 << 3 | 2, 1 << 3 | 2
 _VALUE_TAG, _VALUE_SIMPLE, _VALUE_TENSOR = 1 << 3 | 2, 2 << 3 | 5, 8 << 3 | 2
 _TENSOR_TYPE, _TENSOR_SHAPE, _TENSOR_CONTENT = 1 << 3, 2 << 3 | 2, 4 << 3 | 2
@@ -153,6 +154,24 @@ class _Rows:
             dropped={reason: number for reason, number in dropped.items() if number},
             notes=(*damage.notes, *more, *renamed),
         )
+
+
+def wall_times(data: bytes) -> tuple[float, float]:
+    """Return when the first and the last whole event were written, in seconds; nan where there is none."""
+    first = last = math.nan
+    at = 0
+    while at + _HEAD + _TAIL <= len(data):
+        begin = at + _HEAD
+        end = begin + _LENGTH.unpack_from(data, at)[0]
+        at = end + _TAIL
+        if at > len(data):
+            break
+        # The time is the first field of an event that TensorBoard writes.
+        if data[begin : begin + 1] == _WALL_TIME and end - begin >= 9:
+            now = struct.unpack_from("<d", data, begin + 1)[0]
+            last = now if now > 0 else last
+            first = last if math.isnan(first) else first
+    return first, last
 
 
 def _scalars(event: bytes) -> tuple[int, list[tuple[str, float]]]:
