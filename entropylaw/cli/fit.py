@@ -97,17 +97,16 @@ def fit(
 
 def grouped(logs: Sequence[str]) -> list[list[str]]:
     """Group the files that are one log together: such as charts with one metric each."""
-    from entropylaw.cli.sources import is_document
-    from entropylaw.ingest.load import together
+    from entropylaw.cli import sources
 
     for log in logs:
-        if is_document(log):
+        if sources.is_document(log):
             raise UsageError(
                 "already-a-fit",
                 f"{log} is a document of entropylaw, a log was expected",
                 "`entropylaw predict` and `entropylaw report` read fit documents",
             )
-    return together(logs)
+    return sources.grouped(logs)
 
 
 def fit_each(groups: Sequence[list[str]], asked: Settings) -> Iterator[FitDocument]:

@@ -33,7 +33,8 @@ def report(
     """
     from entropylaw.cli.fit import finish, watched
     from entropylaw.cli.output import say
-    from entropylaw.cli.sources import document_for
+    from entropylaw.cli.progress import reading_shown
+    from entropylaw.cli.sources import document_for, grouped
     from entropylaw.report.files import write_report
     from entropylaw.workflow import combine
 
@@ -47,7 +48,8 @@ def report(
         run=run,
         pair=pair,
     )
-    document = combine([document_for(log, asked) for log in watched(logs)])
+    with reading_shown():
+        document = combine([document_for(group, asked) for group in watched(grouped(logs))])
     if document.fitted:
         for path in write_report(document, output):
             say(f"wrote {path}", quiet=quiet)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,23 @@ if TYPE_CHECKING:
     from entropylaw.documents.fit import FitDocument, Settings
 
 
-def document_for(source: str, asked: Settings) -> FitDocument:
-    """Load ``source`` where it is a fit document, otherwise fit it as a log."""
+def grouped(sources: Sequence[str]) -> list[list[str]]:
+    """Group files that are one log, such as charts with one metric each; documents stay alone."""
+    from entropylaw.ingest.load import together
+
+    documents = [[source] for source in sources if is_document(source)]
+    groups = together([source for source in sources if not is_document(source)])
+    return sorted([*documents, *groups], key=lambda group: sources.index(group[0]))
+
+
+def document_for(sources: str | list[str], asked: Settings) -> FitDocument:
+    """Load a fit document, or fit one log, which several files may be."""
     from entropylaw.documents.fit import load_fit
     from entropylaw.workflow import default_settings, fit_logs
 
-    if not is_document(source):
-        return fit_logs([source], asked)
+    source, *others = [sources] if isinstance(sources, str) else sources
+    if others or not is_document(source):
+        return fit_logs([source, *others], asked)
     if asked != default_settings():
         raise UsageError(
             "fit-is-fixed",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -26,26 +26,37 @@ _WANDB_FILES = (
 )
 
 
-class BundleReader(Protocol):
-    """Reads one kind of folder. ``skips`` may name folders in it that nobody looks into."""
+class BundleReader(ABC):
+    """Reads one kind of folder.
 
-    @property
-    def name(self) -> str:
-        """The format, as in :class:`~entropylaw.ingest.registry.Reader`."""
-        ...
+    Attributes
+    ----------
+    name
+        The format, as in :class:`~entropylaw.ingest.registry.Reader`.
+    about
+        What is read from such a folder, for the documentation.
+    skips
+        Folders in it that nobody looks into.
 
-    @property
-    def about(self) -> str:
-        """What is read from such a folder, for the documentation."""
-        ...
+    """
 
+    name: str
+    about: str
+    skips: tuple[str, ...] = ()
+
+    @abstractmethod
     def files(self, folder: str) -> tuple[str, ...]:
         """List the files of a folder that are one log, in the order in which they are read; often none.
 
         The paths start with ``folder``. Nobody else reads these files.
         """
-        ...
 
+    def groups(self, folder: str) -> list[tuple[str, ...]]:
+        """List the files of each log that this folder, or folders in it together, hold."""
+        files = self.files(folder)
+        return [files] if files else []
+
+    @abstractmethod
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
         """Read the content of these files.
 
@@ -55,10 +66,9 @@ class BundleReader(Protocol):
             Where they are not what they seem.
 
         """
-        ...
 
 
-class EventFiles:
+class EventFiles(BundleReader):
     """TensorBoard's event files of one folder: every start of a run writes a new one.
 
     In the order of their making they read like one file that was appended to, so that assembly finds out
@@ -130,7 +140,7 @@ def _at_once(tables: Sequence[Table], times: Sequence[tuple[float, float]]) -> l
     return runs
 
 
-class WandbFolder:
+class WandbFolder(BundleReader):
     """A run's folder as wandb makes it: the ``.wandb`` file, or else what the console showed."""
 
     name = "wandb"
@@ -220,7 +230,7 @@ def _wandb_table(log: Content, console: Content | None) -> Table:
     return table
 
 
-class ParquetParts:
+class ParquetParts(BundleReader):
     """The parts of one Parquet data set, which have numbered names and one schema."""
 
     name = "parquet"

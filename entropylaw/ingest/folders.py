@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from entropylaw.ingest import packed
-from entropylaw.ingest.bundles import BundleReader, WandbFolder, bundle_readers
+from entropylaw.ingest.bundles import BundleReader, bundle_readers
 from entropylaw.ingest.plugins import plugin_readers
 from entropylaw.ingest.wording import shown_path
 
@@ -52,12 +52,11 @@ def logs_in(folder: str) -> Iterator[Log]:
     for where, inner, names in os.walk(folder):
         inner[:] = sorted(name for name in inner if not name.startswith("."))
         for reader in bundle_readers():
-            listed = reader.groups(where) if isinstance(reader, WandbFolder) else [reader.files(where)]
-            for files in listed:
-                if not files or claimed.intersection(files):
+            for files in reader.groups(where):
+                if claimed.intersection(files):
                     continue
                 claimed.update(files)
-                inner[:] = [name for name in inner if name not in getattr(reader, "skips", ())]
+                inner[:] = [name for name in inner if name not in reader.skips]
                 yield Log(path=where, files=files, reader=reader)
         for log in (*_earlier_checkpoints(where, inner, names), *_repeated(where, inner, names)):
             claimed.add(log.path)

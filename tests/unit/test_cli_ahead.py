@@ -98,6 +98,21 @@ def test_a_change_of_stage_is_found_and_fitted_around(command, tmp_path):
     assert (outside.returncode, "error[bad-seam]" in outside.stderr) == (2, True)
 
 
+def test_charts_are_one_run_in_a_report_too(command, tmp_path):
+    charts = [
+        ROOT / "data" / "formats" / "grpo_s0" / f"wandb_ui_{name}.csv" for name in ("entropy", "val_acc")
+    ]
+    stored = command("fit", LAB / "clean_start_s0", "-o", "f.json")
+    assert stored.returncode == 0
+    done = command("report", charts[0], "f.json", charts[1], "-o", "out")
+    assert (done.returncode, "error" in done.stderr) == (0, False)
+    runs = json.loads((tmp_path / "out" / "report.json").read_text())["runs"]
+    assert [(run["run"], run["law"] is not None) for run in runs] == [
+        ("grpo_s0", True),
+        ("clean_start_s0", True),
+    ]
+
+
 def test_a_slip_is_named_and_left_out_or_kept(command, tmp_path):
     import numpy as np
 

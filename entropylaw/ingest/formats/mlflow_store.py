@@ -24,17 +24,17 @@ from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from entropylaw.errors import InputError
+from entropylaw.ingest.bundles import BundleReader
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats.delimited import CUT_OFF
 from entropylaw.ingest.formats.jsonl import UNPARSEABLE
-from entropylaw.ingest.formats.records import UNREADABLE, SparseColumns
+from entropylaw.ingest.formats.records import UNREADABLE
+from entropylaw.ingest.formats.step_rows import StepRows
 from entropylaw.ingest.segments import OVERWRITTEN
 from entropylaw.ingest.steps import NO_STEP
-from entropylaw.ingest.table import Table, unique_names
-from entropylaw.ingest.values import Column, is_missing, parse_number
+from entropylaw.ingest.table import Table
+from entropylaw.ingest.values import is_missing, parse_number
 from entropylaw.ingest.wording import counted, listing, shown, shown_path
 
 _META, _METRICS, _PARAMS = "meta.yaml", "metrics", "params"
@@ -59,7 +59,7 @@ _MOST_PARAMS = 10_000
 _LARGEST = 1.7976931348623157e308  # stands for infinity in the database
 
 
-class MlflowFolder:
+class MlflowFolder(BundleReader):
     """Reads the folder of one run: a file a metric, a line a value, and a file a parameter."""
 
     name = "mlflow"
@@ -103,7 +103,7 @@ class MlflowFolder:
                 unread.append(key)
             else:
                 metrics.append(_metric(key, content))
-        rows = _Rows(_label(_run_name(meta) or Path(folder).absolute().name))
+        rows = StepRows(_label(_run_name(meta) or Path(folder).absolute().name))
         for _, step, index, value in heapq.merge(*(one.logged(i) for i, one in enumerate(metrics))):
             rows.take(step, metrics[index].key, value)
         dropped = sum((one.dropped for one in metrics), Counter[str]())
@@ -114,7 +114,8 @@ class MlflowFolder:
                 f"{shown_path(folder)} is an MLflow run without a whole line of a metric{lost}",
                 "check that the run has logged something",
             )
-        return rows.table(
+        return _table(
+            rows,
             size=sum(content.extent for content in contents),
             dropped=dropped,
             notes=("the run is marked as deleted in MLflow",) if _DELETED.search(meta) else (),
@@ -156,74 +157,28 @@ class MlflowDatabaseReader:
             ) from None
 
 
-class _Rows:
-    """Puts values into rows, one a step, for one run after the other.
-
-    A step gets a further row where a metric falls back, for then the run was resumed, and where one comes
-    twice in the newest row: assembly knows what to make of either.
-    """
-
-    def __init__(self, label: str = "") -> None:
-        self.steps = array("q")
-        self._columns = SparseColumns()
-        self._labels: list[str] = []
-        self._label = label
-        self._row_of: dict[int, int] = {}
-        self._resumed_at = 0
-        self._overwritten = 0
-
-    def begin(self, label: str) -> None:
-        """Begin another run."""
-        self._label = label
-        self._fall_back()
-
-    def take(self, step: int, key: str, value: float) -> None:
-        """Take one value, in the order in which they were logged."""
-        column = self._columns.get(key)
-        before, last = (column[0][-1], column[1][-1]) if column else (-1, math.nan)
-        if before >= self._resumed_at and step < self.steps[before]:
-            self._fall_back()
-        row = self._row_of.get(step, -1)
-        if row < 0 or row == before == len(self.steps) - 1:
-            row = self._row_of[step] = len(self.steps)
-            self.steps.append(step)
-            self._labels.append(self._label)
-        elif row == before:
-            # A second row here, behind those of later steps, would pass for a resume and discard them.
-            if math.isnan(value):
-                return
-            self._overwritten += not math.isnan(last) and value != last
-        self._columns.put(row, key, value)
-
-    def table(
-        self,
-        *,
-        size: int,
-        dropped: Counter[str],
-        notes: tuple[str, ...],
-        settings: dict[str, object],
-        unread: tuple[str, ...],
-    ) -> Table:
-        """Return the columns: the step, the run's label, then the metrics."""
-        columns, more = self._columns.filled(len(self.steps), size)
-        names, renamed = unique_names(("step", "run", *columns))
-        cells: tuple[Column, ...] = (np.array(self.steps, dtype=np.float64), self._labels, *columns.values())
-        lost = Counter(dropped)
-        rows = len(self.steps) + lost.total()
-        lost[OVERWRITTEN] = self._overwritten
-        return Table(
-            labelled=True,
-            columns=dict(zip(names, cells, strict=True)),
-            rows=rows,
-            dropped=dict(+lost),
-            notes=(*notes, *more, *renamed),
-            settings=settings,
-            unread=unread,
-        )
-
-    def _fall_back(self) -> None:
-        self._row_of = {}
-        self._resumed_at = len(self.steps)
+def _table(
+    rows: StepRows,
+    *,
+    size: int,
+    dropped: Counter[str],
+    notes: tuple[str, ...],
+    settings: dict[str, object],
+    unread: tuple[str, ...],
+) -> Table:
+    columns, more = rows.columns(size)
+    lost = Counter(dropped)
+    read = len(rows.steps) + lost.total()
+    lost[OVERWRITTEN] = rows.overwritten
+    return Table(
+        labelled=True,
+        columns=columns,
+        rows=read,
+        dropped=dict(+lost),
+        notes=(*notes, *more),
+        settings=settings,
+        unread=unread,
+    )
 
 
 class _Metric:
@@ -340,7 +295,7 @@ class _Database:
         """Read all runs."""
         if not (self._columns("metrics") >= _COLUMNS and self._columns("runs") >= _RUN_COLUMNS):
             raise self._no_mlflow()
-        rows, uuids = _Rows(), list[str]()
+        rows, uuids = StepRows(""), list[str]()
         for uuid, step, key, value in self._logged():
             if not uuids or uuid != uuids[-1]:
                 uuids.append(uuid)
@@ -355,7 +310,8 @@ class _Database:
             )
         deleted = [self._labels[uuid] for uuid in uuids if uuid in self._runs and self._runs[uuid].deleted]
         several = (f"the parameters of {counted(len(uuids), 'run')} in one database are not read",)
-        return rows.table(
+        return _table(
+            rows,
             size=self._content.extent,
             dropped=Counter({UNREADABLE: self._bad}),
             notes=(

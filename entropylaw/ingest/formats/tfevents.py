@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 import struct
-from array import array
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import PurePath
@@ -24,13 +23,13 @@ from entropylaw.ingest.formats.records import (
     MOST_VALUES,
     UNREADABLE,
     Damage,
-    SparseColumns,
     fields,
     signed,
     varint,
 )
+from entropylaw.ingest.formats.step_rows import StepRows
 from entropylaw.ingest.segments import OVERWRITTEN
-from entropylaw.ingest.table import Table, unique_names
+from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import shown_path
 
 Words = NDArray[np.uint32]
@@ -86,7 +85,7 @@ class TensorBoardReader:
 
         """
         damage = Damage()
-        rows = _Rows()
+        rows = StepRows()
         bad = unreadable = 0
         for event in _events(content.data, damage):
             if event is None:
@@ -105,54 +104,15 @@ class TensorBoardReader:
                 "; ".join((f"{shown_path(content.path)} holds no whole record with a scalar", *damage.notes)),
                 "check that the run has logged something, and copy the file again where it was cut off",
             )
-        return rows.table(content, {BAD_CHECKSUM: bad, UNREADABLE: unreadable}, damage)
-
-
-class _Rows:
-    """Puts scalars into rows, one a step.
-
-    A step gets a further row where a tag falls back, for then the run was resumed, and where a tag comes
-    twice in the newest row: assembly knows what to make of either.
-    """
-
-    def __init__(self) -> None:
-        self.steps = array("q")
-        self._columns = SparseColumns()
-        self._row_of: dict[int, int] = {}
-        self._resumed_at = 0
-        self._overwritten = 0
-
-    def take(self, step: int, tag: str, value: float) -> None:
-        """Take one scalar."""
-        column = self._columns.get(tag)
-        before, last = (column[0][-1], column[1][-1]) if column else (-1, math.nan)
-        if before >= self._resumed_at and step < self.steps[before]:
-            self._row_of = {}
-            self._resumed_at = len(self.steps)
-        row = self._row_of.get(step, -1)
-        if row < 0 or (row == before and row == len(self.steps) - 1):
-            row = self._row_of[step] = len(self.steps)
-            self.steps.append(step)
-        elif row == before:
-            # A second row here, behind those of later steps, would pass for a resume and discard them.
-            if math.isnan(value):
-                return
-            self._overwritten += not math.isnan(last) and value != last
-        self._columns.put(row, tag, value)
-
-    def table(self, content: Content, unread: dict[str, int], damage: Damage) -> Table:
-        """Return the columns, the step first."""
-        columns, more = self._columns.filled(len(self.steps), len(content.data))
-        names, renamed = unique_names(("step", *columns))
-        cells = (np.array(self.steps, dtype=np.float64), *columns.values())
-        dropped = {**unread, OVERWRITTEN: self._overwritten}
-        if not unread[BAD_CHECKSUM]:  # such a record is a damaged place, and counted already
+        columns, notes = rows.columns(len(content.data))
+        dropped = {BAD_CHECKSUM: bad, UNREADABLE: unreadable, OVERWRITTEN: rows.overwritten}
+        if not bad:  # such a record is a damaged place, and counted already
             dropped |= damage.dropped
         return Table(
-            columns=dict(zip(names, cells, strict=True)),
-            rows=len(self.steps) + sum(unread.values()),
+            columns=columns,
+            rows=len(rows.steps) + bad + unreadable,
             dropped={reason: number for reason, number in dropped.items() if number},
-            notes=(*damage.notes, *more, *renamed),
+            notes=(*damage.notes, *notes),
         )
 
 
