@@ -34,8 +34,8 @@ from benchmarks.worlds import (
 )
 from entropylaw.analysis.course import entropy_courses
 from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.propagate import law_posteriors
 from entropylaw.engine.grid import drift_grid
-from entropylaw.engine.posterior import posteriors
 
 SEED = 20260817
 DOCS = Path(__file__).parent.parent / "docs" / "method.md"
@@ -178,8 +178,9 @@ def law_intervals(sample: Sample) -> dict[str, Ends]:
     grid = drift_grid(sample.step)
     for start in range(0, len(sample.rewards), TOGETHER):
         part = slice(start, start + TOGETHER)
-        course = entropy_courses(sample.entropy[part], sample.step)
-        many = posteriors(sample.step, design(law_column(course)), sample.rewards[part], grid)
+        courses = entropy_courses(sample.entropy[part], sample.step)
+        course = courses.entropy
+        many = law_posteriors(sample.step, course, courses.root, sample.rewards[part], grid)
         now = design(law_column(course[:, -1]))
         at = np.broadcast_to(design(law_column(np.array(sample.at))), now.shape)
         ceiling, a = np.broadcast_to([1.0, 0.0], now.shape), np.broadcast_to([0.0, 1.0], now.shape)

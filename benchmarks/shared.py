@@ -20,7 +20,8 @@ from benchmarks.docs import replace_block
 from benchmarks.worlds import CEILING, SD, A, FloatArray, World, entropy_path, simulate
 from entropylaw.analysis.course import entropy_course
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.seams import SAME, blocks, difference_test, find_seams, welch_test
+from entropylaw.analysis.seams import find_seams
+from entropylaw.analysis.segments import SAME, blocks, difference_test, welch_test
 from entropylaw.analysis.shared import marginal, product, seed_spread
 from entropylaw.engine.grid import drift_grid
 from entropylaw.engine.posterior import Posterior, infer

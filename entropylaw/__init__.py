@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from entropylaw.analysis.law import LawFit
     from entropylaw.analysis.nonlinear import fit_nonlinear, to_lmfit
     from entropylaw.analysis.rivals import compare_forms
-    from entropylaw.analysis.seams import find_seams, fit_segments
+    from entropylaw.analysis.seams import find_seams
+    from entropylaw.analysis.segments import fit_segments
     from entropylaw.analysis.shared import fit_shared
     from entropylaw.documents.fit import FitDocument, load_fit
     from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
@@ -59,7 +60,7 @@ _HOMES = {
     "fit_logs": "entropylaw.workflow",
     "fit_run": "entropylaw.workflow",
     "fit_nonlinear": "entropylaw.analysis.nonlinear",
-    "fit_segments": "entropylaw.analysis.seams",
+    "fit_segments": "entropylaw.analysis.segments",
     "fit_shared": "entropylaw.analysis.shared",
     "forecast": "entropylaw.analysis.forecast",
     "load_fit": "entropylaw.documents.fit",

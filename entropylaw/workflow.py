@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from entropylaw.analysis.fitting import Interval, fit_law
+from entropylaw.analysis.fitting import fit_law
 from entropylaw.analysis.law import LawFit
-from entropylaw.analysis.seams import find_seams, fit_segments, seam_steps
+from entropylaw.analysis.residual import Interval
+from entropylaw.analysis.seams import find_seams, seam_steps
+from entropylaw.analysis.segments import fit_segments
 from entropylaw.analysis.shared import share
 from entropylaw.documents.fit import (
     FitDocument,
@@ -24,6 +26,7 @@ from entropylaw.documents.fit import (
 from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.ingest import read_all, select
 from entropylaw.ingest.naming import told_apart
+from entropylaw.ingest.noise import as_number
 from entropylaw.ingest.run import Run, Series
 
 
@@ -49,6 +52,7 @@ def fit_series(
         level=level,
         interval=interval,
         eval_size=eval_size,
+        entropy_sd=series.entropy_sd,
         keep_outliers=keep_outliers,
         run=series.run,
     )
@@ -65,9 +69,12 @@ def fit_run(
     level: float = 0.95,
     interval: Interval = "drift",
     eval_size: int | None = None,
+    entropy_sd: float | str | None = None,
     keep_outliers: bool = False,
 ) -> LawFit:
     """Choose the columns of a run as the catalog says (or as given), pair them, and fit the law.
+
+    ``entropy_sd`` is a number of nats, or the column that holds one for each entropy.
 
     Raises
     ------
@@ -76,7 +83,8 @@ def fit_run(
     FitError, UsageError
         As :func:`entropylaw.fit_law`.
     """
-    series = select(run, entropy=entropy, reward=reward, pair=pair)
+    known = None if entropy_sd is None else str(entropy_sd)
+    series = select(run, entropy=entropy, reward=reward, pair=pair, entropy_sd=known)
     return fit_series(
         series, level=level, interval=interval, eval_size=eval_size, keep_outliers=keep_outliers
     )
@@ -99,6 +107,8 @@ def fit_logs(paths: Sequence[Any], settings: Settings | None = None) -> FitDocum
     """
     asked = settings or default_settings()
     named = [name for name in (asked.entropy, asked.reward) if name]
+    if asked.entropy_sd and as_number(asked.entropy_sd) is None:
+        named.append(asked.entropy_sd)
     reading = read_all(paths, step=asked.step, run=asked.run, columns=named)
     for _, error in reading.failures:
         if isinstance(error, UsageError):
@@ -178,7 +188,9 @@ def _fit_or_refuse(run: Run, asked: Settings) -> RunFit:
     """One run of a document, whatever happens; only a wrong setting, wrong for all runs, is raised."""
     series: Series | None = None
     try:
-        series = select(run, entropy=asked.entropy, reward=asked.reward, pair=asked.pair)
+        series = select(
+            run, entropy=asked.entropy, reward=asked.reward, pair=asked.pair, entropy_sd=asked.entropy_sd
+        )
         law = fit_series(
             series,
             level=asked.level,
@@ -209,6 +221,8 @@ def _with_seams(entry: RunFit, series: Series, asked: Settings) -> RunFit:
             seams=steps,
             level=asked.level,
             interval=asked.interval,  # type: ignore[arg-type]
+            eval_size=asked.eval_size,
+            entropy_sd=series.entropy_sd,
             run=series.run,
         )
     except FitError as error:

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entropylaw.analysis.course import FEWEST, entropy_courses
-from entropylaw.analysis.fitting import Interval, usable
+from entropylaw.analysis.course import FEWEST, Courses, entropy_courses
+from entropylaw.analysis.fitting import usable
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.law import METHODS, checked_level
-from entropylaw.engine.grid import FloatArray, drift_grid, white_grid
-from entropylaw.engine.posterior import posteriors
-from entropylaw.errors import EntropyLawError, FitError, UsageError
+from entropylaw.analysis.law import checked_level
+from entropylaw.analysis.propagate import law_posteriors
+from entropylaw.analysis.residual import METHODS, Interval, checked_interval, drifts, residual_grid
+from entropylaw.engine.grid import FloatArray
+from entropylaw.errors import EntropyLawError, FitError
 
 _TOGETHER = 50
 """Runs whose posteriors are held at once."""
@@ -107,11 +108,7 @@ def fit_laws(
     UsageError
         ``bad-level``, ``bad-interval``.
     """
-    level = checked_level(level)
-    if interval not in METHODS:
-        raise UsageError(
-            "bad-interval", f"interval {interval!r}, expected one of {', '.join(METHODS)}", "use 'drift'"
-        )
+    level, interval = checked_level(level), checked_interval(interval)
     runs = len(entropy)
     steps = _steps(step, runs)
     if not len(reward) == len(steps) == runs:
@@ -124,8 +121,8 @@ def fit_laws(
     about = np.full((3, runs), np.nan)
     n = np.zeros(runs, dtype=np.intp)
     refused: dict[int, EntropyLawError] = {}
-    everything = keep_outliers or interval == "ols"
-    for members, shared, h, r in _groups(entropy, reward, steps, n, refused, everything):
+    everything = keep_outliers or not drifts(interval)
+    for members, shared, h, r in _groups(entropy, reward, steps, n, refused, interval, everything):
         for start in range(0, len(members), _TOGETHER):
             part = slice(start, start + _TOGETHER)
             table[:, :, members[part]], about[:, members[part]] = _numbers(
@@ -162,13 +159,16 @@ def _groups(
     steps: Sequence[Any],
     n: NDArray[np.intp],
     refused: dict[int, EntropyLawError],
+    interval: str,
     keep_outliers: bool,
 ) -> list[tuple[NDArray[np.intp], FloatArray, FloatArray, FloatArray]]:
     """Runs with the same steps: their numbers, those steps, entropies (m, n) and rewards (m, n)."""
     found: dict[bytes, list[tuple[int, FloatArray, FloatArray, FloatArray]]] = {}
     for i in range(len(entropy)):
         try:
-            s, h, r, _ = usable(entropy[i], reward[i], steps[i], keep_outliers=keep_outliers)
+            s, h, r, _, _ = usable(
+                entropy[i], reward[i], steps[i], None, interval, keep_outliers=keep_outliers
+            )
             n[i] = s.size
         except FitError as error:
             refused[i] = error
@@ -185,17 +185,26 @@ def _groups(
     ]
 
 
+def _courses(step: FloatArray, entropy: FloatArray, interval: str) -> Courses:
+    """Courses of m runs, or their entropies as logged."""
+    logged = Courses(entropy=entropy, root=np.empty((*entropy.shape, 0)))
+    if not drifts(interval) or step.size < FEWEST:
+        return logged
+    found = entropy_courses(entropy, step)
+    flat = np.ptp(found.entropy, axis=1) == 0
+    return Courses(
+        entropy=np.where(flat[:, None], entropy, found.entropy),
+        root=np.where(flat[:, None, None], 0.0, found.root),
+    )
+
+
 def _numbers(
     step: FloatArray, entropy: FloatArray, reward: FloatArray, level: float, interval: str
 ) -> tuple[FloatArray, FloatArray]:
     """Numbers of m runs with the same steps, shape (5, 4, m), and what is said of their drift, (3, m)."""
-    course = entropy
-    if interval == "drift" and step.size >= FEWEST:
-        course = entropy_courses(entropy, step)
-        flat = np.ptp(course, axis=1) == 0
-        course[flat] = entropy[flat]
-    grid = drift_grid(step) if interval == "drift" else white_grid()
-    many = posteriors(step, design(law_column(course)), reward, grid)
+    courses = _courses(step, entropy, interval)
+    course, grid = courses.entropy, residual_grid(step, interval)
+    many = law_posteriors(step, course, courses.root, reward, grid)
     now = design(law_column(course[:, -1]))
     ceiling, a, b = (np.broadcast_to(row, now.shape) for row in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]))
     rows = np.stack([ceiling, a, b, now, ceiling - now], axis=1)

@@ -30,13 +30,40 @@ _PENALTIES = np.geomspace(1e-6, 1e8, 57)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Course:
-    """``entropy`` (n,) is the course in nats; ``noise`` the sd of logged minus course, None as logged."""
+    """The course of one run's entropy.
+
+    Attributes
+    ----------
+    entropy
+        Shape (n,), nats.
+    root
+        Shape (n, k): ``root @ rootᵀ`` is the covariance of the course given what was logged; k may be 0.
+    noise
+        Standard deviation of logged minus course, nats; None where the entropy is used as logged.
+    """
 
     entropy: FloatArray
+    root: FloatArray
     noise: float | None
 
 
-def entropy_course(entropy: FloatArray, step: FloatArray | None = None) -> Course:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Courses:
+    """The same of several runs: ``entropy`` (runs, n) and ``root`` (runs, n, k)."""
+
+    entropy: FloatArray
+    root: FloatArray
+
+
+def as_logged(entropy: FloatArray, sd: FloatArray | None = None) -> Course:
+    """The entropy as it was logged, with the sd of each value (n,) where it is known."""
+    root = np.empty((entropy.size, 0)) if sd is None else np.diag(sd)
+    return Course(entropy=entropy, root=root, noise=None)
+
+
+def entropy_course(
+    entropy: FloatArray, step: FloatArray | None = None, sd: FloatArray | None = None
+) -> Course:
     """Smooth the entropy over the evaluations.
 
     A penalised spline (Eilers & Marx 1996, doi:10.1214/ss/1038425655): cubic B-splines on even knots,
@@ -44,7 +71,8 @@ def entropy_course(entropy: FloatArray, step: FloatArray | None = None) -> Cours
     the source: they choose it by cross-validation. The spline runs over the number of the evaluation or,
     where steps are uneven and the marginal likelihood is larger so, over the step. Where the logged values
     hold no noise the curve runs through them, up to what its pieces can follow. Entropies that are never
-    negative have a course that is never negative.
+    negative have a course that is never negative. Its covariance is the spline's as a mixed model's
+    (Wahba 1983, doi:10.1111/j.2517-6161.1983.tb01239.x), the penalty and the noise taken as found.
 
     Parameters
     ----------
@@ -52,43 +80,89 @@ def entropy_course(entropy: FloatArray, step: FloatArray | None = None) -> Cours
         Shape (n,), nats, in the order of the steps.
     step
         Shape (n,), strictly increasing; even where not given.
+    sd
+        Shape (n,), nats, above 0: the noise of each value where it is known. It is estimated, the same for
+        all, where it is not.
     """
     if entropy.size < FEWEST:
-        return Course(entropy=entropy, noise=None)
-    course = entropy_courses(entropy[None], step)[0]
-    return Course(entropy=course, noise=float(np.std(entropy - course)))
+        return as_logged(entropy, sd)
+    several = entropy_courses(entropy[None], step, None if sd is None else sd[None])
+    course = several.entropy[0]
+    return Course(entropy=course, root=several.root[0], noise=float(np.std(entropy - course)))
 
 
-def entropy_courses(entropy: FloatArray, step: FloatArray | None = None) -> FloatArray:
-    """The course of each of several runs, shape (runs, n) as ``entropy``; n at least :data:`FEWEST`."""
+def entropy_courses(
+    entropy: FloatArray, step: FloatArray | None = None, sd: FloatArray | None = None
+) -> Courses:
+    """The course of each of several runs, shapes (runs, n) as ``entropy``; n at least :data:`FEWEST`.
+
+    ``sd`` as for :func:`entropy_course`, shape (runs, n).
+    """
     n = entropy.shape[1]
     number = np.linspace(0.0, 1.0, n)
-    course, score = _smoothed(entropy, _decomposed(number.tobytes()))
+    found = _smoothed(entropy, number, sd)
     if step is not None:
         time = (step - step[0]) / (step[-1] - step[0])
         if not np.allclose(time, number, rtol=0.0, atol=1e-9) and _can_follow(time):
-            other, other_score = _smoothed(entropy, _decomposed(time.tobytes()))
-            course = np.where((other_score < score)[:, None], other, course)
+            other = _smoothed(entropy, time, sd)
+            better = (other.evidence < found.evidence)[:, None]
+            found = _Smooth(
+                course=np.where(better, other.course, found.course),
+                root=np.where(better[..., None], other.root, found.root),
+                evidence=np.minimum(other.evidence, found.evidence),
+            )
     never_negative = entropy.min(axis=1, keepdims=True) >= 0
-    return np.where(never_negative, np.maximum(course, 0.0), course)
+    course = np.where(never_negative, np.maximum(found.course, 0.0), found.course)
+    return Courses(entropy=course, root=found.root)
 
 
-def _smoothed(
-    entropy: FloatArray, decomposed: tuple[FloatArray, FloatArray]
-) -> tuple[FloatArray, FloatArray]:
-    """Curves (runs, n) with the best penalty, and −2 log restricted likelihood of each, shape (runs,)."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Smooth:
+    """Curves (runs, n), roots of their covariance (runs, n, k), −2 log restricted likelihood (runs,)."""
+
+    course: FloatArray
+    root: FloatArray
+    evidence: FloatArray
+
+
+def _smoothed(entropy: FloatArray, time: FloatArray, sd: FloatArray | None) -> _Smooth:
+    """Curves over ``time`` with the best penalty."""
+    if sd is None:
+        basis, roughness = _decomposed(time.tobytes())
+        return _penalised(entropy, basis, roughness, known=False)
+    each = []
+    for values, noise in zip(entropy, sd, strict=True):
+        # With noise of one unit everywhere; the curve is brought back by the same factor.
+        basis, roughness = _basis(time, 1.0 / noise)
+        one = _penalised((values / noise)[None], basis, roughness, known=True)
+        each.append((one.course[0] * noise, one.root[0] * noise[:, None], one.evidence[0]))
+    return _Smooth(
+        course=np.array([course for course, _, _ in each]),
+        root=np.array([root for _, root, _ in each]),
+        evidence=np.array([evidence for _, _, evidence in each]),
+    )
+
+
+def _penalised(entropy: FloatArray, basis: FloatArray, roughness: FloatArray, *, known: bool) -> _Smooth:
+    """Ridge regression on an orthonormal basis (n, k); ``known`` says that the noise's sd is 1."""
     n = entropy.shape[1]
-    basis, roughness = decomposed
-    centre = entropy.mean(axis=1, keepdims=True)
+    # A straight line is not penalised: what is taken off before, and put back, costs no digits.
+    centre = np.zeros((len(entropy), 1)) if known else entropy.mean(axis=1, keepdims=True)
     score = (entropy - centre) @ basis
     kept = 1.0 / (1.0 + _PENALTIES[:, None] * roughness)
     outside = np.maximum(((entropy - centre) ** 2).sum(axis=1) - (score**2).sum(axis=1), 0.0)
     misfit = outside[:, None] + score**2 @ (1.0 - kept).T
     bent = roughness > 1e-9 * roughness.max()
-    evidence = (n - 2) * np.log(misfit + np.finfo(float).tiny) - np.log1p(-kept[:, bent]).sum(axis=1)
+    evidence = misfit if known else (n - 2) * np.log(misfit + np.finfo(float).tiny)
+    evidence = evidence - np.log1p(-kept[:, bent]).sum(axis=1)
     best = np.argmin(evidence, axis=1)
-    course = centre + (kept[best] * score) @ basis.T
-    return course, evidence[np.arange(len(best)), best]
+    row = np.arange(len(best))
+    variance = np.ones(len(best)) if known else misfit[row, best] / (n - 2)
+    return _Smooth(
+        course=centre + (kept[best] * score) @ basis.T,
+        root=basis * np.sqrt(variance[:, None] * kept[best])[:, None, :],
+        evidence=evidence[row, best],
+    )
 
 
 def _can_follow(time: FloatArray) -> bool:
@@ -104,14 +178,18 @@ def _pieces(n: int) -> int:
 
 @lru_cache(maxsize=32)
 def _decomposed(times: bytes) -> tuple[FloatArray, FloatArray]:
-    """Orthonormal basis (n, k) of the splines in which the penalty is diagonal, and that diagonal (k,).
-
-    ``times`` holds the evaluations' places (n,) in [0, 1].
-    """
+    """The basis of evaluations that all count the same; ``times`` holds their places (n,) in [0, 1]."""
     time = np.frombuffer(times)
+    return _basis(time, np.ones(time.size))
+
+
+def _basis(time: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Orthonormal basis (n, k) of the splines times ``weight`` (n,) in which the penalty is diagonal.
+
+    The second is that diagonal, shape (k,).
+    """
     pieces = _pieces(time.size)
-    splines = _cubic_splines(time, pieces)
-    ortho, triangle = np.linalg.qr(splines)
+    ortho, triangle = np.linalg.qr(weight[:, None] * _cubic_splines(time, pieces))
     penalty = np.linalg.solve(triangle.T, np.diff(np.eye(pieces), n=2, axis=0).T)
     left, singular, _ = np.linalg.svd(penalty, full_matrices=True)
     roughness = np.zeros(pieces)

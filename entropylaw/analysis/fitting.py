@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from entropylaw.analysis.course import Course, entropy_course
+from entropylaw.analysis.course import Course, as_logged, entropy_course
 from entropylaw.analysis.estimate import estimates
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.influence import strongest_influence
 from entropylaw.analysis.inverse import HIGHEST_ENTROPY
-from entropylaw.analysis.law import METHODS, LawFit, checked_level, predict_at, spent_entropy
+from entropylaw.analysis.law import LawFit, checked_level, predict_at, spent_entropy
 from entropylaw.analysis.outliers import gross_outliers, without
+from entropylaw.analysis.propagate import law_posteriors
+from entropylaw.analysis.residual import METHODS, Interval, checked_interval, checked_sd, covariances, drifts
 from entropylaw.analysis.rivals import (
     PLAUSIBLE,
     FormFits,
@@ -23,12 +26,10 @@ from entropylaw.analysis.rivals import (
     rivals_of,
 )
 from entropylaw.analysis.validity import Evidence, judge, lag1
-from entropylaw.engine.grid import FloatArray, Grid, drift_grid, floor_grid, white_grid
-from entropylaw.engine.posterior import Posterior
-from entropylaw.errors import FitError, UsageError
+from entropylaw.engine.grid import FloatArray, Grid
+from entropylaw.engine.posterior import Posterior, split
+from entropylaw.errors import FitError
 from entropylaw.results import Curve, Residuals
-
-Interval = Literal["drift", "ols"]
 
 FEWEST_EVALUATIONS = 5
 """Below this nothing is fitted: two coefficients and a residual need at least as many."""
@@ -54,6 +55,7 @@ def fit_law(
     level: float = 0.95,
     interval: Interval = "drift",
     eval_size: int | None = None,
+    entropy_sd: Any = None,
     keep_outliers: bool = False,
     run: str = "run",
 ) -> LawFit:
@@ -71,15 +73,21 @@ def fit_law(
         Coverage of every interval.
     interval
         ``"drift"``: residuals are a slow drift plus white noise, both integrated out, and the law is
-        fitted to the course of the entropy, without the noise of measuring it. ``"ols"``: ordinary least
-        squares on the entropy as logged, right only for independent residuals and exact entropies.
+        fitted to the course of the entropy, without the noise of measuring it. ``"walk"``: the same with a
+        drift that has no level to come home to; the ceiling, b and every prediction then are told from
+        where the run stands at its last evaluation. ``"odr"``: orthogonal distance regression, for
+        independent residuals and entropies with known noise. ``"ols"``: ordinary least squares on the
+        entropy as logged, right only for independent residuals and exact entropies.
     eval_size
         Number of independent samples behind each reward, where the reward is a rate: the noise is then
         at least the binomial R(1 − R)/eval_size.
+    entropy_sd
+        Standard deviation of the noise with which each entropy was logged, in nats: a number, or shape (n,).
+        With ``"drift"`` and ``"walk"`` it is estimated where it is not given.
     keep_outliers
         Fit evaluations with a gross error in the entropy or the reward, too. By default the few that
         :func:`entropylaw.analysis.outliers.gross_outliers` names are left out, each with a sentence in
-        ``LawFit.dropped``. With ``interval="ols"`` nothing is ever left out.
+        ``LawFit.dropped``. With ``"odr"`` and ``"ols"`` nothing is ever left out.
     run
         A name, carried along.
 
@@ -94,7 +102,7 @@ def fit_law(
         ``steps-not-increasing``, ``lengths-differ``, ``out-of-scale``,
         ``eval-size-needs-a-rate``: the data cannot answer.
     UsageError
-        ``bad-level``, ``bad-interval``, ``bad-eval-size``.
+        ``bad-level``, ``bad-interval``, ``bad-eval-size``, ``bad-entropy-sd``.
 
     Notes
     -----
@@ -106,22 +114,21 @@ def fit_law(
     ----------
     The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
     """
-    level = checked_level(level)
-    if interval not in METHODS:
-        raise UsageError(
-            "bad-interval", f"interval {interval!r}, expected one of {', '.join(METHODS)}", "use 'drift'"
-        )
-    s, h, r, dropped = usable(entropy, reward, step, keep_outliers=keep_outliers or interval == "ols")
-    course = entropy_course(h, s) if interval == "drift" else Course(entropy=h, noise=None)
+    level, interval = checked_level(level), checked_interval(interval)
+    s, h, r, sd, dropped = usable(
+        entropy, reward, step, entropy_sd, interval, keep_outliers=keep_outliers or not drifts(interval)
+    )
+    course = entropy_course(h, s, sd) if drifts(interval) else as_logged(h, sd)
     if np.ptp(course.entropy) == 0:
-        course = Course(entropy=h, noise=None)
-    grid, floor = _covariances(s, course.entropy, r, interval, eval_size)
+        course = as_logged(h, sd)
+    grid, floor = covariances(s, course.entropy, r, interval, eval_size)
     for array in (s, h, r, course.entropy):
         array.setflags(write=False)
     task = Task(
         run=run,
         step=s,
         entropy=h,
+        entropy_sd=sd,
         course=course,
         reward=r,
         floor=floor,
@@ -130,7 +137,8 @@ def fit_law(
         eval_size=eval_size,
         dropped=dropped,
     )
-    return _result(task, fit_forms(s, course.entropy, r, grid, floor))
+    fits = fit_forms(s, course.entropy, r, grid, floor)
+    return _result(task, fits, _law_posterior(task, fits, grid))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -143,6 +151,7 @@ class Task:
     run: str
     step: FloatArray
     entropy: FloatArray
+    entropy_sd: FloatArray | None
     course: Course
     reward: FloatArray
     floor: FloatArray | None
@@ -163,24 +172,28 @@ class Task:
 
 
 def usable(
-    entropy: Any, reward: Any, step: Any, *, keep_outliers: bool
-) -> tuple[FloatArray, FloatArray, FloatArray, dict[str, int]]:
-    """Steps, entropies and rewards that can be fitted, and why how many others were left out.
+    entropy: Any, reward: Any, step: Any, sd: Any, interval: str, *, keep_outliers: bool
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None, dict[str, int]]:
+    """Steps, entropies, rewards and known sd of entropies that can be fitted; why how many others were not.
 
     Raises
     ------
-    FitError
+    FitError, UsageError
         As :func:`fit_law`.
     """
     s, h, r, dropped = complete(entropy, reward, step)
+    known = checked_sd(sd, int(np.size(entropy)), interval)
+    if known is not None and dropped:
+        known = known[_present(entropy, reward, step)]
     refuse(s, h, r)
     found = () if keep_outliers else gross_outliers(s, h, r)
     if found:
         kept = without(s, found)
         s, h, r = s[kept], h[kept], r[kept]
+        known = known if known is None else known[kept]
         dropped |= {outlier.sentence: 1 for outlier in found}
         refuse(s, h, r)
-    return s, h, r, dropped
+    return s, h, r, known, dropped
 
 
 def complete(
@@ -196,9 +209,15 @@ def complete(
             f"{h.size} entropies, {r.size} rewards and {s.size} steps, expected one of each per evaluation",
             "pass arrays of the same length",
         )
-    keep = np.isfinite(h) & np.isfinite(r) & np.isfinite(s)
+    keep = _present(h, r, s)
     lost = int((~keep).sum())
     return s[keep], h[keep], r[keep], {"a value is missing or not finite": lost} if lost else {}
+
+
+def _present(*columns: Any) -> NDArray[np.bool_]:
+    """Where every column that there is has a finite value, shape (n,)."""
+    there = [np.isfinite(np.asarray(column, dtype=float).ravel()) for column in columns if column is not None]
+    return np.asarray(np.logical_and.reduce(there))
 
 
 def refuse(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> None:
@@ -245,39 +264,17 @@ def refuse(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> None:
         )
 
 
-def _covariances(
-    step: FloatArray, entropy: FloatArray, reward: FloatArray, interval: str, eval_size: int | None
-) -> tuple[Grid, FloatArray | None]:
-    """The residual covariances to sum over, and the known noise variance of each evaluation."""
-    if eval_size is None:
-        return (drift_grid(step) if interval == "drift" else white_grid()), None
-    if eval_size < 1:
-        raise UsageError(
-            "bad-eval-size", f"eval_size {eval_size}, expected at least 1", "give the sample count"
-        )
-    if interval != "drift":
-        raise UsageError(
-            "bad-eval-size",
-            "eval_size with interval 'ols', which estimates all noise",
-            "use interval 'drift'",
-        )
-    if reward.min() < 0 or reward.max() > 1:
-        raise FitError(
-            "eval-size-needs-a-rate",
-            f"rewards run from {reward.min():g} to {reward.max():g}, expected a rate between 0 and 1",
-            "leave out eval_size: binomial noise is known only for rates",
-        )
-    x = design(law_column(entropy))
-    fitted = x @ np.linalg.lstsq(x, reward, rcond=None)[0]
-    # Never 0 at the borders: half a success, or half a failure, is the least that can be expected.
-    rate = np.clip(fitted, 0.5 / eval_size, 1.0 - 0.5 / eval_size)
-    variance = float((reward - fitted) @ (reward - fitted)) / (reward.size - 2)
-    return floor_grid(step, max(variance, np.finfo(float).eps)), rate * (1.0 - rate) / eval_size
+def _law_posterior(task: Task, fits: FormFits, grid: Grid) -> Posterior:
+    """The law with what is not known of the entropy; the forms are compared without, all alike."""
+    if not task.course.root.shape[1]:
+        return fits.law
+    course, root = task.course.entropy[None], task.course.root[None]
+    return split(law_posteriors(task.step, course, root, task.reward[None], grid, task.floor))[0]
 
 
-def _result(task: Task, fits: FormFits) -> LawFit:
+def _result(task: Task, fits: FormFits, posterior: Posterior) -> LawFit:
     """Read every number off the posteriors."""
-    law = fits.law.pruned()
+    law = posterior.pruned()
     level, method, course = task.level, task.method, task.course.entropy
     now = design(law_column(course[-1:]))
     rows = np.concatenate([_CEILING, _A, _B, now, _CEILING - now])
@@ -296,6 +293,9 @@ def _result(task: Task, fits: FormFits) -> LawFit:
         influence=strongest_influence(task.step, task.entropy, task.reward),
         law_weight=fits.weight["law"],
         rivals=rivals_of(fits, course, task.reward, level=level, method=method),
+        interval=task.interval,
+        entropy_noise=task.course.noise,
+        entropy_sd=None if task.entropy_sd is None else float(np.sqrt(np.mean(task.entropy_sd**2))),
     )
     return LawFit(
         run=task.run,
@@ -329,6 +329,7 @@ def _result(task: Task, fits: FormFits) -> LawFit:
         dropped=task.dropped,
         posterior=law,
         noise_floor=task.noise_floor,
+        entropy_sd=task.entropy_sd,
     )
 
 

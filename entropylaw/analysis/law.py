@@ -11,6 +11,7 @@ import numpy as np
 from entropylaw.analysis.estimate import estimates
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.inverse import HIGHEST_ENTROPY, compatible_entropies
+from entropylaw.analysis.residual import METHODS
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.posterior import Posterior
 from entropylaw.errors import UsageError
@@ -25,12 +26,6 @@ from entropylaw.results import (
     Saturation,
     Validity,
 )
-
-METHODS: dict[str, str] = {
-    "drift": "drift + noise, integrated out",
-    "ols": "ordinary least squares",
-}
-"""Names of what makes the intervals, as every estimate carries them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -75,9 +70,11 @@ class LawFit:
     curve
         The law, its bands and the rivals' means over a grid of entropies, for figures.
     level, interval
-        Level of every interval, and what made them: "drift" or "ols".
+        Level of every interval, and what made them: "drift", "walk", "odr" or "ols".
     eval_size
         Number of evaluated samples behind each reward, where given.
+    entropy_sd
+        Shape (n,), nats: the known noise of each logged entropy, where given.
     dropped
         Reason → evaluations left out because one of the two values was missing.
     posterior
@@ -117,6 +114,7 @@ class LawFit:
     dropped: Mapping[str, int] = field(default_factory=dict)
     posterior: Posterior
     noise_floor: float
+    entropy_sd: FloatArray | None = None
 
     @overload
     def predict(self, entropy: float, *, level: float | None = None) -> Prediction: ...

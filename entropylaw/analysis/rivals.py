@@ -13,16 +13,16 @@ from entropylaw.analysis.forms import (
     DEPENDENT,
     FormFit,
     Inputs,
-    design,
     entropy_forms,
     fit_each,
     law_column,
     log_sum,
     stacked,
 )
-from entropylaw.analysis.law import METHODS, LawFit
+from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.residual import METHODS, covariances
 from entropylaw.analysis.stepforms import step_forms
-from entropylaw.engine.grid import FloatArray, Grid, drift_grid, floor_grid, white_grid
+from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.mixture import Mixture
 from entropylaw.engine.posterior import Posterior, infer
 from entropylaw.results import Estimate, Rival
@@ -340,15 +340,7 @@ def compare_forms(law: LawFit) -> Comparison:
 
 def residual_covariances(law: LawFit) -> tuple[Grid, FloatArray | None]:
     """The grid of residual covariances that a law was fitted with, and the known noise variance (n,)."""
-    if law.interval != "drift":
-        return white_grid(), None
-    if law.eval_size is None:
-        return drift_grid(law.step), None
-    x = design(law_column(law.course))
-    fitted = x @ np.linalg.lstsq(x, law.reward, rcond=None)[0]
-    rate = np.clip(fitted, 0.5 / law.eval_size, 1.0 - 0.5 / law.eval_size)
-    variance = float((law.reward - fitted) @ (law.reward - fitted)) / (law.reward.size - 2)
-    return floor_grid(law.step, max(variance, np.finfo(float).eps)), rate * (1.0 - rate) / law.eval_size
+    return covariances(law.step, law.course, law.reward, law.interval, law.eval_size)
 
 
 def _results(fits: dict[str, FormFit], law: LawFit, reward: FloatArray) -> tuple[FormResult, ...]:

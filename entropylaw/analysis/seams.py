@@ -8,25 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.special import fdtrc, stdtr
+from scipy.special import stdtr
 
-from entropylaw.analysis.course import entropy_course
 from entropylaw.analysis.estimate import estimates
-from entropylaw.analysis.fitting import Interval, fit_law
-from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.law import METHODS, LawFit, checked_level
-from entropylaw.engine.grid import FloatArray, Grid, drift_grid, white_grid
-from entropylaw.engine.posterior import Posterior, infer
+from entropylaw.analysis.law import checked_level
+from entropylaw.analysis.residual import METHODS
+from entropylaw.engine.grid import FloatArray, Grid, drift_grid
+from entropylaw.engine.posterior import infer
 from entropylaw.engine.whiten import filter_gains, whiten
-from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
-
-SAME = 0.05
-"""p-value below which runs or segments are said not to share their coefficients."""
 
 FALSE_SEAM = 0.01
 """p-value, over both series and all steps, below which a jump is called a seam. A false one costs more
@@ -55,22 +48,6 @@ _CELLS = 300_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SameTest:
-    """Test that all runs (or segments) have the same coefficients.
-
-    ``statistic`` is compared with an F distribution of ``df1`` and ``df2`` degrees of freedom. Where the
-    p-value is averaged over residual covariances the statistic is averaged with the same weights.
-    """
-
-    hypothesis: str
-    statistic: float
-    df1: float
-    df2: float
-    p_value: float
-    method: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Seam:
     """A jump of one series.
 
@@ -91,39 +68,6 @@ class Seam:
     after: float
     jump: Estimate
     p_value: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
-    """Part of a run between two seams; ``law`` is None where it was refused, and ``refusal`` says why."""
-
-    first_step: float
-    last_step: float
-    n: int
-    law: LawFit | None
-    refusal: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentFit:
-    """The law per segment.
-
-    Attributes
-    ----------
-    seams
-        Steps at which a new segment begins.
-    segments
-        In the order of the steps.
-    same
-        Test that the fitted segments share a and b; None with the reason in ``note``.
-    note
-        What the test left out, or why there is none.
-    """
-
-    seams: tuple[float, ...]
-    segments: tuple[Segment, ...]
-    same: SameTest | None
-    note: str | None
 
 
 def find_seams(step: Any, entropy: Any, reward: Any, *, level: float = 0.95) -> tuple[Seam, ...]:
@@ -290,173 +234,3 @@ def jump_tails(
     weight = np.exp(log_weight - log_weight.max(axis=0))
     size = np.abs(moment) / np.sqrt(length * rss / free)
     return np.asarray((weight * 2.0 * stdtr(free, -size)).sum(axis=0) / weight.sum(axis=0))
-
-
-def fit_segments(
-    step: Any,
-    entropy: Any,
-    reward: Any,
-    seams: Sequence[float],
-    *,
-    level: float = 0.95,
-    interval: Interval = "drift",
-    run: str = "run",
-) -> SegmentFit:
-    """Fit the law between seams, and test whether it is the same law.
-
-    Parameters
-    ----------
-    step, entropy, reward
-        Shape (n,); steps strictly increasing, values finite.
-    seams
-        Steps at which something changed. The first evaluation at or after a seam belongs to the new
-        segment. They are used as they are given, in any order; two in one gap count once.
-    level, interval
-        As for :func:`~entropylaw.analysis.fitting.fit_law`.
-    run
-        Name; segments are called by it and their number.
-
-    Raises
-    ------
-    UsageError
-        ``bad-seam``: not between the first step (excluded) and the last one.
-
-    Notes
-    -----
-    The test is Chow's (1960, doi:10.2307/1910133) with a drift that runs on across the seams: for a given
-    residual covariance the differences of (ceiling, a) to the first segment give an F statistic, and its
-    p-value is averaged over the covariances. Without drift it is the textbook F test. Segments that are
-    too short to be fitted are left out of it.
-    """
-    s, h, r = (np.asarray(column, dtype=float).ravel() for column in (step, entropy, reward))
-    starts = _starts(s, seams)
-    edges = [0, *starts, s.size]
-    parts = [slice(a, b) for a, b in pairwise(edges)]
-    segments = tuple(
-        _segment(s[part], h[part], r[part], f"{run}, segment {i + 1}", level, interval)
-        for i, part in enumerate(parts)
-    )
-    fitted = [part for part, segment in zip(parts, segments, strict=True) if segment.law is not None]
-    left = len(parts) - len(fitted)
-    note = f"{left} of {len(parts)} segments could not be fitted; the test leaves them out" if left else None
-    same = _same_law(s, h, r, fitted, interval) if len(fitted) > 1 else None
-    if same is None:
-        note = f"{len(fitted)} of {len(parts)} segments could be fitted; a test needs two"
-    return SegmentFit(seams=tuple(float(s[i]) for i in starts), segments=segments, same=same, note=note)
-
-
-def _starts(step: FloatArray, seams: Sequence[float]) -> list[int]:
-    """Index of the first evaluation of every segment but the first."""
-    for seam in seams:
-        if not step[0] < seam <= step[-1]:
-            raise UsageError(
-                "bad-seam",
-                f"seam at step {seam:g}, expected a step after {step[0]:g} and not after {step[-1]:g}",
-                "give the first step of the new segment",
-            )
-    return sorted({int(np.searchsorted(step, seam)) for seam in seams})
-
-
-def _segment(
-    step: FloatArray, entropy: FloatArray, reward: FloatArray, run: str, level: float, interval: Interval
-) -> Segment:
-    law, refusal = None, None
-    try:
-        law = fit_law(entropy, reward, step, level=level, interval=interval, run=run)
-    except FitError as error:
-        refusal = error.message
-    return Segment(
-        first_step=float(step[0]), last_step=float(step[-1]), n=step.size, law=law, refusal=refusal
-    )
-
-
-def _same_law(
-    step: FloatArray, entropy: FloatArray, reward: FloatArray, parts: Sequence[slice], interval: Interval
-) -> SameTest:
-    """One residual for the whole run, coefficients of its own for every segment."""
-    # The course of each segment by itself: a smooth curve would round the seam off.
-    courses = [
-        entropy_course(entropy[part], step[part]).entropy if interval == "drift" else entropy[part]
-        for part in parts
-    ]
-    x = design(law_column(np.concatenate(courses)))
-    group = np.repeat(np.arange(len(parts)), [part.stop - part.start for part in parts])
-    columns = blocks(x, group)
-    s, r = (np.concatenate([values[part] for part in parts]) for values in (step, reward))
-    grid = drift_grid(s) if interval == "drift" else white_grid()
-    (posterior,) = infer(s, columns[None], r[None], grid)
-    (same,) = infer(s, x[None], r[None], grid)
-    return difference_test(
-        posterior,
-        same,
-        np.eye(columns.shape[1])[2:],
-        hypothesis=f"all {len(parts)} segments have the same a and b",
-        method=f"Chow test ({METHODS[interval]})",
-    )
-
-
-def blocks(x: FloatArray, group: Any) -> FloatArray:
-    """Design (n, 2k) with coefficients for group 0, and differences to it for the other k − 1 groups."""
-    return np.column_stack([x, *[x * (group == i)[:, None] for i in range(1, int(group.max()) + 1)]])
-
-
-def difference_test(
-    posterior: Posterior, same: Posterior, rows: FloatArray, *, hypothesis: str, method: str
-) -> SameTest:
-    """F test that ``rows @ β`` is 0, rows of shape (q, p), averaged over the residual covariances.
-
-    ``same`` is the posterior without the differences, over the same grid; its weights are used. Weights
-    of the larger model would take slow drift for differences: it is the smaller one that is on trial.
-    """
-    location = posterior.coefficient @ rows.T
-    scale = rows @ posterior.covariance @ rows.T
-    q = len(rows)
-    each = np.einsum("gi,gi->g", location, np.linalg.solve(scale, location[:, :, None])[:, :, 0]) / q
-    free = posterior.df if np.isfinite(posterior.df) else 1e9
-    return SameTest(
-        hypothesis=hypothesis,
-        statistic=float(same.weight @ each),
-        df1=float(q),
-        df2=float(free),
-        p_value=float(same.weight @ fdtrc(q, free, each)),
-        method=method,
-    )
-
-
-def welch_test(mean: FloatArray, scale: FloatArray, df: FloatArray, *, hypothesis: str) -> SameTest:
-    """Welch–James test that k runs have the same d coefficients, each run with its own variance.
-
-    Parameters
-    ----------
-    mean, scale
-        Shapes (k, d) and (k, d, d): each run's estimates and their squared scale.
-    df
-        Shape (k,): degrees of freedom of each run's residual variance; infinite where it is known.
-    hypothesis
-        What is tested, in words.
-
-    Notes
-    -----
-    T = Σ (m_i − m)ᵀ C_i⁻¹ (m_i − m) about the weighted mean m is compared with c·F(q, f), q = d(k − 1);
-    c and f allow for every C_i being estimated (Johansen 1980, doi:10.1093/biomet/67.1.85). For d = 1 it
-    is Welch's (1951) test. Where all variances are known f is given as 10⁹, and the test is χ².
-    """
-    k, d = mean.shape
-    weight = np.linalg.inv(scale)
-    total = np.linalg.inv(weight.sum(axis=0))
-    away = mean - total @ np.einsum("kij,kj->i", weight, mean)
-    statistic = float(np.einsum("ki,kij,kj->", away, weight, away))
-    lack = np.eye(d) - total @ weight
-    traces = np.einsum("kij,kji->k", lack, lack) + np.einsum("kii->k", lack) ** 2
-    cost = 0.5 * float((traces / df).sum())
-    q = float(d * (k - 1))
-    df2 = q * (q + 2.0) / (3.0 * cost) if cost > 0 else 1e9
-    statistic /= q + 2.0 * cost - 6.0 * cost / (q + 2.0)
-    return SameTest(
-        hypothesis=hypothesis,
-        statistic=statistic,
-        df1=q,
-        df2=df2,
-        p_value=float(fdtrc(q, df2, statistic)),
-        method="Welch–James test, each run with its own drift and noise",
-    )

@@ -15,9 +15,10 @@ import numpy as np
 from scipy.special import chdtri, gammaln, logsumexp, stdtrit
 
 from entropylaw.analysis.estimate import estimates
-from entropylaw.analysis.fitting import Interval, fit_law
-from entropylaw.analysis.law import METHODS, LawFit
-from entropylaw.analysis.seams import SameTest, welch_test
+from entropylaw.analysis.fitting import fit_law
+from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.residual import METHODS, Interval
+from entropylaw.analysis.segments import SameTest, welch_test
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.mixture import Mixture
 from entropylaw.engine.posterior import Posterior

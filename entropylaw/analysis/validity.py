@@ -39,10 +39,17 @@ average of pure noise looks like a drift, and is not told from one here.)"""
 
 SMOOTH_WINDOW = 9
 
+NOISE_RATIO = 1.5
+"""Ratio of the entropy's scatter to the noise that was given for it, from which the two do not fit."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evidence:
-    """All that the checks look at: the entropy as logged, and its course."""
+    """All that the checks look at: the entropy as logged, and its course.
+
+    ``interval`` is what makes the intervals; ``entropy_noise`` the sd of logged minus course, and
+    ``entropy_sd`` what it should be, root mean square, where either is known.
+    """
 
     step: FloatArray
     entropy: FloatArray
@@ -54,6 +61,9 @@ class Evidence:
     influence: Influence
     law_weight: float
     rivals: tuple[Rival, ...]
+    interval: str
+    entropy_noise: float | None
+    entropy_sd: float | None
 
 
 def judge(evidence: Evidence) -> Validity:
@@ -124,12 +134,14 @@ def _cautions(e: Evidence) -> Iterator[str]:
             "the law is stated for runs without such an intervention"
         )
     yield from _form_cautions(e)
-    if e.residuals.long_memory > LONG_MEMORY:
+    # A random walk remembers all by assumption, and its intervals are about the run from here on.
+    if e.residuals.long_memory > LONG_MEMORY and e.interval != "walk":
         yield (
             "the residual may drift over half of the run or more "
             f"(probability {e.residuals.long_memory:.2f}): drift and trend cannot be told apart, "
             "and the intervals are wide for that reason"
         )
+    yield from _noise_cautions(e)
     half = _half_width(e.ceiling)
     if half and abs(e.influence.ceiling_shift) >= half:
         yield (
@@ -143,6 +155,19 @@ def _cautions(e: Evidence) -> Iterator[str]:
         yield (
             f"reward looks smoothed (its changes have lag-1 autocorrelation {smooth:.2f}, raw logs have "
             f"none or less; {SMOOTH} is the limit): intervals from smoothed input are too narrow"
+        )
+
+
+def _noise_cautions(e: Evidence) -> Iterator[str]:
+    """Whether the entropy scatters as it was said to."""
+    if e.entropy_noise is None or e.entropy_sd is None:
+        return
+    ratio = e.entropy_noise / e.entropy_sd
+    if not 1.0 / NOISE_RATIO <= ratio <= NOISE_RATIO:
+        yield (
+            f"entropy scatters by {e.entropy_noise:.2g} nats about its course, {ratio:.2g} times the "
+            f"{e.entropy_sd:.2g} that was given (limits {1 / NOISE_RATIO:.2g} and {NOISE_RATIO}): "
+            "check what was given"
         )
 
 

@@ -32,6 +32,8 @@ class IntervalChoice(StrEnum):
     """What makes the intervals."""
 
     drift = "drift"
+    walk = "walk"
+    odr = "odr"
     ols = "ols"
 
 
@@ -67,7 +69,9 @@ IntervalOption = Annotated[
     IntervalChoice,
     typer.Option(
         "--interval",
-        help="drift: slow drift plus noise, integrated out. ols: textbook, for independent residuals only.",
+        help="drift: slow drift plus noise, integrated out. walk: a drift that never comes home; the ceiling "
+        "is told from where the run stands. odr: independent residuals, entropies with --entropy-sd. ols: "
+        "textbook, for independent residuals and exact entropies only.",
     ),
 ]
 EvalSize = Annotated[
@@ -76,6 +80,14 @@ EvalSize = Annotated[
         "--eval-size",
         metavar="N",
         help="Independent samples behind each reward: sets the least noise that it can have.",
+    ),
+]
+EntropySd = Annotated[
+    str | None,
+    typer.Option(
+        "--entropy-sd",
+        metavar="SD",
+        help="Noise of each logged entropy: nats, or the column that holds it. [default: estimated]",
     ),
 ]
 Seams = Annotated[
@@ -119,6 +131,7 @@ def settings(
     find_seams: bool = False,
     shared: str | None = None,
     keep_outliers: bool = False,
+    entropy_sd: str | None = None,
 ) -> Settings:
     """The options as the document's settings; a wrong level is a usage error before anything is read."""
     from entropylaw.analysis.law import checked_level
@@ -137,4 +150,5 @@ def settings(
         find_seams=find_seams,
         shared=tuple(part.strip() for part in shared.split(",")) if shared else (),
         keep_outliers=keep_outliers,
+        entropy_sd=entropy_sd,
     )

@@ -24,6 +24,7 @@ def report(
     level: options.Level = 0.95,
     interval: options.IntervalOption = options.IntervalChoice.drift,
     eval_size: options.EvalSize = None,
+    entropy_sd: options.EntropySd = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Write one self-contained HTML page, Markdown, JSON, CSV and the figures as SVG and PNG.
@@ -42,6 +43,7 @@ def report(
         level=level,
         interval=interval,
         eval_size=eval_size,
+        entropy_sd=entropy_sd,
         entropy=entropy,
         reward=reward,
         step=step,

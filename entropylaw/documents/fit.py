@@ -15,7 +15,8 @@ from typing import Any
 
 from entropylaw._version import __version__
 from entropylaw.analysis.law import LawFit
-from entropylaw.analysis.seams import Seam, SegmentFit
+from entropylaw.analysis.seams import Seam
+from entropylaw.analysis.segments import SegmentFit
 from entropylaw.analysis.shared import SharedFit
 from entropylaw.documents.codec import DocumentMismatchError, decode, encode
 from entropylaw.documents.store import load_json
@@ -52,6 +53,7 @@ class Settings:
     find_seams: bool = False
     shared: tuple[str, ...] = ()
     keep_outliers: bool = False
+    entropy_sd: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

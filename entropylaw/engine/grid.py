@@ -59,7 +59,8 @@ class Grid:
 
     ``drift`` and ``noise`` are the two variances, as shares of the residual variance (they add up to
     1) or, with a known noise floor, in squared reward units. ``log_prior`` is normalised.
-    ``scaled`` says that the residual variance is integrated out in closed form.
+    ``scaled`` says that the residual variance is integrated out in closed form. ``homeless`` says that the
+    drift has no level to come home to: the design's constant then stands for the level at the last step.
     """
 
     length: FloatArray
@@ -67,6 +68,7 @@ class Grid:
     noise: FloatArray
     log_prior: FloatArray
     scaled: bool
+    homeless: bool = False
 
 
 def drift_grid(step: FloatArray) -> Grid:

@@ -9,7 +9,7 @@ doi:10.1093/biomet/61.2.383), so that an interval is a quantile of a mixture of 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.linalg import qr
@@ -22,7 +22,7 @@ from entropylaw.engine.whiten import Products, cross_products
 _SHARPEST = 1e-9
 """Smallest width of a component, in residual standard deviations."""
 
-_LEAST = 1e-280
+LEAST = 1e-280
 """Smallest residual sum of squares: an exact fit must leave a width that can be divided by."""
 
 _FEW = 4
@@ -314,9 +314,9 @@ def solve(
     gram, last = products.gram, products.last
     p = start.shape[1]
     normal, moment = gram[..., :p, :p], gram[..., :p, p]
-    inverse, log_det = _inverse(normal)
+    inverse, log_det = symmetric_inverse(normal)
     shift = (inverse @ moment[..., None])[..., 0]
-    rss = np.maximum(gram[..., p, p] - (moment * shift).sum(axis=-1), _LEAST)
+    rss = np.maximum(gram[..., p, p] - (moment * shift).sum(axis=-1), LEAST)
     log_like = -0.5 * (products.log_det + log_det)
     free = n - p
     if grid.scaled:
@@ -332,7 +332,7 @@ def solve(
     back = np.linalg.inv(triangle)
     whole = grid.drift + grid.noise
     # The filter's last state is linear in the column: residual − Q (βq − start), and βq = triangle β.
-    return Posteriors(
+    many = Posteriors(
         weight=weight / total,
         coefficient=(start[:, None] + shift) @ back.transpose(0, 2, 1),
         covariance=(back[:, None] @ inverse @ back.transpose(0, 2, 1)[:, None]) * variance[..., None, None],
@@ -345,6 +345,30 @@ def solve(
         effective_n=n * normal[..., 0, 0] * (whole + floor),
         df=float(free) if grid.scaled else np.inf,
         log_evidence=(top + np.log(total))[:, 0],
+    )
+    return told_at_the_end(many, grid) if grid.homeless else many
+
+
+def told_at_the_end(many: Posteriors, grid: Grid) -> Posteriors:
+    """With the constant as the level at the last step: it takes up the drift there, of which nothing is left.
+
+    ``variance`` then is the noise's alone: of a new evaluation at the last step.
+    """
+    p = many.coefficient.shape[-1]
+    level = np.zeros((p, p))
+    level[0, 0] = 1.0
+    moved = many.now_offset - (many.now_slope * many.coefficient).sum(axis=-1)
+    turn = np.eye(p) - level[:, :1] * many.now_slope[..., None, :]
+    covariance = turn @ many.covariance @ turn.swapaxes(-1, -2)
+    return replace(
+        many,
+        coefficient=many.coefficient + moved[..., None] * level[0],
+        covariance=covariance + many.now_variance[..., None, None] * level,
+        # Never 0: a width must be left where all is known.
+        variance=many.variance * np.maximum(grid.noise / (grid.drift + grid.noise), _SHARPEST),
+        now_offset=np.zeros_like(many.now_offset),
+        now_slope=np.zeros_like(many.now_slope),
+        now_variance=np.zeros_like(many.now_variance),
     )
 
 
@@ -369,7 +393,7 @@ def split(many: Posteriors) -> list[Posterior]:
     ]
 
 
-def _inverse(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+def symmetric_inverse(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Inverse and log-determinant of symmetric positive definite matrices, shape (..., p, p)."""
     p = matrix.shape[-1]
     if p == 1:

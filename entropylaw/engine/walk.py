@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from entropylaw.engine.grid import FloatArray
+from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.mixture import Mixture
 
 SHARES = 9
@@ -28,6 +28,10 @@ SHARES = 9
 
 PURE_MASS = 0.1
 """Prior probability of a pure walk (f = 0), and the same of no walk at all (f = 1, least squares)."""
+
+FAR_HOME = 1e3
+"""Correlation length, in spans, of a stationary drift that moves within the run as a walk does: its steps are
+independent, and of one size, to a thousandth."""
 
 _START = 1.0
 """Variance of the level at the first step, in σ². Any number does: the constant column absorbs it."""
@@ -57,6 +61,28 @@ def walk_grid() -> WalkGrid:
 def share_grid(share: float) -> WalkGrid:
     """A single, given noise share; 1 is ordinary least squares."""
     return WalkGrid(share=np.array([share]), log_prior=np.zeros(1))
+
+
+def local_level_grid(step: FloatArray) -> Grid:
+    """The same model as covariances for :func:`entropylaw.engine.posterior.infer`, for steps (n,).
+
+    A walk is the limit of a stationary drift whose length and variance grow together; :data:`FAR_HOME` is how
+    far it is gone to. The constant of the design is told at the last step, where it means something.
+    """
+    span = float(step[-1] - step[0])
+    shares = walk_grid()
+    # What a drift of variance 1 moves from one evaluation to the next.
+    moves = -2.0 * np.expm1(-1.0 / ((step.size - 1) * FAR_HOME))
+    # noise / (noise + drift · moves) is the share, and drift + noise = 1.
+    noise = shares.share * moves / (shares.share * moves + 1.0 - shares.share)
+    return Grid(
+        length=np.full(noise.size, FAR_HOME * span),
+        drift=1.0 - noise,
+        noise=noise,
+        log_prior=shares.log_prior,
+        scaled=True,
+        homeless=True,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

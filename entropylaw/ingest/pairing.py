@@ -24,13 +24,14 @@ REWARD_NOT_FINITE = "reward is not finite"
 class Pairs:
     """Paired values of shape (n,) by the reward's step; what could not be paired, by reason.
 
-    ``initial`` counts the pairs whose reward is from before training; ``unpaired_entropy`` counts finite
-    entropies that no reward belongs to, which is no loss.
+    ``entropy_row`` is the row that each entropy stands on. ``initial`` counts the pairs whose reward is from
+    before training; ``unpaired_entropy`` counts finite entropies that no reward belongs to, which is no loss.
     """
 
     step: FloatArray
     entropy: FloatArray
     reward: FloatArray
+    entropy_row: IntArray
     dropped: Mapping[str, int]
     initial: int
     unpaired_entropy: int
@@ -90,6 +91,7 @@ def pair_values(
         step=step[good],
         entropy=beside[fine],
         reward=reward[good],
+        entropy_row=partners,
         dropped=dropped,
         initial=int(from_initial[good].sum()),
         unpaired_entropy=int(finite.sum()) - len(np.unique(partners)),

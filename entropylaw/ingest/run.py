@@ -117,7 +117,8 @@ class Series:
 
     ``entropy`` is in nats and positive by convention (a negated logger's sign is already undone, and
     ``notes`` says so); ``dropped`` counts what the run had and the pairing could not use, by reason;
-    ``cautions`` say what the run's settings mean for the law.
+    ``cautions`` say what the run's settings mean for the law. ``entropy_sd`` is the known noise of each
+    entropy in nats, where the user gave it.
     """
 
     run: str
@@ -131,3 +132,4 @@ class Series:
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
     cautions: tuple[str, ...] = ()
+    entropy_sd: FloatArray | None = None

@@ -10,6 +10,7 @@ import numpy as np
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest import catalog, regime
 from entropylaw.ingest.joining import averaged
+from entropylaw.ingest.noise import noise_of
 from entropylaw.ingest.pairing import MOST_NATS, Pairs, pair_values
 from entropylaw.ingest.run import Choice, Meaning, Run, Series
 from entropylaw.ingest.steps import folded, require_column
@@ -44,7 +45,12 @@ class ChosenReward:
 
 
 def select(
-    run: Run, *, entropy: str | None = None, reward: str | None = None, pair: str | None = None
+    run: Run,
+    *,
+    entropy: str | None = None,
+    reward: str | None = None,
+    pair: str | None = None,
+    entropy_sd: str | None = None,
 ) -> Series:
     """Choose entropy and reward by the catalog, and pair them.
 
@@ -56,6 +62,8 @@ def select(
         Columns that the user names; None leaves the choice to the catalog.
     pair
         ``"same"`` or ``"next"``; None leaves it to the catalog.
+    entropy_sd
+        The noise of each logged entropy, as a standard deviation in nats: a number, or a column.
 
     Returns
     -------
@@ -67,9 +75,10 @@ def select(
     ------
     InputError
         ``no-entropy-column``, ``no-reward-column``, ``column-not-found``, ``column-not-numeric``,
-        ``column-empty``, ``entropy-both-signs``, ``entropy-not-a-mean`` or ``no-pairs``.
+        ``column-empty``, ``entropy-both-signs``, ``entropy-not-a-mean``, ``no-pairs`` or
+        ``entropy-sd-missing``.
     UsageError
-        ``pair-unknown`` or ``same-column``.
+        ``pair-unknown``, ``same-column`` or ``bad-entropy-sd``.
 
     """
     chosen = choose_entropy(run, entropy)
@@ -90,6 +99,7 @@ def select(
         dropped=pairs.dropped,
         notes=(*chosen.notes, *regime.notes(settings), *rewarded.notes),
         cautions=regime.cautions(settings),
+        entropy_sd=None if entropy_sd is None else noise_of(run, pairs, entropy_sd),
     )
 
 

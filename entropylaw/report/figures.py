@@ -203,7 +203,7 @@ def _residual_note(law: LawFit) -> str:
     residuals = law.residuals
     lag1 = "unknown" if residuals.lag1 is None else f"{residuals.lag1:.2f}"
     sd = f"sd {format_number(residuals.sd, 2)}"
-    if law.interval == "ols":
+    if law.interval != "drift":
         return f"{sd} · lag-1 {lag1}".replace("-0", "−0")
     effective = f"effective n {format_number(residuals.effective_n, 2)} of {law.n}"
     return f"{sd} · lag-1 {lag1} · drift share {residuals.drift_share:.2f} · {effective}".replace(

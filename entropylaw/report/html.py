@@ -118,6 +118,7 @@ def _environment() -> Environment:
         "drops": words.drops,
         "form_name": words.form_name,
         "influence": words.influence,
+        "ceiling_words": words.ceiling_words,
         "residual_words": words.residual_words,
         "interval_words": words.interval_words,
     }

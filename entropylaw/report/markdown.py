@@ -101,7 +101,7 @@ def _numbers(law: LawFit) -> Iterator[str]:
     rows: list[tuple[str, Estimate, str]] = [
         ("a", law.a, "reward that one unit of exp(H) costs"),
         ("b", law.b, "ceiling + a"),
-        ("ceiling", law.ceiling, "reward at H = 0"),
+        ("ceiling", law.ceiling, words.ceiling_words(law)),
         (
             "reward now",
             law.reward_now,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from entropylaw.analysis.seams import SAME, SameTest, Seam, SegmentFit
+from entropylaw.analysis.seams import Seam
+from entropylaw.analysis.segments import SAME, SameTest, SegmentFit
 from entropylaw.analysis.shared import SharedFit
 from entropylaw.report.numbers import format_estimate, format_interval, format_percent, format_step
 from entropylaw.report.printable import one_line

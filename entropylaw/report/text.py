@@ -18,7 +18,7 @@ from entropylaw.report.numbers import (
 )
 from entropylaw.report.printable import one_line
 from entropylaw.report.sharedtext import render_seams, render_segments, render_shared
-from entropylaw.report.words import drops, headline
+from entropylaw.report.words import ceiling_words, drops, headline
 from entropylaw.results import Estimate
 
 _WIDTH = 100
@@ -96,7 +96,7 @@ def _number_lines(law: LawFit) -> list[str]:
         f"  {'R = −a·exp(H) + b':<19} {'value':>9}   {title}",
         _number_line("a", law.a),
         _number_line("b", law.b, f"correlation with a {law.correlation:.3f}"),
-        _number_line("ceiling", law.ceiling, "reward at H = 0"),
+        _number_line("ceiling", law.ceiling, ceiling_words(law)),
         _number_line(
             "reward now",
             law.reward_now,
@@ -118,12 +118,15 @@ def _residual_words(law: LawFit) -> str:
     residuals = law.residuals
     lag1 = "unknown" if residuals.lag1 is None else f"{residuals.lag1:.2f}"
     words = [f"sd {format_number(residuals.sd)}, lag-1 {lag1}"]
-    if law.interval != "ols":
+    if law.interval == "drift":
         words.append(
             f"drift share {residuals.drift_share:.2f}, worth {residuals.effective_n:.0f} independent ones"
         )
     if law.entropy_noise is not None:
         words.append(f"entropy noise {format_number(law.entropy_noise, 2)}")
+    if law.entropy_sd is not None:
+        low, high = format_number(law.entropy_sd.min(), 2), format_number(law.entropy_sd.max(), 2)
+        words.append(f"given as {low}" if low == high else f"given as {low} to {high}")
     return f"{'residual':<19} {'; '.join(words)}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.residual import drifts
 from entropylaw.analysis.validity import NESTING
 from entropylaw.documents.fit import RunFit
 from entropylaw.ingest.run import Meaning
@@ -225,6 +226,11 @@ def influence(law: LawFit) -> str:
     )
 
 
+def ceiling_words(law: LawFit) -> str:
+    """What the ceiling is."""
+    return "reward at H = 0" + (", from where the run stands" if law.interval == "walk" else "")
+
+
 def residual_words(law: LawFit) -> str:
     """The residuals in a sentence."""
     left = law.residuals
@@ -232,8 +238,10 @@ def residual_words(law: LawFit) -> str:
     first = (
         f"The residuals have standard deviation {format_number(left.sd, 2)} and lag-1 autocorrelation {lag1}"
     )
-    if law.interval == "ols":
+    if not drifts(law.interval):
         return f"{first}; the intervals take them as independent."
+    if law.interval == "walk":
+        return f"{first}; the intervals take them as a random walk seen through noise.{_entropy_noise(law)}"
     return (
         f"{first}; {format_percent(left.drift_share)} of their variance is slow drift, so that {law.n} "
         f"evaluations are worth {format_number(left.effective_n, 2)} independent ones. "
@@ -247,4 +255,8 @@ def _entropy_noise(law: LawFit) -> str:
     if law.entropy_noise is None:
         return ""
     noise = format_number(law.entropy_noise, 2)
-    return f" The law is fitted to the course of the entropy, about which the log scatters by {noise} nats."
+    given = "" if law.entropy_sd is None else ", its noise as it was given"
+    return (
+        f" The law is fitted to the course of the entropy, about which the log scatters by {noise} "
+        f"nats{given}; how well that course is known is in the intervals."
+    )

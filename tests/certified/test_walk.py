@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from entropylaw.engine.walk import fit_walk, share_grid, walk_grid
+from entropylaw.engine.posterior import posteriors
+from entropylaw.engine.walk import fit_walk, local_level_grid, share_grid, walk_grid
 
 statsmodels = pytest.importorskip("statsmodels.api")
 
@@ -135,3 +136,21 @@ def test_columns_that_depend_on_each_other_are_an_error():
     step, design, reward = world()
     with pytest.raises(np.linalg.LinAlgError):
         fit_walk(step, np.column_stack([design[:, 0], 2 * design[:, 0]]) * 0.0, reward, walk_grid())
+
+
+def test_as_covariances_it_gives_the_same_level_now():
+    """The stationary drift that is as good as a walk, beside the walk itself, steps uneven."""
+    rng = np.random.default_rng(11)
+    step = np.cumsum(rng.integers(1, 6, 50)).astype(float)
+    x = np.exp(-np.arange(50) / 15)
+    design = np.column_stack([np.ones(50), -x])
+    reward = 0.5 - 0.2 * x + 0.01 * np.cumsum(rng.standard_normal(50)) + 0.01 * rng.standard_normal(50)
+    rows = np.array([[1.0, 0.0], [1.0, -x[-1]]])
+    walk = fit_walk(step, design, reward, walk_grid()).now(rows).quantiles((0.025, 0.5, 0.975))
+    many = posteriors(step, design[None], reward[None], local_level_grid(step))
+    ours = many.functional(rows[None], np.zeros(2)).quantiles((0.025, 0.5, 0.975))
+    width = walk[2] - walk[0]
+    assert np.abs(ours - walk).max() < 2e-3 * width.min()
+    # Told at the last step, nothing is left of the drift there.
+    assert not many.now_offset.any()
+    assert not many.now_slope.any()

@@ -8,10 +8,10 @@ from entropylaw.analysis.seams import (
     FEWEST_TO_SEARCH,
     Seam,
     find_seams,
-    fit_segments,
     jump_tails,
     seam_steps,
 )
+from entropylaw.analysis.segments import fit_segments
 from entropylaw.documents.codec import decode, encode
 from entropylaw.engine.grid import drift_grid
 from entropylaw.engine.posterior import infer

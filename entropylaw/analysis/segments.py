@@ -1,0 +1,266 @@
+"""Segments of a run between seams: the law in each, and tests that several laws are one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.special import fdtrc
+
+from entropylaw.analysis.course import entropy_course
+from entropylaw.analysis.fitting import fit_law
+from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.residual import METHODS, Interval, checked_sd, covariances, drifts
+from entropylaw.engine.grid import FloatArray
+from entropylaw.engine.posterior import Posterior, infer
+from entropylaw.errors import FitError, UsageError
+
+SAME = 0.05
+"""p-value below which runs or segments are said not to share their coefficients."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SameTest:
+    """Test that all runs (or segments) have the same coefficients.
+
+    ``statistic`` is compared with an F distribution of ``df1`` and ``df2`` degrees of freedom. Where the
+    p-value is averaged over residual covariances the statistic is averaged with the same weights.
+    """
+
+    hypothesis: str
+    statistic: float
+    df1: float
+    df2: float
+    p_value: float
+    method: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """Part of a run between two seams; ``law`` is None where it was refused, and ``refusal`` says why."""
+
+    first_step: float
+    last_step: float
+    n: int
+    law: LawFit | None
+    refusal: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentFit:
+    """The law per segment.
+
+    Attributes
+    ----------
+    seams
+        Steps at which a new segment begins.
+    segments
+        In the order of the steps.
+    same
+        Test that the fitted segments share a and b; None with the reason in ``note``.
+    note
+        What the test left out, or why there is none.
+    """
+
+    seams: tuple[float, ...]
+    segments: tuple[Segment, ...]
+    same: SameTest | None
+    note: str | None
+
+
+def fit_segments(
+    step: Any,
+    entropy: Any,
+    reward: Any,
+    seams: Sequence[float],
+    *,
+    level: float = 0.95,
+    interval: Interval = "drift",
+    eval_size: int | None = None,
+    entropy_sd: Any = None,
+    run: str = "run",
+) -> SegmentFit:
+    """Fit the law between seams, and test whether it is the same law.
+
+    Parameters
+    ----------
+    step, entropy, reward
+        Shape (n,); steps strictly increasing, values finite.
+    seams
+        Steps at which something changed. The first evaluation at or after a seam belongs to the new
+        segment. They are used as they are given, in any order; two in one gap count once.
+    level, interval, eval_size, entropy_sd
+        As for :func:`~entropylaw.analysis.fitting.fit_law`.
+    run
+        Name; segments are called by it and their number.
+
+    Raises
+    ------
+    UsageError
+        ``bad-seam``: not between the first step (excluded) and the last one.
+
+    Notes
+    -----
+    The test is Chow's (1960, doi:10.2307/1910133) with a drift that runs on across the seams: for a given
+    residual covariance the differences of (ceiling, a) to the first segment give an F statistic, and its
+    p-value is averaged over the covariances. Without drift it is the textbook F test. Segments that are
+    too short to be fitted are left out of it.
+    """
+    s, h, r = (np.asarray(column, dtype=float).ravel() for column in (step, entropy, reward))
+    starts = _starts(s, seams)
+    edges = [0, *starts, s.size]
+    parts = [slice(a, b) for a, b in pairwise(edges)]
+    sd = checked_sd(entropy_sd, s.size, interval)
+
+    def law_of(part: slice, name: str) -> LawFit:
+        return fit_law(
+            h[part],
+            r[part],
+            s[part],
+            level=level,
+            interval=interval,
+            eval_size=eval_size,
+            entropy_sd=None if sd is None else sd[part],
+            run=name,
+        )
+
+    segments = tuple(
+        _segment(s[part], partial(law_of, part, f"{run}, segment {i + 1}")) for i, part in enumerate(parts)
+    )
+    fitted = [part for part, segment in zip(parts, segments, strict=True) if segment.law is not None]
+    left = len(parts) - len(fitted)
+    note = f"{left} of {len(parts)} segments could not be fitted; the test leaves them out" if left else None
+    same = None
+    if len(fitted) > 1:
+        courses = [
+            entropy_course(h[part], s[part], None if sd is None else sd[part]).entropy
+            if drifts(interval)
+            else h[part]
+            for part in fitted
+        ]
+        same = _same_law(s, courses, r, fitted, interval, eval_size)
+    if same is None:
+        note = f"{len(fitted)} of {len(parts)} segments could be fitted; a test needs two"
+    return SegmentFit(seams=tuple(float(s[i]) for i in starts), segments=segments, same=same, note=note)
+
+
+def _starts(step: FloatArray, seams: Sequence[float]) -> list[int]:
+    """Index of the first evaluation of every segment but the first."""
+    for seam in seams:
+        if not step[0] < seam <= step[-1]:
+            raise UsageError(
+                "bad-seam",
+                f"seam at step {seam:g}, expected a step after {step[0]:g} and not after {step[-1]:g}",
+                "give the first step of the new segment",
+            )
+    return sorted({int(np.searchsorted(step, seam)) for seam in seams})
+
+
+def _segment(step: FloatArray, fitted: Callable[[], LawFit]) -> Segment:
+    law, refusal = None, None
+    try:
+        law = fitted()
+    except FitError as error:
+        refusal = error.message
+    return Segment(
+        first_step=float(step[0]), last_step=float(step[-1]), n=step.size, law=law, refusal=refusal
+    )
+
+
+def _same_law(
+    step: FloatArray,
+    courses: Sequence[FloatArray],
+    reward: FloatArray,
+    parts: Sequence[slice],
+    interval: Interval,
+    eval_size: int | None,
+) -> SameTest:
+    """One residual for the whole run, coefficients of its own for every segment."""
+    # Courses of each segment by itself: a smooth curve over the run would round the seam off.
+    course = np.concatenate(courses)
+    x = design(law_column(course))
+    group = np.repeat(np.arange(len(parts)), [part.stop - part.start for part in parts])
+    columns = blocks(x, group)
+    s, r = (np.concatenate([values[part] for part in parts]) for values in (step, reward))
+    grid, floor = covariances(s, course, r, interval, eval_size)
+    (posterior,) = infer(s, columns[None], r[None], grid, floor)
+    (same,) = infer(s, x[None], r[None], grid, floor)
+    return difference_test(
+        posterior,
+        same,
+        np.eye(columns.shape[1])[2:],
+        hypothesis=f"all {len(parts)} segments have the same a and b",
+        method=f"Chow test ({METHODS[interval]})",
+    )
+
+
+def blocks(x: FloatArray, group: Any) -> FloatArray:
+    """Design (n, 2k) with coefficients for group 0, and differences to it for the other k − 1 groups."""
+    return np.column_stack([x, *[x * (group == i)[:, None] for i in range(1, int(group.max()) + 1)]])
+
+
+def difference_test(
+    posterior: Posterior, same: Posterior, rows: FloatArray, *, hypothesis: str, method: str
+) -> SameTest:
+    """F test that ``rows @ β`` is 0, rows of shape (q, p), averaged over the residual covariances.
+
+    ``same`` is the posterior without the differences, over the same grid; its weights are used. Weights
+    of the larger model would take slow drift for differences: it is the smaller one that is on trial.
+    """
+    location = posterior.coefficient @ rows.T
+    scale = rows @ posterior.covariance @ rows.T
+    q = len(rows)
+    each = np.einsum("gi,gi->g", location, np.linalg.solve(scale, location[:, :, None])[:, :, 0]) / q
+    free = posterior.df if np.isfinite(posterior.df) else 1e9
+    return SameTest(
+        hypothesis=hypothesis,
+        statistic=float(same.weight @ each),
+        df1=float(q),
+        df2=float(free),
+        p_value=float(same.weight @ fdtrc(q, free, each)),
+        method=method,
+    )
+
+
+def welch_test(mean: FloatArray, scale: FloatArray, df: FloatArray, *, hypothesis: str) -> SameTest:
+    """Welch–James test that k runs have the same d coefficients, each run with its own variance.
+
+    Parameters
+    ----------
+    mean, scale
+        Shapes (k, d) and (k, d, d): each run's estimates and their squared scale.
+    df
+        Shape (k,): degrees of freedom of each run's residual variance; infinite where it is known.
+    hypothesis
+        What is tested, in words.
+
+    Notes
+    -----
+    T = Σ (m_i − m)ᵀ C_i⁻¹ (m_i − m) about the weighted mean m is compared with c·F(q, f), q = d(k − 1);
+    c and f allow for every C_i being estimated (Johansen 1980, doi:10.1093/biomet/67.1.85). For d = 1 it
+    is Welch's (1951) test. Where all variances are known f is given as 10⁹, and the test is χ².
+    """
+    k, d = mean.shape
+    weight = np.linalg.inv(scale)
+    total = np.linalg.inv(weight.sum(axis=0))
+    away = mean - total @ np.einsum("kij,kj->i", weight, mean)
+    statistic = float(np.einsum("ki,kij,kj->", away, weight, away))
+    lack = np.eye(d) - total @ weight
+    traces = np.einsum("kij,kji->k", lack, lack) + np.einsum("kii->k", lack) ** 2
+    cost = 0.5 * float((traces / df).sum())
+    q = float(d * (k - 1))
+    df2 = q * (q + 2.0) / (3.0 * cost) if cost > 0 else 1e9
+    statistic /= q + 2.0 * cost - 6.0 * cost / (q + 2.0)
+    return SameTest(
+        hypothesis=hypothesis,
+        statistic=statistic,
+        df1=q,
+        df2=df2,
+        p_value=float(fdtrc(q, df2, statistic)),
+        method="Welch–James test, each run with its own drift and noise",
+    )

@@ -1,0 +1,246 @@
+"""Inference where a column of the design is itself uncertain: errors in a regressor, in the same model.
+
+    R = X β + β₁ · Z u + drift + noise,        u ~ N(0, 1), k of them,
+
+with X's second column the best guess of the regressor and Z a square root of its covariance given all that
+was measured of it. The product β₁·u is taken to first order about its most probable value, found by
+Gauss–Newton at every grid point, so that the reward may correct the regressor as it does in orthogonal
+distance regression (Boggs, Byrd & Schnabel 1987, doi:10.1137/0908085), of which this is the case with a
+drift and with a prior on the regressor's path. β and σ² then are as in :mod:`entropylaw.engine.posterior`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln
+
+from entropylaw.engine.grid import FloatArray, Grid
+from entropylaw.engine.posterior import LEAST, Posteriors, symmetric_inverse, told_at_the_end
+from entropylaw.engine.whiten import cross_products
+
+UNCERTAIN = 1
+"""Which column of the design is uncertain."""
+
+_MOST_TURNS = 100
+_SETTLED = 1e-11
+"""Relative change of slope and variance at which the iteration ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Moments:
+    """Cross products of whitened columns in a basis in which those of Z are diagonal.
+
+    Shapes, with b problems and g grid points: ``fixed`` (b, g, p + 1, p + 1) of X and the reward, ``mixed``
+    (b, g, k, p + 1) of Z with these, ``roots`` (b, g, k) of Z with itself.
+    """
+
+    fixed: FloatArray
+    mixed: FloatArray
+    roots: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Turn:
+    """The linear model about a slope and u, solved: all with (b, g) in front.
+
+    ``slope``, ``u`` and ``variance`` are where it was linearised; ``beta`` (p), ``covariance`` (p, p; in σ²),
+    ``log_det`` and ``rss`` are the answer; ``own`` (k) is 1/(a²λ + σ²), ``pull`` (k) and ``tie`` (k, p) the
+    right-hand side of u and what β takes off it: u given β is ``own · (pull − tie · β)``.
+    """
+
+    slope: FloatArray
+    u: FloatArray
+    variance: FloatArray
+    beta: FloatArray
+    covariance: FloatArray
+    log_det: FloatArray
+    rss: FloatArray
+    own: FloatArray
+    pull: FloatArray
+    tie: FloatArray
+
+
+def uncertain_posteriors(
+    step: FloatArray,
+    designs: FloatArray,
+    roots: FloatArray,
+    rewards: FloatArray,
+    grid: Grid,
+    floor: FloatArray | None = None,
+) -> tuple[Posteriors, FloatArray]:
+    """Posterior of β for a batch of problems with an uncertain second column, and the mean of u.
+
+    Parameters
+    ----------
+    step
+        Shape (n,), strictly increasing.
+    designs
+        Shape (b, n, p), full column rank, the first column constant.
+    roots
+        Shape (b, n, k): the second column has covariance ``roots @ rootsᵀ``. Columns of zeros do nothing.
+    rewards
+        Shape (b, n).
+    grid, floor
+        As for :func:`entropylaw.engine.posterior.infer`.
+
+    Returns
+    -------
+    The posteriors, and shape (b, k): u as the reward corrects it, the mean over the grid.
+
+    Notes
+    -----
+    Where σ² is integrated out, the ratio of u's effect to it is taken at σ² = rss/(n − p), which is solved
+    for along with the slope; the degrees of freedom stay n − p.
+    """
+    n, p = designs.shape[1:]
+    mean_floor = 0.0 if floor is None else float(floor.mean())
+    # The least-squares residual stands for the reward, as in ``posteriors``: no digits are lost.
+    ortho, triangle = np.linalg.qr(designs)
+    start = np.einsum("bnp,bn->bp", ortho, rewards)
+    residual = rewards - np.einsum("bnp,bp->bn", ortho, start)
+    columns = np.concatenate([ortho, residual[:, :, None], roots], axis=2)
+    products = cross_products(step, columns, grid, floor)
+    first = np.linalg.solve(triangle, start[..., None])[..., 0]
+    moments, turned = _moments(products.gram, triangle)
+    turn = _settled(moments, first, n - p, grid.scaled)
+    free, whole = n - p, grid.drift + grid.noise
+    log_like = -0.5 * (products.log_det + turn.log_det)
+    if grid.scaled:
+        log_like += gammaln(free / 2) - free / 2 * (np.log(turn.rss / 2) + np.log(2 * np.pi))
+    else:
+        log_like += -0.5 * turn.rss - free / 2 * np.log(2 * np.pi)
+    # log_det is of X and not of its orthonormal columns; the engine's evidence is for the latter.
+    log_like += np.linalg.slogdet(triangle)[1][:, None]
+    log_weight = log_like + grid.log_prior
+    top = log_weight.max(axis=1, keepdims=True)
+    weight = np.exp(log_weight - top)
+    total = weight.sum(axis=1, keepdims=True)
+    offset, slope, variance = _now(turn, products.last, roots[:, -1], turned, triangle, first)
+    many = Posteriors(
+        weight=weight / total,
+        coefficient=first[:, None] + turn.beta,
+        covariance=turn.covariance * turn.variance[..., None, None],
+        variance=turn.variance * whole,
+        drift_share=np.broadcast_to(grid.drift / (whole + mean_floor), turn.rss.shape),
+        length=np.broadcast_to(grid.length, turn.rss.shape),
+        now_offset=offset,
+        now_slope=slope,
+        now_variance=(products.last_variance + variance) * turn.variance,
+        effective_n=n * products.gram[..., 0, 0] * (whole + mean_floor),
+        df=float(free) if grid.scaled else np.inf,
+        log_evidence=(top + np.log(total))[:, 0],
+    )
+    mean = np.einsum("bg,bgik,bgk->bi", many.weight, turned, turn.u)
+    return (told_at_the_end(many, grid) if grid.homeless else many), mean
+
+
+def _moments(gram: FloatArray, triangle: FloatArray) -> tuple[_Moments, FloatArray]:
+    """Products of X, of the least-squares residual and of Z rotated, and the rotation (b, g, k, k)."""
+    p = triangle.shape[-1]
+    change = np.zeros((len(gram), 1, p + 1, p + 1))
+    change[:, 0, :p, :p], change[:, 0, p, p] = triangle, 1.0
+    roots, turned = np.linalg.eigh(gram[..., p + 1 :, p + 1 :])
+    back = turned.transpose(0, 1, 3, 2)
+    return _Moments(
+        fixed=change.transpose(0, 1, 3, 2) @ gram[..., : p + 1, : p + 1] @ change,
+        mixed=back @ gram[..., p + 1 :, : p + 1] @ change,
+        roots=np.maximum(roots, 0.0),
+    ), turned
+
+
+def _settled(moments: _Moments, first: FloatArray, free: int, scaled: bool) -> _Turn:
+    """Iterate until slope and variance stand still at every grid point that matters."""
+    p = first.shape[1]
+    base = np.broadcast_to(first[:, None, UNCERTAIN], moments.roots.shape[:2])
+    slope, u = base, np.zeros_like(moments.roots)
+    rss = _plain_rss(moments, p)
+    variance = np.maximum(rss, LEAST) / free if scaled else np.ones_like(rss)
+    for _ in range(_MOST_TURNS):
+        turn = _solved(moments, slope, base, u, variance, p)
+        new_slope = base + turn.beta[..., UNCERTAIN]
+        new_u = turn.own * (turn.pull - (turn.tie @ turn.beta[..., None])[..., 0])
+        new_variance = np.maximum(turn.rss, LEAST) / free if scaled else variance
+        moved = np.abs(new_slope - slope) <= _SETTLED * np.abs(new_slope)
+        moved &= np.abs(new_variance - variance) <= _SETTLED * new_variance
+        if moved.all():
+            break
+        slope, u, variance = new_slope, new_u, new_variance
+    return turn
+
+
+def _plain_rss(moments: _Moments, p: int) -> FloatArray:
+    """Residual sum of squares with the column taken as known, (b, g)."""
+    normal, moment = moments.fixed[..., :p, :p], moments.fixed[..., :p, p]
+    explained = (moment * np.linalg.solve(normal, moment[..., None])[..., 0]).sum(axis=-1)
+    return np.asarray(moments.fixed[..., p, p] - explained)
+
+
+def _solved(
+    moments: _Moments, slope: FloatArray, base: FloatArray, u: FloatArray, variance: FloatArray, p: int
+) -> _Turn:
+    """The model linearised about ``slope`` and ``u``, and solved.
+
+    With β = β_ls + d and r the least-squares residual,  r + (slope − base)·Z u = X̃ d + slope · Z u' + …, with
+    X̃ that has Z u added to its second column, ``base`` as the slope in β_ls, and u' to be solved for.
+    """
+    cross, lam = moments.mixed, moments.roots
+    tie = cross[..., :p].copy()
+    tie[..., UNCERTAIN] += lam * u
+    # X̃ᵀX̃, and X̃ᵀ of the response r + (slope − base)·Z u.
+    normal = moments.fixed[..., :p, :p].copy()
+    lift = (u[..., None] * cross[..., :p]).sum(axis=-2)
+    normal[..., UNCERTAIN, :] += lift
+    normal[..., :, UNCERTAIN] += lift
+    normal[..., UNCERTAIN, UNCERTAIN] += (lam * u**2).sum(axis=-1)
+    extra = (slope - base)[..., None] * u
+    answer = cross[..., p] + lam * extra
+    moment = moments.fixed[..., :p, p] + (extra[..., None] * cross[..., :p]).sum(axis=-2)
+    moment[..., UNCERTAIN] += (u * answer).sum(axis=-1)
+    square = moments.fixed[..., p, p] + (extra * (cross[..., p] + answer)).sum(axis=-1)
+    own = 1.0 / (slope[..., None] ** 2 * lam + variance[..., None])
+    factor = slope[..., None] ** 2 * own
+    normal -= (tie * factor[..., None]).swapaxes(-1, -2) @ tie
+    moment -= ((factor * answer)[..., None] * tie).sum(axis=-2)
+    square -= (factor * answer**2).sum(axis=-1)
+    inverse, log_det = symmetric_inverse(normal)
+    beta = (inverse @ moment[..., None])[..., 0]
+    return _Turn(
+        slope=slope,
+        u=u,
+        variance=variance,
+        beta=beta,
+        covariance=inverse,
+        log_det=log_det - np.log(own * variance[..., None]).sum(axis=-1),
+        rss=np.maximum(square - (moment * beta).sum(axis=-1), LEAST),
+        own=own,
+        pull=slope[..., None] * answer,
+        tie=slope[..., None, None] * tie,
+    )
+
+
+def _now(
+    turn: _Turn,
+    last: FloatArray,
+    root: FloatArray,
+    turned: FloatArray,
+    triangle: FloatArray,
+    first: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Offset, slope and variance (in σ²) of reward minus law at the last step, given β; see ``Posterior``.
+
+    It is the drift there, and what the regressor's error does to the law there.
+    """
+    p = triangle.shape[-1]
+    here = (root[:, None, None, :] @ turned)[..., 0, :]
+    seen = (last[..., None, p + 1 :] @ turned)[..., 0, :]
+    weight = turn.slope[..., None] * (here - seen)
+    beside = ((seen - here) * turn.u).sum(axis=-1)
+    # u is taken out at its mean given β; what is linear in β − first is brought back to β.
+    slope = last[..., :p] @ triangle
+    slope[..., UNCERTAIN] += beside
+    slope += ((weight * turn.own)[..., None] * turn.tie).sum(axis=-2)
+    offset = last[..., p] + (turn.slope - first[:, None, UNCERTAIN]) * beside
+    offset += (weight * turn.own * turn.pull).sum(axis=-1) + (slope * first[:, None]).sum(axis=-1)
+    return offset, slope, (weight**2 * turn.own).sum(axis=-1)

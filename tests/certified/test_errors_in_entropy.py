@@ -1,0 +1,166 @@
+"""Errors in the entropy, beside odrpack, a general minimiser, and dense algebra."""
+
+import numpy as np
+import odrpack
+import pytest
+from scipy.optimize import least_squares
+
+from entropylaw import FitError, UsageError, fit_law
+from entropylaw.analysis.course import entropy_course
+from entropylaw.engine.grid import drift_grid, point_grid, white_grid
+from entropylaw.engine.posterior import posteriors
+from entropylaw.engine.uncertain import uncertain_posteriors
+
+
+def problem(n=40, *, seed=0, noise=0.1, sd=0.05):
+    """A line seen through errors in both columns, those of the first uneven: step, x, sd of x, reward."""
+    rng = np.random.default_rng(seed)
+    true = np.linspace(0.0, 2.0, n)
+    errors = noise * rng.uniform(0.5, 1.5, n)
+    reward = 1.0 - 0.7 * true + sd * rng.standard_normal(n)
+    return np.arange(n, dtype=float), true + errors * rng.standard_normal(n), errors, reward
+
+
+def by_odrpack(model, x, reward, sd, variance):
+    return odrpack.odr_fit(
+        model,
+        x,
+        reward,
+        np.array([1.0, 0.5]),
+        weight_x=1.0 / sd**2,
+        weight_y=1.0 / variance,
+        sstol=1e-15,
+        partol=1e-15,
+        diff_scheme="central",
+    )
+
+
+def columns(x, sd):
+    """Design and root of the second column's covariance, for a batch of one."""
+    return np.stack([np.ones_like(x), -x], axis=1)[None], -np.diag(sd)[None]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_without_drift_a_line_is_that_of_odrpack(seed):
+    step, x, sd, reward = problem(seed=seed)
+    design, root = columns(x, sd)
+    ours, _ = uncertain_posteriors(step, design, root, reward[None], white_grid())
+    theirs = by_odrpack(lambda x, b: b[0] - b[1] * x, x, reward, sd, ours.variance[0, 0])
+    # Our variance is such that theirs, of residuals in these units, is 1.
+    assert theirs.res_var == pytest.approx(1.0, abs=1e-6)
+    np.testing.assert_allclose(ours.coefficient[0, 0], theirs.beta, rtol=0, atol=1e-5 * theirs.sd_beta.max())
+    np.testing.assert_allclose(np.sqrt(np.diag(ours.covariance[0, 0])), theirs.sd_beta, rtol=1e-4)
+    plain = posteriors(step, design, reward[None], white_grid())
+    assert abs(plain.coefficient[0, 0, 1] - theirs.beta[1]) > 0.05 * theirs.sd_beta[1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_law_with_known_errors_is_that_of_odrpack(seed):
+    rng = np.random.default_rng(seed)
+    true = np.linspace(1.0, 0.1, 50)
+    reward = 0.55 - 0.2 * np.expm1(true) + 0.01 * rng.standard_normal(50)
+    logged = true + 0.05 * rng.standard_normal(50)
+    ours = fit_law(logged, reward, interval="odr", entropy_sd=0.05)
+    variance = float(ours.posterior.variance[0])
+    theirs = by_odrpack(lambda x, b: b[0] - b[1] * np.expm1(x), logged, reward, np.full(50, 0.05), variance)
+    for estimate, value, sd in zip((ours.ceiling, ours.a), theirs.beta, theirs.sd_beta, strict=True):
+        assert abs(estimate.value - value) < 1e-3 * sd
+        # They scale by what is left; where the errors in the entropy explain more than there is, that is
+        # less than 1, and known errors are known.
+        assert estimate.std_error == pytest.approx(sd / np.sqrt(theirs.res_var), rel=1e-3)
+        assert theirs.res_var < 1 + 1e-6
+    assert ours.a.method == "orthogonal distance regression"
+    assert ours.entropy_noise is None
+
+
+def test_with_drift_it_is_the_minimum_that_a_general_minimiser_finds():
+    step, x, sd, reward = problem(seed=7)
+    design, root = columns(x, sd)
+    length, share = 8.0, 0.3
+    ours, u = uncertain_posteriors(step, design, root, reward[None], point_grid(length=length, share=share))
+    correlation = 0.7 * np.exp(-np.abs(step[:, None] - step) / length) + share * np.eye(step.size)
+    sigma = float(np.sqrt(ours.variance[0, 0]))
+    white = np.linalg.inv(np.linalg.cholesky(correlation)) / sigma
+
+    def left(parameters):
+        errors = parameters[2:]
+        law = parameters[0] - parameters[1] * (x + sd * errors)
+        return np.concatenate([white @ (reward - law), errors])
+
+    found = least_squares(left, np.concatenate([[1.0, 0.5], np.zeros(x.size)]), xtol=1e-15, ftol=1e-15)
+    np.testing.assert_allclose(ours.coefficient[0, 0], found.x[:2], rtol=1e-6)
+    np.testing.assert_allclose(u[0], found.x[2:], atol=1e-6)
+    # Its Jacobian there gives the coefficients' covariance, and the sum of squares is n − 2 by construction.
+    covariance = np.linalg.inv(found.jac.T @ found.jac)[:2, :2]
+    np.testing.assert_allclose(ours.covariance[0, 0], covariance, rtol=1e-4)
+    assert 2 * found.cost == pytest.approx(step.size - 2, rel=1e-6)
+
+
+def test_the_reward_now_is_that_of_dense_algebra():
+    step, x, sd, reward = problem(n=25, seed=3)
+    design, root = columns(x, sd)
+    length, share = 6.0, 0.4
+    ours, u = uncertain_posteriors(step, design, root, reward[None], point_grid(length=length, share=share))
+    # All of it as one Gaussian vector (β, u, drift, reward), β with a variance that is as good as infinite,
+    # linearised where the engine ended.
+    slope, variance = ours.coefficient[0, 0, 1], ours.variance[0, 0]
+    n = step.size
+    drift = variance * 0.6 * np.exp(-np.abs(step[:, None] - step) / length)
+    loads = np.hstack([design[0] + np.outer(root[0] @ u[0], [0.0, 1.0]), slope * root[0]])
+    prior = np.diag(np.concatenate([np.full(2, 1e4), np.ones(n)]))
+    seen = reward + slope * root[0] @ u[0]
+    total = loads @ prior @ loads.T + drift + variance * share * np.eye(n)
+    now = loads[-1] @ prior @ loads.T + drift[-1]
+    mean = now @ np.linalg.solve(total, seen) - slope * root[0][-1] @ u[0]
+    spread = loads[-1] @ prior @ loads[-1] + drift[-1, -1] - now @ np.linalg.solve(total, now)
+    mixture = ours.functional(design[:, -1:], np.ones(1))
+    assert mixture.location[0, 0] == pytest.approx(mean, rel=1e-6)
+    assert mixture.scale[0, 0] == pytest.approx(np.sqrt(spread), rel=1e-4)
+
+
+def test_without_errors_it_is_the_plain_engine():
+    step, x, sd, reward = problem()
+    design, root = columns(x, sd)
+    grid = drift_grid(step)
+    plain = posteriors(step, design, reward[None], grid)
+    ours, _ = uncertain_posteriors(step, design, 0.0 * root[:, :, :3], reward[None], grid)
+    for name in ("weight", "coefficient", "covariance", "variance", "now_offset", "now_variance"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(plain, name), rtol=1e-9, atol=1e-12)
+    assert ours.log_evidence == pytest.approx(plain.log_evidence, rel=1e-12)
+
+
+def test_a_course_with_known_noise_is_the_mixed_models():
+    """With one sd for all it is ridge regression, whose covariance dense algebra gives."""
+    rng = np.random.default_rng(5)
+    entropy = 0.1 + 0.9 * np.exp(-np.arange(60) / 15) + 0.03 * rng.standard_normal(60)
+    known = entropy_course(entropy, sd=np.full(60, 0.03))
+    estimated = entropy_course(entropy)
+    # The noise found is near the noise given, and so are the curves and what is known of them.
+    assert np.abs(known.entropy - estimated.entropy).max() < 0.01
+    spread = [np.sqrt((each.root**2).sum(axis=1)) for each in (known, estimated)]
+    np.testing.assert_allclose(spread[0], spread[1], rtol=0.3)
+    truth = 0.1 + 0.9 * np.exp(-np.arange(60) / 15)
+    z = (known.entropy - truth) / spread[0]
+    assert 0.3 < np.sqrt(np.mean(z**2)) < 1.8
+    uneven = np.where(np.arange(60) < 30, 0.1, 0.001)
+    tight = entropy_course(entropy, sd=uneven)
+    assert np.abs(tight.entropy - entropy)[30:].max() < np.abs(tight.entropy - entropy)[:30].max() / 2
+
+
+@pytest.mark.parametrize(
+    ("options", "slug"),
+    [
+        ({"interval": "odr"}, "bad-entropy-sd"),
+        ({"interval": "ols", "entropy_sd": 0.1}, "bad-entropy-sd"),
+        ({"entropy_sd": 0.0}, "bad-entropy-sd"),
+        ({"entropy_sd": float("nan")}, "bad-entropy-sd"),
+        ({"entropy_sd": [0.1, 0.2]}, "lengths-differ"),
+        ({"interval": "newey-west"}, "bad-interval"),
+        ({"interval": "walk", "eval_size": 100}, "bad-eval-size"),
+    ],
+)
+def test_what_cannot_be_is_refused(options, slug):
+    entropy = np.linspace(1.0, 0.1, 20)
+    with pytest.raises((UsageError, FitError)) as caught:
+        fit_law(entropy, 0.5 - 0.2 * np.expm1(entropy) + 0.01 * np.sin(np.arange(20)), **options)
+    assert caught.value.slug == slug
