@@ -16,6 +16,8 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.docs import with_block  # noqa: E402
+from entropylaw.documents.backtest import SCHEMA as BACKTEST_SCHEMA  # noqa: E402
+from entropylaw.documents.backtest import BacktestDocument  # noqa: E402
 from entropylaw.documents.codec import schema_of  # noqa: E402
 from entropylaw.documents.fit import SCHEMA, FitDocument  # noqa: E402
 from entropylaw.documents.prediction import SCHEMA as PREDICTION_SCHEMA  # noqa: E402
@@ -49,6 +51,7 @@ def generated() -> dict[Path, str]:
         readme: readme_page(readme.read_text(encoding="utf-8")),
         schemas / "fit-1.json": dumps(schema(SCHEMA, FitDocument)),
         schemas / "prediction-1.json": dumps(schema(PREDICTION_SCHEMA, PredictionDocument)),
+        schemas / "backtest-1.json": dumps(schema(BACKTEST_SCHEMA, BacktestDocument)),
     }
     # Every release of typer lays out help in its own way: a page that another one made is not stale.
     commands = ROOT / "docs" / "cli.md"

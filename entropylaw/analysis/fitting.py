@@ -15,7 +15,7 @@ from entropylaw.analysis.influence import strongest_influence
 from entropylaw.analysis.inverse import HIGHEST_ENTROPY
 from entropylaw.analysis.law import LawFit, checked_level, predict_at, spent_entropy
 from entropylaw.analysis.outliers import gross_outliers, without
-from entropylaw.analysis.propagate import law_posteriors
+from entropylaw.analysis.propagate import CURVED, felt, law_posteriors
 from entropylaw.analysis.residual import METHODS, Interval, checked_interval, checked_sd, covariances, drifts
 from entropylaw.analysis.rivals import (
     PLAUSIBLE,
@@ -41,6 +41,9 @@ ROUNDING = 1e-13
 """Relative differences that are rounding, not change."""
 
 CURVE_POINTS = 61
+
+_DRAWN = 1e-6
+"""Probability of the covariances that are left out of the curve's bands."""
 
 _CEILING = np.array([[1.0, 0.0]])
 _A = np.array([[0.0, 1.0]])
@@ -266,10 +269,13 @@ def refuse(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> None:
 
 def _law_posterior(task: Task, fits: FormFits, grid: Grid) -> Posterior:
     """The law with what is not known of the entropy; the forms are compared without, all alike."""
-    if not task.course.root.shape[1]:
-        return fits.law
     course, root = task.course.entropy[None], task.course.root[None]
-    return split(law_posteriors(task.step, course, root, task.reward[None], grid, task.floor))[0]
+    if not felt(course, root, task.reward[None]).shape[2]:
+        return fits.law
+    # As exact as odrpack where it is to be the same; a drift's intervals are wider than that.
+    curved = CURVED if drifts(task.interval) else 1e-3 * CURVED
+    many = law_posteriors(task.step, course, root, task.reward[None], grid, task.floor, curved=curved)
+    return split(many)[0]
 
 
 def _result(task: Task, fits: FormFits, posterior: Posterior) -> LawFit:
@@ -360,7 +366,9 @@ def _curve(task: Task, law: Posterior, fits: FormFits) -> Curve:
     """Bands from H = 0 (the ceiling) to the largest entropy of the run."""
     logged, course = task.entropy, task.course.entropy
     grid = np.linspace(min(0.0, float(logged.min())), float(logged.max()), CURVE_POINTS)
-    points = predict_at(law, task.noise_floor, course, grid, task.level, task.interval)
+    # What is drawn need not be exact to nine digits.
+    drawn = law.pruned(_DRAWN)
+    points = predict_at(drawn, task.noise_floor, course, grid, task.level, task.interval)
     rivals = {form: form_mean(fits, form, grid) for form in ("line", "rate", "constant")}
 
     def column(values: list[float | None]) -> tuple[float, ...]:

@@ -310,7 +310,11 @@ def _gains(
         return ()
     band = outlook(step, entropy, reward, np.array([at_step]), None).band
     return tuple(
-        Gain(points=float(gain), step=at_step, by_step=float(band.exceeds(np.array([now.value + gain]))[0]))
+        Gain(
+            points=float(gain),
+            step=float(at_step),
+            by_step=float(band.exceeds(np.array([now.value + gain]))[0]),
+        )
         for gain in points
     )
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import Posterior, infer
+from entropylaw.engine.posterior import Posterior
+from entropylaw.engine.span import Solver
 
 Inputs = Mapping[str, FloatArray]
 """What a form is a function of: ``{"entropy": H}`` or ``{"step": s}``, each of shape (n,), nats and steps."""
@@ -357,8 +358,9 @@ def fit_each(
             skipped[form.name] = f"{reward.size} evaluations, and {needed} are needed"
         else:
             searches.append(_Search(form=form, axes=tuple(shape.axis() for shape in form.shapes), known={}))
+    solver = Solver(step, reward, grid, floor)
     while searches:
-        _evaluate(searches, step, reward, grid, floor)
+        _evaluate(searches, solver)
         unfinished = []
         for search in searches:
             if all(posterior is None for posterior in search.known.values()):
@@ -406,15 +408,9 @@ class _Search:
         return mass
 
 
-def _evaluate(
-    searches: Sequence[_Search],
-    step: FloatArray,
-    reward: FloatArray,
-    grid: Grid,
-    floor: FloatArray | None,
-) -> None:
+def _evaluate(searches: Sequence[_Search], solver: Solver) -> None:
     """Posteriors at the points that were not seen yet, into ``known``."""
-    by_width: dict[int, list[tuple[_Search, tuple[float, ...], FloatArray]]] = {}
+    entries: list[tuple[_Search, tuple[float, ...], FloatArray]] = []
     for search in searches:
         points = [point for point in map(tuple, search.points().tolist()) if point not in search.known]
         if not points:
@@ -424,13 +420,10 @@ def _evaluate(
         left = np.abs(np.diagonal(np.linalg.qr(designs, mode="r"), axis1=1, axis2=2))
         usable = np.all(np.isfinite(left) & (left > DEPENDENT * np.linalg.norm(designs, axis=1)), axis=1)
         search.known.update({point: None for point, good in zip(points, usable, strict=True) if not good})
-        entries = [(search, points[i], designs[i]) for i in np.flatnonzero(usable)]
-        by_width.setdefault(len(form.coefficients), []).extend(entries)
-    for entries in filter(None, by_width.values()):
-        stacked_designs = np.array([x for _, _, x in entries])
-        answers = infer(step, stacked_designs, np.tile(reward, (len(entries), 1)), grid, floor)
-        for (search, point, _), answer in zip(entries, answers, strict=True):
-            search.known[point] = answer
+        entries += [(search, points[i], designs[i]) for i in np.flatnonzero(usable)]
+    answers = solver.posteriors([design for _, _, design in entries]) if entries else []
+    for (search, point, _), answer in zip(entries, answers, strict=True):
+        search.known[point] = answer
 
 
 def _finer(search: _Search) -> _Search | None:

@@ -121,12 +121,19 @@ def _outside(column: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     least = WIDE * float(np.subtract(*np.percentile(column, [95, 5])))
     if noise == 0.0:
         return low, high, distance
-    padded = np.concatenate([np.full(_NEIGHBOURS, np.nan), column, np.full(_NEIGHBOURS, np.nan)])
-    windows = np.lib.stride_tricks.sliding_window_view(padded, _NEIGHBOURS)
-    # Window i holds the three before evaluation i; nan beyond the ends.
-    before = np.nanmedian(windows[1 : n - 1], axis=1)
-    after = np.nanmedian(windows[_NEIGHBOURS + 2 : _NEIGHBOURS + n], axis=1)
+    before, after = _medians_before(column)[1:-1], _medians_before(column[::-1])[::-1][1:-1]
     low[1:-1], high[1:-1] = np.minimum(before, after), np.maximum(before, after)
     beyond = np.maximum(np.maximum(column - high, low - column), 0.0)
     distance = np.where(beyond > least, beyond / noise, 0.0)
     return low, high, distance
+
+
+def _medians_before(column: FloatArray) -> FloatArray:
+    """Median of the three values before each (n,), or of fewer at the start; the first stands for itself."""
+    n = column.size
+    windows = np.lib.stride_tricks.sliding_window_view(column, _NEIGHBOURS)
+    medians = column.copy()
+    medians[_NEIGHBOURS:] = np.sort(windows, axis=1)[: n - _NEIGHBOURS, _NEIGHBOURS // 2]
+    for i in range(1, min(_NEIGHBOURS, n)):
+        medians[i] = np.median(column[:i])
+    return medians

@@ -9,12 +9,14 @@ from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.posterior import Posteriors, posteriors
 from entropylaw.engine.uncertain import uncertain_posteriors
 
-NEGLIGIBLE = 1e-3
+NEGLIGIBLE = 0.02
 """A direction in which the course is uncertain counts where the reward, by the least-squares law, moves along
-it by more than this share of the residual's sum of squares over n."""
+it by more than this share of the residual's sum of squares over n. Counting them all moves the ends of
+intervals by less than a hundredth of their width."""
 
-CURVED = 1e-5
-"""Error in the reward, in residual standard deviations, up to which exp(H) may be replaced by its tangent."""
+CURVED = 0.1
+"""Error in the reward up to which exp(H) may be replaced by its tangent, in standard errors of a mean: a
+residual standard deviation over √n."""
 
 _MOST_TURNS = 20
 
@@ -26,6 +28,8 @@ def law_posteriors(
     rewards: FloatArray,
     grid: Grid,
     floor: FloatArray | None = None,
+    *,
+    curved: float = CURVED,
 ) -> Posteriors:
     """Posterior of (ceiling, a) for b runs with the same steps.
 
@@ -43,20 +47,22 @@ def law_posteriors(
         Shape (b, n).
     grid, floor
         As for :func:`entropylaw.engine.posterior.infer`.
+    curved
+        As :data:`CURVED`.
     """
     designs = design(law_column(entropy))
     slope, variance = _least_squares(designs, rewards)
-    root = _felt(root, np.exp(entropy) * (slope / np.sqrt(variance))[:, None])
+    root = felt(entropy, root, rewards)
     if not root.shape[2]:
         return posteriors(step, designs, rewards, grid, floor)
-    at = entropy
+    at, most = entropy, curved * np.sqrt(variance / step.size)[:, None]
     for _ in range(_MOST_TURNS):
         steep = np.exp(at)
         tangent = design(law_column(at) - steep * (at - entropy))
         many, u = uncertain_posteriors(step, tangent, -steep[:, :, None] * root, rewards, grid, floor)
         likely = entropy + np.einsum("bnk,bk->bn", root, u)
         error = 0.5 * np.abs(slope)[:, None] * steep * (likely - at) ** 2
-        far = (error > CURVED * np.sqrt(variance)[:, None]).any(axis=1)
+        far = (error > most).any(axis=1)
         if not far.any():
             break
         at = np.where(far[:, None], likely, at)
@@ -72,11 +78,14 @@ def _least_squares(designs: FloatArray, rewards: FloatArray) -> tuple[FloatArray
     return along[:, -1] / triangle[:, -1, -1], variance
 
 
-def _felt(root: FloatArray, steepness: FloatArray) -> FloatArray:
+def felt(entropy: FloatArray, root: FloatArray, rewards: FloatArray) -> FloatArray:
     """The columns of ``root`` (b, n, k) that matter to some run, and 0 for runs to which they do not.
 
-    ``steepness`` (b, n) is what a nat moves the reward, in residual standard deviations.
+    A column matters by :data:`NEGLIGIBLE`; the other shapes are as for :func:`law_posteriors`.
     """
-    moved = np.einsum("bn,bnk->bk", steepness**2, root**2)
-    felt = moved > NEGLIGIBLE
-    return np.asarray((root * felt[:, None, :])[:, :, felt.any(axis=0)])
+    if not root.shape[2]:
+        return root
+    slope, variance = _least_squares(design(law_column(entropy)), rewards)
+    moved = (slope**2 / variance)[:, None] * np.einsum("bn,bnk->bk", np.exp(2.0 * entropy), root**2)
+    matters = moved > NEGLIGIBLE
+    return np.asarray((root * matters[:, None, :])[:, :, matters.any(axis=0)])

@@ -24,7 +24,7 @@ from entropylaw.analysis.residual import METHODS, covariances
 from entropylaw.analysis.stepforms import step_forms
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.mixture import Mixture
-from entropylaw.engine.posterior import Posterior, infer
+from entropylaw.engine.posterior import Posterior, infer, joined
 from entropylaw.results import Estimate, Rival
 
 PLAUSIBLE = 0.05
@@ -33,6 +33,9 @@ PLAUSIBLE = 0.05
 TELLING = 20.0
 """Odds from which two forms count as told apart: "strong" in Kass & Raftery 1995,
 doi:10.1080/01621459.1995.10476572."""
+
+_LIGHT = 1e-9
+"""Probability below which shapes and covariances of a form are not looked at any more."""
 
 SPENT = 0.05
 """Entropy now over the largest of the run, up to which the limit in steps and the reward at H = 0 are one."""
@@ -94,26 +97,27 @@ def weights(fits: dict[str, FormFit]) -> dict[str, float]:
 
 def ceiling_of(fit: FormFit) -> Mixture:
     """Distribution of a form's reward at H = 0, or of its limit in steps."""
-    each = [
-        posterior.functional(fit.form.ceiling_row(shape))
-        for posterior, shape in zip(fit.posteriors, fit.shape, strict=True)
-    ]
+    some = np.flatnonzero(fit.weight > _LIGHT)
+    rows = np.array([fit.form.ceiling_row(fit.shape[i]) for i in some])
+    each = joined([fit.posteriors[i] for i in some]).functional(rows, np.zeros(1), mass=_LIGHT)
+    weight = fit.weight[some] / fit.weight[some].sum()
     mixture = Mixture(
-        weight=np.concatenate([w * m.weight for w, m in zip(fit.weight, each, strict=True)]),
-        location=np.concatenate([m.location for m in each], axis=1),
-        scale=np.concatenate([m.scale for m in each], axis=1),
-        df=each[0].df,
+        weight=(weight[:, None] * each.weight).ravel(),
+        location=each.location.reshape(1, -1),
+        scale=each.scale.reshape(1, -1),
+        df=each.df,
     )
-    return mixture.pruned()
+    return mixture.pruned(_LIGHT)
 
 
 def posterior_mean(fit: FormFit, inputs: Inputs) -> FloatArray:
     """Posterior mean of a form's reward at inputs, shape (m,)."""
     each = [
-        fit.form.design(inputs, shape) @ (posterior.weight @ posterior.coefficient)
-        for posterior, shape in zip(fit.posteriors, fit.shape, strict=True)
+        fit.form.design(inputs, shape) @ (weight * posterior.weight @ posterior.coefficient)
+        for weight, posterior, shape in zip(fit.weight, fit.posteriors, fit.shape, strict=True)
+        if weight > _LIGHT
     ]
-    return np.asarray(fit.weight @ np.array(each))
+    return np.asarray(np.sum(each, axis=0))
 
 
 def shape_estimate(fit: FormFit, number: int, level: float) -> Estimate:

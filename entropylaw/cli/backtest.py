@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,18 +14,21 @@ from entropylaw.cli.progress import reading_shown
 from entropylaw.errors import UsageError
 
 if TYPE_CHECKING:
-    from entropylaw.analysis.backtest import Backtest, RunBacktest
-    from entropylaw.documents.fit import Settings
+    from entropylaw.analysis.backtest import RunBacktest
+    from entropylaw.documents.backtest import BacktestDocument
+    from entropylaw.documents.fit import InputFile, Settings
     from entropylaw.errors import EntropyLawError
+    from entropylaw.ingest.load import Reading
 
 EXAMPLE = "Example:  entropylaw backtest data/lab/grpo_s0/metrics.parquet"
-
-SCHEMA = "entropylaw/backtest/1"
 
 Output = Annotated[
     str | None,
     typer.Option(
-        "-o", "--output", metavar="FILE", help="Write here; the suffix (.json .csv .txt) decides the format."
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write here; the suffix (.json .csv .md .txt) decides the format.",
     ),
 ]
 
@@ -47,7 +51,6 @@ def backtest(
     a line by least squares, and the ScaleRL sigmoid; how much of the rest the bands covered. Exit code 4
     means that no run at all could be tested.
     """
-    from entropylaw.analysis.backtest import Backtest, skills
     from entropylaw.cli.fit import grouped
     from entropylaw.cli.output import format_of, print_result, say, write_file
 
@@ -62,16 +65,14 @@ def backtest(
         pair=pair,
     )
     kind = format_of(output) if output not in (None, "-") else format
-    if kind is Format.markdown:
-        raise UsageError(
-            "format-unknown", "a backtest has no Markdown form", "use the format text, json or csv"
-        )
-    failures: list[EntropyLawError] = []
-    tested: list[RunBacktest] = []
+    work = _Work()
     with reading_shown():
         for group in grouped(logs):
-            tested += _tested(group, asked, failures)
-    told = Backtest(level=asked.level, runs=tuple(tested), overall=skills(tested))
+            work.test(group, asked)
+    told = work.document(asked.level)
+    if told.warnings:
+        passed = f"{len(told.warnings)} file{'s' if len(told.warnings) > 1 else ''}"
+        say(f"passed over {passed}: no log, or one that another file holds; the JSON says why", quiet=quiet)
     if told.overall or kind is not Format.text:
         content = rendered(told, kind)
         if output in (None, "-"):
@@ -79,48 +80,100 @@ def backtest(
         else:
             write_file(output, content)
             say(f"wrote {output}", quiet=quiet)
-    _finish(told, failures)
+    _finish(told, work.failures)
 
 
-def _tested(group: Sequence[str], asked: Settings, failures: list[EntropyLawError]) -> Iterator[RunBacktest]:
-    """Every run of a log; what cannot be read or tested goes to ``failures``."""
-    from entropylaw.analysis.backtest import RunBacktest, backtest_run
-    from entropylaw.errors import EntropyLawError, FitError
-    from entropylaw.ingest import read_all, select
+@dataclass(slots=True)
+class _Work:
+    """What is gathered log by log: every run with its file, the files, the errors."""
 
-    named = [name for name in (asked.entropy, asked.reward) if name]
-    reading = read_all(group, step=asked.step, run=asked.run, columns=named)
-    for _, error in reading.failures:
-        if isinstance(error, UsageError):
-            raise error
-        failures.append(error)
-    for run in reading.runs:
-        try:
-            series = select(run, entropy=asked.entropy, reward=asked.reward, pair=asked.pair)
-            yield backtest_run(series.step, series.entropy, series.reward, level=asked.level, run=series.run)
-        except UsageError:
-            raise
-        except FitError as error:
-            failures.append(FitError(error.slug, f"{run.name}: {error.message}", error.hint))
-            yield RunBacktest(run=run.name, n=0, block=1, scores=(), refusal=error.message)
-        except EntropyLawError as error:
-            failures.append(error)
+    tested: list[tuple[RunBacktest, str]] = field(default_factory=list)
+    inputs: dict[str, InputFile] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    failures: list[EntropyLawError] = field(default_factory=list)
+
+    def test(self, group: Sequence[str], asked: Settings) -> None:
+        """Backtest every run of a log; what cannot be read or tested stands beside the others."""
+        from entropylaw.documents.backtest import refused_backtest
+        from entropylaw.documents.fit import shown_path
+        from entropylaw.ingest import read_all
+
+        named = [name for name in (asked.entropy, asked.reward) if name]
+        reading = read_all(group, step=asked.step, run=asked.run, columns=named)
+        for _, error in reading.failures:
+            if isinstance(error, UsageError):
+                raise error
+        self.tested += self._tested(reading, asked)
+        for path, error in reading.failures:
+            self.failures.append(error)
+            self.tested.append((refused_backtest(shown_path(path), path, error), path))
+        self.warnings += [f"{shown_path(path)} was not read: {why}" for path, why in reading.ignored]
+        self._note_inputs(reading)
+
+    def _tested(self, reading: Reading, asked: Settings) -> Iterator[tuple[RunBacktest, str]]:
+        from entropylaw.analysis.backtest import backtest_run
+        from entropylaw.documents.backtest import refused_backtest
+        from entropylaw.errors import EntropyLawError, FitError
+        from entropylaw.ingest import select
+
+        for run in reading.runs:
+            try:
+                series = select(run, entropy=asked.entropy, reward=asked.reward, pair=asked.pair)
+                told = backtest_run(
+                    series.step, series.entropy, series.reward, level=asked.level, run=series.run
+                )
+            except UsageError:
+                raise
+            except EntropyLawError as error:
+                named = isinstance(error, FitError)
+                self.failures.append(
+                    FitError(error.slug, f"{run.name}: {error.message}", error.hint) if named else error
+                )
+                told = refused_backtest(run.name, run.source.path, error)
+            yield told, run.source.path
+
+    def _note_inputs(self, reading: Reading) -> None:
+        from entropylaw.documents.fit import InputFile, shown_path
+
+        for run in reading.runs:
+            for file in run.source.parts or (run.source,):
+                self.inputs[file.path] = InputFile(
+                    path=shown_path(file.path), sha256=file.sha256, format=file.format, rows=file.rows
+                )
+
+    def document(self, level: float) -> BacktestDocument:
+        """All of it, with runs of one name in different logs told apart."""
+        from entropylaw.analysis.backtest import skills
+        from entropylaw.documents.backtest import BacktestDocument
+        from entropylaw.ingest.naming import told_apart
+
+        names = told_apart([told.run for told, _ in self.tested], [path for _, path in self.tested])
+        runs = tuple(replace(told, run=name) for (told, _), name in zip(self.tested, names, strict=True))
+        return BacktestDocument(
+            level=level,
+            runs=runs,
+            overall=skills(runs),
+            inputs=tuple(self.inputs.values()),
+            warnings=tuple(self.warnings),
+        )
 
 
-def rendered(told: Backtest, kind: Format) -> str:
+def rendered(told: BacktestDocument, kind: Format) -> str:
     """A backtest in a format."""
-    from entropylaw.report import forecasttext
-
     if kind is Format.json:
-        from entropylaw._version import __version__
-        from entropylaw.documents.codec import encode
         from entropylaw.documents.store import dumps
 
-        return dumps({"schema": SCHEMA, "version": __version__} | encode(told))
+        return dumps(told.to_json())
+    if kind is Format.markdown:
+        from entropylaw.report import backtestmarkdown
+
+        return backtestmarkdown.render(told)
+    from entropylaw.report import forecasttext
+
     return forecasttext.backtest_csv(told) if kind is Format.csv else forecasttext.backtest_text(told)
 
 
-def _finish(told: Backtest, failures: Sequence[EntropyLawError]) -> None:
+def _finish(told: BacktestDocument, failures: Sequence[EntropyLawError]) -> None:
     """Exit 4 (or 3, where nothing could even be read) if no run was tested; errors go to stderr."""
     from entropylaw.cli import show_error
     from entropylaw.errors import FitError, InputError

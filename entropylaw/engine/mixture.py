@@ -108,10 +108,10 @@ class Mixture:
         spread = self._mean(self.scale**2 * inflate + (self.location - mean[:, None]) ** 2)
         return np.asarray(np.sqrt(spread))
 
-    def pruned(self) -> Mixture:
-        """The same without components whose weights (common to all numbers) add up to less than 10⁻⁹."""
+    def pruned(self, mass: float = _NEGLIGIBLE) -> Mixture:
+        """The same without components whose weights (common to all numbers) add up to less than ``mass``."""
         order = np.argsort(self.weight)
-        keep = np.sort(order[np.cumsum(self.weight[order]) > _NEGLIGIBLE])
+        keep = np.sort(order[np.cumsum(self.weight[order]) > mass])
         weight = self.weight[keep]
         return Mixture(
             weight=weight / weight.sum(),

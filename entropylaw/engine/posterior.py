@@ -9,10 +9,10 @@ doi:10.1093/biomet/61.2.383), so that an interval is a quantile of a mixture of 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
-from scipy.linalg import qr
 from scipy.special import gammaln
 
 from entropylaw.engine.grid import FloatArray, Grid
@@ -24,16 +24,6 @@ _SHARPEST = 1e-9
 
 LEAST = 1e-280
 """Smallest residual sum of squares: an exact fit must leave a width that can be divided by."""
-
-_FEW = 4
-"""Problems from which it pays to look for a basis that their columns share."""
-
-_SPAN_TOLERANCE = 1e-10
-"""Part of a column, relative to its length, that may lie outside of the shared basis."""
-
-_SHARP = 1e-6
-"""Reward left over by the basis, relative to its spread, below which the basis is not used: the columns'
-rounding must stay far below the residual."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -197,20 +187,12 @@ def infer(
     designs
         Shape (batch, n, p), full column rank, the first column constant.
     rewards
-        Shape (batch, n). Where all are the same, and the columns are combinations of a few (forms of one
-        curve with another exponent), only those few are whitened.
+        Shape (batch, n).
     grid
         Covariances to sum over.
     floor
         Shape (n,), known noise variance; only with a grid that is not ``scaled``.
     """
-    n, span = step.size, common_span(designs, rewards)
-    if span is not None:
-        mean_floor = 0.0 if floor is None else float(floor.mean())
-        basis, rest, target, coordinates = span
-        few = np.concatenate([basis, rest[:, None]], axis=1)
-        products = cross_products(step, few[None], grid, floor)
-        return split(infer_span(products, target[None], coordinates[None], grid, n, mean_floor)[0])
     return split(posteriors(step, designs, rewards, grid, floor))
 
 
@@ -226,81 +208,6 @@ def posteriors(
     residual = rewards - np.einsum("bnp,bp->bn", ortho, start)
     products = cross_products(step, np.concatenate([ortho, residual[:, :, None]], axis=2), grid, floor)
     return solve(products, grid, start, triangle, step.size, mean_floor)
-
-
-def common_span(
-    designs: FloatArray, rewards: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray] | None:
-    """A basis of few columns that all designs of one reward are combinations of, if there is one.
-
-    Returns
-    -------
-    Orthonormal basis (n, m), reward beyond it (n,), the reward's coordinates (m,), the designs'
-    (batch, m, p). None where that saves no work, or the reward lies so close to the basis that the
-    columns' rounding would be seen in what is left.
-    """
-    batch, n, p = designs.shape
-    if batch < _FEW or not (rewards == rewards[0]).all():
-        return None
-    columns = designs.transpose(1, 0, 2).reshape(n, batch * p)
-    # The first problem's columns are in the basis as they are, and lose no digit.
-    first = np.linalg.qr(designs[0])[0]
-    left = columns[:, p:] - first @ (first.T @ columns[:, p:])
-    left /= np.linalg.norm(columns[:, p:], axis=0)
-    ortho, triangle, _ = qr(left, mode="economic", pivoting=True, check_finite=False)
-    more = ortho[:, np.abs(np.diag(triangle)) > _SPAN_TOLERANCE]
-    # Once more, against rounding: what is left of a column is small beside it.
-    more = np.linalg.qr(more - first @ (first.T @ more))[0]
-    basis = np.concatenate([first, more], axis=1)
-    if basis.shape[1] + 1 > batch * (p + 1) / 2:
-        return None
-    target = basis.T @ rewards[0]
-    rest = rewards[0] - basis @ target
-    centred = rewards[0] - rewards[0].mean()
-    if np.sqrt(rest @ rest) < _SHARP * np.sqrt(centred @ centred):
-        return None
-    return basis, rest, target, (basis.T @ columns).reshape(-1, batch, p).transpose(1, 0, 2)
-
-
-def infer_span(
-    products: Products, target: FloatArray, coordinates: FloatArray, grid: Grid, n: int, floor: float
-) -> list[Posteriors]:
-    """Posteriors of f forms in each of r runs, from the cross products of the columns that they share.
-
-    Parameters
-    ----------
-    products
-        Of m orthonormal columns and the reward beyond them, for each run.
-    target
-        Shape (r, m), the reward's coordinates.
-    coordinates
-        Shape (r, f, m, p), the designs'.
-    n, floor
-        Number of evaluations, mean known noise variance.
-    """
-    ortho, triangle = np.linalg.qr(coordinates)
-    start = np.einsum("rfmp,rm->rfp", ortho, target)
-    left = target[:, None, :] - np.einsum("rfmp,rfp->rfm", ortho, start)
-    runs, forms, width, p = ortho.shape
-    turn = np.zeros((runs, forms, width + 1, p + 1))
-    turn[..., :width, :p], turn[..., :width, p], turn[..., width, p] = ortho, left, 1.0
-    flat = turn.transpose(0, 2, 1, 3).reshape(runs, 1, width + 1, forms * (p + 1))
-    half = (products.gram @ flat).reshape(runs, -1, width + 1, forms, p + 1).transpose(0, 3, 1, 2, 4)
-    gram = turn.transpose(0, 1, 3, 2)[:, :, None] @ half
-    last = (products.last @ flat[:, 0]).reshape(runs, -1, forms, p + 1).transpose(0, 2, 1, 3)
-    return [
-        solve(
-            Products(
-                gram=gram[i], last=last[i], log_det=products.log_det, last_variance=products.last_variance
-            ),
-            grid,
-            start[i],
-            triangle[i],
-            n,
-            floor,
-        )
-        for i in range(runs)
-    ]
 
 
 def solve(
@@ -391,6 +298,16 @@ def split(many: Posteriors) -> list[Posterior]:
         )
         for i in range(len(many.weight))
     ]
+
+
+def joined(each: Sequence[Posterior]) -> Posteriors:
+    """Posteriors on one grid as one: what :func:`split` takes apart."""
+    arrays = {
+        part.name: np.array([getattr(one, part.name) for one in each])
+        for part in fields(Posteriors)
+        if part.name != "df"
+    }
+    return Posteriors(**arrays, df=each[0].df)
 
 
 def symmetric_inverse(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:

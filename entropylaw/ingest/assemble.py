@@ -148,12 +148,11 @@ def assemble(
 def _lives_of(group: Group, name: str, parts: _Parts) -> list[Run]:
     step = parts.steps.values[group.rows]
     columns = {column: values[group.rows] for column, values in parts.columns.items()}
-    telling = [~np.isnan(values) for column, values in columns.items() if not is_bookkeeping(column)]
-    present = np.column_stack(telling) if telling else np.ones((len(step), 1), dtype=bool)
+    telling = [values for column, values in columns.items() if not is_bookkeeping(column)]
     label = group.label or name
     return [
         _one_life(life, label if start == 1 else f"{label}#{start}", step, columns, parts)
-        for start, life in enumerate(lives(step, present), start=1)
+        for start, life in enumerate(lives(step, telling), start=1)
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -40,28 +40,50 @@ class Life:
     notes: tuple[str, ...] = ()
 
 
-def lives(step: FloatArray, present: BoolArray) -> list[Life]:
+def lives(step: FloatArray, values: Sequence[FloatArray]) -> list[Life]:
     """Tell one run's life from the next, and what a resume superseded.
 
     Parameters
     ----------
     step
         Shape (m,), finite, in file order.
-    present
-        Shape (m, k): which columns a record holds, bookkeeping left out. A record that falls back to an
-        earlier step and logs only columns that no later step has was merely written late.
+    values
+        The columns, each of shape (m,), nan where a record has none, bookkeeping left out. A record that
+        falls back to an earlier step and logs only columns that no later step has was merely written late.
 
     """
     falls = np.flatnonzero(np.diff(step) < 0)
     if not falls.size:
         return [Life(rows=np.arange(len(step)))]
-    if len(np.unique(step)) == len(step) and falls.size * 4 > len(step):
+    if _out_of_order(step, values, often=falls.size * 4 > len(step)):
         note = "the records are not in the order of their steps; sorted"
         return [Life(rows=np.arange(len(step)), notes=(note,))]
+    present = ~np.isnan(np.column_stack(values)) if values else np.ones((len(step), 1), dtype=bool)
     walk = _Walk(step, present)
     for row in range(len(step)):
         walk.take(row)
     return walk.finish()
+
+
+def _out_of_order(step: FloatArray, values: Sequence[FloatArray], *, often: bool) -> bool:
+    """Whether the records are one life's, in another order or written again.
+
+    No two of them contradict each other, and either their steps fall ``often``, as no resumes do, or
+    those that fall back only say what was said before.
+    """
+    unique, slot = np.unique(step, return_inverse=True)
+    said_before = np.ones(len(step), dtype=bool)
+    for column in values:
+        there = np.flatnonzero(~np.isnan(column))
+        at = slot[there]
+        first = np.zeros(len(unique), dtype=np.intp)
+        first[at[::-1]] = there[::-1]  # of repeated indices, the last assignment stands
+        if (column[first[at]] != column[there]).any():
+            return False
+        said_before[there[first[at] == there]] = False
+    behind = step < np.maximum.accumulate(step)
+    # A log that begins anew is a restart, whatever it says.
+    return often or (bool(said_before[behind].all()) and float(step[behind].min()) > step[0])
 
 
 @dataclass(slots=True)

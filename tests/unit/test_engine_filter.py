@@ -7,7 +7,8 @@ from scipy.special import stdtr
 from entropylaw.engine import whiten as filtering
 from entropylaw.engine.grid import NO_DRIFT_MASS, NO_NOISE_MASS, drift_grid, floor_grid
 from entropylaw.engine.mixture import Mixture
-from entropylaw.engine.posterior import common_span, infer, posteriors, split
+from entropylaw.engine.posterior import posteriors, split
+from entropylaw.engine.span import Solver, common_span
 from entropylaw.engine.student import t_cdf
 from entropylaw.engine.whiten import cross_products, filter_gains, whiten
 
@@ -54,11 +55,11 @@ def test_gains_at_rest_are_those_of_the_whole_recursion(monkeypatch):
     np.testing.assert_allclose(found.gram[0], np.einsum("ncg,ndg->gcd", white, white), rtol=1e-9, atol=1e-6)
 
 
-def forms(n=80, noise=0.01):
+def forms(n=80, noise=0.01, rates=25):
     step = steps(n, even=False)
     entropy = 0.05 + 0.95 * np.exp(-4 * step / step[-1])
-    rates = np.linspace(-6, 6, 25)
-    columns = [np.expm1(k * entropy) / k if k else entropy for k in (1.0, *rates)]
+    shapes = (1.0, *np.linspace(-6, 6, rates))
+    columns = [np.expm1(k * entropy) / k if k else entropy for k in shapes]
     designs = np.array([np.stack([np.ones(n), -column], axis=1) for column in columns])
     reward = 0.55 - 0.2 * np.expm1(entropy) + noise * np.random.default_rng(3).standard_normal(n)
     return step, designs, np.tile(reward, (len(designs), 1))
@@ -67,9 +68,18 @@ def forms(n=80, noise=0.01):
 def test_forms_in_a_shared_basis_are_forms_on_their_own():
     step, designs, rewards = forms()
     grid = drift_grid(step)
-    assert common_span(designs, rewards)[0].shape[1] < 16
+    assert common_span(list(designs), rewards[0]).basis.shape[1] < 20
     alone = split(posteriors(step, designs, rewards, grid))
-    for one, other in zip(infer(step, designs, rewards, grid), alone, strict=True):
+    solver = Solver(step, rewards[0], grid)
+    _, coarse, _ = forms(rates=17)
+    solver.posteriors(list(coarse))
+    span = solver._span
+    assert span is not None
+    # The others lie between these, and are found without whitening anything.
+    found = solver.posteriors([*designs, designs[0][:, :1]])
+    assert solver._span is span
+    assert found.pop().coefficient.shape == (grid.length.size, 1)
+    for one, other in zip(found, alone, strict=True):
         assert one.log_evidence == pytest.approx(other.log_evidence, abs=1e-6)
         np.testing.assert_allclose(one.weight, other.weight, rtol=1e-5, atol=1e-12)
         for row in np.eye(2):
@@ -82,12 +92,14 @@ def test_forms_in_a_shared_basis_are_forms_on_their_own():
             np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-5, atol=1e-9)
 
 
-def test_sharp_data_and_different_rewards_have_no_shared_basis():
+def test_sharp_data_and_unrelated_columns_have_no_shared_basis():
     _, designs, rewards = forms(noise=1e-9)
-    assert common_span(designs, rewards) is None
+    assert common_span(list(designs), rewards[0]) is None
     _, designs, rewards = forms()
-    rewards[1, 0] += 1e-3
-    assert common_span(designs, rewards) is None
+    assert common_span(list(designs[:3]), rewards[0]) is None
+    step, _, _ = forms()
+    powers = [np.column_stack([np.ones(80), (step / 80) ** p, np.cos(p * step)]) for p in (1, 2, 3, 4)]
+    assert common_span(powers, rewards[0]) is None
 
 
 @pytest.mark.parametrize("df", [2.0, 3.0, 5.0, 28.0, 198.0, 1e4, 1e6])

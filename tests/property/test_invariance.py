@@ -1,0 +1,489 @@
+"""What should not matter does not: rows in another order, twice, or in two files; units and origins.
+
+Shift and scale of the reward and the unit of the steps for a single fit are in ``test_fit.py``, resumes and
+restarts in ``test_values.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from entropylaw import (
+    compare_forms,
+    find_seams,
+    fit_law,
+    fit_laws,
+    fit_logs,
+    fit_segments,
+    fit_shared,
+    forecast,
+    read_runs,
+    saturation_forecast,
+)
+from entropylaw.documents.codec import encode
+
+SEEDS = st.integers(0, 1000)
+SHIFTS = st.floats(-10, 10)
+SCALES = st.floats(1e-3, 1e3)
+UNITS = st.floats(1e-3, 1e4)
+ORIGINS = st.integers(-1000, 1000)
+FORMATS = st.sampled_from(["csv", "jsonl", "parquet"])
+NUMBERS = ("a", "b", "ceiling", "reward_now", "headroom")
+
+
+def a_run(seed=0, n=26, jump=0.0):
+    """Step, entropy and reward; the law holds, steps are uneven, and the reward may jump in the middle."""
+    rng = np.random.default_rng(seed)
+    step = np.cumsum(rng.integers(1, 9, n)).astype(float)
+    entropy = 0.1 + 0.9 * np.exp(-3 * np.arange(n) / n) + 0.002 * rng.standard_normal(n)
+    reward = 0.5 - 0.2 * np.expm1(entropy) + 0.01 * rng.standard_normal(n)
+    reward[n // 2 :] += jump
+    return step, entropy, reward
+
+
+def records_of(step, entropy, reward):
+    """One record an evaluation, as a trainer writes them."""
+    return [
+        {"step": int(s), "entropy": float(h), "val_acc": float(r)}
+        for s, h, r in zip(step, entropy, reward, strict=True)
+    ]
+
+
+def write(path, records):
+    """Write records as the suffix says; returns the path."""
+    columns = list(records[0])
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(records), path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    else:
+        rows = [",".join(repr(record[name]) for name in columns) for record in records]
+        path.write_text("\n".join([",".join(columns), *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def told_of(*paths):
+    """The runs of a fit document, without what names the files."""
+    told = [encode(run) for run in fit_logs(paths).runs]
+    for run in told:
+        assert run["refusal"] is None
+        for key in ("path", "notes"):
+            del run[key]
+    return told
+
+
+def assert_close(one, other, width):
+    """Value and ends of two estimates, to a millionth of the interval's width."""
+    for end in ("value", "low", "high"):
+        left, right = getattr(one, end), getattr(other, end)
+        assert (left is None) == (right is None), end
+        if left is not None:
+            assert abs(left - right) <= 1e-6 * width, (end, left, right)
+
+
+class Moved:
+    """An estimate as it should be after a change of units."""
+
+    def __init__(self, estimate, scale, shift=0.0):
+        for end in ("value", "low", "high"):
+            number = getattr(estimate, end)
+            setattr(self, end, None if number is None else shift + scale * number)
+
+
+def assert_moved(before, after, scale=1.0, shift=0.0):
+    """Whether one estimate is the other one in other units."""
+    ends = (after.low, after.high) if None not in (after.low, after.high) else (0.0, after.value)
+    assert_close(Moved(before, scale, shift), after, max(ends[1] - ends[0], 1e-6 * abs(scale)))
+
+
+# Rows, columns and files
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=SEEDS, suffix=FORMATS)
+def test_the_order_of_the_rows_does_not_matter(seed, suffix):
+    records = records_of(*a_run(seed))
+    mixed = [records[i] for i in np.random.default_rng(seed).permutation(len(records))]
+    with tempfile.TemporaryDirectory() as folder:
+        plain = told_of(write(Path(folder) / f"one.{suffix}", records))
+        path = write(Path(folder) / f"one.{suffix}", mixed)
+        assert told_of(path) == plain
+        (run,) = read_runs(path)
+        assert run.dropped == {}
+        assert any("not in the order of their steps; sorted" in note for note in run.notes)
+
+
+@settings(max_examples=50, deadline=None)
+@given(moves=st.lists(st.tuples(st.integers(0, 25), st.integers(0, 25)), max_size=5))
+def test_a_few_records_out_of_order_are_not_lost_in_silence(moves):
+    """They read as resumes and restarts; then what they replace is counted."""
+    order = list(range(26))
+    for source, target in moves:
+        order.insert(target, order.pop(source))
+    step, entropy, reward = (column[order] for column in a_run())
+    runs = read_runs({"step": step, "entropy": entropy, "val_acc": reward})
+    assert sum(run.step.size + sum(run.dropped.values()) for run in runs) == 26
+    if len(runs) > 1 or runs[0].dropped:
+        assert all(any("steps fall from" in note for note in run.notes) for run in runs)
+
+
+@settings(max_examples=15, deadline=None)
+@given(order=st.permutations(["step", "entropy", "val_acc"]), suffix=FORMATS)
+def test_the_order_of_the_columns_does_not_matter(order, suffix):
+    records = records_of(*a_run())
+    with tempfile.TemporaryDirectory() as folder:
+        plain = told_of(write(Path(folder) / f"one.{suffix}", records))
+        turned = [{name: record[name] for name in order} for record in records]
+        assert told_of(write(Path(folder) / f"one.{suffix}", turned)) == plain
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=SEEDS, suffix=FORMATS, times=st.lists(st.integers(1, 3), min_size=26, max_size=26))
+def test_a_row_that_is_written_twice_in_a_row_counts_once(seed, suffix, times):
+    records = records_of(*a_run(seed))
+    again = [record for record, k in zip(records, times, strict=True) for _ in range(k)]
+    with tempfile.TemporaryDirectory() as folder:
+        plain = told_of(write(Path(folder) / f"one.{suffix}", records))
+        assert told_of(write(Path(folder) / f"one.{suffix}", again)) == plain
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=SEEDS, cut=st.integers(1, 25), suffix=st.sampled_from(["csv", "jsonl"]))
+def test_two_halves_one_behind_the_other_are_the_whole(seed, cut, suffix):
+    """As ``cat`` puts them; the second head of a CSV is a record without a step, and is counted."""
+    records = records_of(*a_run(seed))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (whole,) = told_of(write(folder / f"one.{suffix}", records))
+        halves = [
+            write(folder / f"{i}.{suffix}", rows) for i, rows in enumerate((records[:cut], records[cut:]))
+        ]
+        text = "".join(half.read_text(encoding="utf-8") for half in halves)
+        (folder / f"one.{suffix}").write_text(text, encoding="utf-8")
+        (glued,) = told_of(folder / f"one.{suffix}")
+    assert glued.pop("dropped") == ({"no step in the record": 1} if suffix == "csv" else {})
+    assert whole.pop("dropped") == {}
+    assert glued == whole
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=SEEDS, cut=st.integers(1, 25))
+def test_a_table_in_two_parts_is_the_table(seed, cut):
+    records = records_of(*a_run(seed))
+    with tempfile.TemporaryDirectory() as folder:
+        (parts := Path(folder) / "one").mkdir()
+        whole = told_of(write(Path(folder) / "one.parquet", records))
+        write(parts / "part-0.parquet", records[:cut])
+        write(parts / "part-1.parquet", records[cut:])
+        assert told_of(parts) == whole
+
+
+def write_chart(path, records, column):
+    """One metric of the run "one", as W&B's page exports it."""
+    head = ["Step", f"one - {column}", f"one - {column}__MIN", f"one - {column}__MAX"]
+    rows = [[record["step"], *[record[column]] * 3] for record in records]
+    lines = [",".join(f'"{cell}"' for cell in row) for row in (head, *rows)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=SEEDS, cut=st.integers(1, 25), order=st.permutations(range(4)))
+def test_charts_of_one_run_are_the_run_however_they_are_cut_and_named(seed, cut, order):
+    step, entropy, reward = a_run(seed)
+    records = records_of(step, entropy, reward)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (alone,) = told_of(write(folder / "one.csv", records))
+        charts = [
+            write_chart(folder / f"{column}_{half}.csv", rows, column)
+            for column in ("entropy", "val_acc")
+            for half, rows in enumerate((records[:cut], records[cut:]))
+        ]
+        (joined,) = told_of(*(charts[i] for i in order))
+        for chart in charts:
+            chart.unlink()
+        charts = [write_chart(folder / f"{column}.csv", records, column) for column in ("entropy", "val_acc")]
+        (whole,) = told_of(*charts)
+    assert joined == whole
+    assert joined["law"] == alone["law"]
+
+
+def test_the_command_line_tells_the_same_of_rows_in_another_order_twice_and_in_another_format(run, tmp_path):
+    records = records_of(*a_run(3))
+    mixed = [records[i] for i in np.random.default_rng(3).permutation(len(records))]
+    twice = [record for record in records for _ in range(2)]
+    logs = [(records, "csv"), (mixed, "csv"), (twice, "csv"), (mixed, "jsonl"), (twice, "parquet")]
+    laws = []
+    for number, (rows, suffix) in enumerate(logs):
+        (folder := tmp_path / f"{number}").mkdir()
+        write(folder / f"one.{suffix}", rows)
+        done = run("fit", f"one.{suffix}", "-o", "one.json", "--quiet", cwd=folder)
+        assert done.returncode == 0
+        body = json.loads((folder / "one.json").read_text(encoding="utf-8"))
+        assert body["inputs"][0]["rows"] == len(rows)
+        laws.append(body["runs"][0]["law"])
+    assert all(law == laws[0] for law in laws)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=SEEDS, order=st.permutations(range(3)))
+def test_the_order_of_the_files_does_not_matter(seed, order):
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [
+            write(Path(folder) / f"run{i}.csv", records_of(*a_run(seed + i, n=20 + i))) for i in range(3)
+        ]
+        plain = told_of(*paths)
+        assert told_of(*(paths[i] for i in order)) == [plain[i] for i in order]
+
+
+# Units and origins
+
+
+@settings(max_examples=20, deadline=None)
+@given(shift=SHIFTS, scale=SCALES, seed=SEEDS)
+def test_rivals_and_verdict_do_not_depend_on_the_unit_of_the_reward(shift, scale, seed):
+    step, entropy, reward = a_run(seed, jump=0.02 * (seed % 3))
+    reward = reward + 3.0
+    moved = shift + scale * reward
+    # Rewards between 0 and 1 may be rates, for which a ceiling above 1 is no ceiling.
+    assume(moved.min() < 0 or moved.max() > 1)
+    plain, other = fit_law(entropy, reward, step), fit_law(entropy, moved, step)
+    assert_same_verdict(plain, other)
+    for rival, after in zip(plain.rivals, other.rivals, strict=True):
+        assert_moved(rival.ceiling, after.ceiling, scale, shift)
+        assert after.residual_sd == pytest.approx(scale * rival.residual_sd, rel=1e-6)
+    assert_moved(plain.ceiling_over_forms, other.ceiling_over_forms, scale, shift)
+    for one, after in zip(plain.predict([0.05, 0.4]), other.predict([0.05, 0.4]), strict=True):
+        assert_moved(one.mean, after.mean, scale, shift)
+        assert_moved(one.observation, after.observation, scale, shift)
+
+
+@settings(max_examples=20, deadline=None)
+@given(unit=UNITS, origin=ORIGINS, seed=SEEDS)
+def test_rivals_and_verdict_do_not_depend_on_the_unit_of_the_steps(unit, origin, seed):
+    step, entropy, reward = a_run(seed, jump=0.02 * (seed % 3))
+    plain, other = fit_law(entropy, reward, step), fit_law(entropy, reward, unit * (origin + step))
+    assert_same_verdict(plain, other)
+    for rival, after in zip(plain.rivals, other.rivals, strict=True):
+        assert_moved(rival.ceiling, after.ceiling)
+
+
+def assert_same_verdict(one, other):
+    """Validity, weights and what is said of the residual: none of them has a unit."""
+    for name in ("ok", "contradicted"):
+        assert getattr(one.validity, name) == getattr(other.validity, name)
+    for name in ("reasons", "cautions"):
+        assert len(getattr(one.validity, name)) == len(getattr(other.validity, name))
+    assert one.law_ruled_out == other.law_ruled_out
+    assert one.law_weight == pytest.approx(other.law_weight, rel=1e-6)
+    assert one.dropped == other.dropped
+    assert [rival.form for rival in one.rivals] == [rival.form for rival in other.rivals]
+    for left, right in zip(one.rivals, other.rivals, strict=True):
+        assert left.weight == pytest.approx(right.weight, rel=1e-6)
+        assert left.ruled_out == right.ruled_out
+        if left.rate is not None:
+            assert_close(left.rate, right.rate, 1.0)
+    for name in ("effective_n", "drift_share", "long_memory"):
+        assert getattr(one.residuals, name) == pytest.approx(getattr(other.residuals, name), rel=1e-6)
+
+
+@settings(max_examples=20, deadline=None)
+@given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS)
+def test_a_batch_does_not_depend_on_units(shift, scale, unit, origin, seed):
+    runs = [a_run(seed + i, n=16 + 4 * i) for i in range(3)]
+    steps, entropies, rewards = (list(part) for part in zip(*runs, strict=True))
+    plain = fit_laws(entropies, rewards, steps)
+    moved = fit_laws(entropies, [shift + scale * r for r in rewards], [unit * (origin + s) for s in steps])
+    turned = fit_laws(entropies[::-1], rewards[::-1], steps[::-1])
+    for name in NUMBERS:
+        before, after, back = (getattr(batch, name) for batch in (plain, moved, turned))
+        width = after.high - after.low
+        offset = shift if name in ("b", "ceiling", "reward_now") else 0.0
+        for end in ("value", "low", "high"):
+            expected = offset + scale * getattr(before, end)
+            assert np.all(np.abs(getattr(after, end) - expected) <= 1e-6 * width), (name, end)
+            np.testing.assert_allclose(getattr(back, end)[::-1], getattr(before, end), rtol=1e-9)
+
+
+@settings(max_examples=6, deadline=None)
+@given(shift=SHIFTS, scale=SCALES, unit=UNITS, seed=SEEDS)
+def test_the_comparison_of_forms_does_not_depend_on_units(shift, scale, unit, seed):
+    step, entropy, reward = a_run(seed)
+    plain = compare_forms(fit_law(entropy, reward, step))
+    other = compare_forms(fit_law(entropy, shift + scale * reward, unit * step))
+    assert [row.form for row in plain.forms] == [row.form for row in other.forms]
+    for before, after in zip(plain.forms, other.forms, strict=True):
+        assert after.weight == pytest.approx(before.weight, rel=1e-6, abs=1e-12), before.form
+        assert_same_form(before, after, scale, shift)
+    assert (plain.alike, plain.skipped) == (other.alike, other.skipped)
+    assert_same_tests(plain, other)
+    for name in ("ceiling", "limit", "reach"):
+        before, after = getattr(plain, name), getattr(other, name)
+        assert (before is None) == (after is None)
+        if before is not None:
+            assert_moved(before, after, scale, shift)
+
+
+@settings(max_examples=6, deadline=None)
+@given(origin=ORIGINS, seed=SEEDS)
+def test_the_origin_of_the_steps_matters_only_to_forms_that_count_from_it(origin, seed):
+    step, entropy, reward = a_run(seed)
+    plain = compare_forms(fit_law(entropy, reward, step))
+    other = compare_forms(fit_law(entropy, reward, origin + step))
+    after = {row.form: row for row in other.forms}
+    for before in plain.forms:
+        # A power of the step and ScaleRL's sigmoid begin at step 0: for them the origin is the start.
+        if before.form not in ("step_power", "scalerl"):
+            assert_same_form(before, after[before.form])
+    assert_same_tests(plain, other)
+    assert_moved(plain.ceiling, other.ceiling)
+
+
+def assert_same_form(before, after, scale=1.0, shift=0.0):
+    """A row of a comparison in other units."""
+    assert after.log_odds == pytest.approx(before.log_odds, rel=1e-6, abs=1e-6), before.form
+    assert after.residual_sd == pytest.approx(scale * before.residual_sd, rel=1e-6)
+    assert_moved(before.ceiling, after.ceiling, scale, shift)
+
+
+def assert_same_tests(plain, other):
+    """The p-values of a comparison, which have no unit."""
+    for name in ("law_test", "line_test", "branch_test"):
+        before, after = getattr(plain, name), getattr(other, name)
+        assert (before.p_value is None) == (after.p_value is None), name
+        if before.p_value is not None:
+            assert after.p_value == pytest.approx(before.p_value, rel=1e-6), name
+    assert other.rate_tail == pytest.approx(plain.rate_tail, rel=1e-6, abs=1e-12)
+
+
+@settings(max_examples=10, deadline=None)
+@given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS, blind=st.booleans())
+def test_a_forecast_moves_with_the_units(shift, scale, unit, origin, seed, blind):
+    step, entropy, reward = a_run(seed)
+    ahead = step[-1] + np.array([10.0, 60.0])
+    path = None if blind else [0.13, 0.1]
+    plain = forecast(step, entropy, reward, at_step=ahead, entropy_path=path)
+    other = forecast(
+        unit * (origin + step),
+        entropy,
+        shift + scale * reward,
+        at_step=unit * (origin + ahead),
+        entropy_path=path,
+    )
+    assert_moved(plain.reward_now, other.reward_now, scale, shift)
+    for before, after in zip(plain.reward, other.reward, strict=True):
+        assert_moved(before, after, scale, shift)
+    for before, after in zip(plain.entropy, other.entropy, strict=True):
+        assert_close(before, after, 1.0)
+    weights = {member.name: member.weight for member in plain.members}
+    assert {member.name: member.weight for member in other.members} == pytest.approx(weights, rel=1e-6)
+    assert other.path_members == pytest.approx(plain.path_members, rel=1e-6)
+    assert other.factor == pytest.approx(plain.factor, rel=1e-6)
+    assert (plain.origins, plain.extrapolated) == (other.origins, other.extrapolated)
+
+
+@settings(max_examples=5, deadline=None)
+@given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS)
+def test_the_step_of_saturation_moves_with_the_units(shift, scale, unit, origin, seed):
+    step, entropy, reward = a_run(seed)
+    last = step[-1] + 40.0
+    plain = saturation_forecast(step, entropy, reward, gains=[0.01], at_step=last)
+    other = saturation_forecast(
+        unit * (origin + step),
+        entropy,
+        shift + scale * reward,
+        gains=[0.01 * scale],
+        at_step=unit * (origin + last),
+    )
+    assert other.entropy == pytest.approx(plain.entropy, rel=1e-9)
+    span = step[-1] - step[0]
+    for end in ("value", "low", "high"):
+        before, after = getattr(plain.step, end), getattr(other.step, end)
+        assert (before is None) == (after is None)
+        if before is not None:
+            assert after == pytest.approx(unit * (origin + before), abs=1e-6 * unit * span)
+    if plain.reward.value is not None:
+        assert_moved(plain.reward, other.reward, scale, shift)
+    assert other.gains[0].by_step == pytest.approx(plain.gains[0].by_step, rel=1e-6, abs=1e-9)
+
+
+@settings(max_examples=6, deadline=None)
+@given(shift=SHIFTS, scale=SCALES, unit=UNITS, seed=SEEDS, shared=st.sampled_from(["a", "ceiling", "a,b"]))
+def test_what_runs_share_does_not_depend_on_units_or_order(shift, scale, unit, seed, shared):
+    runs = [a_run(seed + i, n=16 + 4 * i) for i in range(3)]
+    names = tuple(shared.split(","))
+    plain = fit_shared([(h, r, s, f"{i}") for i, (s, h, r) in enumerate(runs)], shared=names)
+    moved = fit_shared(
+        [(h, shift + scale * r, unit * s, f"{i}") for i, (s, h, r) in enumerate(runs)], shared=names
+    )
+    turned = fit_shared([(h, r, s, f"{i}") for i, (s, h, r) in enumerate(runs)][::-1], shared=names)
+    for name, offset in (("a", 0.0), ("b", shift), ("ceiling", shift)):
+        before, after, back = (getattr(fit, name) for fit in (plain, moved, turned))
+        assert (before.value is None) == (after.value is None) == (back.value is None)
+        if before.value is not None:
+            assert_moved(before, after, scale, offset)
+            assert_moved(before, back)
+        for one, other in zip(plain.runs, moved.runs, strict=True):
+            assert_moved(one.together[name], other.together[name], scale, offset)
+    assert moved.same.p_value == pytest.approx(plain.same.p_value, rel=1e-6)
+    assert turned.same.p_value == pytest.approx(plain.same.p_value, rel=1e-6)
+    for one, other in zip(plain.spread, moved.spread, strict=True):
+        assert_moved(one.tau, other.tau, scale)
+        assert_moved(one.new_seed, other.new_seed, scale, 0.0 if one.coefficient == "a" else shift)
+
+
+@settings(max_examples=8, deadline=None)
+@given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS)
+def test_seams_and_segments_move_with_the_units(shift, scale, unit, origin, seed):
+    step, entropy, reward = a_run(seed, n=40, jump=0.3)
+    plain = find_seams(step, entropy, reward)
+    assert plain
+    later, moved = unit * (origin + step), shift + scale * reward
+    other = find_seams(later, entropy, moved)
+    assert [seam.series for seam in plain] == [seam.series for seam in other]
+    for before, after in zip(plain, other, strict=True):
+        assert after.step == unit * (origin + before.step)
+        assert after.p_value == pytest.approx(before.p_value, rel=1e-5)
+        assert_moved(before.jump, after.jump, scale if before.series == "reward" else 1.0)
+    cut = step[20]
+    parts = fit_segments(step, entropy, reward, [cut])
+    others = fit_segments(later, entropy, moved, [unit * (origin + cut)])
+    assert others.same.p_value == pytest.approx(parts.same.p_value, rel=1e-6)
+    for one, part in zip(parts.segments, others.segments, strict=True):
+        assert_moved(one.law.ceiling, part.law.ceiling, scale, shift)
+        assert_moved(one.law.a, part.law.a, scale)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=SEEDS, suffix=FORMATS, again=st.lists(st.integers(1, 25), min_size=1, max_size=26))
+def test_rows_that_are_written_again_anywhere_count_once(seed, suffix, again):
+    """At the end of the file, or mixed with all others; the first record again would be a restart."""
+    records = records_of(*a_run(seed))
+    more = [*records, *(records[i] for i in again)]
+    mixed = [more[i] for i in np.random.default_rng(seed).permutation(len(more))]
+    with tempfile.TemporaryDirectory() as folder:
+        plain = told_of(write(Path(folder) / f"one.{suffix}", records))
+        assert told_of(write(Path(folder) / f"one.{suffix}", more)) == plain
+        assert told_of(write(Path(folder) / f"one.{suffix}", mixed)) == plain
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=SEEDS)
+def test_the_order_of_records_of_training_and_evaluation_does_not_matter(seed):
+    """An entropy and a score of one step on records of their own, as many trainers write them."""
+    records = records_of(*a_run(seed))
+    halves = [{"step": r["step"], name: r[name]} for r in records for name in ("entropy", "val_acc")]
+    mixed = [halves[i] for i in np.random.default_rng(seed).permutation(len(halves))]
+    with tempfile.TemporaryDirectory() as folder:
+        plain = told_of(write(Path(folder) / "one.jsonl", records))
+        assert told_of(write(Path(folder) / "one.jsonl", mixed)) == plain
