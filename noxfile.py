@@ -77,6 +77,7 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks.calibration", "--write", *(["--full"] if full else []))
     session.run("python", "-m", "benchmarks.speed", "--write")
     session.run("python", "-m", "benchmarks.forecasts", "--write")
+    session.run("python", "-m", "benchmarks.paper", "--write", *(["--runs", "2000"] if full else []))
     session.run("python", "-m", "benchmarks.shared", "--write", "--runs", "1000" if full else "100")
     # The last release of W&B that has a reader in Python.
     session.install("wandb<0.30", "tensorboard", "pandas")

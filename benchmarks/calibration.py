@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.choices import choices_table
 from benchmarks.docs import replace_block
 from benchmarks.peers import PEERS, QUICK, SLOW
 from benchmarks.verdicts import verdict_table
@@ -86,8 +87,9 @@ def main() -> None:
         run = partial(run_cell, runs=arguments.runs, few=few, fewer=fewer)
         cells = list(pool.map(run, worlds))
         noisy = list(pool.map(run, noisy_worlds()))
+        choices = choices_table(pool.map, 400 if arguments.full else 100)
         verdicts = verdict_table(pool.map, 100 if arguments.full else 40)
-    text = f"{table(cells, noisy, arguments.runs, few, fewer)}\n\n{verdicts}"
+    text = f"{table(cells, noisy, arguments.runs, few, fewer)}\n\n{choices}\n\n{verdicts}"
     print(text)
     if arguments.write:
         replace_block(DOCS, "calibration", text)

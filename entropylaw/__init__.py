@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from entropylaw.analysis.batch import fit_laws
     from entropylaw.analysis.fitting import fit_law
     from entropylaw.analysis.forecast import Forecast, SaturationForecast, forecast, saturation_forecast
+    from entropylaw.analysis.influence import influences
     from entropylaw.analysis.law import LawFit
     from entropylaw.analysis.nonlinear import fit_nonlinear, to_lmfit
     from entropylaw.analysis.rivals import compare_forms
@@ -63,6 +64,7 @@ _HOMES = {
     "fit_segments": "entropylaw.analysis.segments",
     "fit_shared": "entropylaw.analysis.shared",
     "forecast": "entropylaw.analysis.forecast",
+    "influences": "entropylaw.analysis.influence",
     "load_fit": "entropylaw.documents.fit",
     "read_runs": "entropylaw.ingest",
     "saturation_forecast": "entropylaw.analysis.forecast",
@@ -101,6 +103,7 @@ __all__ = [
     "fit_segments",
     "fit_shared",
     "forecast",
+    "influences",
     "load_fit",
     "read_runs",
     "saturation_forecast",

@@ -1,19 +1,17 @@
 """The functional forms R(H): the law and its rivals, linear in the coefficients once the shape is given.
 
 Each form is R = c − slope · g(H) with g(0) = 0, so that c is its ceiling; some have one more column.
-:class:`Form` describes any form, of the entropy or of the step, and :func:`fit_each` fits it.
+:class:`Form` describes any form, of the entropy or of the step; :mod:`entropylaw.analysis.shapes` fits it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import Posterior
-from entropylaw.engine.span import Solver
+from entropylaw.engine.grid import FloatArray
 
 Inputs = Mapping[str, FloatArray]
 """What a form is a function of: ``{"entropy": H}`` or ``{"step": s}``, each of shape (n,), nats and steps."""
@@ -49,25 +47,6 @@ TURN = 0.1
 
 TURN_NOISE = 6.0
 """The same in standard deviations of the entropy's noise, judged by its second differences."""
-
-FINE = 0.15
-"""Largest probability that one point of a grid of shapes may hold; above it the grid is made finer. A normal
-peak is then summed at three eighths of its standard deviation, in two dimensions at one."""
-
-FINEST = 1e-7
-"""Share of a shape's range below which nothing is refined any more."""
-
-MOST_POINTS = 3000
-"""Points of a grid of shapes from which it is refined no more."""
-
-_MOST_PARTS = 16
-"""Parts that a gap is cut into at once."""
-
-_HEAVY, _LIGHT = 0.02, 1e-8
-"""Probability on an axis from which the gaps beside a point are split, and below which it is left out."""
-
-DEPENDENT = 1e-9
-"""Share of a column's norm that must be left when the columns before it are taken out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +88,8 @@ class Form:
     shapes
         The parameters it is not linear in; empty for most.
     design
-        ``design(inputs, shape)``: shape (n, p), with ``shape`` one number for each of ``shapes``.
+        ``design(inputs, shape)``: shape (n, p), with ``shape`` one number for each of ``shapes``; or
+        (..., n, p) for shapes of shape (..., q).
     """
 
     name: str
@@ -118,6 +98,11 @@ class Form:
     coefficients: tuple[str, ...]
     shapes: tuple[Shape, ...]
     design: Callable[[Inputs, FloatArray], FloatArray]
+
+    def designs(self, inputs: Inputs, shape: FloatArray) -> FloatArray:
+        """Design matrices (m, n, p) for m shapes, ``shape`` being (m, q)."""
+        one = self.design(inputs, shape)
+        return np.broadcast_to(one, (len(shape), *one.shape[-2:]))
 
     @property
     def variable(self) -> str:
@@ -135,10 +120,10 @@ class Form:
         return {first: values} | {name: np.full_like(values, self.inputs[name][-1]) for name in others}
 
     def ceiling_row(self, shape: FloatArray) -> FloatArray:
-        """Row of shape (1, p) that gives the reward at H = 0, or the limit in steps."""
+        """Rows (m, 1, p) of the reward at H = 0, or of the limit in steps, for ``shape`` of shape (m, q)."""
         if self.variable == "entropy":
-            return self.design(self.onward(np.zeros(1)), shape)
-        return np.eye(1, len(self.coefficients))
+            return self.designs(self.onward(np.zeros(1)), shape)
+        return np.tile(np.eye(1, len(self.coefficients)), (len(shape), 1, 1))
 
 
 def law_column(entropy: FloatArray) -> FloatArray:
@@ -146,9 +131,10 @@ def law_column(entropy: FloatArray) -> FloatArray:
     return np.expm1(entropy)
 
 
-def rate_column(entropy: FloatArray, rate: float) -> FloatArray:
-    """g(H) = (exp(kH) − 1)/k, which is the law at k = 1 and the line H at k = 0."""
-    return entropy if rate == 0 else np.expm1(rate * entropy) / rate
+def rate_column(entropy: FloatArray, rate: float | FloatArray) -> FloatArray:
+    """g(H) = (exp(kH) − 1)/k, which is the law at k = 1 and the line H at k = 0; rates broadcast."""
+    k = np.where(rate == 0, 1.0, rate)
+    return np.where(rate == 0, entropy, np.expm1(k * entropy) / k)
 
 
 def design(column: FloatArray) -> FloatArray:
@@ -157,10 +143,10 @@ def design(column: FloatArray) -> FloatArray:
 
 
 def stacked(*columns: FloatArray) -> FloatArray:
-    """Design matrix of c − slope·g − …, shape (n, p), from p − 1 columns of shape (n,)."""
-    x = np.ones((columns[0].size, len(columns) + 1))
+    """Design matrix of c − slope·g − …, shape (..., n, p), from p − 1 columns of shape (..., n)."""
+    x = np.ones((*np.broadcast_shapes(*(column.shape for column in columns)), len(columns) + 1))
     for i, column in enumerate(columns, start=1):
-        x[:, i] = -column
+        x[..., i] = -column
     return x
 
 
@@ -193,7 +179,7 @@ def entropy_forms(entropy: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]
             "rate",
             inputs,
             ("ceiling", "slope"),
-            lambda x, shape: stacked(rate_column(x["entropy"], float(shape[0]))),
+            lambda x, shape: stacked(rate_column(x["entropy"], shape[..., 0, None])),
             _rate_shape(entropy),
         ),
         _form(
@@ -204,7 +190,13 @@ def entropy_forms(entropy: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]
     if entropy.min() >= 0:
         power = Shape(name="p", low=POWERS[0], high=POWERS[1], points=RATES, log=True)
         forms.append(
-            _form("power", inputs, ("ceiling", "a"), lambda x, s: stacked(x["entropy"] ** s[0]), power)
+            _form(
+                "power",
+                inputs,
+                ("ceiling", "a"),
+                lambda x, s: stacked(x["entropy"] ** s[..., 0, None]),
+                power,
+            )
         )
     else:
         skipped["power"] = f"entropy reaches {entropy.min():.3g}, and a power of it needs H ≥ 0"
@@ -249,7 +241,7 @@ def _add_hinge(forms: list[Form], skipped: dict[str, str], entropy: FloatArray) 
             "hinge",
             {"entropy": entropy},
             ("ceiling", "a", "d"),
-            lambda x, s: stacked(x["entropy"], np.maximum(x["entropy"] - s[0], 0.0)),
+            lambda x, s: stacked(x["entropy"], np.maximum(x["entropy"] - s[..., 0, None], 0.0)),
             place,
         )
     )
@@ -303,190 +295,3 @@ def _corners(entropy: FloatArray) -> list[int]:
     if corners[-1] < entropy.size - 1:
         corners.append(entropy.size - 1)
     return corners
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FormFit:
-    """A form's posterior on one run.
-
-    Attributes
-    ----------
-    form
-        What was fitted.
-    shape
-        Shape (m, q): the grid over the q parameters in which the form is not linear; (1, 0) without any.
-    posteriors, weight
-        One posterior for each of the m, and their probabilities, shape (m,).
-    log_evidence
-        Log marginal likelihood with the prior of ``rivals.fit_forms``, all shapes summed.
-    """
-
-    form: Form
-    shape: FloatArray
-    posteriors: tuple[Posterior, ...]
-    weight: FloatArray
-    log_evidence: float
-
-    @property
-    def best(self) -> int:
-        """Number of the heaviest shape."""
-        return int(np.argmax(self.weight))
-
-
-def fit_each(
-    forms: Sequence[Form], step: FloatArray, reward: FloatArray, grid: Grid, floor: FloatArray | None
-) -> tuple[dict[str, FormFit], dict[str, str]]:
-    """Fit every form over a grid of its shapes that is as fine as the data are sharp.
-
-    The first grid spans the prior. Where one point holds more than :data:`FINE` of the probability, the gaps
-    about the heavy points are split, and points that hold nothing are left out, until the peak is
-    resolved. (Evidence falls off slowly beside a sharp peak, because misfit passes for drift: a grid made
-    finer by the width of its flanks steps over the peak.)
-
-    Returns
-    -------
-    fits, skipped
-        In the order of ``forms``; and form → reason, where the run has too few evaluations for it or
-        cannot tell its columns apart.
-    """
-    searches: list[_Search] = []
-    done: dict[str, FormFit] = {}
-    skipped: dict[str, str] = {}
-    for form in forms:
-        needed = form.parameters + 2
-        if reward.size < needed:
-            skipped[form.name] = f"{reward.size} evaluations, and {needed} are needed"
-        else:
-            searches.append(_Search(form=form, axes=tuple(shape.axis() for shape in form.shapes), known={}))
-    solver = Solver(step, reward, grid, floor)
-    while searches:
-        _evaluate(searches, solver)
-        unfinished = []
-        for search in searches:
-            if all(posterior is None for posterior in search.known.values()):
-                skipped[search.form.name] = "its columns cannot be told apart on this run"
-            elif (finer := _finer(search)) is not None:
-                unfinished.append(finer)
-            else:
-                done[search.form.name] = _summed(search, reward)
-        searches = unfinished
-    return {form.name: done[form.name] for form in forms if form.name in done}, skipped
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Search:
-    """A form with the grid it is looked at on: one increasing axis a shape, in its prior's coordinate.
-
-    ``known`` holds the posterior at every point seen so far, None where the columns depend on each other.
-    """
-
-    form: Form
-    axes: tuple[FloatArray, ...]
-    known: dict[tuple[float, ...], Posterior | None]
-
-    def points(self) -> FloatArray:
-        """Every point of the grid, shape (m, q), in the coordinates of the axes."""
-        if not self.axes:
-            return np.empty((1, 0))
-        if len(self.axes) == 1:
-            return self.axes[0][:, None]
-        return np.stack([axis.ravel() for axis in np.meshgrid(*self.axes, indexing="ij")], axis=-1)
-
-    def values(self, points: FloatArray) -> FloatArray:
-        """The shape parameters at points, same shape."""
-        columns = [shape.value(points[:, i]) for i, shape in enumerate(self.form.shapes)]
-        return np.stack(columns, axis=-1) if columns else points
-
-    def log_mass(self) -> FloatArray:
-        """Evidence times the share of the flat prior at every point of the grid, logarithms, shape (m,)."""
-        points = self.points()
-        answers = [self.known[tuple(point)] for point in points.tolist()]
-        mass = np.array([-np.inf if answer is None else answer.log_evidence for answer in answers])
-        for i, (axis, shape) in enumerate(zip(self.axes, self.form.shapes, strict=True)):
-            share = np.log(_trapezoid(axis) / np.ptp(shape.axis()))
-            mass += share[np.searchsorted(axis, points[:, i])]
-        return mass
-
-
-def _evaluate(searches: Sequence[_Search], solver: Solver) -> None:
-    """Posteriors at the points that were not seen yet, into ``known``."""
-    entries: list[tuple[_Search, tuple[float, ...], FloatArray]] = []
-    for search in searches:
-        points = [point for point in map(tuple, search.points().tolist()) if point not in search.known]
-        if not points:
-            continue
-        form, new = search.form, np.array(points)
-        designs = np.array([form.design(form.inputs, value) for value in search.values(new)])
-        left = np.abs(np.diagonal(np.linalg.qr(designs, mode="r"), axis1=1, axis2=2))
-        usable = np.all(np.isfinite(left) & (left > DEPENDENT * np.linalg.norm(designs, axis=1)), axis=1)
-        search.known.update({point: None for point, good in zip(points, usable, strict=True) if not good})
-        entries += [(search, points[i], designs[i]) for i in np.flatnonzero(usable)]
-    answers = solver.posteriors([design for _, _, design in entries]) if entries else []
-    for (search, point, _), answer in zip(entries, answers, strict=True):
-        search.known[point] = answer
-
-
-def _finer(search: _Search) -> _Search | None:
-    """A grid that is finer where the probability lies, or None where this one is fine enough."""
-    mass = search.log_mass()
-    weight = np.exp(mass - log_sum(mass))
-    if not search.axes or weight.max() <= FINE or weight.size >= MOST_POINTS:
-        return None
-    cube = weight.reshape([axis.size for axis in search.axes])
-    margins = [
-        cube.sum(axis=tuple(i for i in range(cube.ndim) if i != number)) for number in range(cube.ndim)
-    ]
-    # One axis a round, the coarsest: a product grid grows fast.
-    worst = int(np.argmax([margin.max() for margin in margins]))
-    axes = list(search.axes)
-    finest = FINEST * float(np.ptp(search.form.shapes[worst].axis()))
-    axes[worst] = _split(axes[worst], margins[worst], finest)
-    if np.array_equal(axes[worst], search.axes[worst]):
-        return None
-    return _Search(form=search.form, axes=tuple(axes), known=search.known)
-
-
-def _split(axis: FloatArray, weight: FloatArray, finest: float) -> FloatArray:
-    """The axis without its weightless ends, and with the gaps beside its heavy points cut into parts.
-
-    The parts are a third of the peak's standard deviation, as a parabola through its top has it.
-    """
-    top = int(np.argmax(weight))
-    beside = weight[max(top - 1, 0) : top + 2]
-    drop = float(np.log(weight[top] / max(beside.min(), np.finfo(float).tiny)))
-    parts = min(max(int(np.ceil(3.0 * np.sqrt(2.0 * drop))), 2), _MOST_PARTS)
-    some = np.flatnonzero(weight > _LIGHT)
-    first, last = max(some[0] - 1, 0), min(some[-1] + 1, axis.size - 1)
-    heavy = weight > _HEAVY
-    gaps = [i for i in range(first, last) if (heavy[i] or heavy[i + 1]) and axis[i + 1] - axis[i] > finest]
-    inside = [np.linspace(axis[i], axis[i + 1], parts + 1)[1:-1] for i in gaps]
-    return np.sort(np.concatenate([axis[first : last + 1], *inside]))
-
-
-def _summed(search: _Search, reward: FloatArray) -> FormFit:
-    """The form's fit: shapes weighed by the trapezoid rule over their flat prior, slopes by theirs."""
-    points, mass = search.points(), search.log_mass()
-    total = log_sum(mass)
-    weight = np.exp(mass - total)
-    kept = np.flatnonzero(weight > _LIGHT * FINE)
-    answers = [search.known[tuple(point)] for point in points[kept].tolist()]
-    cost = 0.5 * np.log(reward.size) + np.log(2.0 * float(np.std(reward)))
-    return FormFit(
-        form=search.form,
-        shape=search.values(points[kept]),
-        posteriors=tuple(answer for answer in answers if answer is not None),
-        weight=weight[kept] / weight[kept].sum(),
-        log_evidence=total - (len(search.form.coefficients) - 1) * cost,
-    )
-
-
-def log_sum(values: FloatArray) -> float:
-    """Logarithm of the sum of exponentials; some value must be finite."""
-    top = float(values.max())
-    return top + float(np.log(np.exp(values - top).sum()))
-
-
-def _trapezoid(points: FloatArray) -> FloatArray:
-    """Weights of the trapezoid rule at increasing points."""
-    gap = np.diff(points)
-    return np.asarray((np.append(gap, 0.0) + np.append(0.0, gap)) / 2.0)

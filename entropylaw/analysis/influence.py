@@ -1,12 +1,23 @@
-"""Which single evaluation carries the fit."""
+"""What single evaluations do to the fit, and which one carries it."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.residual import covariances
 from entropylaw.engine.grid import FloatArray
+from entropylaw.errors import UsageError
 from entropylaw.results import Influence
+
+if TYPE_CHECKING:
+    from entropylaw.analysis.law import LawFit
+
+MOST = 5000
+"""Evaluations whose covariances fit in memory as one matrix."""
 
 
 def strongest_influence(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> Influence:
@@ -30,3 +41,87 @@ def strongest_influence(step: FloatArray, entropy: FloatArray, reward: FloatArra
         ceiling_shift=float(-shift[0, most]),
         a_ratio=float(1.0 - shift[1, most] / coefficient[1]) if coefficient[1] else 1.0,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Influences:
+    """What each evaluation does to the fit; every array has shape (n,).
+
+    Attributes
+    ----------
+    step
+        The trainer's steps.
+    leverage
+        How much the fitted reward at an evaluation follows the reward logged there: the diagonal of the
+        matrix that turns rewards into fitted ones. Adds up to 2.
+    ceiling_shift, a_ratio
+        Change of the ceiling, in reward units, and a without the evaluation over a with it.
+    length, drift_share
+        The covariance that it is told for: the fit's most probable one. No drift with least squares.
+    """
+
+    step: FloatArray
+    leverage: FloatArray
+    ceiling_shift: FloatArray
+    a_ratio: FloatArray
+    length: float
+    drift_share: float
+
+
+def influences(law: LawFit) -> Influences:
+    """Leverage and influence of every evaluation, under the most probable covariance V of the residual.
+
+    With Q = V⁻¹, r the residual and M = Q − QX(XᵀQX)⁻¹XᵀQ, leaving out evaluation i changes β by
+    −(XᵀQX)⁻¹XᵀQᵢ·(Qr)ᵢ/Mᵢᵢ, exactly (Haslett 1999, doi:10.1111/1467-9868.00195); without drift that is
+    Cook's formula. With a drift an evaluation leans on its neighbours, and its influence is not that of a
+    plain reading of the curve. The course of the entropy is taken as known.
+
+    Parameters
+    ----------
+    law
+        A fit of :func:`entropylaw.fit_law`. At most :data:`MOST` evaluations: V is held whole.
+
+    Raises
+    ------
+    UsageError
+        ``too-many-evaluations``; ``no-fixed-ceiling`` for ``interval="walk"``, whose ceiling is told from
+        the last evaluation.
+    """
+    if law.n > MOST:
+        raise UsageError(
+            "too-many-evaluations",
+            f"{law.n} evaluations, expected at most {MOST} for the influence of each",
+            "take every tenth evaluation",
+        )
+    if law.interval == "walk":
+        raise UsageError(
+            "no-fixed-ceiling",
+            "a fit with interval 'walk' tells its ceiling from the last evaluation",
+            "fit with interval 'drift' to see what each evaluation does",
+        )
+    x = design(law_column(law.course))
+    best = int(np.argmax(law.posterior.weight))
+    share, length = float(law.posterior.drift_share[best]), float(law.posterior.length[best])
+    precision = np.linalg.inv(_covariance(law, share, length, float(law.posterior.variance[best])))
+    normal = np.linalg.inv(x.T @ precision @ x)
+    pull = normal @ x.T @ precision
+    coefficient = pull @ law.reward
+    left = precision - precision @ x @ pull
+    shift = pull * (left @ law.reward / np.diag(left))
+    return Influences(
+        step=law.step,
+        leverage=np.einsum("np,pn->n", x, pull),
+        ceiling_shift=-shift[0],
+        a_ratio=1.0 - shift[1] / coefficient[1],
+        length=length,
+        drift_share=share,
+    )
+
+
+def _covariance(law: LawFit, share: float, length: float, variance: float) -> FloatArray:
+    """Covariance of the residual, (n, n). ``share`` is the drift's of the whole, known noise included."""
+    _, floor = covariances(law.step, law.course, law.reward, law.interval, law.eval_size)
+    known = np.zeros(law.n) if floor is None else floor
+    drift = share * (variance + float(known.mean()))
+    gap = np.abs(law.step[:, None] - law.step)
+    return drift * np.exp(-gap / length) + np.diag(variance - drift + known)

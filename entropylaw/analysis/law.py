@@ -13,6 +13,7 @@ from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.inverse import HIGHEST_ENTROPY, compatible_entropies
 from entropylaw.analysis.residual import METHODS
 from entropylaw.engine.grid import FloatArray
+from entropylaw.engine.mixture import together
 from entropylaw.engine.posterior import Posterior
 from entropylaw.errors import UsageError
 from entropylaw.results import (
@@ -234,8 +235,9 @@ def predict_at(
     """Predictions at ``values``, all at once."""
     rows = design(law_column(values))
     method = METHODS[interval]
-    mean = estimates(law.functional(rows), level=level, method=method)
-    observation = estimates(law.functional(rows, new_noise=floor), level=level, method=method)
+    both = together(law.functional(rows), law.functional(rows, new_noise=floor))
+    found = estimates(both, level=level, method=method)
+    mean, observation = found[: len(rows)], found[len(rows) :]
     lowest, highest = float(fitted.min()), float(fitted.max())
     return tuple(
         Prediction(

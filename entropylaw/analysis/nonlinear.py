@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from entropylaw.analysis.forms import Form, FormFit, entropy_forms, fit_each
+from entropylaw.analysis.forms import Form, entropy_forms
 from entropylaw.analysis.law import LawFit, checked_level
 from entropylaw.analysis.rivals import residual_covariances
+from entropylaw.analysis.shapes import FormFit, fit_each
 from entropylaw.analysis.stepforms import step_forms
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.whiten import filter_gains, whiten

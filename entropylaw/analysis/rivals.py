@@ -10,17 +10,14 @@ import numpy as np
 from entropylaw.analysis.estimate import from_mixture
 from entropylaw.analysis.forms import (
     CORE,
-    DEPENDENT,
-    FormFit,
     Inputs,
     entropy_forms,
-    fit_each,
     law_column,
-    log_sum,
     stacked,
 )
 from entropylaw.analysis.law import LawFit
 from entropylaw.analysis.residual import METHODS, covariances
+from entropylaw.analysis.shapes import DEPENDENT, FormFit, fit_each, log_sum
 from entropylaw.analysis.stepforms import step_forms
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.mixture import Mixture
@@ -98,7 +95,7 @@ def weights(fits: dict[str, FormFit]) -> dict[str, float]:
 def ceiling_of(fit: FormFit) -> Mixture:
     """Distribution of a form's reward at H = 0, or of its limit in steps."""
     some = np.flatnonzero(fit.weight > _LIGHT)
-    rows = np.array([fit.form.ceiling_row(fit.shape[i]) for i in some])
+    rows = fit.form.ceiling_row(fit.shape[some])
     each = joined([fit.posteriors[i] for i in some]).functional(rows, np.zeros(1), mass=_LIGHT)
     weight = fit.weight[some] / fit.weight[some].sum()
     mixture = Mixture(
@@ -112,12 +109,9 @@ def ceiling_of(fit: FormFit) -> Mixture:
 
 def posterior_mean(fit: FormFit, inputs: Inputs) -> FloatArray:
     """Posterior mean of a form's reward at inputs, shape (m,)."""
-    each = [
-        fit.form.design(inputs, shape) @ (weight * posterior.weight @ posterior.coefficient)
-        for weight, posterior, shape in zip(fit.weight, fit.posteriors, fit.shape, strict=True)
-        if weight > _LIGHT
-    ]
-    return np.asarray(np.sum(each, axis=0))
+    some = np.flatnonzero(fit.weight > _LIGHT)
+    slopes = np.array([fit.weight[i] * fit.posteriors[i].mean() for i in some])
+    return np.asarray(np.einsum("mnp,mp->n", fit.form.designs(inputs, fit.shape[some]), slopes))
 
 
 def shape_estimate(fit: FormFit, number: int, level: float) -> Estimate:

@@ -56,14 +56,14 @@ def step_forms(step: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]]:
         _form(
             "step_exponential",
             step,
-            lambda s, x: np.exp(-(s - first) / x[0]),
+            lambda s, x: np.exp(-(s - first) / _of(x, 0)),
             Shape(name="tau", low=0.5 * spacing, high=5.0 * span, points=25, log=True),
         ),
-        _form("step_power", step, lambda s, x: ((s + shift) / (first + shift)) ** -x[0], steep),
+        _form("step_power", step, lambda s, x: ((s + shift) / (first + shift)) ** -_of(x, 0), steep),
         _form(
             "step_logistic",
             step,
-            lambda s, x: expit(-(s - x[0]) / x[1]),
+            lambda s, x: expit(-(s - _of(x, 0)) / _of(x, 1)),
             Shape(name="midpoint", low=first - 0.5 * span, high=last + 0.5 * span, points=17),
             Shape(name="width", low=max(0.5 * spacing, 0.01 * span), high=span, points=11, log=True),
         ),
@@ -76,7 +76,7 @@ def step_forms(step: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]]:
             _form(
                 "scalerl",
                 step,
-                lambda s, x: _sigmoid(s, float(x[0]), float(x[1])),
+                lambda s, x: _sigmoid(s, _of(x, 0), _of(x, 1)),
                 Shape(name="midpoint", low=max(first, spacing), high=3.0 * last, points=17, log=True),
                 Shape(name="B", low=0.5, high=8.0, points=11, log=True),
             )
@@ -95,7 +95,12 @@ def baselines(reward: FloatArray) -> dict[str, float]:
     return {"last value": float(reward[-1]), "mean of the last three": float(np.mean(reward[-3:]))}
 
 
-def _sigmoid(step: FloatArray, midpoint: float, steepness: float) -> FloatArray:
+def _of(shape: FloatArray, number: int) -> FloatArray:
+    """One parameter of shapes (..., q), to be broadcast against steps (n,)."""
+    return shape[..., number, None]
+
+
+def _sigmoid(step: FloatArray, midpoint: FloatArray, steepness: FloatArray) -> FloatArray:
     """1/(1 + (s/S)^B), through logarithms: no power of a step overflows."""
     with np.errstate(divide="ignore"):
         distance = np.log(step) - np.log(midpoint)

@@ -139,7 +139,8 @@ def _cautions(e: Evidence) -> Iterator[str]:
         yield (
             "the residual may drift over half of the run or more "
             f"(probability {e.residuals.long_memory:.2f}): drift and trend cannot be told apart, "
-            "and the intervals are wide for that reason"
+            "and the intervals are wide for that reason (interval 'walk' tells the ceiling from where the "
+            "run stands)"
         )
     yield from _noise_cautions(e)
     half = _half_width(e.ceiling)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from entropylaw.errors import UsageError
+
 if TYPE_CHECKING:
     from entropylaw.documents.fit import Settings
 
@@ -75,11 +77,12 @@ IntervalOption = Annotated[
     ),
 ]
 EvalSize = Annotated[
-    int | None,
+    str | None,
     typer.Option(
         "--eval-size",
         metavar="N",
-        help="Independent samples behind each reward: sets the least noise that it can have.",
+        help="Independent samples behind each reward, or PROBLEMSxSAMPLES for a mean@k: sets the least noise "
+        "that it can have.",
     ),
 ]
 EntropySd = Annotated[
@@ -121,7 +124,7 @@ def settings(
     *,
     level: float,
     interval: IntervalChoice,
-    eval_size: int | None,
+    eval_size: str | None,
     entropy: str | None,
     reward: str | None,
     step: str | None,
@@ -140,7 +143,7 @@ def settings(
     return Settings(
         level=checked_level(level),
         interval=interval.value,
-        eval_size=eval_size,
+        eval_size=None if eval_size is None else sample_count(eval_size),
         entropy=entropy,
         reward=reward,
         step=step,
@@ -152,3 +155,24 @@ def settings(
         keep_outliers=keep_outliers,
         entropy_sd=entropy_sd,
     )
+
+
+def sample_count(given: str) -> int:
+    """``500``, or ``30x32`` for 30 problems of 32 samples each, as a number of samples.
+
+    Raises
+    ------
+    UsageError
+        ``bad-eval-size``.
+    """
+    parts = given.lower().replace("×", "x").split("x")
+    if len(parts) > 2 or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
+        raise UsageError(
+            "bad-eval-size",
+            f"--eval-size {given!r}, expected a number of samples or PROBLEMSxSAMPLES",
+            "give 500, or 30x32 for 30 problems with 32 samples each",
+        )
+    count = 1
+    for part in parts:
+        count *= int(part)
+    return count

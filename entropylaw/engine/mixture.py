@@ -119,3 +119,13 @@ class Mixture:
             scale=self.scale[:, keep],
             df=self.df,
         )
+
+
+def together(one: Mixture, other: Mixture) -> Mixture:
+    """The numbers of two mixtures with the same components and weights, those of the first one first."""
+    return Mixture(
+        weight=one.weight,
+        location=np.concatenate([one.location, other.location]),
+        scale=np.concatenate([one.scale, other.scale]),
+        df=one.df,
+    )

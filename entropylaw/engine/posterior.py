@@ -91,6 +91,10 @@ class Posterior:
         scale = np.sqrt(np.maximum(squared, _SHARPEST**2 * self.variance))
         return Mixture(weight=self.weight, location=location, scale=scale, df=self.df)
 
+    def mean(self) -> FloatArray:
+        """Posterior mean of β, shape (p,)."""
+        return np.asarray(self.weight @ self.coefficient)
+
     def pruned(self, mass: float = 1e-9) -> Posterior:
         """The same without the lightest grid points, which together weigh less than ``mass``."""
         order = np.argsort(self.weight, kind="stable")

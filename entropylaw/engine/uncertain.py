@@ -24,6 +24,10 @@ UNCERTAIN = 1
 """Which column of the design is uncertain."""
 
 _MOST_TURNS = 100
+_EXPLAINED = 1e-6
+"""Residual variance, as a share of what it is with the column taken as known, below which it does not fall
+where errors of that size explain all there is."""
+
 _SETTLED = 1e-11
 """Relative change of slope and variance at which the iteration ends."""
 
@@ -157,11 +161,12 @@ def _settled(moments: _Moments, first: FloatArray, free: int, scaled: bool) -> _
     slope, u = base, np.zeros_like(moments.roots)
     rss = _plain_rss(moments, p)
     variance = np.maximum(rss, LEAST) / free if scaled else np.ones_like(rss)
+    least = _EXPLAINED * variance
     for _ in range(_MOST_TURNS):
         turn = _solved(moments, slope, base, u, variance, p)
         new_slope = base + turn.beta[..., UNCERTAIN]
         new_u = turn.own * (turn.pull - (turn.tie @ turn.beta[..., None])[..., 0])
-        new_variance = np.maximum(turn.rss, LEAST) / free if scaled else variance
+        new_variance = np.maximum(turn.rss / free, least) if scaled else variance
         moved = np.abs(new_slope - slope) <= _SETTLED * np.abs(new_slope)
         moved &= np.abs(new_variance - variance) <= _SETTLED * new_variance
         if moved.all():

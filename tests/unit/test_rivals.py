@@ -11,7 +11,7 @@ from scipy.special import gammaln
 
 from benchmarks.worlds import World, simulate
 from entropylaw import fit_law
-from entropylaw.analysis.forms import CORE, FORMULAS, entropy_forms, fit_each, law_column, risen
+from entropylaw.analysis.forms import CORE, FORMULAS, entropy_forms, law_column, risen
 from entropylaw.analysis.rivals import (
     FormResult,
     compare_forms,
@@ -20,6 +20,7 @@ from entropylaw.analysis.rivals import (
     range_over,
     residual_covariances,
 )
+from entropylaw.analysis.shapes import fit_each
 from entropylaw.analysis.stepforms import FORMULAS as STEP_FORMULAS
 from entropylaw.analysis.stepforms import baselines, step_forms
 from entropylaw.engine.grid import drift_grid, white_grid
