@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.worlds import CEILING, SD, A, FloatArray, Sample, World, oracle_width, simulate
 from entropylaw.analysis.course import Courses, entropy_courses
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.propagate import CURVED, law_posteriors
+from entropylaw.analysis.propagate import infer_law
 from entropylaw.analysis.residual import Interval, covariances, drifts
 
 SEED = 20261121
@@ -100,6 +100,16 @@ STUDIES = (
         choices=(DRIFT, Choice(name="walk", interval="walk")),
     ),
     Study(
+        name="long memory (ρ .97 and .99), noise of .03 nats in the entropy",
+        worlds=tuple(
+            World(path=path, n=n, rho=rho, noise=1.0, entropy_noise=0.03)
+            for path in ("exponential", "power")
+            for n in (60, 150)
+            for rho in (0.97, 0.99)
+        ),
+        choices=(DRIFT, Choice(name="walk", interval="walk")),
+    ),
+    Study(
         name="short memory (ρ .5)",
         worlds=tuple(
             World(path=path, n=n, rho=0.5, noise=noise)
@@ -162,7 +172,6 @@ def intervals(choice: Choice, world: World, sample: Sample) -> tuple[FloatArray,
     size = eval_size(world) if choice.eval_size else None
     sd = np.full(sample.entropy.shape, world.entropy_noise) if choice.entropy_sd else None
     courses = _courses(choice, sample, sd)
-    curved = CURVED if drifts(choice.interval) else 1e-3 * CURVED
     at = design(law_column(np.array(sample.at)))
     rows = np.stack([_ROWS[0], _ROWS[1], at])[None]
     fresh = np.array([0.0, 0.0, 1.0])
@@ -170,7 +179,16 @@ def intervals(choice: Choice, world: World, sample: Sample) -> tuple[FloatArray,
     for i, reward in enumerate(sample.rewards):
         course, root = courses.entropy[i], courses.root[i]
         grid, floor = covariances(sample.step, course, reward, choice.interval, size)
-        many = law_posteriors(sample.step, course[None], root[None], reward[None], grid, floor, curved=curved)
+        told = infer_law(
+            sample.step,
+            course[None],
+            root[None],
+            reward[None],
+            grid,
+            floor,
+            smooth=drifts(choice.interval),
+        )
+        many = told.posteriors
         mixture = many.functional(rows, np.zeros(3), fresh)
         if floor is not None:
             # A new evaluation has the known noise, too.

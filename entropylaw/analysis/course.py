@@ -129,13 +129,15 @@ def _smoothed(entropy: FloatArray, time: FloatArray, sd: FloatArray | None) -> _
     """Curves over ``time`` with the best penalty."""
     if sd is None:
         basis, roughness = _decomposed(time.tobytes())
-        return _penalised(entropy, basis, roughness, known=False)
+        return _penalised(entropy, basis, roughness, None)
     each = []
     for values, noise in zip(entropy, sd, strict=True):
-        # With noise of one unit everywhere; the curve is brought back by the same factor.
-        basis, roughness = _basis(time, 1.0 / noise)
-        one = _penalised((values / noise)[None], basis, roughness, known=True)
-        each.append((one.course[0] * noise, one.root[0] * noise[:, None], one.evidence[0]))
+        # Divided by its noise, up to a factor, each value has the same; the curve is brought back by it.
+        typical = float(np.sqrt(np.mean(noise**2)))
+        scale = noise / typical
+        basis, roughness = _basis(time, 1.0 / scale)
+        one = _penalised((values / scale)[None], basis, roughness, typical)
+        each.append((one.course[0] * scale, one.root[0] * scale[:, None], one.evidence[0]))
     return _Smooth(
         course=np.array([course for course, _, _ in each]),
         root=np.array([root for _, root, _ in each]),
@@ -143,8 +145,8 @@ def _smoothed(entropy: FloatArray, time: FloatArray, sd: FloatArray | None) -> _
     )
 
 
-def _penalised(entropy: FloatArray, basis: FloatArray, roughness: FloatArray, *, known: bool) -> _Smooth:
-    """Ridge regression on an orthonormal basis (n, k); ``known`` says that the noise's sd is 1."""
+def _penalised(entropy: FloatArray, basis: FloatArray, roughness: FloatArray, known: float | None) -> _Smooth:
+    """Ridge regression on an orthonormal basis (n, k); ``known`` is the noise's sd, where it is known."""
     n = entropy.shape[1]
     # A straight line is not penalised: what is taken off before, and put back, costs no digits.
     centre = np.zeros((len(entropy), 1)) if known else entropy.mean(axis=1, keepdims=True)
@@ -153,11 +155,11 @@ def _penalised(entropy: FloatArray, basis: FloatArray, roughness: FloatArray, *,
     outside = np.maximum(((entropy - centre) ** 2).sum(axis=1) - (score**2).sum(axis=1), 0.0)
     misfit = outside[:, None] + score**2 @ (1.0 - kept).T
     bent = roughness > 1e-9 * roughness.max()
-    evidence = misfit if known else (n - 2) * np.log(misfit + np.finfo(float).tiny)
+    evidence = misfit / known**2 if known else (n - 2) * np.log(misfit + np.finfo(float).tiny)
     evidence = evidence - np.log1p(-kept[:, bent]).sum(axis=1)
     best = np.argmin(evidence, axis=1)
     row = np.arange(len(best))
-    variance = np.ones(len(best)) if known else misfit[row, best] / (n - 2)
+    variance = np.full(len(best), known**2) if known else misfit[row, best] / (n - 2)
     return _Smooth(
         course=centre + (kept[best] * score) @ basis.T,
         root=basis * np.sqrt(variance[:, None] * kept[best])[:, None, :],

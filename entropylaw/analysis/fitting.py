@@ -15,7 +15,7 @@ from entropylaw.analysis.influence import strongest_influence
 from entropylaw.analysis.inverse import HIGHEST_ENTROPY
 from entropylaw.analysis.law import LawFit, checked_level, predict_at, spent_entropy
 from entropylaw.analysis.outliers import gross_outliers, without
-from entropylaw.analysis.propagate import CURVED, felt, law_posteriors
+from entropylaw.analysis.propagate import felt, infer_law
 from entropylaw.analysis.residual import METHODS, Interval, checked_interval, checked_sd, covariances, drifts
 from entropylaw.analysis.rivals import (
     PLAUSIBLE,
@@ -140,8 +140,7 @@ def fit_law(
         eval_size=eval_size,
         dropped=dropped,
     )
-    fits = fit_forms(s, course.entropy, r, grid, floor)
-    return _result(task, fits, _law_posterior(task, fits, grid))
+    return _result(task, *_inferred(task, grid))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -267,18 +266,27 @@ def refuse(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> None:
         )
 
 
-def _law_posterior(task: Task, fits: FormFits, grid: Grid) -> Posterior:
-    """The law with what is not known of the entropy; the forms are compared without, all alike."""
-    course, root = task.course.entropy[None], task.course.root[None]
-    if not felt(course, root, task.reward[None]).shape[2]:
-        return fits.law
-    # As exact as odrpack where it is to be the same; a drift's intervals are wider than that.
-    curved = CURVED if drifts(task.interval) else 1e-3 * CURVED
-    many = law_posteriors(task.step, course, root, task.reward[None], grid, task.floor, curved=curved)
-    return split(many)[0]
+def _inferred(task: Task, grid: Grid) -> tuple[FormFits, Posterior, float]:
+    """The forms, the law's posterior, and the entropy at the last evaluation.
+
+    What is not known of the entropy is in the law's posterior; the forms are compared with what it adds to
+    the law's residual, all alike.
+    """
+    s, r, floor, course = task.step, task.reward, task.floor, task.course
+    smooth = drifts(task.interval)
+    if not course.root.shape[1] or (
+        smooth and not felt(course.entropy[None], course.root[None], r[None]).shape[2]
+    ):
+        fits = fit_forms(s, course.entropy, r, grid, floor)
+        return fits, fits.law, float(course.entropy[-1])
+    told = infer_law(s, course.entropy[None], course.root[None], r[None], grid, floor, smooth=smooth)
+    fits = fit_forms(s, course.entropy, r, grid, floor, told.blur(0, grid))
+    # A course is what the log says of the entropy; a logged value is corrected by the reward.
+    now = course.entropy[-1] if smooth else told.likely[0, -1]
+    return fits, split(told.posteriors)[0], float(now)
 
 
-def _result(task: Task, fits: FormFits, posterior: Posterior) -> LawFit:
+def _result(task: Task, fits: FormFits, posterior: Posterior, entropy_now: float) -> LawFit:
     """Read every number off the posteriors."""
     law = posterior.pruned()
     level, method, course = task.level, task.method, task.course.entropy
@@ -288,6 +296,8 @@ def _result(task: Task, fits: FormFits, posterior: Posterior) -> LawFit:
     ceiling, a, b, reward_now, headroom = estimates(numbers, level=level, method=method)
     fitted = design(law_column(course)) @ np.array([ceiling.value, a.value])
     fitted.setflags(write=False)
+    # A walk's law is told from the last evaluation, and stands off the others by where the run was.
+    left = task.reward - fitted - (np.mean(task.reward - fitted) if task.interval == "walk" else 0.0)
     evidence = Evidence(
         step=task.step,
         entropy=task.entropy,
@@ -295,13 +305,14 @@ def _result(task: Task, fits: FormFits, posterior: Posterior) -> LawFit:
         reward=task.reward,
         a=a,
         ceiling=ceiling,
-        residuals=_residuals(law, task.step, task.reward - fitted),
+        residuals=_residuals(law, task.step, left),
         influence=strongest_influence(task.step, task.entropy, task.reward),
         law_weight=fits.weight["law"],
         rivals=rivals_of(fits, course, task.reward, level=level, method=method),
         interval=task.interval,
         entropy_noise=task.course.noise,
         entropy_sd=None if task.entropy_sd is None else float(np.sqrt(np.mean(task.entropy_sd**2))),
+        reward_sd=None if task.floor is None else float(np.sqrt(np.mean(task.floor))),
     )
     return LawFit(
         run=task.run,
@@ -311,7 +322,7 @@ def _result(task: Task, fits: FormFits, posterior: Posterior) -> LawFit:
         b=b,
         ceiling=ceiling,
         correlation=_correlation(law),
-        entropy_now=float(course[-1]),
+        entropy_now=entropy_now,
         entropy_noise=task.course.noise,
         reward_now=reward_now,
         headroom=headroom,
@@ -319,7 +330,7 @@ def _result(task: Task, fits: FormFits, posterior: Posterior) -> LawFit:
         influence=evidence.influence,
         law_weight=evidence.law_weight,
         law_ruled_out=evidence.law_weight < PLAUSIBLE,
-        entropy_spent=spent_entropy(float(course[-1]), 0.95),
+        entropy_spent=spent_entropy(entropy_now, 0.95),
         rivals=evidence.rivals,
         ceiling_over_forms=ceiling_over_forms(ceiling, evidence.law_weight, evidence.rivals),
         r_squared=1.0 - float(np.var(task.reward - fitted) / np.var(task.reward)),

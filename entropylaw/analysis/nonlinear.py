@@ -129,7 +129,7 @@ def to_lmfit(form: str, law: LawFit) -> Any:
     Raises
     ------
     UsageError
-        ``unknown-form``.
+        ``unknown-form``; ``no-fixed-ceiling`` for a fit with ``interval="walk"``.
     FitError
         ``form-not-shown``: this run cannot show the form; the message says why.
 
@@ -138,7 +138,7 @@ def to_lmfit(form: str, law: LawFit) -> Any:
     The covariance is the heaviest grid point of this form's own posterior at its heaviest shape: under a
     wrong form misfit passes for drift, so that the law's covariance would suit the law alone. lmfit takes it
     as known, up to its scale, so that its intervals are narrower than the engine's, which integrate it out;
-    where drift is strong, by a lot (``docs/method.md``).
+    where drift is strong, by a lot (``docs/method.md``). The course of the entropy is taken as known.
     """
     return _model(_fitted(form, law), law)
 
@@ -248,13 +248,19 @@ def _reached(end: float | None, bound: float) -> float | None:
 
 def _fitted(name: str, law: LawFit) -> FormFit:
     """The engine's fit of one form to the run of a law."""
+    if law.interval == "walk":
+        raise UsageError(
+            "no-fixed-ceiling",
+            "a fit with interval 'walk' tells its ceiling from the last evaluation; no model of lmfit does",
+            "fit with interval 'drift' for a model of lmfit",
+        )
     by_entropy, reasons = entropy_forms(law.course)
     by_step, more = step_forms(law.step)
     offered = {form.name: form for form in (*by_entropy, *by_step)}
     skipped = reasons | more
     if name in offered:
-        grid, floor = residual_covariances(law)
-        fits, degenerate = fit_each([offered[name]], law.step, law.reward, grid, floor)
+        grid, floor, blur = residual_covariances(law)
+        fits, degenerate = fit_each([offered[name]], law.step, law.reward, grid, floor, blur)
         if name in fits:
             return fits[name]
         skipped |= degenerate
@@ -319,7 +325,7 @@ def _inside(value: float, low: float, high: float) -> float:
 
 def _whitening(fit: FormFit, law: LawFit) -> Whitening:
     """The covariance at the posterior mode of a form's fit."""
-    grid, floor = residual_covariances(law)
+    grid, floor, _ = residual_covariances(law)
     posterior = fit.posteriors[fit.best]
     at = int(np.argmax(posterior.weight))
     point = Grid(

@@ -324,7 +324,8 @@ def widening(
     band is much too wide, and where no member has the right form too narrow. Both show at the origins.
     ``spread`` is the range of the fitted values; widths below ``RESOLUTION`` of it count as that.
     """
-    found, least = [], RESOLUTION * spread
+    # Where nothing moved, nothing was missed: any width will do that is not 0.
+    found, least = [], RESOLUTION * spread or 1.0
     for members, truth in trials:
         mixture = blend(members, {name: weight[name] for name in members})
         low, middle, high = (mixture.quantile(p) for p in (0.025, 0.5, 0.975))

@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from entropylaw.analysis.course import as_logged, entropy_course
 from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.residual import drifts
+from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import Posteriors, posteriors
+from entropylaw.engine.posterior import SHARPEST, Posteriors, posteriors
 from entropylaw.engine.uncertain import uncertain_posteriors
+
+if TYPE_CHECKING:
+    from entropylaw.analysis.law import LawFit
 
 NEGLIGIBLE = 0.02
 """A direction in which the course is uncertain counts where the reward, by the least-squares law, moves along
-it by more than this share of the residual's sum of squares over n. Counting them all moves the ends of
-intervals by less than a hundredth of their width."""
+it by more than this share of the residual's sum of squares over n. Counting them all moved the ends of
+intervals by less than a hundredth of their width (courses of 150 evaluations, measured once)."""
 
-CURVED = 0.1
+CURVED, EXACT = 0.1, 1e-4
 """Error in the reward up to which exp(H) may be replaced by its tangent, in standard errors of a mean: a
-residual standard deviation over √n."""
+residual standard deviation over √n. The second is for entropies that are no course."""
 
 _MOST_TURNS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LawInference:
+    """The law with what is not known of the entropy, for b runs.
+
+    ``posteriors`` are of (ceiling, a); ``likely`` (b, n) are the entropies as the reward corrects them;
+    ``root`` (b, n, k) is what was felt of the courses' uncertainty, times exp(H).
+    """
+
+    posteriors: Posteriors
+    likely: FloatArray
+    root: FloatArray
+
+    def blur(self, run: int, grid: Grid) -> Blur | None:
+        """What the errors in one run's entropy add to its residual, for forms that take it as known."""
+        if not self.root.shape[2]:
+            return None
+        told = self.posteriors
+        share = np.maximum(grid.noise / (grid.drift + grid.noise), SHARPEST) if grid.homeless else 1.0
+        return Blur(
+            root=self.root[run],
+            slope=told.coefficient[run, :, 1],
+            variance=told.variance[run] / ((grid.drift + grid.noise) * share),
+        )
 
 
 def law_posteriors(
@@ -28,10 +62,22 @@ def law_posteriors(
     rewards: FloatArray,
     grid: Grid,
     floor: FloatArray | None = None,
-    *,
-    curved: float = CURVED,
 ) -> Posteriors:
-    """Posterior of (ceiling, a) for b runs with the same steps.
+    """Posterior of (ceiling, a) for b runs with the same steps: that of :func:`infer_law`."""
+    return infer_law(step, entropy, root, rewards, grid, floor).posteriors
+
+
+def infer_law(
+    step: FloatArray,
+    entropy: FloatArray,
+    root: FloatArray,
+    rewards: FloatArray,
+    grid: Grid,
+    floor: FloatArray | None = None,
+    *,
+    smooth: bool = True,
+) -> LawInference:
+    """Fit the law to b runs with the same steps, errors in the entropy in the same model.
 
     R = c − a·(exp(H) − 1) + drift + noise with H = ``entropy`` + ``root`` · u and u standard normal. exp(H)
     is replaced by its tangent, at the course or, where that is not near enough to the most probable H, at
@@ -47,14 +93,17 @@ def law_posteriors(
         Shape (b, n).
     grid, floor
         As for :func:`entropylaw.engine.posterior.infer`.
-    curved
-        As :data:`CURVED`.
+    smooth
+        Whether the entropies are courses, of whose uncertainty some directions may be left out; or logged
+        values, each with an error of its own, all of which count, as exactly as odrpack has them.
     """
     designs = design(law_column(entropy))
     slope, variance = _least_squares(designs, rewards)
-    root = felt(entropy, root, rewards)
+    root = felt(entropy, root, rewards) if smooth else root
     if not root.shape[2]:
-        return posteriors(step, designs, rewards, grid, floor)
+        many = posteriors(step, designs, rewards, grid, floor)
+        return LawInference(posteriors=many, likely=entropy, root=root)
+    curved = CURVED if smooth else EXACT
     at, most = entropy, curved * np.sqrt(variance / step.size)[:, None]
     for _ in range(_MOST_TURNS):
         steep = np.exp(at)
@@ -66,7 +115,21 @@ def law_posteriors(
         if not far.any():
             break
         at = np.where(far[:, None], likely, at)
-    return many
+    return LawInference(posteriors=many, likely=likely, root=steep[:, :, None] * root)
+
+
+def blur_of(law: LawFit, grid: Grid, floor: FloatArray | None) -> Blur | None:
+    """What errors in the entropy add to the residual of a fitted run; its course is found again."""
+    if law.entropy_noise is None and law.entropy_sd is None:
+        return None
+    smooth = drifts(law.interval)
+    course = (
+        entropy_course(law.entropy, law.step, law.entropy_sd)
+        if smooth
+        else as_logged(law.entropy, law.entropy_sd)
+    )
+    root, reward = course.root[None], law.reward[None]
+    return infer_law(law.step, law.course[None], root, reward, grid, floor, smooth=smooth).blur(0, grid)
 
 
 def _least_squares(designs: FloatArray, rewards: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -22,6 +22,10 @@ METHODS: dict[str, str] = {
 """Names of what makes the intervals, as every estimate carries them."""
 
 
+MOST_APART = 2000
+"""Evaluations up to which each entropy may have an error of its own: that is a matrix of n by n."""
+
+
 def checked_interval(interval: str) -> Interval:
     """``interval``, or a :class:`UsageError`."""
     if interval not in get_args(Interval):
@@ -90,6 +94,7 @@ def checked_sd(sd: float | FloatArray | None, n: int, interval: str) -> FloatArr
         ``lengths-differ``.
     UsageError
         ``bad-entropy-sd``: not above 0 and finite; given for ``"ols"``; not given for ``"odr"``.
+        ``too-many-evaluations`` for ``"odr"``.
     """
     if sd is None:
         if interval == "odr":
@@ -102,6 +107,12 @@ def checked_sd(sd: float | FloatArray | None, n: int, interval: str) -> FloatArr
             "bad-entropy-sd",
             "entropy_sd with interval 'ols', which takes entropies for exact",
             "use interval 'drift' or 'odr'",
+        )
+    if interval == "odr" and n > MOST_APART:
+        raise UsageError(
+            "too-many-evaluations",
+            f"{n} evaluations with interval 'odr', expected at most {MOST_APART}",
+            "use interval 'drift', which takes errors in the entropy along its course",
         )
     values = np.asarray(sd, dtype=float).ravel()
     if np.ndim(sd) and values.size != n:

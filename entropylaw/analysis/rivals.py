@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -16,9 +17,11 @@ from entropylaw.analysis.forms import (
     stacked,
 )
 from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.propagate import blur_of
 from entropylaw.analysis.residual import METHODS, covariances
 from entropylaw.analysis.shapes import DEPENDENT, FormFit, fit_each, log_sum
 from entropylaw.analysis.stepforms import step_forms
+from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.mixture import Mixture
 from entropylaw.engine.posterior import Posterior, infer, joined
@@ -59,6 +62,7 @@ def fit_forms(
     reward: FloatArray,
     grid: Grid,
     floor: FloatArray | None,
+    blur: Blur | None = None,
     names: Iterable[str] = CORE,
 ) -> FormFits:
     """Fit forms R(H) with the same residual model.
@@ -73,15 +77,16 @@ def fit_forms(
     ----------
     step, entropy, reward
         Shape (n,): steps, course of the entropy in nats, reward.
-    grid, floor
-        The residual covariances, and the known noise variance (n,), as for the engine.
+    grid, floor, blur
+        The residual covariances, the known noise variance (n,), and what errors in the entropy add by the
+        law, the same for every form; as for the engine.
     names
         Which of :data:`~entropylaw.analysis.forms.FORMULAS`; the law is always among them.
     """
     offered, reasons = entropy_forms(entropy)
     wanted = {"law", *names}
     chosen = [form for form in offered if form.name in wanted]
-    fits, degenerate = fit_each(chosen, step, reward, grid, floor)
+    fits, degenerate = fit_each(chosen, step, reward, grid, floor, blur)
     skipped = {name: why for name, why in (reasons | degenerate).items() if name in wanted}
     return FormFits(law=fits["law"].posteriors[0], fits=fits, weight=weights(fits), skipped=skipped)
 
@@ -306,10 +311,10 @@ def compare_forms(law: LawFit) -> Comparison:
     the entropy is spent (last course value at most 5 % of the largest).
     """
     step, entropy, reward = law.step, law.course, law.reward
-    grid, floor = residual_covariances(law)
+    grid, floor, blur = residual_covariances(law)
     by_entropy, reasons = entropy_forms(entropy)
     by_step, more = step_forms(step)
-    fits, degenerate = fit_each((*by_entropy, *by_step), step, reward, grid, floor)
+    fits, degenerate = fit_each((*by_entropy, *by_step), step, reward, grid, floor, blur)
     results = _results(fits, law, reward)
     good = [row for row in results if not row.ruled_out]
     kept = {
@@ -317,7 +322,10 @@ def compare_forms(law: LawFit) -> Comparison:
         for variable in ("entropy", "step")
     }
     spent = float(entropy[-1]) <= SPENT * float(entropy.max())
-    tests = _nested_tests(fits, step, entropy, reward, grid, floor)
+    ask = partial(
+        nested_test, step=step, reward=reward, grid=grid, floor=floor, blur=blur, interval=law.interval
+    )
+    tests = _nested_tests(fits, entropy, ask)
     return Comparison(
         forms=results,
         skipped=reasons | more | degenerate,
@@ -336,9 +344,10 @@ def compare_forms(law: LawFit) -> Comparison:
     )
 
 
-def residual_covariances(law: LawFit) -> tuple[Grid, FloatArray | None]:
-    """The grid of residual covariances that a law was fitted with, and the known noise variance (n,)."""
-    return covariances(law.step, law.course, law.reward, law.interval, law.eval_size)
+def residual_covariances(law: LawFit) -> tuple[Grid, FloatArray | None, Blur | None]:
+    """The residual covariances that a law was fitted with, the known noise (n,), what errors in H add."""
+    grid, floor = covariances(law.step, law.course, law.reward, law.interval, law.eval_size)
+    return grid, floor, blur_of(law, grid, floor)
 
 
 def _results(fits: dict[str, FormFit], law: LawFit, reward: FloatArray) -> tuple[FormResult, ...]:
@@ -366,23 +375,16 @@ def _results(fits: dict[str, FormFit], law: LawFit, reward: FloatArray) -> tuple
 
 
 def _nested_tests(
-    fits: dict[str, FormFit],
-    step: FloatArray,
-    entropy: FloatArray,
-    reward: FloatArray,
-    grid: Grid,
-    floor: FloatArray | None,
+    fits: dict[str, FormFit], entropy: FloatArray, ask: Callable[..., NestedTest]
 ) -> dict[str, NestedTest]:
-    """The three nested tests, under the name of what is tested."""
+    """The three nested tests, by what is tested; ``ask`` is :func:`nested_test` for the run."""
     law, rise = law_column(entropy), fits["branches"].form.inputs["rise"] if "branches" in fits else None
-    slope = entropy * np.exp(entropy)
-    asked = [("law", "law", "rate", law, slope), ("line", "line", "rate", entropy, entropy**2)]
     tests = {
-        key: nested_test(null, larger, (column, extra), step, reward, grid, floor)
-        for key, null, larger, column, extra in asked
+        "law": ask("law", "rate", (law, entropy * np.exp(entropy))),
+        "line": ask("line", "rate", (entropy, entropy**2)),
     }
     tests["branches"] = (
-        nested_test("law", "branches", (law, rise), step, reward, grid, floor)
+        ask("law", "branches", (law, rise))
         if rise is not None
         else NestedTest(
             null="law", alternative="branches", p_value=None, method=_TEST, note="entropy has one branch"
@@ -391,7 +393,7 @@ def _nested_tests(
     return tests
 
 
-_TEST = "t of the added column, drift + noise integrated out"
+_TEST = "t of the added column"
 
 
 def nested_test(
@@ -402,6 +404,8 @@ def nested_test(
     reward: FloatArray,
     grid: Grid,
     floor: FloatArray | None,
+    blur: Blur | None = None,
+    interval: str = "drift",
 ) -> NestedTest:
     """Test whether a form needs a second column: its coefficient against 0, two-sided.
 
@@ -414,16 +418,17 @@ def nested_test(
     posterior tail probability of the coefficient's sign: it rejects a true form less often than it says where
     drift is short, and somewhat more often where drift lasts for a large part of the run.
     """
+    method = f"{_TEST}, {METHODS[interval]}"
     designs = stacked(*columns)[None]
     left = np.abs(np.diagonal(np.linalg.qr(designs[0], mode="r")))
     if reward.size <= 3 or not np.all(left > DEPENDENT * np.linalg.norm(designs[0], axis=0)):
         why = "the run cannot tell the two columns apart"
-        return NestedTest(null=null, alternative=alternative, p_value=None, method=_TEST, note=why)
-    (posterior,) = infer(step, designs, reward[None], grid, floor)
+        return NestedTest(null=null, alternative=alternative, p_value=None, method=method, note=why)
+    (posterior,) = infer(step, designs, reward[None], grid, floor, blur)
     # Each tail for itself: one less the other has no digits left where it is small.
     sides = posterior.functional(np.array([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]))
     p_value = min(1.0, 2.0 * float(sides.cdf(np.zeros(2)).min()))
-    return NestedTest(null=null, alternative=alternative, p_value=p_value, method=_TEST)
+    return NestedTest(null=null, alternative=alternative, p_value=p_value, method=method)
 
 
 def _tail_at(fit: FormFit, value: float) -> float:

@@ -9,12 +9,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.special import fdtrc
 
-from entropylaw.analysis.course import entropy_course
+from entropylaw.analysis.course import Course, as_logged, entropy_course
 from entropylaw.analysis.fitting import fit_law
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.propagate import infer_law
 from entropylaw.analysis.residual import METHODS, Interval, checked_sd, covariances, drifts
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.posterior import Posterior, infer
@@ -138,9 +140,9 @@ def fit_segments(
     same = None
     if len(fitted) > 1:
         courses = [
-            entropy_course(h[part], s[part], None if sd is None else sd[part]).entropy
+            entropy_course(h[part], s[part], None if sd is None else sd[part])
             if drifts(interval)
-            else h[part]
+            else as_logged(h[part], None if sd is None else sd[part])
             for part in fitted
         ]
         same = _same_law(s, courses, r, fitted, interval, eval_size)
@@ -174,7 +176,7 @@ def _segment(step: FloatArray, fitted: Callable[[], LawFit]) -> Segment:
 
 def _same_law(
     step: FloatArray,
-    courses: Sequence[FloatArray],
+    courses: Sequence[Course],
     reward: FloatArray,
     parts: Sequence[slice],
     interval: Interval,
@@ -182,14 +184,17 @@ def _same_law(
 ) -> SameTest:
     """One residual for the whole run, coefficients of its own for every segment."""
     # Courses of each segment by itself: a smooth curve over the run would round the seam off.
-    course = np.concatenate(courses)
+    course = np.concatenate([each.entropy for each in courses])
     x = design(law_column(course))
     group = np.repeat(np.arange(len(parts)), [part.stop - part.start for part in parts])
     columns = blocks(x, group)
     s, r = (np.concatenate([values[part] for part in parts]) for values in (step, reward))
     grid, floor = covariances(s, course, r, interval, eval_size)
-    (posterior,) = infer(s, columns[None], r[None], grid, floor)
-    (same,) = infer(s, x[None], r[None], grid, floor)
+    root = block_diag(*(each.root for each in courses)).reshape(1, s.size, -1)
+    law = infer_law(s, course[None], root, r[None], grid, floor, smooth=drifts(interval))
+    blur = law.blur(0, grid)
+    (posterior,) = infer(s, columns[None], r[None], grid, floor, blur)
+    (same,) = infer(s, x[None], r[None], grid, floor, blur)
     return difference_test(
         posterior,
         same,
@@ -262,5 +267,5 @@ def welch_test(mean: FloatArray, scale: FloatArray, df: FloatArray, *, hypothesi
         df1=q,
         df2=df2,
         p_value=float(fdtrc(q, df2, statistic)),
-        method="Welch–James test, each run with its own drift and noise",
+        method="Welch–James test, each run with its own residual",
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from entropylaw.analysis.forms import Form
+from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.posterior import Posterior
 from entropylaw.engine.span import Solver
@@ -61,7 +62,12 @@ class FormFit:
 
 
 def fit_each(
-    forms: Sequence[Form], step: FloatArray, reward: FloatArray, grid: Grid, floor: FloatArray | None
+    forms: Sequence[Form],
+    step: FloatArray,
+    reward: FloatArray,
+    grid: Grid,
+    floor: FloatArray | None,
+    blur: Blur | None = None,
 ) -> tuple[dict[str, FormFit], dict[str, str]]:
     """Fit every form over a grid of its shapes that is as fine as the data are sharp.
 
@@ -85,7 +91,7 @@ def fit_each(
             skipped[form.name] = f"{reward.size} evaluations, and {needed} are needed"
         else:
             searches.append(_Search(form=form, axes=tuple(shape.axis() for shape in form.shapes), known={}))
-    solver = Solver(step, reward, grid, floor)
+    solver = Solver(step, reward, grid, floor, blur)
     while searches:
         _evaluate(searches, solver)
         unfinished = []

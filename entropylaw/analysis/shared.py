@@ -193,6 +193,12 @@ def share(fits: Sequence[LawFit], *, shared: Sequence[str] = ("a", "b")) -> Shar
         raise UsageError("settings-differ", "fits of different levels, expected one", "fit the logs anew")
     methods = {METHODS[fit.interval] for fit in fits}
     method = f"{' or '.join(sorted(methods))}; common to {len(fits)} runs"
+    if any(fit.interval == "walk" for fit in fits):
+        raise UsageError(
+            "no-fixed-ceiling",
+            "fits with interval 'walk' tell each ceiling from where its run stands, and no two share one",
+            "fit with interval 'drift' to ask what the runs have in common",
+        )
     posteriors = [fit.posterior for fit in fits]
     rows = np.array([ROWS[name] for name in (names if len(names) == 1 else ("ceiling", "a"))])
     parts = [marginal(posterior, rows) for posterior in posteriors]

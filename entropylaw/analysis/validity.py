@@ -40,15 +40,16 @@ average of pure noise looks like a drift, and is not told from one here.)"""
 SMOOTH_WINDOW = 9
 
 NOISE_RATIO = 1.5
-"""Ratio of the entropy's scatter to the noise that was given for it, from which the two do not fit."""
+"""Ratio of the scatter to the noise that was given for it, from which the two do not fit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evidence:
     """All that the checks look at: the entropy as logged, and its course.
 
-    ``interval`` is what makes the intervals; ``entropy_noise`` the sd of logged minus course, and
-    ``entropy_sd`` what it should be, root mean square, where either is known.
+    ``interval`` is what makes the intervals; ``entropy_noise`` the sd of logged minus course,
+    ``entropy_sd`` what it should be, and ``reward_sd`` the least noise that the reward should have, root
+    mean squares, where they are known.
     """
 
     step: FloatArray
@@ -64,6 +65,7 @@ class Evidence:
     interval: str
     entropy_noise: float | None
     entropy_sd: float | None
+    reward_sd: float | None
 
 
 def judge(evidence: Evidence) -> Validity:
@@ -144,7 +146,8 @@ def _cautions(e: Evidence) -> Iterator[str]:
         )
     yield from _noise_cautions(e)
     half = _half_width(e.ceiling)
-    if half and abs(e.influence.ceiling_shift) >= half:
+    # A walk's ceiling is another quantity than that of least squares.
+    if half and e.interval != "walk" and abs(e.influence.ceiling_shift) >= half:
         yield (
             f"step {e.influence.step:g} alone moves the least-squares ceiling by "
             f"{e.influence.ceiling_shift:+.2g}, more than half of its interval"
@@ -160,7 +163,12 @@ def _cautions(e: Evidence) -> Iterator[str]:
 
 
 def _noise_cautions(e: Evidence) -> Iterator[str]:
-    """Whether the entropy scatters as it was said to."""
+    """Whether entropy and reward scatter as they were said to."""
+    if e.reward_sd is not None and e.residuals.sd * NOISE_RATIO < e.reward_sd:
+        yield (
+            f"the residual's sd {e.residuals.sd:.2g} is less than the binomial noise {e.reward_sd:.2g} of "
+            f"the sample size that was given (by more than a factor of {NOISE_RATIO}): check what was given"
+        )
     if e.entropy_noise is None or e.entropy_sd is None:
         return
     ratio = e.entropy_noise / e.entropy_sd

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 EXAMPLE = "Example:  entropylaw backtest data/lab/grpo_s0/metrics.parquet"
 
 Output = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "-o",
         "--output",
         metavar="FILE",
-        help="Write here; the suffix (.json .csv .md .txt) decides the format.",
+        help="Write here; the suffix (.json .csv .md .txt) decides the format. Repeatable.",
     ),
 ]
 
@@ -64,7 +64,8 @@ def backtest(
         run=run,
         pair=pair,
     )
-    kind = format_of(output) if output not in (None, "-") else format
+    # Every suffix is looked at before hours of work end in one that is unknown.
+    asked_for = [(path, format if path == "-" else format_of(path)) for path in output or ["-"]]
     work = _Work()
     with reading_shown():
         for group in grouped(logs):
@@ -73,13 +74,15 @@ def backtest(
     if told.warnings:
         passed = f"{len(told.warnings)} file{'s' if len(told.warnings) > 1 else ''}"
         say(f"passed over {passed}: no log, or one that another file holds; the JSON says why", quiet=quiet)
-    if told.overall or kind is not Format.text:
+    for path, kind in asked_for:
+        if not told.overall and kind is Format.text:
+            continue
         content = rendered(told, kind)
-        if output in (None, "-"):
+        if path == "-":
             print_result(content)
         else:
-            write_file(output, content)
-            say(f"wrote {output}", quiet=quiet)
+            write_file(path, content)
+            say(f"wrote {path}", quiet=quiet)
     _finish(told, work.failures)
 
 

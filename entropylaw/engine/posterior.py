@@ -15,11 +15,12 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 from scipy.special import gammaln
 
+from entropylaw.engine.blur import Blur, blurred_products
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.mixture import Mixture
-from entropylaw.engine.whiten import Products, cross_products
+from entropylaw.engine.whiten import Products
 
-_SHARPEST = 1e-9
+SHARPEST = 1e-9
 """Smallest width of a component, in residual standard deviations."""
 
 LEAST = 1e-280
@@ -88,7 +89,7 @@ class Posterior:
         if new_noise is not None:
             squared = squared + self.variance + new_noise
         # Pure drift without noise knows the reward now exactly; a mixture wants a width, however small.
-        scale = np.sqrt(np.maximum(squared, _SHARPEST**2 * self.variance))
+        scale = np.sqrt(np.maximum(squared, SHARPEST**2 * self.variance))
         return Mixture(weight=self.weight, location=location, scale=scale, df=self.df)
 
     def mean(self) -> FloatArray:
@@ -169,7 +170,7 @@ class Posteriors:
         squared += drift_now[:, None] ** 2 * self.now_variance[:, None, :]
         if fresh is not None:
             squared += fresh[:, None] * self.variance[:, None, :]
-        scale = np.sqrt(np.maximum(squared, _SHARPEST**2 * self.variance[:, None, :]))
+        scale = np.sqrt(np.maximum(squared, SHARPEST**2 * self.variance[:, None, :]))
         return Mixture(
             weight=np.repeat(weight, m, axis=0),
             location=location.reshape(b * m, -1),
@@ -179,7 +180,12 @@ class Posteriors:
 
 
 def infer(
-    step: FloatArray, designs: FloatArray, rewards: FloatArray, grid: Grid, floor: FloatArray | None = None
+    step: FloatArray,
+    designs: FloatArray,
+    rewards: FloatArray,
+    grid: Grid,
+    floor: FloatArray | None = None,
+    blur: Blur | None = None,
 ) -> list[Posterior]:
     """Posterior of β for a batch of problems that share their steps.
 
@@ -196,12 +202,19 @@ def infer(
         Covariances to sum over.
     floor
         Shape (n,), known noise variance; only with a grid that is not ``scaled``.
+    blur
+        What errors in a regressor add to the covariance.
     """
-    return split(posteriors(step, designs, rewards, grid, floor))
+    return split(posteriors(step, designs, rewards, grid, floor, blur))
 
 
 def posteriors(
-    step: FloatArray, designs: FloatArray, rewards: FloatArray, grid: Grid, floor: FloatArray | None = None
+    step: FloatArray,
+    designs: FloatArray,
+    rewards: FloatArray,
+    grid: Grid,
+    floor: FloatArray | None = None,
+    blur: Blur | None = None,
 ) -> Posteriors:
     """The same as :func:`infer`, each problem whitened on its own, and all in one."""
     mean_floor = 0.0 if floor is None else float(floor.mean())
@@ -210,7 +223,8 @@ def posteriors(
     ortho, triangle = np.linalg.qr(designs)
     start = np.einsum("bnp,bn->bp", ortho, rewards)
     residual = rewards - np.einsum("bnp,bp->bn", ortho, start)
-    products = cross_products(step, np.concatenate([ortho, residual[:, :, None]], axis=2), grid, floor)
+    columns = np.concatenate([ortho, residual[:, :, None]], axis=2)
+    products = blurred_products(step, columns, grid, floor, blur)
     return solve(products, grid, start, triangle, step.size, mean_floor)
 
 
@@ -276,7 +290,7 @@ def told_at_the_end(many: Posteriors, grid: Grid) -> Posteriors:
         coefficient=many.coefficient + moved[..., None] * level[0],
         covariance=covariance + many.now_variance[..., None, None] * level,
         # Never 0: a width must be left where all is known.
-        variance=many.variance * np.maximum(grid.noise / (grid.drift + grid.noise), _SHARPEST),
+        variance=many.variance * np.maximum(grid.noise / (grid.drift + grid.noise), SHARPEST),
         now_offset=np.zeros_like(many.now_offset),
         now_slope=np.zeros_like(many.now_slope),
         now_variance=np.zeros_like(many.now_variance),

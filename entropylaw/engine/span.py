@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import qr
 
+from entropylaw.engine.blur import Blur, blurred_products
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.posterior import Posterior, Posteriors, posteriors, solve, split
-from entropylaw.engine.whiten import Products, cross_products
+from entropylaw.engine.whiten import Products
 
 _FEW = 4
 """Forms from which it pays to look for a basis that their columns share."""
@@ -82,14 +83,19 @@ class Solver:
     ----------
     step, reward
         Shape (n,).
-    grid, floor
+    grid, floor, blur
         As for :func:`entropylaw.engine.posterior.infer`.
     """
 
     def __init__(
-        self, step: FloatArray, reward: FloatArray, grid: Grid, floor: FloatArray | None = None
+        self,
+        step: FloatArray,
+        reward: FloatArray,
+        grid: Grid,
+        floor: FloatArray | None = None,
+        blur: Blur | None = None,
     ) -> None:
-        self._step, self._reward, self._grid, self._floor = step, reward, grid, floor
+        self._step, self._reward, self._grid, self._floor, self._blur = step, reward, grid, floor, blur
         self._span: Span | None = None
         self._products: Products | None = None
 
@@ -118,12 +124,12 @@ class Solver:
             return None
         few = np.concatenate([found.basis, found.rest[:, None]], axis=1)
         self._span = found
-        self._products = cross_products(self._step, few[None], self._grid, self._floor)
+        self._products = blurred_products(self._step, few[None], self._grid, self._floor, self._blur)
         return found.coordinates(columns)
 
     def _alone(self, designs: FloatArray) -> Posteriors:
         rewards = np.broadcast_to(self._reward, designs.shape[:2])
-        return posteriors(self._step, designs, rewards, self._grid, self._floor)
+        return posteriors(self._step, designs, rewards, self._grid, self._floor, self._blur)
 
     def _within(self, coordinates: FloatArray) -> Posteriors:
         """Posteriors of f forms whose designs have ``coordinates`` (f, m, p)."""

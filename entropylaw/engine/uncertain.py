@@ -11,13 +11,13 @@ drift and with a prior on the regressor's path. β and σ² then are as in :mod:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import gammaln
 
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import LEAST, Posteriors, symmetric_inverse, told_at_the_end
+from entropylaw.engine.posterior import LEAST, SHARPEST, Posteriors, symmetric_inverse
 from entropylaw.engine.whiten import cross_products
 
 UNCERTAIN = 1
@@ -27,6 +27,10 @@ _MOST_TURNS = 100
 _EXPLAINED = 1e-6
 """Residual variance, as a share of what it is with the column taken as known, below which it does not fall
 where errors of that size explain all there is."""
+
+_CONDITION = 1e-9
+"""The same as a share of the largest variance that the column's errors give the reward: with less of it, too
+many digits cancel."""
 
 _SETTLED = 1e-11
 """Relative change of slope and variance at which the iteration ends."""
@@ -121,7 +125,12 @@ def uncertain_posteriors(
     top = log_weight.max(axis=1, keepdims=True)
     weight = np.exp(log_weight - top)
     total = weight.sum(axis=1, keepdims=True)
-    offset, slope, variance = _now(turn, products.last, roots[:, -1], turned, triangle, first)
+    here, seen = (
+        (each[..., None, :] @ turned)[..., 0, :] for each in (roots[:, None, -1], products.last[..., p + 1 :])
+    )
+    error = _error_now(turn, here, first)
+    drift = _drift_now(turn, products.last[..., p], seen, products.last[..., :p] @ triangle, first)
+    offset, slope, variance = _now(turn, error, drift, first)
     many = Posteriors(
         weight=weight / total,
         coefficient=first[:, None] + turn.beta,
@@ -137,7 +146,9 @@ def uncertain_posteriors(
         log_evidence=(top + np.log(total))[:, 0],
     )
     mean = np.einsum("bg,bgik,bgk->bi", many.weight, turned, turn.u)
-    return (told_at_the_end(many, grid) if grid.homeless else many), mean
+    if grid.homeless:
+        return _anchored(many, turn, error, drift, products.last_variance, grid), mean
+    return many, mean
 
 
 def _moments(gram: FloatArray, triangle: FloatArray) -> tuple[_Moments, FloatArray]:
@@ -161,12 +172,15 @@ def _settled(moments: _Moments, first: FloatArray, free: int, scaled: bool) -> _
     slope, u = base, np.zeros_like(moments.roots)
     rss = _plain_rss(moments, p)
     variance = np.maximum(rss, LEAST) / free if scaled else np.ones_like(rss)
-    least = _EXPLAINED * variance
+    least, largest = _EXPLAINED * variance, moments.roots.max(axis=-1)
+    if scaled:
+        variance = np.maximum(variance, _CONDITION * base**2 * largest)
     for _ in range(_MOST_TURNS):
         turn = _solved(moments, slope, base, u, variance, p)
         new_slope = base + turn.beta[..., UNCERTAIN]
         new_u = turn.own * (turn.pull - (turn.tie @ turn.beta[..., None])[..., 0])
-        new_variance = np.maximum(turn.rss / free, least) if scaled else variance
+        floor = np.maximum(least, _CONDITION * new_slope**2 * largest)
+        new_variance = np.maximum(turn.rss / free, floor) if scaled else variance
         moved = np.abs(new_slope - slope) <= _SETTLED * np.abs(new_slope)
         moved &= np.abs(new_variance - variance) <= _SETTLED * new_variance
         if moved.all():
@@ -225,27 +239,82 @@ def _solved(
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Part:
+    """A number at the last step that is linear in d = β − first and in what is left of u: (b, g) in front.
+
+    It is ``mean + slope · d + root · ζ`` with ζ what u is off its mean given β; slope (p), root (k).
+    """
+
+    mean: FloatArray
+    slope: FloatArray
+    root: FloatArray
+
+
+def _error_now(turn: _Turn, here: FloatArray, first: FloatArray) -> _Part:
+    """What the regressor's error does to the law at the last step: β₁ Z u; Z there is ``here`` (b, g, k)."""
+    at = (here * turn.u).sum(axis=-1)
+    root = turn.slope[..., None] * here
+    slope = -((root * turn.own)[..., None] * turn.tie).sum(axis=-2)
+    slope[..., UNCERTAIN] += at
+    mean = (root * turn.own * turn.pull).sum(axis=-1) - (turn.slope - first[:, None, UNCERTAIN]) * at
+    return _Part(mean=mean, slope=slope, root=root)
+
+
+def _drift_now(
+    turn: _Turn, last: FloatArray, seen: FloatArray, fixed: FloatArray, first: FloatArray
+) -> _Part:
+    """The filter's drift at the last step; ``seen`` (b, g, k) is its state on Z, ``fixed`` (b, g, p) on X."""
+    lifted = (seen * turn.u).sum(axis=-1)
+    root = -turn.slope[..., None] * seen
+    slope = -fixed - ((root * turn.own)[..., None] * turn.tie).sum(axis=-2)
+    slope[..., UNCERTAIN] -= lifted
+    mean = last + (turn.slope - first[:, None, UNCERTAIN]) * lifted
+    mean = mean + (root * turn.own * turn.pull).sum(axis=-1)
+    return _Part(mean=mean, slope=slope, root=root)
+
+
 def _now(
-    turn: _Turn,
-    last: FloatArray,
-    root: FloatArray,
-    turned: FloatArray,
-    triangle: FloatArray,
-    first: FloatArray,
+    turn: _Turn, error: _Part, drift: _Part, first: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Offset, slope and variance (in σ²) of reward minus law at the last step, given β; see ``Posterior``.
 
     It is the drift there, and what the regressor's error does to the law there.
     """
-    p = triangle.shape[-1]
-    here = (root[:, None, None, :] @ turned)[..., 0, :]
-    seen = (last[..., None, p + 1 :] @ turned)[..., 0, :]
-    weight = turn.slope[..., None] * (here - seen)
-    beside = ((seen - here) * turn.u).sum(axis=-1)
-    # u is taken out at its mean given β; what is linear in β − first is brought back to β.
-    slope = last[..., :p] @ triangle
-    slope[..., UNCERTAIN] += beside
-    slope += ((weight * turn.own)[..., None] * turn.tie).sum(axis=-2)
-    offset = last[..., p] + (turn.slope - first[:, None, UNCERTAIN]) * beside
-    offset += (weight * turn.own * turn.pull).sum(axis=-1) + (slope * first[:, None]).sum(axis=-1)
-    return offset, slope, (weight**2 * turn.own).sum(axis=-1)
+    slope = -(error.slope + drift.slope)
+    offset = error.mean + drift.mean + (slope * first[:, None]).sum(axis=-1)
+    return offset, slope, ((error.root + drift.root) ** 2 * turn.own).sum(axis=-1)
+
+
+def _anchored(
+    many: Posteriors, turn: _Turn, error: _Part, drift: _Part, last_variance: FloatArray, grid: Grid
+) -> Posteriors:
+    """As :func:`told_at_the_end`: the constant takes up the drift, and the regressor's error stays apart.
+
+    (c + drift, a) and the error are one Gaussian vector given σ², of which the error given the first two
+    is taken.
+    """
+    p = turn.beta.shape[-1]
+    level = np.eye(1, p)[0]
+    turned = np.eye(p) + level[:, None] * drift.slope[..., None, :]
+    spread = turned @ turn.covariance @ turned.swapaxes(-1, -2)
+    own_variance = (drift.root**2 * turn.own).sum(axis=-1) + last_variance
+    spread = spread + own_variance[..., None, None] * np.outer(level, level)
+    moved = drift.mean + (drift.slope * turn.beta).sum(axis=-1)
+    coefficient = many.coefficient + moved[..., None] * level
+    tied = (turn.covariance @ error.slope[..., None])[..., 0]
+    tied = (turned @ tied[..., None])[..., 0]
+    tied = tied + (drift.root * turn.own * error.root).sum(axis=-1)[..., None] * level
+    alone = (error.slope[..., None, :] @ turn.covariance @ error.slope[..., None])[..., 0, 0]
+    alone = alone + (error.root**2 * turn.own).sum(axis=-1)
+    pull = np.linalg.solve(spread, tied[..., None])[..., 0]
+    mean = error.mean + (error.slope * turn.beta).sum(axis=-1)
+    return replace(
+        many,
+        coefficient=coefficient,
+        covariance=spread * turn.variance[..., None, None],
+        variance=many.variance * np.maximum(grid.noise / (grid.drift + grid.noise), SHARPEST),
+        now_offset=mean - (pull * coefficient).sum(axis=-1),
+        now_slope=-pull,
+        now_variance=np.maximum(alone - (pull * tied).sum(axis=-1), 0.0) * turn.variance,
+    )

@@ -73,7 +73,7 @@ def saturation_text(told: SaturationForecast) -> str:
 def _saturation_lines(told: SaturationForecast) -> Iterator[str]:
     yield one_line(told.run)
     yield (
-        f"  {format_percent(told.share)} of what the law still promises is spent at entropy "
+        f"  forecast: {format_percent(told.share)} of what the law still promises is spent at entropy "
         f"{format_number(told.entropy)} nats; now {format_number(told.entropy_now)} at step "
         f"{format_step(told.last_step)}"
     )

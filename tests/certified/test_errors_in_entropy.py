@@ -7,9 +7,10 @@ from scipy.optimize import least_squares
 
 from entropylaw import FitError, UsageError, fit_law
 from entropylaw.analysis.course import entropy_course
-from entropylaw.engine.grid import drift_grid, point_grid, white_grid
+from entropylaw.engine.grid import Grid, drift_grid, point_grid, white_grid
 from entropylaw.engine.posterior import posteriors
 from entropylaw.engine.uncertain import uncertain_posteriors
+from entropylaw.engine.walk import local_level_grid
 
 
 def problem(n=40, *, seed=0, noise=0.1, sd=0.05):
@@ -116,6 +117,61 @@ def test_the_reward_now_is_that_of_dense_algebra():
     mixture = ours.functional(design[:, -1:], np.ones(1))
     assert mixture.location[0, 0] == pytest.approx(mean, rel=1e-6)
     assert mixture.scale[0, 0] == pytest.approx(np.sqrt(spread), rel=1e-4)
+
+
+def test_told_at_the_end_the_drift_is_in_the_constant_and_the_error_is_not():
+    """A walk: the constant, and the constant less the reward now, by dense algebra."""
+    step, x, sd, reward = problem(n=25, seed=3)
+    design, root = columns(x, sd)
+    whole = local_level_grid(step)
+    grid = Grid(
+        length=whole.length[5:6],
+        drift=whole.drift[5:6],
+        noise=whole.noise[5:6],
+        log_prior=np.zeros(1),
+        scaled=True,
+        homeless=True,
+    )
+    ours, u = uncertain_posteriors(step, design, root, reward[None], grid)
+    slope, n = ours.coefficient[0, 0, 1], step.size
+    # The residual variance is hidden in the noise that is left of it.
+    variance = float(ours.variance[0, 0] / grid.noise[0])
+    walk = variance * grid.drift[0] * np.exp(-np.abs(step[:, None] - step) / grid.length[0])
+    loads = np.hstack([design[0] + np.outer(root[0] @ u[0], [0.0, 1.0]), slope * root[0]])
+    prior = np.diag(np.concatenate([np.full(2, 1e6), np.ones(n)]))
+    bend = slope * root[0] @ u[0]
+    total = loads @ prior @ loads.T + walk + variance * grid.noise[0] * np.eye(n)
+    # Constant with the drift at the end; and the law's reward there without its constant: −a·x − error.
+    at_end = np.concatenate([[1.0, 0.0], np.zeros(n)])
+    spent = np.concatenate([[0.0], -loads[-1][1:]])
+    for row, drifts, shift, ask in (
+        (at_end, 1.0, 0.0, (np.array([[[1.0, 0.0]]]), np.zeros(1))),
+        (spent, 0.0, bend[-1], (np.array([[[1.0, 0.0]]]) - design[:, -1:], -np.ones(1))),
+    ):
+        cross = row @ prior @ loads.T + drifts * walk[-1]
+        mean = cross @ np.linalg.solve(total, reward + bend) + shift
+        spread = row @ prior @ row + drifts * walk[-1, -1] - cross @ np.linalg.solve(total, cross)
+        mixture = ours.functional(*ask)
+        assert mixture.location[0, 0] == pytest.approx(mean, rel=1e-4)
+        assert mixture.scale[0, 0] == pytest.approx(np.sqrt(spread), rel=1e-3)
+
+
+@pytest.mark.parametrize("interval", ["drift", "walk", "odr"])
+@pytest.mark.parametrize("noise", [0.0, 1e-9, 1e-6])
+@pytest.mark.parametrize("sd", [1e-9, 0.02, 3.0])
+def test_rewards_that_follow_the_entropy_exactly_are_fitted_and_nothing_is_nan(interval, noise, sd):
+    rng = np.random.default_rng(1)
+    entropy = np.linspace(1.0, 0.1, 12) + 0.01 * rng.standard_normal(12)
+    fit = fit_law(
+        entropy,
+        0.9 - 0.2 * np.exp(entropy) + noise * rng.standard_normal(12),
+        interval=interval,
+        entropy_sd=sd,
+    )
+    for number in (fit.a, fit.b, fit.ceiling, fit.reward_now, fit.headroom):
+        assert np.isfinite([number.low, number.value, number.high]).all()
+        assert number.low <= number.value <= number.high
+    assert np.isfinite(fit.correlation)
 
 
 def test_without_errors_it_is_the_plain_engine():

@@ -245,7 +245,7 @@ def test_a_known_noise_floor_is_in_the_covariance():
     reward = 0.55 - 0.2 * np.expm1(FALLING) + 0.01 * np.random.default_rng(5).standard_normal(N)
     law = fit_law(FALLING, reward, STEP, eval_size=500)
     whitening = to_lmfit("law", law).whitening
-    _, floor = residual_covariances(law)
+    _, floor, _ = residual_covariances(law)
     np.testing.assert_allclose(whitening.floor / whitening.floor[0], floor / floor[0])
     expected = np.linalg.solve(np.linalg.cholesky(dense(whitening)), reward)
     np.testing.assert_allclose(whitening(reward), expected, rtol=1e-9)

@@ -103,3 +103,22 @@ def test_eval_sizes_that_cannot_be(run, tmp_path, given):
     done = run("fit", "a.jsonl", "--eval-size", given)
     assert done.returncode == 2
     assert "error[bad-eval-size]" in done.stderr
+
+
+def test_a_sample_size_that_the_log_contradicts_is_a_caution(run, tmp_path):
+    write(tmp_path / "a.jsonl", sd=0.001)
+    few, many = (
+        json.loads(run("fit", "a.jsonl", "--eval-size", size, "--format", "json", "-q").stdout)
+        for size in ("100", "100000")
+    )
+    said = [" ".join(told["runs"][0]["law"]["validity"]["cautions"]) for told in (few, many)]
+    assert "less than the binomial noise" in said[0]
+    assert "binomial" not in said[1]
+
+
+def test_runs_fitted_as_walks_share_no_ceiling(run, tmp_path):
+    write(tmp_path / "a.jsonl")
+    write(tmp_path / "b.jsonl", n=50)
+    done = run("fit", "a.jsonl", "b.jsonl", "--shared", "a,b", "--interval", "walk")
+    assert done.returncode == 2
+    assert "error[no-fixed-ceiling]" in done.stderr

@@ -369,3 +369,12 @@ def test_halves_are_drawn_by_name_and_copies_stay_together():
     assert lab_family("entropy_bonus_0.1_s0") != lab_family("entropy_bonus_0.02_s0")
     even = int(hashlib.sha256(b"too_hard").hexdigest(), 16) % 2 == 0
     assert in_development("too_hard") is even
+
+
+def test_a_stretch_of_equal_rewards_gives_numbers():
+    """Fitted from behind, a run that rises and then stands still has nothing to learn its bands from."""
+    step = np.arange(30.0)
+    entropy = 0.1 + 0.9 * np.exp(-step / 8)
+    reward = np.where(step < 10, 0.02 * step, 0.2)
+    told = backtest_run(step, entropy, reward, level=0.95, run="flat")
+    json.dumps(encode(told), allow_nan=False)

@@ -94,7 +94,7 @@ def test_the_coverage_quoted_is_the_one_of_the_table():
     peers = [row(f"ceiling, {name}")[1] for name in ("curve_fit", "lmfit")]
     assert f"those of `curve_fit` {peers[0]} % and of lmfit {peers[1]} % on average" in quoted
     assert f"ours cover {far[1]} % and {far[2]} %" in quoted
-    assert f"there 95 % intervals cover {far[2]} to {far[1]} %" in quoted
+    assert f"there 95 % intervals cover {far[1]} % in the median world and {far[2]} % in the worst" in quoted
 
 
 @pytest.mark.parametrize("target", re.findall(r"\]\((?!https?:)([^)#]+)", README))

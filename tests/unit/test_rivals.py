@@ -54,7 +54,7 @@ def rows(comparison) -> dict[str, FormResult]:
 @pytest.mark.parametrize("truth", TRUTHS)
 def test_the_true_form_has_the_most_weight(truth):
     entropy = RETURNING if truth == "branches" else FALLING
-    fits = fit_forms(STEP, entropy, TRUTHS[truth](entropy) + noise(), drift_grid(STEP), None, FORMULAS)
+    fits = fit_forms(STEP, entropy, TRUTHS[truth](entropy) + noise(), drift_grid(STEP), None, names=FORMULAS)
     assert max(fits.weight, key=fits.weight.get) == truth
     assert sum(fits.weight.values()) == pytest.approx(1.0)
     assert set(fits.fits) | set(fits.skipped) == set(FORMULAS)
@@ -101,7 +101,7 @@ def test_a_fit_has_the_four_forms_of_every_fit_and_branches_where_entropy_turns(
 def test_log_evidence_of_linear_forms_is_the_closed_form():
     """White residuals: flat level, uniform slope density, 1/σ² integrated out, written by hand."""
     reward = TRUTHS["law"](FALLING) + noise(0.05)
-    fits = fit_forms(STEP, FALLING, reward, white_grid(), None, FORMULAS)
+    fits = fit_forms(STEP, FALLING, reward, white_grid(), None, names=FORMULAS)
     density = 1.0 / (2.0 * np.std(reward))
     for name, columns in {
         "constant": (),
@@ -182,7 +182,7 @@ def test_what_a_run_cannot_show_is_named():
     assert "reaches -0.1" in skipped["power"]
     assert "does not both fall and rise" in skipped["branches"]
     assert {form.name for form in forms}.isdisjoint(skipped)
-    fits = fit_forms(STEP[:5], FALLING[:5], noise()[:5], white_grid(), None, FORMULAS)
+    fits = fit_forms(STEP[:5], FALLING[:5], noise()[:5], white_grid(), None, names=FORMULAS)
     assert fits.skipped["hinge"].startswith(("5 evaluations", "a break needs"))
     assert step_forms(STEP - 100.0)[1] == {"scalerl": "steps begin at -90, and the sigmoid counts from 0"}
 
@@ -190,7 +190,7 @@ def test_what_a_run_cannot_show_is_named():
 def test_columns_that_cannot_be_told_apart_are_skipped():
     two_levels = np.where(np.arange(30) < 15, 0.8, 0.2)
     reward = 0.5 - 0.2 * two_levels + noise()[:30]
-    fits = fit_forms(STEP[:30], two_levels, reward, white_grid(), None, FORMULAS)
+    fits = fit_forms(STEP[:30], two_levels, reward, white_grid(), None, names=FORMULAS)
     assert fits.skipped["quadratic"] == "its columns cannot be told apart on this run"
     assert {"law", "line", "rate", "power"} <= set(fits.fits)
     # Two levels cannot tell the law from the line: neither can the weights.
