@@ -70,6 +70,16 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
+def spark(session: nox.Session) -> None:
+    """Ten million tokens by DuckDB and a local Spark: same bytes. ``ENTROPYLAW_SPARK_ROWS`` sets how many."""
+    session.install("-e", ".[test,spark]")
+    rows = os.environ.get("ENTROPYLAW_SPARK_ROWS", "10000000")
+    session.run(
+        "python", "-m", "pytest", "tests/spark", *session.posargs, env={"ENTROPYLAW_SPARK_ROWS": rows}
+    )
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Calibration and speed beside the peers; the tables go into docs/. ``-- --full`` for many runs."""
     session.install("-e", ".[bench]")
@@ -78,7 +88,9 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks.speed", "--write")
     session.run("python", "-m", "benchmarks.forecasts", "--write")
     session.run("python", "-m", "benchmarks.paper", "--write", *(["--runs", "2000"] if full else []))
+    session.run("python", "-m", "benchmarks.phases", "--write", "--runs", "1000" if full else "100")
     session.run("python", "-m", "benchmarks.shared", "--write", "--runs", "1000" if full else "100")
+    session.run("python", "-m", "benchmarks.tokens", "--write", *(["--full"] if full else []))
     # The last release of W&B that has a reader in Python.
     session.install("wandb<0.30", "tensorboard", "pandas")
     session.run("python", "-m", "benchmarks.readers", "--write", *(["--full"] if full else []))

@@ -20,13 +20,15 @@ from entropylaw.documents.backtest import SCHEMA as BACKTEST_SCHEMA  # noqa: E40
 from entropylaw.documents.backtest import BacktestDocument  # noqa: E402
 from entropylaw.documents.codec import schema_of  # noqa: E402
 from entropylaw.documents.fit import SCHEMA, FitDocument  # noqa: E402
+from entropylaw.documents.phases import SCHEMA as PHASES_SCHEMA  # noqa: E402
+from entropylaw.documents.phases import PhasesDocument  # noqa: E402
 from entropylaw.documents.prediction import SCHEMA as PREDICTION_SCHEMA  # noqa: E402
 from entropylaw.documents.prediction import PredictionDocument  # noqa: E402
 from entropylaw.documents.store import dumps  # noqa: E402
 from entropylaw.ingest import reference  # noqa: E402
 
 TYPER = f"typer {version('typer')}"
-COMMANDS = ("columns", "fit", "predict", "backtest", "report")
+COMMANDS = ("columns", "fit", "predict", "backtest", "tokens", "phases", "report")
 
 
 def main() -> None:
@@ -52,6 +54,7 @@ def generated() -> dict[Path, str]:
         schemas / "fit-1.json": dumps(schema(SCHEMA, FitDocument)),
         schemas / "prediction-1.json": dumps(schema(PREDICTION_SCHEMA, PredictionDocument)),
         schemas / "backtest-1.json": dumps(schema(BACKTEST_SCHEMA, BacktestDocument)),
+        schemas / "phases-1.json": dumps(schema(PHASES_SCHEMA, PhasesDocument)),
     }
     # Every release of typer lays out help in its own way: a page that another one made is not stale.
     commands = ROOT / "docs" / "cli.md"

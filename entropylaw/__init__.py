@@ -23,11 +23,15 @@ if TYPE_CHECKING:
     from entropylaw.analysis.influence import influences
     from entropylaw.analysis.law import LawFit
     from entropylaw.analysis.nonlinear import fit_nonlinear, to_lmfit
+    from entropylaw.analysis.phaseresults import PhaseFit, PhasesAcross
+    from entropylaw.analysis.phases import fit_phases
+    from entropylaw.analysis.phasesacross import combine_phases
     from entropylaw.analysis.rivals import compare_forms
     from entropylaw.analysis.seams import find_seams
     from entropylaw.analysis.segments import fit_segments
     from entropylaw.analysis.shared import fit_shared
     from entropylaw.documents.fit import FitDocument, load_fit
+    from entropylaw.documents.phases import PhasesDocument, load_phases
     from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
     from entropylaw.ingest import read_runs, select
     from entropylaw.ingest.run import Run, Series
@@ -53,7 +57,11 @@ _HOMES = {
     "Series": "entropylaw.ingest.run",
     "UsageError": "entropylaw.errors",
     "Validity": "entropylaw.results",
+    "PhaseFit": "entropylaw.analysis.phaseresults",
+    "PhasesAcross": "entropylaw.analysis.phaseresults",
+    "PhasesDocument": "entropylaw.documents.phases",
     "backtest": "entropylaw.analysis.backtest",
+    "combine_phases": "entropylaw.analysis.phasesacross",
     "compare_forms": "entropylaw.analysis.rivals",
     "find_seams": "entropylaw.analysis.seams",
     "fit_law": "entropylaw.analysis.fitting",
@@ -61,11 +69,13 @@ _HOMES = {
     "fit_logs": "entropylaw.workflow",
     "fit_run": "entropylaw.workflow",
     "fit_nonlinear": "entropylaw.analysis.nonlinear",
+    "fit_phases": "entropylaw.analysis.phases",
     "fit_segments": "entropylaw.analysis.segments",
     "fit_shared": "entropylaw.analysis.shared",
     "forecast": "entropylaw.analysis.forecast",
     "influences": "entropylaw.analysis.influence",
     "load_fit": "entropylaw.documents.fit",
+    "load_phases": "entropylaw.documents.phases",
     "read_runs": "entropylaw.ingest",
     "saturation_forecast": "entropylaw.analysis.forecast",
     "select": "entropylaw.ingest",
@@ -83,6 +93,9 @@ __all__ = [
     "InputError",
     "LawFit",
     "OutputError",
+    "PhaseFit",
+    "PhasesAcross",
+    "PhasesDocument",
     "Prediction",
     "Rival",
     "Run",
@@ -93,18 +106,21 @@ __all__ = [
     "Validity",
     "__version__",
     "backtest",
+    "combine_phases",
     "compare_forms",
     "find_seams",
     "fit_law",
     "fit_laws",
     "fit_logs",
     "fit_nonlinear",
+    "fit_phases",
     "fit_run",
     "fit_segments",
     "fit_shared",
     "forecast",
     "influences",
     "load_fit",
+    "load_phases",
     "read_runs",
     "saturation_forecast",
     "select",

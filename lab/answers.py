@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from entropylaw.report.numbers import format_weight
+from lab.boundaries import in_words
 from lab.findings import (
     Difference,
     Made,
@@ -139,7 +140,7 @@ def phases(by_group: Groups) -> str:
     for kind in ("planning", "execution", "semantic"):
         steps = [half_fall(run, f"entropy_{kind}") for run in by_group[PLAIN]]
         found.append(f"of {kind} entropy at step {span([step for step in steps if step is not None])}")
-    return f"In plain GRPO half of the fall is over {listed(found)}; no boundary was tested."
+    return f"{in_words(by_group)}. In plain GRPO half of the fall is over {listed(found)}."
 
 
 def expands(by_group: Groups) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from benchmarks.docs import with_block
 from lab.answers import short_answers
+from lab.boundaries import boundaries, classes
 from lab.figures import pictures
 from lab.findings import groups, load, load_cooling
 from lab.page import data_table, lab_page
@@ -17,7 +18,11 @@ def pages(data: Path) -> dict[Path, str]:
     """Every file that is made from the runs below ``data``, with its text."""
     runs, cooling = load(data), load_cooling(data.parent / "cooling.parquet")
     page = PAGE.read_text(encoding="utf-8")
-    blocks = {"answers": short_answers(groups(runs), cooling)} | lab_page(runs, cooling, data)
+    by_group = groups(runs)
+    blocks = {"answers": short_answers(by_group, cooling)} | lab_page(runs, cooling, data)
+    blocks["boundaries"] = boundaries(by_group)
+    kept = [data / run.name for run in runs.values() if (data / run.name / "tokens.parquet").exists()]
+    blocks["classes"] = classes(kept)
     for name, text in blocks.items():
         page = with_block(page, name, text)
     readme = with_block(README.read_text(encoding="utf-8"), "runs", data_table(runs))

@@ -8,7 +8,7 @@ import sys
 import typer
 
 from entropylaw._version import __version__
-from entropylaw.cli import backtest, columns, fit, predict, report
+from entropylaw.cli import backtest, columns, fit, phases, predict, report, tokens
 from entropylaw.errors import EntropyLawError
 
 app = typer.Typer(
@@ -47,6 +47,8 @@ app.command("fit", epilog=fit.EXAMPLE)(fit.fit)
 app.command("predict", epilog=predict.EXAMPLE)(predict.predict)
 app.command("columns", epilog=columns.EXAMPLE)(columns.columns)
 app.command("backtest", epilog=backtest.EXAMPLE)(backtest.backtest)
+app.command("tokens", epilog=tokens.EXAMPLE)(tokens.tokens)
+app.command("phases", epilog=phases.EXAMPLE)(phases.phases)
 app.command("report", epilog=report.EXAMPLE)(report.report)
 
 

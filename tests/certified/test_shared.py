@@ -11,8 +11,9 @@ from statsmodels.stats.oneway import anova_oneway
 
 from entropylaw import fit_law
 from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.randomeffects import random_effects
 from entropylaw.analysis.segments import blocks, difference_test, fit_segments, welch_test
-from entropylaw.analysis.shared import ROWS, Marginal, marginal, product, random_effects, share
+from entropylaw.analysis.shared import ROWS, Marginal, marginal, product, share
 from entropylaw.engine.grid import point_grid, white_grid
 from entropylaw.engine.posterior import infer
 

@@ -1,0 +1,184 @@
+"""`entropylaw tokens` against the bare DuckDB query for the same numbers: time in turns, memory alone.
+
+python -m benchmarks.tokens            20 million rows
+python -m benchmarks.tokens --full     100 million rows
+python -m benchmarks.tokens --write    and put the table into docs/method.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.docs import replace_block
+from benchmarks.readers import peak
+
+FILES, STEPS, CHUNK = 8, 400, 1_000_000
+ROWS, ALL_ROWS, TURNS = 20_000_000, 100_000_000, 3
+THREADS = min(os.cpu_count() or 1, 8)
+DOCS = Path(__file__).parent.parent / "docs" / "method.md"
+
+SAME = """
+SELECT step, is_planning, count(*) AS tokens,
+       avg(entropy::DOUBLE) AS mean, stddev_samp(entropy::DOUBLE) AS sd,
+       quantile_cont(entropy, [0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 0.95, 0.99]) AS quantiles
+FROM read_parquet($files) GROUP BY ALL ORDER BY ALL
+"""
+MOMENTS = """
+SELECT step, is_planning, count(*) AS tokens, avg(entropy::DOUBLE) AS mean, stddev_samp(entropy::DOUBLE) AS sd
+FROM read_parquet($files) GROUP BY ALL ORDER BY ALL
+"""
+QUERIES = {"same": SAME, "moments": MOMENTS}
+NAMES = {
+    "ours": "`entropylaw tokens`: all it gives, by class and correctness, and the histograms",
+    "same": "bare DuckDB: mean, variance, `quantile_cont`, by class",
+    "moments": "bare DuckDB: mean and variance only, by class",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", action="store_true", help="put the table into docs/method.md")
+    parser.add_argument("--full", action="store_true", help=f"{ALL_ROWS:,} rows in place of {ROWS:,}")
+    parser.add_argument("--rows", type=int, help="another number of rows")
+    parser.add_argument("--alone", nargs=2, metavar=("WHO", "FOLDER"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.alone:
+        alone(*arguments.alone)
+        return
+    text = table(arguments.rows or (ALL_ROWS if arguments.full else ROWS))
+    print(text)
+    if arguments.write:
+        replace_block(DOCS, "tokens", text)
+
+
+def table(rows: int) -> str:
+    """Generate, measure in turns, compare the numbers, and say it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        generate(folder / "tokens", rows)
+        size = sum(path.stat().st_size for path in (folder / "tokens").iterdir())
+        found: dict[str, list[dict[str, float]]] = {who: [] for who in NAMES}
+        for _ in range(TURNS):
+            for who in NAMES:
+                found[who].append(measured(who, folder))
+        worst = differences(folder)
+    ratios = {
+        who: statistics.median(
+            one["seconds"] / other["seconds"] for one, other in zip(found["ours"], found[who], strict=True)
+        )
+        for who in ("same", "moments")
+    }
+    lines = [
+        f"{rows:,} tokens in {FILES} Parquet files ({size / 1e6:.0f} MB), {STEPS} steps, {THREADS} threads; "
+        f"{TURNS} turns, each a process of its own with its start; medians. Memory is the process's peak.",
+        "",
+        "| what | seconds | `entropylaw tokens` takes | peak MB |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    for who, name in NAMES.items():
+        seconds = statistics.median(turn["seconds"] for turn in found[who])
+        most = max(turn["peak"] for turn in found[who])
+        times = f"{ratios[who]:.2f}×" if who in ratios else ""
+        lines.append(f"| {name} | {seconds:.1f} | {times} | {most / 1e6:.0f} |")
+    lines += [
+        "",
+        f"Largest difference to the bare query over all steps and classes: mean {worst['mean']:.1g} nats, "
+        f"standard deviation {worst['sd']:.1g} nats, a percentile {100 * worst['quantile']:.2g} % of its "
+        f"value (median {100 * worst['median']:.2g} %).",
+    ]
+    return "\n".join(lines)
+
+
+def generate(folder: Path, rows: int) -> None:
+    """Write tokens as eight ranks would: every file has every step, in order."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder.mkdir()
+    each = rows // FILES
+    for number in range(FILES):
+        rng = np.random.default_rng(number)
+        writer = None
+        for start in range(0, each, CHUNK):
+            count = min(CHUNK, each - start)
+            step = (np.arange(start, start + count) * STEPS // each).astype(np.int32)
+            planning = rng.random(count) < 0.2
+            centre = np.where(planning, -1.0, -3.5) - step / STEPS
+            entropy = np.exp(centre + 1.8 * rng.standard_normal(count, dtype=np.float32)).clip(0, 7)
+            part = pa.table(
+                {
+                    "step": step,
+                    "is_planning": planning,
+                    "entropy": entropy.astype(np.float32),
+                    "correct": np.repeat(rng.random(count // 500 + 1) < 0.5, 500)[:count],
+                }
+            )
+            writer = writer or pq.ParquetWriter(
+                folder / f"part-{number}-of-{FILES}.parquet", part.schema, compression="zstd"
+            )
+            writer.write_table(part)
+        assert writer is not None
+        writer.close()
+
+
+def measured(who: str, folder: Path) -> dict[str, float]:
+    """Seconds of a process from its start to its end, and its peak memory in bytes."""
+    command = [sys.executable, "-m", "benchmarks.tokens", "--alone", who, str(folder)]
+    start = time.perf_counter()
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="utf-8")
+    return {"seconds": time.perf_counter() - start, "peak": float(done.stdout.splitlines()[-1])}
+
+
+def alone(who: str, folder: str) -> None:
+    """One measurement: write the result beside the tokens, print the peak."""
+    if who == "ours":
+        from entropylaw.cli import app
+
+        app(["tokens", f"{folder}/tokens", "-o", f"{folder}/ours.parquet", "-q"], standalone_mode=False)
+    else:
+        import duckdb
+
+        with duckdb.connect() as connection:
+            connection.execute(f"SET threads = {THREADS}")
+            files = sorted(str(path) for path in Path(folder, "tokens").iterdir())
+            rows = connection.execute(QUERIES[who], {"files": files}).fetchall()
+        Path(folder, f"{who}.json").write_text(json.dumps(rows), encoding="utf-8")
+    print(peak())
+
+
+def differences(folder: Path) -> dict[str, float]:
+    """Compare every number with the bare query's."""
+    import pyarrow.parquet as pq
+
+    ours = {row["step"]: row for row in pq.read_table(folder / "ours.parquet").to_pylist()}
+    means, sds, quantiles = [], [], []
+    for step, planning, tokens, mean, sd, values in json.loads((folder / "same.json").read_text()):
+        row, suffix = ours[step], "_planning" if planning else "_execution"
+        if row[f"tokens{suffix}"] != tokens:
+            raise SystemExit(f"step {step}: {row[f'tokens{suffix}']} tokens, the bare query has {tokens}")
+        means.append(abs(row[f"entropy{suffix}"] - mean))
+        sds.append(abs(row[f"entropy_sd{suffix}"] - sd))
+        names = ("p05", "p10", "p20", "p50", "p80", "p90", "p95", "p99")
+        quantiles += [
+            abs(row[f"entropy_{p}{suffix}"] / value - 1) for p, value in zip(names, values, strict=True)
+        ]
+    return {
+        "mean": max(means),
+        "sd": max(sds),
+        "quantile": max(quantiles),
+        "median": statistics.median(quantiles),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""What may look like a phase boundary and is none, and the blocks in which long runs are looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from entropylaw.analysis.phaseresults import CurvePhases
+from entropylaw.analysis.seams import find_seams
+from entropylaw.engine.grid import FloatArray
+from entropylaw.engine.kinks import FIRST, LAST
+
+FEWEST = 20
+"""Points below which no boundary is looked for."""
+
+MOST = 250
+"""Points above which blocks of neighbours are averaged: the test simulates hundreds of such runs."""
+
+WIDE = 0.5
+"""Width of the transition, as a share of the run, from which on there are no two phases but one change."""
+
+
+def phase_cautions(
+    step: FloatArray, given: dict[str, FloatArray], curves: dict[str, CurvePhases], length: Any
+) -> list[str]:
+    """What may look like a boundary and is none."""
+    found = []
+    for name, curve in curves.items():
+        width = curve.boundary.width.value or 0.0
+        if curve.found and width >= WIDE * float(curve.step[-1] - curve.step[0]):
+            found.append(
+                f"the change of {name} takes {width:g} steps, half of the run or more: that is one change, "
+                "not two phases"
+            )
+        found += _at_the_edge(name, curve)
+    found += _jumps(step, {name: given[name] for name in curves})
+    if length is not None:
+        values = np.asarray(length, dtype=float).ravel()
+        found += _jumps(step, {"the response length": values})
+    return found
+
+
+def _at_the_edge(name: str, curve: CurvePhases) -> list[str]:
+    """Whether a boundary may lie beyond the places that were looked at."""
+    places, span = curve.boundary.places, float(curve.step[-1] - curve.step[0])
+    low, high = curve.boundary.intervals[0][0], curve.boundary.intervals[-1][1]
+    if not curve.found or (low > places[0] and high < places[-1]):
+        return []
+    share = f"{FIRST:.0%} to {LAST:.0%} of the run"
+    return [
+        f"the boundary of {name} may lie beyond the places that were looked at ({share}, steps "
+        f"{curve.step[0] + FIRST * span:g} to {curve.step[0] + LAST * span:g})"
+    ]
+
+
+def _jumps(step: FloatArray, columns: dict[str, FloatArray]) -> list[str]:
+    """Jumps of columns from one step to the next, by :func:`entropylaw.analysis.seams.find_seams`."""
+    said = []
+    for name, values in columns.items():
+        there = np.isfinite(values)
+        s, y = blocked(step[there], values[there])
+        if s.size < FEWEST or np.ptp(y) == 0:
+            continue
+        for seam in find_seams(s, y, y):
+            if seam.series == "entropy" and seam.jump.value is not None:
+                said.append(
+                    f"{name} jumps by {seam.jump.value:.3g} between steps {seam.after:g} and {seam.step:g}: "
+                    "a boundary near it may be that"
+                )
+    return said
+
+
+def blocked(step: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Means over blocks of neighbours, so that at most :data:`MOST` are left."""
+    if step.size <= MOST:
+        return step, values
+    parts = np.array_split(np.arange(step.size), MOST)
+    return (
+        np.array([step[part].mean() for part in parts]),
+        np.array([values[part].mean() for part in parts]),
+    )

@@ -1,0 +1,161 @@
+"""The phases of one run at column width: both curves, the smooth decays, and where the boundaries may be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from entropylaw.analysis.phaseresults import CurvePhases
+from entropylaw.documents.phases import RunPhases
+from entropylaw.ingest.phasecolumns import SEMANTIC
+from entropylaw.report import plotting as p
+from entropylaw.report.numbers import format_percent
+from entropylaw.report.phasetext import Curves, curves_of, headline, wrapped
+
+COLOURS = {"planning": "#d55e00", "execution": "#0072b2", "aggregate": p.ENTROPY}
+"""Okabe and Ito's vermilion and blue, which differ in lightness too; the house's purple for all tokens."""
+
+
+SHORT = {"planning": "planning", "execution": "execution", "aggregate": "all"}
+
+_LINE, _KEY, _BODY, _REST, _STRIP, _GAP, _BOTTOM = 0.14, 0.13, 1.3, 0.62, 0.2, 0.07, 0.36
+_LEFT, _RIGHT = 0.56, 0.1
+_DASHED: Any = (0, (3, 2))
+
+
+def phase_figure(run: RunPhases) -> Figure:
+    """The curves with their bands, one smooth decay dashed, and the distribution of every boundary.
+
+    The panel in the middle has the same less the smooth decay, which is what the test looks at. A strip a
+    curve holds the probability of the boundary's place, each to its own height; a curve without a boundary
+    says so there, and places that were not tried are grey. The verdict is the title.
+
+    Raises
+    ------
+    ValueError
+        The run has no phases.
+    """
+    curves = curves_of(run)
+    if run.phases is None or not curves:
+        raise ValueError("a run without phases has no figure")
+    with p.style():
+        title = wrapped(p.shown(headline(run)), 50)
+        keys = [
+            *(name for _, name in curves),
+            f"one smooth decay (bands: {format_percent(run.phases.level)}; grey: places not tried)",
+        ]
+        top = 0.08 + _LINE * len(title) + 0.05 + _KEY * len(keys) + 0.06
+        strips = len(curves) * (_STRIP + _GAP)
+        height = top + _BODY + _GAP + _REST + strips + _BOTTOM
+        figure = p.new_figure(height)
+        for i, line in enumerate(title):
+            p.write(figure, 0.06, 0.06 + i * _LINE, line, weight="bold", size=7.5)
+        _keys(figure, curves, keys, 0.11 + _LINE * len(title))
+        axes = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=height - top - _BODY, top=top)
+        rest = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=_BOTTOM + strips, top=top + _BODY + _GAP)
+        for curve, _ in curves:
+            _curve(axes, curve)
+        _limits(axes, curves)
+        rest.sharex(axes)
+        _less_decay(rest, curves)
+        axes.set_ylabel(_unit(run))
+        rest.set_ylabel("less decay")
+        for above in (axes, rest):
+            above.tick_params(labelbottom=False)
+        for i, (curve, name) in enumerate(curves):
+            bottom = _BOTTOM + (len(curves) - 1 - i) * (_STRIP + _GAP)
+            label = "plans" if name.startswith(SEMANTIC) else SHORT[curve.name]
+            below = _strip(figure, axes, curve, label, bottom, height)
+            below.tick_params(labelbottom=i == len(curves) - 1, bottom=i == len(curves) - 1)
+        below.set_xlabel("step; below the curves, where the boundary may be", labelpad=2)
+        figure.align_ylabels([axes, rest])
+        p.make_room(figure)
+        return figure
+
+
+def _unit(run: RunPhases) -> str:
+    """What the axis shows; two different entropies are never called by the name of one."""
+    columns = (run.planning_column, run.execution_column)
+    if any(column is not None and column.what == SEMANTIC for column in columns):
+        return "entropy (nats)"
+    return "token entropy (nats)"
+
+
+def _keys(figure: Figure, curves: Curves, keys: list[str], y: float) -> None:
+    """One line a curve in its colour, and what the dashes are."""
+    colours = [COLOURS[curve.name] for curve, _ in curves] + [p.INK]
+    for i, (key, colour) in enumerate(zip(keys, colours, strict=True)):
+        at = y + i * _KEY
+        left, right = p.inches(figure, 0.08, at + 0.055), p.inches(figure, 0.28, at + 0.055)
+        decay = i == len(curves)
+        line = Line2D([left[0], right[0]], [left[1], right[1]], color=colour, linewidth=0.8 if decay else 1.3)
+        line.set_linestyle(_DASHED if decay else "-")
+        line.set_transform(figure.transFigure)
+        figure.add_artist(line)
+        p.write(figure, 0.34, at, p.shown(key), size=7.0, color=p.MUTED if decay else colour)
+
+
+def _curve(axes: Axes, curve: CurvePhases) -> None:
+    """Points, band, the curve with a boundary, and the decay without one."""
+    _shape(axes, curve, np.zeros(curve.n))
+    axes.plot(curve.step, curve.decay, color=p.INK, linewidth=0.8, linestyle=_DASHED, zorder=6)
+
+
+def _less_decay(axes: Axes, curves: Curves) -> None:
+    """What the smooth decays leave over; bands that run far out of the points are cut."""
+    left = []
+    for curve, _ in curves:
+        _shape(axes, curve, curve.decay)
+        left += [curve.entropy - curve.decay, curve.fitted - curve.decay]
+    whole = np.concatenate(left)
+    axes.set_ylim(*p.padded(float(whole.min()), float(whole.max()), 0.1, 0.1))
+    axes.axhline(0.0, color=p.INK, linewidth=0.8, linestyle=_DASHED, zorder=6)
+
+
+def _shape(axes: Axes, curve: CurvePhases, less: p.FloatArray) -> None:
+    colour = COLOURS[curve.name]
+    axes.scatter(curve.step, curve.entropy - less, s=2.5, color=colour, alpha=0.35, linewidths=0, zorder=2)
+    axes.fill_between(
+        curve.step, curve.low - less, curve.high - less, color=colour, alpha=0.22, linewidth=0, zorder=3
+    )
+    axes.plot(curve.step, curve.fitted - less, color=colour, linewidth=1.1, zorder=5)
+
+
+def _limits(axes: Axes, curves: Curves) -> None:
+    """All points; bands that run out of them are cut, and the axis starts at 0."""
+    first = min(float(curve.step[0]) for curve, _ in curves)
+    last = max(float(curve.step[-1]) for curve, _ in curves)
+    axes.set_xlim(*p.padded(first, last, 0.025, 0.025))
+    low = min(min(float(curve.entropy.min()), float(curve.fitted.min())) for curve, _ in curves)
+    high = max(max(float(curve.entropy.max()), float(curve.fitted.max())) for curve, _ in curves)
+    axes.set_ylim(*p.padded(min(0.0, low), high, 0.02, 0.06))
+
+
+def _strip(figure: Figure, above: Axes, curve: CurvePhases, label: str, bottom: float, height: float) -> Axes:
+    """The boundary's distribution in the curve's colour, over a bar along its most probable steps."""
+    colour = COLOURS[curve.name]
+    axes = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=bottom, top=height - bottom - _STRIP)
+    axes.sharex(above)
+    axes.grid(visible=False)
+    axes.spines["left"].set_visible(False)
+    axes.set_yticks([])
+    axes.set_ylim(0.0, 1.08)
+    axes.set_ylabel(label, rotation=0, ha="right", va="center", color=colour, labelpad=3, size=7.0)
+    boundary = curve.boundary
+    left, right = above.get_xlim()
+    for one, other in ((left, float(boundary.places[0])), (float(boundary.places[-1]), right)):
+        axes.axvspan(one, other, color=p.GRID, linewidth=0, zorder=0)
+    if not curve.found:
+        middle: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "va": "center"}
+        axes.text(0.5, 0.5, "no boundary found", color=colour, **middle)
+        return axes
+    density = boundary.density / np.max(boundary.density)
+    axes.fill_between(boundary.places, 0.0, density, color=colour, alpha=0.3, linewidth=0)
+    axes.plot(boundary.places, density, color=colour, linewidth=0.7)
+    for low, high in boundary.intervals:
+        axes.plot([low, high], [0.04, 0.04], color=colour, linewidth=2.0, solid_capstyle="butt")
+    return axes

@@ -1,0 +1,89 @@
+"""One row a curve, full precision, for spreadsheets and scripts."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from entropylaw.analysis.phaseresults import CurvePhases
+from entropylaw.documents.phases import PhasesDocument, RunPhases
+from entropylaw.report.printable import spreadsheet_cell
+from entropylaw.results import Estimate
+
+ESTIMATES = ("boundary", "width", "slope_before", "slope_after", "rise", "last")
+OF_THE_RUN = ("delta", "share_planning")
+
+COLUMNS = (
+    *("run", "path", "verdict", "curve", "entropy_of", "column", "n", "p_value", "found"),
+    *("boundary_stretches", "boundary_whole"),
+    *(f"{name}{end}" for name in ESTIMATES for end in ("", "_low", "_high")),
+    *("detectable", "lag1", "noise"),
+    *(f"{name}{end}" for name in OF_THE_RUN for end in ("", "_low", "_high")),
+    *("later", "level", "method", "refusal"),
+)
+
+
+def render(document: PhasesDocument) -> str:
+    """The table. Empty cells are numbers that are not known; ``refusal`` holds the error's slug.
+
+    ``entropy_of`` says whether the curve is token entropy or semantic entropy; ``boundary_stretches`` holds
+    the most probable steps, as ``30:55 120:160``.
+    """
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, COLUMNS, restval="", lineterminator="\n")
+    writer.writeheader()
+    for run in document.runs:
+        writer.writerows(_rows(run))
+    return buffer.getvalue()
+
+
+def _rows(run: RunPhases) -> Iterator[dict[str, str]]:
+    whole = {"run": spreadsheet_cell(run.run), "path": spreadsheet_cell(run.path)}
+    phases = run.phases
+    if phases is None:
+        yield whole | {"refusal": run.refusal.slug if run.refusal is not None else ""}
+        return
+    whole |= {"verdict": phases.verdict or "", "later": _number(phases.later), "level": repr(phases.level)}
+    for name in OF_THE_RUN:
+        whole |= _cells(name, getattr(phases, name))
+    given = (
+        (phases.planning, run.planning_column),
+        (phases.execution, run.execution_column),
+        (phases.aggregate, run.aggregate_column),
+    )
+    for curve, column in given:
+        if curve is not None:
+            told = {"entropy_of": column.what, "column": spreadsheet_cell(column.column)} if column else {}
+            yield whole | told | _curve(curve)
+
+
+def _curve(curve: CurvePhases) -> dict[str, str]:
+    boundary = curve.boundary
+    row = {
+        "curve": curve.name,
+        "n": str(curve.n),
+        "p_value": _number(curve.p_value),
+        "found": "true" if curve.found else "false",
+        "boundary_stretches": " ".join(f"{low:g}:{high:g}" for low, high in boundary.intervals),
+        "boundary_whole": "true" if boundary.whole else "false",
+        "detectable": _number(curve.detectable),
+        "lag1": _number(curve.lag1),
+        "noise": _number(curve.noise),
+        "method": boundary.step.method,
+    }
+    for name in ESTIMATES:
+        place = {"boundary": boundary.step, "width": boundary.width}
+        row |= _cells(name, place[name] if name in place else getattr(curve, name))
+    return row
+
+
+def _cells(name: str, estimate: Estimate | None) -> dict[str, str]:
+    if estimate is None:
+        return {}
+    ends = {"": estimate.value, "_low": estimate.low, "_high": estimate.high}
+    return {name + end: _number(number) for end, number in ends.items()}
+
+
+def _number(number: float | None) -> str:
+    return "" if number is None else repr(float(number))

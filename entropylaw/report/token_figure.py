@@ -1,0 +1,119 @@
+"""The entropies of tokens over training: a heat map of their histogram, and two shares below it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, PowerNorm
+from matplotlib.figure import Figure
+
+from entropylaw.report import plotting as p
+from entropylaw.tokens.grid import FORK, LOW
+from entropylaw.tokens.heat import TokenHistogram
+
+HEAT = LinearSegmentedColormap.from_list("tokens", ["#ffffff", "#c7b3d6", p.ENTROPY, "#24102f"])
+"""White to nearly black through the colour of entropy: read by lightness alone."""
+
+TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
+FORKING, FEW = "#d55e00", "#0072b2"
+_HEIGHT, _LEFT, _RIGHT = 3.86, 0.54, 0.1
+_SHARES, _BETWEEN = 0.78, 0.4
+_DASHED: Any = (0, (3, 2))
+
+
+def token_figure(told: TokenHistogram) -> Figure:
+    """A column a step, a row a band of entropy; below, the fork's share and that of tokens below 0.01 nats.
+
+    The axis of entropies is that of their fourth root, in which the bands are equally high, so that a
+    colour is the same density everywhere. Dashed are the two thresholds of arXiv:2506.01939.
+    """
+    with p.style():
+        figure = p.new_figure(_HEIGHT)
+        bottom = 0.36 + _SHARES + _BETWEEN
+        heat = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=bottom, top=0.52)
+        shares = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=0.36, top=_HEIGHT - 0.36 - _SHARES)
+        drawn = _heat(heat, told)
+        _header(figure, drawn, float(told.share.max()))
+        _shares(shares, told)
+        shares.sharex(heat)
+        heat.tick_params(labelbottom=False)
+        shares.set_xlabel("step", labelpad=2)
+        figure.align_ylabels([heat, shares])
+        p.make_room(figure)
+        return figure
+
+
+def _heat(axes: Axes, told: TokenHistogram) -> Any:
+    """The histogram; steps are as wide as they are apart."""
+    highest = int(np.flatnonzero(told.share.max(axis=0))[-1]) + 1
+    sides = _sides(told.step)
+    drawn = axes.pcolormesh(
+        sides,
+        told.edges[: highest + 1] ** 0.25,
+        told.share[:, :highest].T,
+        cmap=HEAT,
+        norm=PowerNorm(0.5, 0.0, float(told.share.max())),
+        rasterized=True,
+        linewidth=0,
+    )
+    top = float(told.edges[highest])
+    for edge in (LOW, FORK):
+        if edge < top:
+            axes.axhline(edge**0.25, color=p.INK, linewidth=0.6, linestyle=_DASHED)
+    ticks = _ticks(top)
+    axes.set_yticks([tick**0.25 for tick in ticks], [f"{tick:g}" for tick in ticks])
+    axes.grid(visible=False)
+    axes.set_xlim(*p.padded(sides[0], sides[-1], 0.025, 0.025))
+    axes.set_ylim(0.0, top**0.25)
+    axes.set_ylabel("entropy of a token (nats)")
+    return drawn
+
+
+def _ticks(top: float) -> list[float]:
+    """0 and as many of :data:`TICKS` as have room for their labels, from above."""
+    kept: list[float] = []
+    for tick in reversed(TICKS):
+        low, above = tick**0.25, kept[-1] ** 0.25 if kept else top**0.25 * 1.1
+        if tick < top and min(low, above - low) > 0.07 * top**0.25:
+            kept.append(tick)
+    return [0.0, *reversed(kept)]
+
+
+def _sides(step: p.FloatArray) -> p.FloatArray:
+    """Edges of the columns: half-way between the steps, the first and the last as they are."""
+    if step.size == 1:
+        return np.array([step[0] - 0.5, step[0] + 0.5])
+    return np.concatenate([step[:1], 0.5 * (step[1:] + step[:-1]), step[-1:]])
+
+
+def _header(figure: Figure, drawn: Any, most: float) -> None:
+    """What the colours and the dashes mean."""
+    width, height = figure.get_size_inches()
+    p.write(figure, 0.06, 0.06, "share of a step's tokens in a band", size=7.0, color=p.MUTED)
+    note = f"dashed: {LOW:g} and {FORK:g} nats, the thresholds of arXiv:2506.01939"
+    p.write(figure, 0.06, 0.34, note, size=7.0, color=p.MUTED)
+    box = figure.add_axes((1.95 / width, 1 - 0.17 / height, 1.2 / width, 0.09 / height))
+    bar = figure.colorbar(drawn, cax=box, orientation="horizontal")
+    ticks = [0.0, most / 4, most]
+    bar.set_ticks(ticks, labels=[f"{100 * tick:.2g} %" if tick else "0" for tick in ticks])
+    bar.outline.set_linewidth(0.5)
+    box.tick_params(size=2, pad=1.5)
+
+
+def _shares(axes: Axes, told: TokenHistogram) -> None:
+    """Two shares, each named in its colour above the panel."""
+    marker = "o" if told.step.size <= 60 else ""
+    for values, colour in ((told.top20, FORKING), (told.low, FEW)):
+        axes.plot(told.step, 100 * values, color=colour, linewidth=1.1, marker=marker, markersize=2.5)
+    axes.set_ylim(0, 103)
+    axes.set_yticks([0, 25, 50, 75, 100])
+    axes.set_ylabel("share (%)")
+    names = (
+        ("of all entropy, in the fifth of tokens with most of it", FORKING),
+        ("of tokens, below 0.01 nats", FEW),
+    )
+    for i, (text, colour) in enumerate(names):
+        y = _HEIGHT - 0.36 - _SHARES - 0.31 + 0.135 * i
+        p.write(axes.figure, _LEFT + 0.08, y, text, size=7.0, color=colour)  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""Token-level logs: their classes, their summaries by step, and the entropy of the plan."""

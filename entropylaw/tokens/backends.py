@@ -1,0 +1,315 @@
+"""Where the query runs: DuckDB in this process, or a Spark cluster. Both take the same Ibis expression."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from entropylaw.errors import EntropyLawError, InputError, UsageError
+from entropylaw.ingest.wording import shown
+from entropylaw.tokens.expression import unrolled
+from entropylaw.tokens.files import TokenFile, check_alike
+from entropylaw.tokens.roles import Roles
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import pyarrow as pa
+
+MEMORY = "256MB"
+"""What DuckDB may hold; it spills to disk beyond. Python, the libraries and the result come on top."""
+
+_MOST_THREADS = 8
+# Each thread that reads JSON keeps two buffers of the longest line, 32 MiB by default.
+_MOST_JSON_THREADS = 2
+_POLL_SECONDS = 0.1
+_SETTINGS = (
+    f"SET memory_limit = '{MEMORY}'",
+    "SET preserve_insertion_order = false",
+    # Parquet's least and greatest leave nan out, and DuckDB would decide isnan(x) and x < 13 by them for the
+    # whole file: a nan would count as an entropy.
+    "SET disabled_optimizers = 'statistics_propagation'",
+    "SET enable_progress_bar = true",
+    "SET enable_progress_bar_print = false",
+)
+
+Progress = Callable[[float], None]
+"""Told how much of a query is done, from 0 to 1."""
+
+
+class Backend(Protocol):
+    """An engine that opens a token table and runs expressions on it."""
+
+    name: str
+
+    def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
+        """The files as one table with one row a token."""
+
+    def run(self, expression: ir.Table) -> pa.Table:
+        """The rows of a small result."""
+
+    def write(self, expression: ir.Table, path: Path) -> None:
+        """Write a large result to a Parquet file of this machine, in its order; DuckDB only."""
+
+    def parquet(self, path: Path) -> ir.Table:
+        """One Parquet file of this machine; DuckDB only."""
+
+
+@contextmanager
+def duckdb_backend(progress: Progress | None = None) -> Iterator[Backend]:
+    """DuckDB in this process, out of core, its spilled data in the system's folder for such."""
+    import ibis
+
+    with tempfile.TemporaryDirectory(prefix="entropylaw-tokens-", ignore_cleanup_errors=True) as folder:
+        connection = ibis.duckdb.connect()
+        try:
+            for setting in _SETTINGS:
+                connection.con.execute(setting)
+            connection.con.execute(f"SET threads = {min(os.cpu_count() or 1, _MOST_THREADS)}")
+            connection.con.execute("SET temp_directory = $folder", {"folder": folder})
+            with warnings.catch_warnings():
+                # ibis 12 calls what DuckDB 2 has renamed.
+                warnings.filterwarnings("ignore", message=r"fetch_\w+\(\) is deprecated")
+                yield _DuckDB(connection, progress)
+        finally:
+            connection.disconnect()
+
+
+class _DuckDB:
+    """See :func:`duckdb_backend`."""
+
+    name = "duckdb"
+
+    def __init__(self, connection: Any, progress: Progress | None) -> None:
+        self._connection = connection
+        self._progress = progress
+
+    def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
+        paths = [str(file.path) for file in files]
+        with _explained():
+            if files[0].kind == "jsonl":
+                self._connection.con.execute(f"SET threads = {min(os.cpu_count() or 1, _MOST_JSON_THREADS)}")
+                columns = {name: _duckdb_type(kind) for name, kind in json_types(files, roles).items()}
+                rows = self._connection.read_json(paths, columns=columns, format="newline_delimited")
+            else:
+                rows = self._connection.read_parquet(paths, hive_partitioning=bool(files[0].hive))
+            return _one_row_a_token(rows, roles)
+
+    def parquet(self, path: Path) -> ir.Table:
+        """One Parquet file as it is."""
+        table: ir.Table = self._connection.read_parquet(str(path))
+        return table
+
+    def write(self, expression: ir.Table, path: Path) -> None:
+        """Write a large result to a Parquet file, in its order."""
+        # What has an order keeps it only so.
+        self._connection.con.execute("SET preserve_insertion_order = true")
+        self._watched(lambda: self._connection.to_parquet(expression, path))
+        self._connection.con.execute("SET preserve_insertion_order = false")
+
+    def run(self, expression: ir.Table) -> pa.Table:
+        return self._watched(lambda: self._connection.to_pyarrow(expression))
+
+    def _watched(self, call: Callable[[], Any]) -> Any:
+        """Call here, where DuckDB hears Ctrl-C, and tell the progress from another thread."""
+        done = threading.Event()
+
+        def tell(progress: Progress) -> None:
+            while not done.wait(_POLL_SECONDS):
+                progress(max(0.0, self._connection.con.query_progress()) / 100)
+
+        teller = None
+        if self._progress is not None:
+            teller = threading.Thread(target=tell, args=(self._progress,), daemon=True)
+            teller.start()
+        try:
+            with _explained():
+                return call()
+        finally:
+            done.set()
+            if teller is not None:
+                teller.join()
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """DuckDB's errors as ours."""
+    import duckdb
+
+    try:
+        yield
+    except RuntimeError as error:
+        # So DuckDB passes on Ctrl-C; its own errors are no RuntimeErrors.
+        if "interrupted" in str(error).lower() and not isinstance(error, duckdb.Error):
+            raise KeyboardInterrupt from None
+        raise
+    except duckdb.OutOfMemoryException as error:
+        raise EntropyLawError(
+            "out-of-memory",
+            f"DuckDB ran out of its {MEMORY}: {shown(_first_line(error))}",
+            "free space in the folder for temporary files, or use --backend spark",
+        ) from None
+    except duckdb.Error as error:
+        raise InputError(
+            "file-corrupt",
+            f"the table cannot be read: {shown(_first_line(error), 300)}",
+            "copy or write the file again that the message names",
+        ) from None
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+
+
+@contextmanager
+def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Backend]:
+    """A Spark session on ``master``; without it, what Spark's own configuration says.
+
+    Raises
+    ------
+    UsageError
+        ``spark-not-installed``, ``spark-failed``.
+
+    """
+    try:
+        # ibis and pyspark warn about the newest pandas, which nothing here uses.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import ibis
+            from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise UsageError(
+            "spark-not-installed",
+            f"--backend spark needs pyspark, which cannot be imported ({error})",
+            "pip install 'entropylaw[spark]', and Java 17 or later",
+        ) from None
+    builder = (
+        SparkSession.builder.appName("entropylaw tokens")
+        # Sums that do not fit are an error, never another number.
+        .config("spark.sql.ansi.enabled", "true")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "true" if console else "false")
+    )
+    if master is not None:
+        builder = builder.master(master)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            session = builder.getOrCreate()
+        except Exception as error:
+            raise UsageError(
+                "spark-failed",
+                f"Spark could not be started at {shown(master or 'its configured master')}: "
+                f"{shown(_first_line(error), 200)}",
+                "check --master, and that JAVA_HOME is a Java 17 or later",
+            ) from None
+        try:
+            yield _Spark(ibis.pyspark.connect(session), session)
+        finally:
+            session.stop()
+
+
+class _Spark:
+    """See :func:`spark_backend`."""
+
+    name = "spark"
+
+    def __init__(self, connection: Any, session: Any) -> None:
+        self._connection = connection
+        self._session = session
+
+    def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
+        paths = [_spark_path(file.path) for file in files]
+        with self._explained():
+            if files[0].kind == "jsonl":
+                kinds = json_types(files, roles).items()
+                schema = ", ".join(f"`{name}` {_spark_type(kind)}" for name, kind in kinds)
+                frame = self._session.read.schema(schema).option("mode", "FAILFAST").json(paths)
+            else:
+                reader = self._session.read
+                if files[0].hive:
+                    # The folders name columns only below the base: the folder that the shortest name is in.
+                    depth = len(files[0].name.split("/"))
+                    base = files[0].path.absolute().parents[depth - 1]
+                    reader = reader.option("basePath", f"file:{base.as_posix()}")
+                frame = reader.parquet(*paths)
+            frame.createOrReplaceTempView("entropylaw_tokens")
+            return _one_row_a_token(self._connection.table("entropylaw_tokens"), roles)
+
+    def run(self, expression: ir.Table) -> pa.Table:
+        """Run on the cluster; Ctrl-C cancels the jobs."""
+        try:
+            with self._explained():
+                return self._connection.to_pyarrow(expression)
+        except KeyboardInterrupt:
+            self._session.sparkContext.cancelAllJobs()
+            raise
+
+    def write(self, expression: ir.Table, path: Path) -> None:
+        raise NotImplementedError
+
+    def parquet(self, path: Path) -> ir.Table:
+        raise NotImplementedError
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        try:
+            yield
+        except (Py4JError, PySparkException) as error:
+            raise InputError(
+                "spark-failed",
+                f"Spark could not finish the query: {shown(_first_line(error), 300)}",
+                "see Spark's own log; every worker must see the files under the same path",
+            ) from None
+
+
+def _spark_path(path: Path) -> str:
+    """A path as Hadoop reads it: no URI's escapes, and no pattern."""
+    return "file:" + re.sub(r"([\[\]{}*?\\])", r"\\\1", path.absolute().as_posix())
+
+
+def _one_row_a_token(rows: ir.Table, roles: Roles) -> ir.Table:
+    if not roles.lists:
+        return rows
+    return unrolled(rows, roles.lists, [name for name in roles.columns.all if name not in roles.lists])
+
+
+def json_types(files: Sequence[TokenFile], roles: Roles) -> dict[str, str]:
+    """Types of the columns that are used, for engines that would otherwise each guess their own.
+
+    Numbers that are measured are ``double``, whatever the first record shows.
+    """
+    check_alike(files, roles.columns.all)
+    measured = (roles.columns.step, roles.columns.entropy, roles.columns.logprob, roles.columns.position)
+    types = {}
+    for name in roles.columns.all:
+        seen = [file.types[name].removeprefix("list of ") for file in files]
+        inner = "double" if "double" in seen else next((kind for kind in seen if kind != "null"), "string")
+        if name in measured and inner in ("int64", "string", "bool") and set(seen) <= {"int64", "null"}:
+            inner = "double"
+        types[name] = f"list of {inner}" if name in roles.lists else inner
+    return types
+
+
+_DUCKDB = {"bool": "BOOLEAN", "int64": "BIGINT", "double": "DOUBLE", "string": "VARCHAR"}
+_SPARK = {"bool": "boolean", "int64": "bigint", "double": "double", "string": "string"}
+
+
+def _duckdb_type(kind: str) -> str:
+    inner = _DUCKDB.get(kind.removeprefix("list of "), "JSON")
+    return f"{inner}[]" if kind.startswith("list of ") else inner
+
+
+def _spark_type(kind: str) -> str:
+    inner = _SPARK.get(kind.removeprefix("list of "), "string")
+    return f"array<{inner}>" if kind.startswith("list of ") else inner

@@ -1,0 +1,134 @@
+"""Whether the lab's entropies have a phase boundary, and token classes by entropy beside the true ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from entropylaw import PhaseFit, combine_phases, fit_phases
+from entropylaw.analysis.phaseresults import CurvePhases
+from entropylaw.report.numbers import format_interval, format_weight
+from lab.findings import Made
+from lab.markdown import MISSING, table
+from lab.page import PLAIN, Groups
+
+TESTED = (PLAIN, "clean_start")
+"""Groups whose runs are looked at."""
+
+TOP = 0.2
+"""Share of a step's tokens with most entropy that are called planning, as in arXiv:2506.01939."""
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """A run's phases in token entropies, and in the semantic entropy of its strategies."""
+
+    run: str
+    tokens: PhaseFit
+    semantic: PhaseFit
+
+
+def fitted(by_group: Groups) -> list[_Fitted]:
+    """The phases of every run that is looked at."""
+    return [_of(_Key(run)) for name in TESTED if name in by_group for run in by_group[name]]
+
+
+class _Key:
+    """A run by its name, so that its phases are found once."""
+
+    def __init__(self, run: Made) -> None:
+        self.run = run
+
+    def __hash__(self) -> int:
+        return hash(self.run.name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and other.run.name == self.run.name
+
+
+@lru_cache
+def _of(key: _Key) -> _Fitted:
+    columns = key.run.columns
+    tokens = fit_phases(
+        columns["step"],
+        columns["entropy_planning"],
+        columns["entropy_execution"],
+        aggregate=columns["entropy"],
+        length=columns["response_length"],
+        run=key.run.name,
+    )
+    semantic = fit_phases(columns["step"], columns["entropy_semantic"], run=key.run.name)
+    return _Fitted(run=key.run.name, tokens=tokens, semantic=semantic)
+
+
+def boundaries(by_group: Groups) -> str:
+    """A row a run: the verdict on its token entropies, and each curve's test and boundary."""
+    rows = []
+    for each in fitted(by_group):
+        curves = (each.tokens.planning, each.tokens.execution, each.semantic.planning)
+        told = [_told(curve) for curve in curves if curve is not None]
+        rows.append((f"`{each.run}`", each.tokens.verdict or MISSING, *told))
+    head = ("run", "order, token entropies", "planning", "execution", "semantic entropy")
+    return table(head, rows)
+
+
+def _told(curve: CurvePhases) -> str:
+    if curve.found:
+        return f"p = {format_weight(curve.p_value)}, step {format_interval(curve.boundary.step)}"
+    if curve.detectable is None:
+        return f"p = {format_weight(curve.p_value)}"
+    return f"p = {format_weight(curve.p_value)}; a rise of {curve.detectable:.2g} would show"
+
+
+def in_words(by_group: Groups) -> str:
+    """How many runs have which boundary."""
+    found = fitted(by_group)
+    across = combine_phases([each.tokens for each in found])
+    counts = {
+        "execution": sum(bool(each.tokens.execution and each.tokens.execution.found) for each in found),
+        "planning": sum(bool(each.tokens.planning and each.tokens.planning.found) for each in found),
+        "the semantic entropy": sum(
+            bool(each.semantic.planning and each.semantic.planning.found) for each in found
+        ),
+    }
+    said = ", ".join(f"in {name} in {count} of {len(found)}" for name, count in counts.items())
+    return f"A boundary beyond one smooth decay: {said}; in both token entropies in {across.both}"
+
+
+def classes(folders: Sequence[Path]) -> str:
+    """Tokens by true class and by whether they are among the :data:`TOP` with most entropy of their step."""
+    rows = []
+    for which in ("first", "last"):
+        counts = np.zeros((2, 2))
+        for folder in folders:
+            read = pq.read_table(folder / "tokens.parquet", columns=["step", "entropy", "is_planning"])
+            step = read["step"].to_numpy()
+            at = step == (step.min() if which == "first" else step.max())
+            entropy, planning = read["entropy"].to_numpy()[at], read["is_planning"].to_numpy()[at]
+            high = entropy >= np.quantile(entropy, 1.0 - TOP)
+            for true, top in ((True, True), (True, False), (False, True), (False, False)):
+                counts[int(not true), int(not top)] += np.sum((planning == true) & (high == top))
+        (hit, missed), (wrong, rest) = counts
+        rows.append(
+            (
+                f"{which} step",
+                *(f"{int(count):,}" for count in (hit, missed, wrong, rest)),
+                f"{100 * hit / (hit + missed):.0f} %",
+                f"{100 * hit / (hit + wrong):.0f} %",
+            )
+        )
+    head = (
+        "tokens of",
+        f"planning, in the top {100 * TOP:.0f} %",
+        "planning, not",
+        f"execution, in the top {100 * TOP:.0f} %",
+        "execution, not",
+        "of planning in the top",
+        "of the top planning",
+    )
+    return table(head, rows)

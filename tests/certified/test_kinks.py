@@ -1,0 +1,110 @@
+"""The bend's algebra beside dense least squares, and known answers of its tests."""
+
+import numpy as np
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from entropylaw.analysis.phasesacross import wilson
+from entropylaw.engine.bends import bend_posterior
+from entropylaw.engine.kinks import Kinks, bend, bend_grid, coarse_grid, hinges, likely_decays
+
+
+def series(n=50, *, rise=0.0, sd=0.02, seed=0):
+    rng = np.random.default_rng(seed)
+    step = np.cumsum(rng.integers(1, 4, n)).astype(float)
+    time = (step - step[0]) / (step[-1] - step[0])
+    curve = 0.2 + 0.8 * np.exp(-6 * time) + rise * np.maximum(time - 0.5, 0) * 2
+    return step, curve + sd * rng.standard_normal(n)
+
+
+def dense(step, point, grid):
+    gap = np.abs(step[:, None] - step)
+    return grid.drift[point] * np.exp(-gap / grid.length[point]) + grid.noise[point] * np.eye(step.size)
+
+
+def test_sums_of_squares_and_evidence_are_those_of_dense_least_squares():
+    step, y = series()
+    decays = likely_decays(step, y)
+    kinks = Kinks(step, decays)
+    null = kinks.null(y[:, None])
+    grid = coarse_grid(step)
+    log = np.empty(null.weight.shape[:2])
+    for g in range(len(log)):
+        white = np.linalg.inv(np.linalg.cholesky(dense(step, g, grid)))
+        for j, decay in enumerate(decays):
+            x = np.column_stack([np.ones(step.size), decay])
+            xw, yw = white @ x, white @ y
+            left = yw - xw @ np.linalg.lstsq(xw, yw, rcond=None)[0]
+            assert null.rss[g, j, 0] == pytest.approx(left @ left, rel=1e-6)
+            information = np.linalg.slogdet(xw.T @ xw)[1] - np.linalg.slogdet(x.T @ x)[1]
+            free = step.size - 2
+            log[g, j] = grid.log_prior[g] - 0.5 * (np.linalg.slogdet(dense(step, g, grid))[1] + information)
+            log[g, j] -= 0.5 * free * np.log(left @ left)
+    weight = np.exp(log - log.max())
+    np.testing.assert_allclose(null.weight[..., 0], weight / weight.sum(), rtol=1e-4, atol=1e-9)
+
+
+def test_a_bends_gain_is_the_fall_of_the_sum_of_squares():
+    step, y = series(rise=0.3)
+    kinks = Kinks(step, likely_decays(step, y))
+    null = kinks.null(y[:, None])
+    g, j, k = 3, 2, 7
+    white = np.linalg.inv(np.linalg.cholesky(dense(step, g, coarse_grid(step))))
+    x = np.column_stack([np.ones(step.size), kinks.decays[j], hinges(kinks.time)[k]])
+    xw, yw = white @ x, white @ y
+    left = yw - xw @ np.linalg.lstsq(xw, yw, rcond=None)[0]
+    gain = (kinks.added[g, j, k] @ (white @ y)) ** 2
+    assert null.rss[g, j, 0] - gain == pytest.approx(left @ left, rel=1e-6)
+
+
+def test_draws_have_the_decay_and_the_covariance_they_should():
+    step, y = series(n=30)
+    kinks = Kinks(step, likely_decays(step, y))
+    null = kinks.null(y[:, None])
+    mean = kinks.means(null)
+    # The smooth decay passes through the data, and says nothing of their noise.
+    assert np.std(y - mean[:, 0]) == pytest.approx(0.02, rel=0.5)
+    made = kinks.draws(null, mean, np.random.default_rng(1), 4000)
+    np.testing.assert_allclose(made.mean(axis=1), mean[:, 0], atol=4 * 0.03 / np.sqrt(4000))
+    by_point = null.bent_weight.sum(axis=1)[:, 0]
+    share = null.bent_weight[..., 0] / by_point[:, None]
+    variance = (share * null.bent_rss[..., 0]).sum(axis=1) / (kinks.free - 1)
+    want = sum(
+        w * v * dense(step, g, coarse_grid(step))
+        for g, (w, v) in enumerate(zip(by_point, variance, strict=True))
+    )
+    np.testing.assert_allclose(np.cov(made), want, atol=0.15 * want.max())
+
+
+def test_a_clear_bend_is_where_it_is():
+    step, y = series(n=80, rise=0.5, sd=0.005)
+    kinks = Kinks(step, likely_decays(step, y))
+    null = kinks.null(y[:, None])
+    places, halves = np.linspace(0.1, 0.9, 81), (0.0, 0.1)
+    grid = np.array([(p, h) for p in places for h in halves])
+    found = bend_posterior(kinks, null, y, bend_grid(kinks.time, places, halves), grid[:, 0], grid[:, 1])
+    assert found.weight.sum() == pytest.approx(1.0)
+    assert found.weight @ found.place == pytest.approx(0.5, abs=0.03)
+    low, high = (float(found.number(found.rise).quantile(p)[0]) for p in (0.025, 0.975))
+    assert low < 0.5 < high
+    mean, sd = found.curve()
+    truth = 0.2 + 0.8 * np.exp(-6 * kinks.time) + 0.5 * np.maximum(kinks.time - 0.5, 0) * 2
+    assert np.abs((mean - truth) / sd).max() < 4.5
+
+
+def test_the_bent_cable_is_a_hinge_with_a_rounded_corner():
+    time = np.linspace(0, 1, 101)
+    np.testing.assert_allclose(bend(time, 0.4, 0.0), np.maximum(time - 0.4, 0))
+    cable = bend(time, 0.4, 0.2)
+    far = np.abs(time - 0.4) > 0.2
+    np.testing.assert_allclose(cable[far], np.maximum(time - 0.4, 0)[far], atol=1e-12)
+    slope = np.diff(cable) / np.diff(time)
+    assert (np.diff(slope) > -1e-9).all()
+    assert cable[40] == pytest.approx(0.2 / 4)
+
+
+@pytest.mark.parametrize(("count", "total"), [(0, 5), (3, 8), (8, 8), (1, 40)])
+def test_wilson_is_that_of_statsmodels(count, total):
+    ours = wilson(count, total, 0.95)
+    low, high = proportion_confint(count, total, alpha=0.05, method="wilson")
+    assert (ours.low, ours.high) == (pytest.approx(low, abs=1e-12), pytest.approx(high, abs=1e-12))

@@ -1,0 +1,115 @@
+"""Properties: what entropy of counts must do, and a scan that does not see how its rows were cut."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entropylaw.tokens.grams import match_tokens, parse_grams
+from entropylaw.tokens.gramscan import PLANNING, PLANNING_LONG, GramScan
+from entropylaw.tokens.semantic import (
+    conditional_entropy,
+    miller_madow_entropy,
+    plug_in_entropy,
+    rarefied_entropy,
+    semantic_entropy,
+)
+
+counts = st.lists(st.integers(1, 200), min_size=1, max_size=12)
+WORDS = ["so", "wait", "let", "us", "try", "let’s", "é", "等", ",", ".", "Wait"]
+LISTS = st.lists(st.lists(st.sampled_from(WORDS[:8]), min_size=1, max_size=4), min_size=1, max_size=6)
+
+
+def list_of(grams):
+    return parse_grams("\n".join(" ".join(gram) for gram in grams), "a property")
+
+
+@given(counts=counts, share=st.floats(0, 1))
+def test_rarefied_lies_between_nothing_and_plug_in(counts, share):
+    total = sum(counts)
+    size = 1 + int(share * (total - 1))
+    value = rarefied_entropy(counts, size)
+    assert -1e-12 <= value <= plug_in_entropy(counts) + 1e-9
+    assert value <= np.log(size) + 1e-9
+    assert plug_in_entropy(counts) <= miller_madow_entropy(counts)
+    assert rarefied_entropy(counts, total) == pytest.approx(plug_in_entropy(counts), abs=1e-9)
+    if size < total:
+        assert value <= rarefied_entropy(counts, size + 1) + 1e-9
+
+
+@given(counts=counts, seed=st.integers(0, 99))
+def test_names_and_order_do_not_matter(counts, seed):
+    labels = np.repeat(np.arange(len(counts)), counts)
+    mixed = np.random.default_rng(seed).permutation(labels)
+    ours = semantic_entropy(np.zeros(len(labels)), labels, common=2 if len(labels) > 1 else None)
+    names = [f"gram {label}" for label in mixed]
+    theirs = semantic_entropy(np.zeros(len(labels)), names, common=2 if len(labels) > 1 else None)
+    assert theirs.plug_in == pytest.approx(ours.plug_in, abs=1e-12)
+    assert theirs.rarefied == pytest.approx(ours.rarefied, abs=1e-12)
+    assert ours.plug_in[0] == pytest.approx(plug_in_entropy(counts), abs=1e-12)
+
+
+@given(pairs=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), min_size=2, max_size=80))
+def test_knowing_the_gram_never_adds_entropy(pairs):
+    first, second = np.array(pairs).T
+    found = conditional_entropy(np.zeros(len(pairs)), first, second, common=2)
+    alone = semantic_entropy(np.zeros(len(pairs)), second, common=2)
+    assert -1e-12 <= found.plug_in[0] <= alone.plug_in[0] + 1e-9
+    assert -1e-9 <= found.rarefied[0] <= alone.rarefied[0] + 1e-9
+
+
+@given(grams=LISTS, words=st.lists(st.sampled_from(WORDS), max_size=30), cuts=st.sets(st.integers(1, 200)))
+def test_how_the_text_is_cut_into_tokens_does_not_matter(grams, words, cuts):
+    """Also within a character."""
+    grams = list_of(grams)
+    text = " ".join(words).encode()
+    ends = sorted(cut for cut in cuts if cut < len(text))
+    tokens = [text[a:b] for a, b in zip([0, *ends], [*ends, len(text)], strict=True)]
+    whole = match_tokens(grams, [bytes([byte]) for byte in text])
+    found = match_tokens(grams, tokens)
+    assert found.gram.tolist() == whole.gram.tolist()
+    assert found.follower == whole.follower
+    owner = np.repeat(np.arange(len(tokens)), [len(token) for token in tokens])
+    touched = np.bincount(owner, whole.covered, minlength=len(tokens)) > 0
+    np.testing.assert_array_equal(found.covered, touched)
+
+
+@given(grams=LISTS, more=LISTS, words=st.lists(st.sampled_from(WORDS), max_size=30))
+def test_more_grams_cover_more(grams, more, words):
+    tokens = [f" {word}".encode() for word in words]
+    few = match_tokens(list_of(grams), tokens)
+    many = match_tokens(list_of(grams + more), tokens)
+    assert not (few.covered & ~many.covered).any()
+    assert not (few.covered_long & ~few.covered).any()
+
+
+@given(
+    grams=LISTS,
+    texts=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12), min_size=1, max_size=8),
+    batch=st.integers(1, 40),
+    chunk=st.integers(1, 40),
+)
+def test_a_scan_does_not_see_batches_and_leaves_short_grams_out_exactly(grams, texts, batch, chunk):
+    grams = list_of(grams)
+    table = pa.table(
+        {
+            "step": [i // 3 for i, text in enumerate(texts) for _ in text],
+            "response": [f"r{i}" for i, text in enumerate(texts) for _ in text],
+            "position": [j for text in texts for j in range(len(text))],
+            "token": [f" {word}" for text in texts for word in text],
+        }
+    )
+
+    def scan(some, batch, chunk):
+        made = GramScan(some, chunk_rows=chunk)
+        return made, pa.Table.from_batches(made.batches(table.to_batches(max_chunksize=batch)))
+
+    whole, rows = scan(grams, None, 10**6)
+    cut, same = scan(grams, batch, chunk)
+    assert same.combine_chunks().equals(rows.combine_chunks())
+    assert cut.result().table().equals(whole.result().table())
+    long = grams.without_short()
+    only, covered = scan(long, batch, chunk)
+    assert covered[PLANNING].equals(rows[PLANNING_LONG])
+    assert whole.result(long_only=True).table().equals(only.result().table())

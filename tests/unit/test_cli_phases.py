@@ -1,0 +1,263 @@
+"""``entropylaw phases`` as a user starts it, and the columns that it finds."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from entropylaw.errors import InputError, UsageError
+from entropylaw.ingest import read_runs
+from entropylaw.ingest.phasecolumns import SEMANTIC, TOKEN, phase_series
+
+STEP = np.arange(80.0)
+
+
+def decay(start: float, bend: float | None = None, seed: int = 0) -> np.ndarray:
+    """A smooth decay with noise of 0.004 nats; with a rise of 0.006 nats a step from ``bend`` on."""
+    rise = 0.0 if bend is None else 0.006 * np.maximum(STEP - bend, 0.0)
+    return start * np.exp(-STEP / 15) + 0.1 + rise + 0.004 * np.random.default_rng(seed).standard_normal(80)
+
+
+def log(path: Path, columns: Mapping[str, object]) -> Path:
+    """A CSV with ``step`` and these columns; a text stands for itself, nan is an empty cell."""
+    cells = {
+        name: [str(value) if value == value else "" for value in values] for name, values in columns.items()
+    }
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["step", *cells])
+        writer.writerows(zip(map(int, STEP), *cells.values(), strict=True))
+    return path
+
+
+@pytest.fixture
+def bent(tmp_path):
+    """Execution bends at step 25, planning at 55."""
+    columns = {"entropy_planning": decay(0.9, 55, 1), "entropy_execution": decay(0.4, 25, 2)}
+    columns["entropy"] = 0.3 * columns["entropy_planning"] + 0.7 * columns["entropy_execution"]
+    return log(tmp_path / "bent.csv", columns)
+
+
+def only(path: Path) -> object:
+    (run,) = read_runs(path)
+    return run
+
+
+def test_a_planted_order_is_found_and_said_first(run, bent):
+    done = run("phases", bent)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("bent · 80 points, steps 0–79")
+    assert lines[1].startswith("  execution first: execution's boundary at step 2")
+    assert len(lines) <= 20
+
+
+def test_every_format_from_one_fit_and_the_same_bytes_twice(run, bent, tmp_path):
+    for name in ("a", "b"):
+        arguments = [part for kind in ("json", "csv", "md", "txt") for part in ("-o", f"{name}.{kind}")]
+        done = run("phases", bent, *arguments, "--figure", f"{name}.svg", "-q")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    for kind in ("json", "csv", "md", "txt", "svg"):
+        assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
+    told = json.loads((tmp_path / "a.json").read_text())
+    assert told["schema"] == "entropylaw/phases/1"
+    (file,) = told["inputs"]
+    assert file["path"] == "bent.csv"
+    assert len(file["sha256"]) == 64
+    (one,) = told["runs"]
+    assert one["phases"]["verdict"] == "execution first"
+    assert one["phases"]["delta"]["low"] < 30 < one["phases"]["delta"]["high"]
+    assert one["planning_column"]["what"] == TOKEN
+    assert told["across"] is None
+
+
+def test_one_curve_of_all_tokens_is_fitted_and_not_taken_apart(run, tmp_path):
+    done = run(
+        "phases", log(tmp_path / "whole.csv", {"actor/entropy": decay(0.7, 40), "critic/score/mean": STEP})
+    )
+    assert done.returncode == 0
+    assert "one curve, not taken apart: " in done.stdout
+    assert "  note       one curve of all tokens cannot be taken apart" in done.stdout
+    assert "token entropy of all tokens" in done.stdout
+    assert "planning tokens" not in done.stdout.split("  note ")[0]
+
+
+def test_without_any_entropy_there_is_an_error(run, tmp_path):
+    done = run("phases", log(tmp_path / "none.csv", {"loss": STEP}))
+    assert done.returncode == 3
+    assert "error[no-phase-columns]" in done.stderr
+    assert done.stdout == ""
+
+
+def test_semantic_entropy_keeps_its_name(run, bent, tmp_path):
+    table = {"entropy_semantic": decay(1.5, 50), "entropy_execution": decay(0.4, 25, 2)}
+    done = run("phases", log(tmp_path / "plans.csv", table), "--planning", "entropy_semantic")
+    assert done.returncode == 0
+    assert "semantic entropy of plans" in done.stdout
+    assert "token entropy of planning tokens" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--planning", "entropy_execution"], 2, "error[same-column]"),
+        (["--planning", "entropy_plan"], 3, "error[column-not-found]"),
+        (["--level", "95"], 2, "error[bad-level]"),
+        (["--figure", "a.jpg"], 2, "error[unknown-suffix]"),
+        (["-o", "a.doc"], 2, "error[unknown-suffix]"),
+    ],
+)
+def test_what_is_asked_wrongly(run, bent, tmp_path, arguments, code, words):
+    before = set(tmp_path.iterdir())
+    done = run("phases", bent, *arguments)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert words in done.stderr
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_the_column_that_is_not_there_is_named_by_its_option(run, bent):
+    done = run("phases", bent, "--execution", "entropy_execusion")
+    assert "which --execution names" in done.stderr
+    assert "did you mean 'entropy_execution'" in done.stderr
+
+
+def test_several_runs_a_picture_each_and_a_last_block(run, bent, tmp_path):
+    other = {"entropy_planning": decay(0.9, None, 3), "entropy_execution": decay(0.4, 30, 4)}
+    log(tmp_path / "other.csv", other)
+    log(tmp_path / "short.csv", {"entropy_planning": [0.5, *[np.nan] * 79]})
+    refused = run("phases", "bent.csv", "other.csv", "--figure", "a.png")
+    assert (refused.returncode, "error[one-figure-one-run]" in refused.stderr) == (2, True)
+    done = run("phases", "bent.csv", "other.csv", "short.csv", "--figure", "pictures")
+    assert done.returncode == 0
+    assert "error[too-few-points]: short" in done.stderr
+    assert "\n2 runs together\n" in done.stdout
+    assert "NOT FITTED" in done.stdout
+    names = {path.name for path in (tmp_path / "pictures").iterdir()}
+    assert names == {f"{name}-phases.{kind}" for name in ("bent", "other") for kind in ("svg", "png")}
+
+
+def test_what_tokens_wrote_is_read_and_drawn(run, lab, tmp_path):
+    pytest.importorskip("duckdb")
+    assert run("tokens", lab / "grpo_s0" / "tokens.parquet", "-o", "steps.parquet").returncode == 0
+    # The lab keeps the tokens of six steps: a picture, and too few for a boundary.
+    done = run("phases", "steps.parquet", "--figure", "pictures")
+    assert (done.returncode, "error[too-few-points]" in done.stderr) == (4, True)
+    assert (tmp_path / "pictures" / "steps-tokens.png").stat().st_size > 1000
+    series = phase_series(only(tmp_path / "steps.parquet"))
+    assert series.planning_column.column == "entropy_planning"
+    assert (series.share_column, series.length_column) == ("planning_share", "response_length")
+
+
+def test_the_heat_map_is_of_all_tokens(run, lab, tmp_path):
+    pytest.importorskip("duckdb")
+    from entropylaw.tokens.heat import read_histogram
+
+    source = lab / "grpo_s0" / "tokens.parquet"
+    assert run("tokens", source, "-o", "steps.parquet").returncode == 0
+    told = read_histogram(str(tmp_path / "steps.hist.parquet"))
+    table = pq.read_table(source)
+    step, entropy = table["step"].to_numpy(), table["entropy"].to_numpy().astype(float)
+    assert told.step.tolist() == sorted(set(step.tolist()))
+    for i, now in enumerate(told.step):
+        values = entropy[step == now]
+        expected = np.histogram(values, bins=told.edges)[0] / values.size
+        np.testing.assert_allclose(told.share[i], expected, atol=1e-12)
+        assert told.low[i] == pytest.approx((values < 0.01).mean())
+        top = np.sort(values)[::-1]
+        assert told.top20[i] == pytest.approx(top[: values.size // 5].sum() / top.sum(), abs=2e-3)
+
+
+def test_the_lab_has_both_curves(lab):
+    series = phase_series(only(lab / "grpo_s0" / "metrics.parquet"))
+    assert series.planning_column.column == "entropy_planning"
+    assert series.execution_column.column == "entropy_execution"
+    assert series.aggregate_column.column == "entropy"
+    assert series.length_column == "response_length"
+    assert series.step.size == 401
+    named = phase_series(only(lab / "grpo_s0" / "metrics.parquet"), planning="entropy_semantic")
+    assert named.planning_column.what == SEMANTIC
+    assert (named.aggregate, named.planning_share) == (None, None)
+    assert "no part of the token entropy" in named.notes[0]
+    assert series.planning_column.what == TOKEN
+
+
+@pytest.mark.parametrize(
+    ("planning", "execution"),
+    [
+        ("planning_entropy", "execution_entropy"),
+        ("actor/entropy_planning", "actor/entropy_execution"),
+        ("entropy/planning", "entropy/execution"),
+        ("planning/entropy", "execution/entropy"),
+        ("actor.entropy_planning", "Actor_Entropy_Execution"),
+    ],
+)
+def test_names_of_the_two_columns(tmp_path, planning, execution):
+    series = phase_series(only(log(tmp_path / "a.csv", {planning: decay(0.9), execution: decay(0.4)})))
+    assert series.planning_column.column == planning
+    assert series.execution_column.column == execution
+
+
+def test_gaps_stay_gaps_and_what_is_no_entropy_is_counted(tmp_path):
+    planning, execution = decay(0.9), decay(0.4)
+    planning[::2] = np.nan
+    execution[[3, 5]] = np.inf, 40.0
+    planning[[3, 5]] = np.nan
+    entropy = np.where(STEP == 7, np.nan, 0.5)
+    columns = {"entropy_planning": planning, "entropy_execution": execution, "entropy": entropy}
+    series = phase_series(only(log(tmp_path / "a.csv", columns)))
+    assert sorted(set(STEP) - set(series.step)) == [3.0, 5.0]
+    assert np.isnan(series.planning).sum() == 40
+    assert np.isfinite(series.execution).all()
+    assert series.dropped == {"execution: entropy is not finite": 1, "execution: entropy above 12 nats": 1}
+
+
+def test_a_negated_logger_and_a_column_of_both_signs(tmp_path):
+    columns = {"entropy_planning": -decay(0.9), "entropy_execution": decay(0.4)}
+    series = phase_series(only(log(tmp_path / "a.csv", columns)))
+    np.testing.assert_allclose(series.planning, decay(0.9))
+    assert "its sign was turned" in series.notes[0]
+    columns["entropy_execution"] = decay(0.4) - 0.3
+    with pytest.raises(InputError) as caught:
+        phase_series(only(log(tmp_path / "b.csv", columns)))
+    assert caught.value.slug == "entropy-both-signs"
+    assert "--execution" in caught.value.hint
+
+
+def test_the_share_of_tokens_from_counts(tmp_path):
+    columns = {"entropy_planning": decay(0.9), "entropy_execution": decay(0.4)}
+    counts = {"tokens_planning": np.full(80, 30), "tokens_execution": np.full(80, 90)}
+    series = phase_series(only(log(tmp_path / "a.csv", columns | counts)))
+    assert series.share_column == "tokens_planning / tokens_execution"
+    assert set(series.planning_share) == {0.25}
+    shares = {"planning_share": np.where(STEP == 4, 1.5, 0.2)}
+    series = phase_series(only(log(tmp_path / "b.csv", columns | shares)))
+    assert np.flatnonzero(np.isnan(series.planning_share)).tolist() == [4]
+
+
+def test_what_bends_a_curve_and_is_no_phase(tmp_path):
+    columns = {"entropy_planning": decay(0.9), "entropy_execution": decay(0.4)}
+    assert phase_series(only(log(tmp_path / "a.csv", columns))).cautions == ()
+    same = columns | {"train/num_gen_batches": np.full(80, 2)}
+    assert phase_series(only(log(tmp_path / "b.csv", same))).cautions == ()
+    filtered = columns | {"train/num_gen_batches": 1 + (STEP > 30)}
+    (caution,) = phase_series(only(log(tmp_path / "c.csv", filtered))).cautions
+    assert "prompts were filtered" in caution
+    lines = (tmp_path / "a.csv").read_text().splitlines()
+    again = [f"{row.rpartition(',')[0]},0.3" for row in lines[40:]]
+    (tmp_path / "d.csv").write_text("\n".join([*lines[:50], *again]) + "\n")
+    (caution,) = phase_series(only(tmp_path / "d.csv")).cautions
+    assert "the run was resumed" in caution
+
+
+def test_one_column_for_both(tmp_path):
+    with pytest.raises(UsageError) as caught:
+        phase_series(
+            only(log(tmp_path / "a.csv", {"entropy_planning": decay(0.9)})), execution="entropy_planning"
+        )
+    assert caught.value.slug == "same-column"

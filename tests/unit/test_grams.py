@@ -1,0 +1,269 @@
+"""Grams: reading a list, what counts as the same, and which tokens an occurrence covers."""
+
+import re
+
+import numpy as np
+import pytest
+
+from entropylaw.errors import InputError
+from entropylaw.tokens.grams import (
+    MOST_GRAMS,
+    default_grams,
+    match_text,
+    match_tokens,
+    normalise,
+    parse_grams,
+    read_grams,
+    token_bytes,
+    token_notation,
+)
+
+
+def grams_of(*lines):
+    return parse_grams("\n".join(lines), "a test")
+
+
+def found(grams, text, **options):
+    """Grams in a text, and what of it they cover, character by character."""
+    offsets = np.stack([np.arange(len(text)), np.arange(1, len(text) + 1)], axis=1)
+    matches = match_text(grams, text, offsets, **options)
+    names = [grams.grams[g] for g in matches.gram]
+    return names, "".join(c if on else "·" for c, on in zip(text, matches.covered, strict=True))
+
+
+# --- the list
+
+
+def test_a_list_has_comments_sections_and_each_gram_once(tmp_path):
+    path = tmp_path / "grams.txt"
+    path.write_text(
+        "\ufeff# ours\nSo,  we\tcan\n\n## branching\nLet’s TRY\nlet's try\r\n#wait\n\n## x\nwait\n", "utf-8"
+    )
+    grams = read_grams(path)
+    assert grams.grams == ("so , we can", "let's try", "wait")
+    assert grams.sections == ("", "branching", "x")
+    assert grams.words == (3, 2, 1)
+    assert str(path) in grams.source
+    assert grams.without_short().grams == ("so , we can",)
+    assert grams.without_short(1).grams == ("so , we can", "let's try")
+
+
+def test_the_same_grams_have_the_same_fingerprint():
+    assert grams_of("wait", "Let’s try").fingerprint == grams_of("let's  try", "WAIT").fingerprint
+    assert grams_of("wait").fingerprint != grams_of("wait", "hmm").fingerprint
+
+
+@pytest.mark.parametrize(
+    ("content", "slug", "words"),
+    [
+        (b"", "grams-empty", "holds no gram"),
+        (b"# only a comment\n\n", "grams-empty", "holds no gram"),
+        (b"wait\n\xff\xfe\n", "grams-unreadable", "not UTF-8 at byte 5"),
+        (b"wait\n---\n", "grams-unreadable", "line 2 .* has 0 words"),
+        (b"so " * 33, "grams-unreadable", "line 1 .* has 33 words"),
+        ("\n".join(f"g{i}" for i in range(MOST_GRAMS + 1)).encode(), "grams-too-many", "10,001 grams"),
+    ],
+)
+def test_a_file_that_is_no_list(tmp_path, content, slug, words):
+    path = tmp_path / "grams.txt"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=words) as caught:
+        read_grams(path)
+    assert caught.value.slug == slug
+
+
+@pytest.mark.parametrize("name", ["missing.txt", ".", "bad\0name"])
+def test_a_path_that_is_no_file(tmp_path, name):
+    with pytest.raises(InputError, match="cannot be read") as caught:
+        read_grams(tmp_path / name)
+    assert caught.value.slug == "grams-unreadable"
+
+
+def test_our_own_list_is_short_and_sectioned():
+    grams = default_grams()
+    assert 80 <= len(grams) <= 150
+    assert set(grams.sections) == {"deduction", "branching", "backtracing"}
+    short = sum(words <= 2 for words in grams.words)
+    assert 0 < short < len(grams) / 4
+    assert len(grams.without_short()) == len(grams) - short
+    for gram in ("let's try", "wait", "alternatively", "on the other hand", "let me check"):
+        assert gram in grams.grams
+
+
+# --- what matches
+
+
+@pytest.mark.parametrize(
+    ("gram", "text", "covered"),
+    [
+        ("let's try", "So LET’S\n\ntry it", "···LET’S\n\ntry···"),
+        ("let's try", "So let's, try it", "················"),
+        ("let", "let's letter out-let let", "·················let·let"),
+        ("try", "trying retry try.", "·············try·"),
+        ("first, we", "First , we", "First , we"),
+        ("wait", "(wait…)", "·wait··"),
+        ("wait", "_wait", "·····"),
+        ("naïve idea", "nai\u0308ve idea", "nai\u0308ve idea"),
+        ("naïve idea", "naive idea", "··········"),
+        ("ｗａｉｔ", "wait", "wait"),
+        ("straße", "STRASSE", "STRASSE"),
+        ("等等", "让我们等等再说", "···等等··"),
+        ("рассмотрим случай", "Рассмотрим случай", "Рассмотрим случай"),
+        ("हिन्दी", "हिन्दी", "हिन्दी"),
+        ("हिन", "हिन्दी", "······"),
+    ],
+)
+def test_whole_units_match(gram, text, covered):
+    names, seen = found(grams_of(gram), text)
+    assert seen == covered
+    assert set(names) == ({normalise(gram)} if covered.strip("·") else set())
+
+
+def test_the_longest_is_counted_and_the_shorter_ones_still_cover():
+    grams = grams_of("so we", "we need to check", "check it", "need")
+    names, seen = found(grams, "so we need to check it so we")
+    assert names == ["we need to check", "so we"]
+    assert seen == "so we need to check it·so we"
+
+
+def test_more_words_win_over_more_units():
+    grams = grams_of("wait, so, but", "but let us try")
+    assert found(grams, "wait, so, but let us try")[0] == ["but let us try"]
+
+
+def test_long_grams_are_told_apart():
+    grams = grams_of("let us try", "wait")
+    matches = match_tokens(grams, [b"Wait", b" let", b" us", b" try", b" it"])
+    assert matches.covered.tolist() == [True, True, True, True, False]
+    assert matches.covered_long.tolist() == [False, True, True, True, False]
+    assert matches.start.tolist() == [0, 1]
+    assert matches.stop.tolist() == [1, 4]
+
+
+def test_no_gram_and_no_token():
+    assert len(match_tokens(grams_of("wait"), []).covered) == 0
+    none = grams_of("wait").without_short()
+    assert not match_tokens(none, [b"wait"]).covered.any()
+
+
+def test_overlapping_occurrences_against_one_search_for_each_gram():
+    random = np.random.default_rng(5)
+    words = ["a", "b", "c,", "a'b", "."]
+    for _ in range(200):
+        lines = {" ".join(random.choice(words[:4], random.integers(1, 4))) for _ in range(4)}
+        grams = grams_of(*sorted(lines))
+        text = " ".join(random.choice(words, 30)).replace(" .", ".").replace(" ,", ",")
+        spans = []
+        for number, gram in enumerate(grams.grams):
+            parts = [re.escape(part) for part in gram.split()]
+            pattern = r"\s*".join(parts)
+            # All occurrences, overlapping ones too, not inside a longer word.
+            for hit in re.finditer(rf"(?<![\w'])(?=({pattern})(?![\w']|(?<=')\w))", text):
+                spans.append((-grams.words[number], -len(parts), hit.start(1), hit.end(1), gram))
+        covered = np.zeros(len(text), dtype=bool)
+        taken, expected = np.zeros(len(text), dtype=bool), []
+        for _, _, a, b, gram in sorted(spans):
+            covered[a:b] = True
+            if not taken[a:b].any():
+                taken[a:b] = True
+                expected.append((a, gram))
+        names, seen = found(grams, text)
+        assert names == [gram for _, gram in sorted(expected)]
+        assert seen == "".join(c if on else "·" for c, on in zip(text, covered, strict=True))
+
+
+# --- tokens as tokenizers write them
+
+SENTENCE = "Hmm… let’s try\n\nétape 2 😀 wait"
+
+
+def test_byte_level_tokens_with_characters_over_several():
+    # GPT-2's rule: printable bytes are themselves, the others follow from U+0100 on.
+    visible = [b for b in range(256) if 0x21 <= b <= 0x7E or 0xA1 <= b <= 0xAC or b >= 0xAE]
+    hidden = [b for b in range(256) if b not in visible]
+    single = [chr(b) if b in visible else chr(256 + hidden.index(b)) for b in SENTENCE.encode()]
+    assert token_notation(["Ġlet", "me", "Ċ"]) == "byte-level"
+    parts = [token_bytes(token, "byte-level") for token in single]
+    assert b"".join(parts) == SENTENCE.encode()
+    matches = match_tokens(grams_of("let's try", "hmm", "wait"), parts)
+    covered = bytes(b for b, on in zip(SENTENCE.encode(), matches.covered, strict=True) if on)
+    assert covered.decode() == "Hmmlet’s trywait"
+
+
+def test_byte_level_table_against_known_tokens():
+    # From the vocabulary of GPT-2.
+    assert token_bytes("Ġlet", "byte-level") == b" let"
+    assert token_bytes("Ċ", "byte-level") == b"\n"
+    assert token_bytes("âĢĻ", "byte-level") == "’".encode()
+    assert token_bytes("Ã©", "byte-level") == "é".encode()
+    assert token_bytes("<｜end▁of▁sentence｜>", "byte-level") == "<｜end▁of▁sentence｜>".encode()
+
+
+def test_sentencepiece_plain_and_words():
+    assert token_notation(["▁let", "s"]) == "sentencepiece"
+    assert token_bytes("▁let", "sentencepiece") == b" let"
+    assert token_bytes("<0x0A>", "sentencepiece") == b"\n"
+    assert token_notation([" let", "Ġ", " me"]) == "plain"
+    assert token_notation(["let", "me"]) is None
+    assert token_bytes(" let", "plain") == b" let"
+    grams = grams_of("let me try")
+    assert not match_tokens(grams, [b"let", b"me", b"try"]).covered.any()
+    assert match_tokens(grams, [token_bytes(t, "words") for t in ("let", "me", "try")]).covered.all()
+
+
+def test_tokens_that_share_a_word_with_what_is_no_gram():
+    matches = match_tokens(grams_of("let's try"), [b"so, let", b"'s", b"", b" try", b"ing"])
+    assert not matches.covered.any()
+    matches = match_tokens(grams_of("let's try"), [b"so, let", b"'s", b"", b" try.", b" it"])
+    assert matches.covered.tolist() == [True, True, True, True, False]
+
+
+def test_bytes_that_are_no_text_stay_one_byte_wide():
+    matches = match_tokens(
+        grams_of("wait"), [b"\xe2", b"\xf0\x9f", b" wait", b" \xc3\xa9", b"\xff", b" wait"]
+    )
+    assert (matches.start.tolist(), matches.stop.tolist()) == ([2, 5], [3, 6])
+
+
+def test_no_gram_reaches_over_a_break():
+    tokens = [b"let", b" me", b" try", b" let", b" me"]
+    grams = grams_of("let me", "me try")
+    cut = np.array([True, False, True, False, False])
+    assert match_tokens(grams, tokens, cut).start.tolist() == [0, 3]
+    cut = np.array([True, True, False, True, False])
+    assert match_tokens(grams, tokens, cut).start.tolist() == [1, 3]
+
+
+def test_what_follows():
+    tokens = [b"Wait", b",", b" Let", b"\xe2\x80", b"\x99s", b" wait", b" ...", b" 12", b" hmm"]
+    grams = grams_of("wait", "hmm")
+    assert match_tokens(grams, tokens).follower == ("let's", "12", None)
+    assert match_tokens(grams, tokens, None, 2).follower == ("let's wait", "12 hmm", None)
+    assert match_tokens(grams, tokens, None, 3).follower == ("let's wait 12", None, None)
+    assert match_tokens(grams, tokens, None, 4, follow_tokens=True).follower[1:] == (None, None)
+    assert match_tokens(grams, tokens, follow_tokens=True).follower == (",", " ...", None)
+    assert match_tokens(grams, tokens, None, 3, follow_tokens=True).follower[1] == " ... 12 hmm"
+    cut = np.arange(9) == 1
+    assert match_tokens(grams, tokens, cut).follower == (None, "12", None)
+    assert match_tokens(grams, tokens, cut, follow_tokens=True).follower == (None, " ...", None)
+
+
+def test_offsets_of_special_tokens_have_no_width():
+    text = "let me try"
+    offsets = np.array([[0, 0], [0, 3], [3, 6], [6, 10], [0, 0]])
+    matches = match_text(grams_of("me try"), text, offsets, 1)
+    assert matches.covered.tolist() == [False, False, True, True, False]
+    assert (matches.start.tolist(), matches.stop.tolist()) == ([2], [4])
+    assert match_text(grams_of("let"), text, offsets, follow_tokens=True).follower == (" me",)
+    assert len(match_text(grams_of("let"), text, np.zeros((0, 2), dtype=np.int64)).covered) == 0
+
+
+@pytest.mark.parametrize("offsets", [[[0, 3], [0, 2]], [[3, 6], [0, 4]], [[0, 99]], [[0, 1, 2]]])
+def test_offsets_that_cannot_be(offsets):
+    with pytest.raises(ValueError, match="offsets"):
+        match_text(grams_of("let"), "let me try", np.array(offsets))
+
+
+def test_a_gram_is_folded_once():
+    for gram in default_grams().grams:
+        assert normalise(gram) == gram

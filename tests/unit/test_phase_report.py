@@ -1,0 +1,458 @@
+"""What is said and drawn of phases: names that cannot be mistaken, twenty lines, the same bytes always."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.collections import FillBetweenPolyCollection
+from matplotlib.text import Text
+
+from entropylaw.analysis.phaseresults import Boundary, CurvePhases, PhaseFit, PhasesAcross
+from entropylaw.documents.codec import decode
+from entropylaw.documents.fit import InputFile, Refusal
+from entropylaw.documents.phases import PhasesDocument, PhaseSettings, RunPhases, load_phases
+from entropylaw.documents.store import dumps
+from entropylaw.errors import InputError
+from entropylaw.ingest.phasecolumns import SEMANTIC, TOKEN, PhaseColumn
+from entropylaw.report import phasecsv, phasemarkdown, phasetext, plotting
+from entropylaw.report.figures import figure_bytes
+from entropylaw.report.phase_figure import phase_figure
+from entropylaw.report.token_figure import token_figure
+from entropylaw.results import Estimate
+from entropylaw.tokens.grid import EDGES
+from entropylaw.tokens.heat import TokenHistogram
+from tests.unit.test_report_samples import HOSTILE
+
+ROOT = Path(__file__).parents[2]
+SERIES = ("step", "entropy", "decay", "fitted", "low", "high")
+SCHEMA = ROOT / "entropylaw" / "documents" / "schemas" / "phases-1.json"
+
+
+def estimate(value: float | None, low: float | None, high: float | None, note: str | None = None) -> Estimate:
+    return Estimate(value=value, low=low, high=high, level=0.95, method="by hand", note=note)
+
+
+def curve(name: str, *, at: float = 40.0, found: bool = True, **other) -> CurvePhases:
+    step = np.arange(0.0, 201.0, 2.0)
+    start = 1.0 if name == "planning" else 0.5
+    decay = start * np.exp(-step / 30)
+    fitted = decay + (np.maximum(step - at, 0.0) * 0.001 if found else 0.0)
+    places = np.linspace(20.0, 180.0, 81)
+    density = np.exp(-0.5 * ((places - at) / 6.0) ** 2)
+    boundary = Boundary(
+        step=estimate(at, at - 12, at + 14),
+        intervals=((at - 12, at + 14),),
+        whole=False,
+        width=estimate(10.0, 0.0, 40.0),
+        places=places,
+        density=density / density.sum(),
+    )
+    values = {
+        "name": name,
+        "n": step.size,
+        "p_value": 0.005 if found else 0.41,
+        "found": found,
+        "boundary": boundary,
+        "slope_before": estimate(-0.0181, -0.02, -0.0162),
+        "slope_after": estimate(0.00103, 0.0008, 0.00126),
+        "rise": estimate(0.16, 0.13, 0.19),
+        "detectable": 0.0812,
+        "last": estimate(0.162, 0.15, 0.174),
+        "lag1": 0.41,
+        "noise": 0.01,
+        "step": step,
+        "entropy": fitted + 0.01 * np.sin(7.0 * step),
+        "decay": decay,
+        "fitted": fitted,
+        "low": fitted - 0.01,
+        "high": fitted + 0.01,
+    }
+    return CurvePhases(**(values | other))
+
+
+def fit(planning: CurvePhases | None, execution: CurvePhases | None, **other) -> PhaseFit:
+    values = {
+        "run": "made",
+        "planning": planning,
+        "execution": execution,
+        "aggregate": None,
+        "delta": None,
+        "later": None,
+        "verdict": "no boundary" if planning and execution else None,
+        "share_planning": estimate(0.42, 0.4, 0.44) if planning and execution else None,
+        "level": 0.95,
+    }
+    return PhaseFit(**(values | other))
+
+
+def column(name: str, what: str = TOKEN) -> PhaseColumn:
+    return PhaseColumn(column=name, what=what, why="by its name", usable=101)
+
+
+def run_of(phases: PhaseFit | None, **other) -> RunPhases:
+    values = {
+        "run": "made",
+        "path": "logs/made.csv",
+        "planning_column": column("entropy_planning"),
+        "execution_column": column("entropy_execution"),
+        "aggregate_column": column("entropy"),
+        "share_column": "planning_share",
+        "length_column": "response_length",
+        "dropped": {},
+        "notes": (),
+        "cautions": (),
+        "phases": phases,
+        "refusal": None,
+    }
+    return RunPhases(**(values | other))
+
+
+def ordered() -> RunPhases:
+    two = fit(
+        curve("planning", at=126.0),
+        curve("execution", at=40.0),
+        delta=estimate(86.0, 60.0, 112.0),
+        later=0.9999,
+        verdict="execution first",
+    )
+    return run_of(two)
+
+
+def neither() -> RunPhases:
+    execution = curve("execution", found=False, p_value=0.22, detectable=0.05)
+    return run_of(fit(curve("planning", found=False), execution))
+
+
+def whole_only() -> RunPhases:
+    note = "one curve of all tokens cannot be taken apart"
+    phases = fit(None, None, aggregate=curve("aggregate"), notes=(note,))
+    return run_of(phases, planning_column=None, execution_column=None, share_column=None)
+
+
+def semantic() -> RunPhases:
+    run = replace(ordered(), planning_column=column("entropy_semantic", SEMANTIC), share_column=None)
+    return replace(run, phases=replace(run.phases, share_planning=None))
+
+
+def refused() -> RunPhases:
+    refusal = Refusal(
+        slug="too-few-points", message="6 entropies of planning, expected at least 20", hint="log"
+    )
+    return run_of(None, refusal=refusal)
+
+
+def document(*runs: RunPhases, **other) -> PhasesDocument:
+    file = InputFile(path="logs/made.csv", sha256="ab" * 32, format="csv", rows=101)
+    return PhasesDocument(inputs=(file,), settings=PhaseSettings(level=0.95), runs=runs, **other)
+
+
+def across() -> PhasesAcross:
+    return PhasesAcross(
+        runs=3,
+        both=2,
+        share_both=estimate(2 / 3, 0.208, 0.939),
+        planning=estimate(0.63, 0.5, 0.76),
+        execution=estimate(0.2, 0.1, 0.3),
+        delta=None,
+        notes=("two runs have no order",),
+    )
+
+
+RUNS = [ordered(), neither(), whole_only(), semantic()]
+NAMES = ["ordered", "neither", "whole", "semantic"]
+
+
+def lines_of(run: RunPhases) -> list[str]:
+    return phasetext.render(document(run)).splitlines()
+
+
+def test_the_verdict_comes_first_in_one_sentence():
+    assert phasetext.headline(ordered()) == (
+        "execution first: execution's boundary at step 40 [28, 54], planning's 86 steps later [60, 112]"
+    )
+    assert lines_of(ordered())[1].startswith("  execution first: execution's boundary at step 40 [28, 54]")
+    back = replace(
+        ordered(),
+        phases=fit(
+            curve("planning"),
+            curve("execution", at=126.0),
+            delta=estimate(-86.0, -112.0, -60.0),
+            verdict="planning first",
+        ),
+    )
+    assert phasetext.headline(back) == (
+        "planning first: planning's boundary at step 40 [28, 54], execution's 86 steps later [60, 112]"
+    )
+
+
+def test_no_boundary_says_what_would_have_been_seen():
+    assert phasetext.headline(neither()) == (
+        "no boundary: none is found beyond one smooth decay in either curve (planning's p = 0.41, "
+        "execution's p = 0.22); a rise of 0.081 nats by the end would have been seen"
+    )
+    blind = fit(curve("planning", found=False), curve("execution", found=False, detectable=None))
+    assert phasetext.headline(run_of(blind)).endswith(
+        "but in execution's no rise that was tried would have been seen"
+    )
+    both = fit(*(curve(name, found=False, detectable=None) for name in ("planning", "execution")))
+    assert phasetext.headline(run_of(both)).endswith("so that this says little")
+
+
+def test_one_boundary_of_two_is_no_order_and_not_none():
+    phases = fit(curve("planning", found=False), curve("execution"))
+    assert phasetext.headline(run_of(phases)) == (
+        "one boundary: execution's at step 40 [28, 54] (p = 0.005); none beyond one smooth "
+        "decay in planning's curve (p = 0.41); a rise of 0.081 nats by the end would have been seen"
+    )
+
+
+def test_overlapping_boundaries_leave_the_order_open():
+    phases = fit(
+        curve("planning", at=50.0),
+        curve("execution"),
+        delta=estimate(10.0, -20.0, 40.0),
+        verdict="overlapping",
+    )
+    assert phasetext.headline(run_of(phases)) == (
+        "overlapping: planning's boundary at step 50 [38, 64], execution's at step 40 [28, 54]; which comes "
+        "first is open; planning's less execution's is 10 steps [-20, 40]"
+    )
+
+
+def test_one_curve_is_not_taken_apart():
+    assert phasetext.headline(whole_only()) == (
+        "one curve, not taken apart: a boundary at step 40 [28, 54] (p = 0.005) in the token "
+        "entropy of all tokens"
+    )
+    text = "\n".join(lines_of(whole_only()))
+    assert "cannot be taken apart" in text.split("all tokens", 2)[2]
+    assert "planning tokens" not in text
+
+
+def test_semantic_entropy_is_never_called_token_entropy():
+    text = "\n".join(lines_of(semantic()))
+    assert "semantic entropy of plans" in text
+    assert "token entropy of planning tokens" not in text
+    assert "token entropy of execution tokens" in text
+    assert "semantic entropy's 86 steps later" in text.replace("\n  ", " ")
+    assert "'entropy_semantic' (semantic entropy)" in text
+    (row, *_) = csv.DictReader(io.StringIO(phasecsv.render(document(semantic()))))
+    assert (row["curve"], row["entropy_of"]) == ("planning", "semantic entropy")
+    figure = phase_figure(semantic())
+    assert figure.axes[0].get_ylabel() == "entropy (nats)"
+    assert phase_figure(ordered()).axes[0].get_ylabel() == "token entropy (nats)"
+
+
+def test_a_boundary_that_is_nowhere_is_said_to_be():
+    known = curve("planning").boundary
+    assert phasetext.place(replace(known, whole=True)) == "anywhere in the run"
+    two = replace(known, intervals=((22.0, 30.0), (90.5, 140.0)))
+    assert phasetext.place(two) == "at step 22–30 or 90–140"
+    early = replace(known, step=estimate(30.0, float(known.places[0]), 55.0))
+    assert phasetext.place(early) == "at step 30 [20 or before, 55]"
+    late = replace(known, step=estimate(160.0, 120.0, float(known.places[-1])))
+    assert phasetext.place(late) == "at step 160 [120, 180 or after]"
+    cells = dict(phasetext.rows_of(curve("planning", found=False), 200.0))
+    assert cells["boundary, step"] == "none found"
+    assert {cells[name] for name in ("slope before, a step", "slope after, a step", "rise by the end")} == {
+        "—"
+    }
+
+
+def test_a_curve_that_ends_early_is_not_now():
+    short = curve("execution")
+    short = replace(short, n=30, **{name: getattr(short, name)[:30] for name in SERIES})
+    lines = lines_of(run_of(fit(curve("planning"), short)))
+    assert any(
+        line.startswith("  entropy now") and line.endswith("0.162 [0.150, 0.174], step 58") for line in lines
+    )
+    assert "at step 200; execution's curve ends at step 58" in " ".join(" ".join(lines).split())
+    assert "ends at" not in "\n".join(lines_of(ordered()))
+
+
+def test_the_numbers_stand_side_by_side():
+    lines = lines_of(ordered())
+    (slope,) = [line for line in lines if line.startswith("  slope after")]
+    assert slope.split() == ["slope", "after,", "a", "step", *["0.00103", "[0.00080,", "0.00126]"] * 2]
+    assert any(
+        "planning tokens hold 42.0 % [40.0, 44.0] of all entropy at step 200" in line for line in lines
+    )
+
+
+@pytest.mark.parametrize("run", [*RUNS, refused()], ids=[*NAMES, "refused"])
+def test_twenty_lines_a_hundred_columns(run):
+    long = (
+        "something happened to the run, and it takes many words to say what it was and why that matters. " * 2
+    )
+    crowded = replace(
+        run, cautions=(long,) * 6, notes=(long,) * 4, dropped={f"reason {i}": i for i in range(40)}
+    )
+    for each in (run, crowded):
+        lines = lines_of(each)
+        assert len(lines) <= 20
+        assert max(map(len, lines)) <= 100
+    if crowded.phases is not None:
+        assert "(6 cautions)" in " ".join(" ".join(lines_of(crowded)).split())
+        assert any(line.startswith("  caution    something") for line in lines_of(crowded))
+
+
+def test_several_runs_end_with_what_they_say_together():
+    text = phasetext.render(document(ordered(), neither(), across=across()))
+    last = text.split("\n\n")[-1]
+    assert last.startswith("3 runs together\n")
+    assert "in 2 of 3 runs: 67 % [21, 94] (by hand)" in last
+    assert "in 3 of 8" in last
+    assert "arXiv:2509.03646" in last
+    assert "semantic entropy of strategic grams" in " ".join(last.split())
+    assert "63 % [50, 76] of the run" in last
+    assert "two runs have no order" in last
+
+
+def test_a_document_comes_back_as_it_was_and_reads_the_same(tmp_path):
+    whole = document(*RUNS, refused(), across=across(), warnings=("a.csv was not read: empty",))
+    text = dumps(whole.to_json())
+    back = decode(PhasesDocument, json.loads(text))
+    for render in (phasetext.render, phasecsv.render, phasemarkdown.render):
+        assert render(back) == render(whole)
+    assert dumps(back.to_json()) == text
+    (tmp_path / "a.json").write_text(text)
+    assert dumps(load_phases(tmp_path / "a.json").to_json()) == text
+
+
+@pytest.mark.parametrize(
+    ("content", "slug"),
+    [
+        ("{", "not-a-document"),
+        ('{"schema": "entropylaw/fit/1"}', "not-a-document"),
+        ('{"schema": "entropylaw/phases/2", "version": "9"}', "other-document-version"),
+        ('{"schema": "entropylaw/phases/1"}', "damaged-document"),
+    ],
+)
+def test_what_is_no_phases_document(tmp_path, content, slug):
+    (tmp_path / "a.json").write_text(content)
+    with pytest.raises(InputError) as caught:
+        load_phases(tmp_path / "a.json")
+    assert caught.value.slug == slug
+
+
+def test_documents_follow_the_schema():
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    good = document(*RUNS, refused(), across=across()).to_json()
+    jsonschema.validate(good, schema)
+    del good["runs"][0]["phases"]["planning"]["p_value"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(good, schema)
+
+
+def test_a_row_a_curve_in_full_precision():
+    rows = list(csv.DictReader(io.StringIO(phasecsv.render(document(ordered(), refused())))))
+    assert [row["curve"] for row in rows] == ["planning", "execution", ""]
+    planning, execution, bad = rows
+    assert float(execution["slope_after"]) == 0.00103
+    assert planning["boundary_stretches"] == "114:140"
+    assert float(planning["delta_low"]) == 60.0
+    assert (bad["refusal"], bad["boundary"], bad["verdict"]) == ("too-few-points", "", "")
+
+
+def test_names_from_logs_do_no_harm():
+    run = replace(ordered(), run=HOSTILE, planning_column=column("=entropy\x1b[2J|planning"))
+    text = phasetext.render(document(run))
+    assert "\x1b" not in text
+    assert "\x1b" not in phasemarkdown.render(document(run))
+    assert "<script>" not in phasemarkdown.render(document(run))
+    (row, *_) = csv.DictReader(io.StringIO(phasecsv.render(document(run))))
+    assert row["column"].startswith("'=")
+    phase_figure(run)
+
+
+def test_markdown_has_the_verdict_and_a_column_a_curve():
+    text = phasemarkdown.render(document(ordered(), refused(), across=across()))
+    assert "**execution first: execution's boundary at step 40" in text
+    assert "| token entropy of planning tokens | token entropy of execution tokens |" in text
+    assert "**Not fitted:** 6 entropies of planning" in text
+    assert "3 runs together" in text
+
+
+def drawn_words(figure):
+    with plotting.style():
+        figure.canvas.draw()
+    labels = {
+        label for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) for label in axis.get_ticklabels()
+    }
+    return [t for t in figure.findobj(Text) if t.get_text().strip() and t.get_visible() and t not in labels]
+
+
+def histogram(steps: int = 120) -> TokenHistogram:
+    edges = np.append(EDGES[:-1:6], EDGES[-1])
+    step = np.arange(float(steps)) * 5
+    middle = 0.5 * (edges[1:] + edges[:-1])
+    share = np.exp(-middle / (0.05 + np.exp(-np.arange(steps) / 40))[:, None])
+    share /= share.sum(axis=1, keepdims=True)
+    falls = np.linspace(0.5, 0.8, steps)
+    return TokenHistogram(step=step, edges=edges, share=share, top20=falls, low=falls[::-1] / 2)
+
+
+FIGURES = {
+    **{name: lambda run=run: phase_figure(run) for name, run in zip(NAMES, RUNS, strict=True)},
+    "tokens": lambda: token_figure(histogram()),
+    "tokens of one step": lambda: token_figure(histogram(1)),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_words_are_on_the_paper_large_enough_and_apart(name):
+    figure = FIGURES[name]()
+    assert figure.get_size_inches()[0] == plotting.WIDTH
+    words = drawn_words(figure)
+    boxes = [(word.get_text(), word.get_window_extent()) for word in words]
+    for word, (text, box) in zip(words, boxes, strict=True):
+        assert float(word.get_fontsize()) >= 7.0
+        assert figure.bbox.x0 - 1 <= box.x0, text
+        assert box.x1 <= figure.bbox.x1 + 1, text
+        assert figure.bbox.y0 - 1 <= box.y0, text
+        assert box.y1 <= figure.bbox.y1 + 1, text
+    for (one, a), (other, b) in combinations(boxes, 2):
+        assert not a.padded(-1.5).overlaps(b.padded(-1.5)), (one, other)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_same_bytes(name):
+    for kind in ("svg", "png", "pdf"):
+        assert figure_bytes(FIGURES[name](), kind, "x") == figure_bytes(FIGURES[name](), kind, "x")
+
+
+def test_the_title_is_the_verdict():
+    words = " ".join(word.get_text() for word in drawn_words(phase_figure(ordered())))
+    assert "execution first: execution's boundary" in words
+    assert words.count("no boundary found") == 0
+    none = " ".join(word.get_text() for word in drawn_words(phase_figure(neither())))
+    assert none.count("no boundary found") == 2
+
+
+def test_the_boundary_is_a_distribution_and_only_where_one_was_found():
+    found = phase_figure(ordered())
+    # Curves, the same less the decay, and a strip a curve.
+    assert len(found.axes) == 4
+    filled = [
+        c for axes in found.axes[2:] for c in axes.collections if isinstance(c, FillBetweenPolyCollection)
+    ]
+    peaks = []
+    for shape in filled:
+        corners = shape.get_paths()[0].vertices
+        peaks.append(float(corners[np.argmax(corners[:, 1]), 0]))
+    assert peaks == pytest.approx([126.0, 40.0], abs=2.0)
+    for axes in phase_figure(neither()).axes[2:]:
+        assert not [c for c in axes.collections if isinstance(c, FillBetweenPolyCollection)]
+
+
+def test_a_run_without_phases_has_no_figure():
+    with pytest.raises(ValueError, match="no figure"):
+        phase_figure(refused())

@@ -1,0 +1,145 @@
+"""fit_phases: verdicts on curves whose phases are known, refusals, and what is said beside them."""
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from entropylaw import FitError, combine_phases, fit_phases
+from entropylaw.analysis.phasecautions import MOST
+from entropylaw.analysis.phaseresults import VERDICTS, PhaseFit
+from entropylaw.documents.codec import decode, encode
+from tests.conftest import LAB
+
+STEP = np.arange(0.0, 800.0, 10.0)
+TIME = STEP / STEP[-1]
+
+
+def decay(rng, *, floor=0.2, rate=6.0, rise=0.0, place=0.5, sd=0.01):
+    bent = rise * np.maximum(TIME - place, 0.0) / (1.0 - place)
+    return floor + 0.8 * np.exp(-rate * TIME) + bent + sd * rng.standard_normal(STEP.size)
+
+
+@pytest.fixture(scope="module")
+def two():
+    rng = np.random.default_rng(3)
+    plan, act = decay(rng, rise=0.5, place=0.7), decay(rng, rise=0.3, place=0.3)
+    return fit_phases(STEP, plan, act, run="two")
+
+
+def test_boundaries_in_their_order(two):
+    assert two.verdict == "execution first"
+    assert two.planning.found
+    assert two.execution.found
+    assert two.delta.low > 0
+    assert two.later > 0.95
+    for curve, place in ((two.planning, 0.7), (two.execution, 0.3)):
+        assert any(low <= place * STEP[-1] <= high for low, high in curve.boundary.intervals)
+        assert curve.boundary.density.sum() == pytest.approx(1.0)
+        assert (curve.low < curve.fitted).all()
+        assert (curve.fitted < curve.high).all()
+    assert two.planning.rise.low < 0.5 < two.planning.rise.high
+    assert two.planning.slope_after.value > 0 > two.planning.slope_before.value
+
+
+def test_smooth_decays_have_no_boundary_and_say_what_they_would_have_shown():
+    rng = np.random.default_rng(5)
+    fit = fit_phases(STEP, decay(rng), decay(rng, rate=3.0))
+    assert fit.verdict == "no boundary"
+    assert fit.delta is None
+    assert fit.later is None
+    assert any("no boundary was found in planning and in execution" in note for note in fit.notes)
+    assert 0.0 < fit.planning.detectable < 0.5
+
+
+def test_one_curve_cannot_be_taken_apart():
+    rng = np.random.default_rng(7)
+    fit = fit_phases(STEP, aggregate=decay(rng))
+    assert fit.planning is None
+    assert fit.execution is None
+    assert fit.verdict is None
+    assert fit.aggregate.n == STEP.size
+    assert any("cannot be taken apart" in note for note in fit.notes)
+
+
+def test_the_share_of_entropy_follows_from_three_means():
+    rng = np.random.default_rng(8)
+    plan, act = decay(rng, floor=0.6, sd=0.001), decay(rng, floor=0.2, sd=0.001)
+    fit = fit_phases(STEP, plan, act, aggregate=0.3 * plan + 0.7 * act)
+    last = 0.8 * np.exp(-6.0)
+    truth = 0.3 * (0.6 + last) / (0.3 * (0.6 + last) + 0.7 * (0.2 + last))
+    assert fit.share_planning.low < truth < fit.share_planning.high
+    told = fit_phases(STEP, plan, act, planning_share=np.full(STEP.size, 0.3))
+    assert told.share_planning.value == pytest.approx(fit.share_planning.value, abs=1e-3)
+    unknown = fit_phases(STEP, plan, act)
+    assert unknown.share_planning is None
+    assert any("share of the entropy is not known" in note for note in unknown.notes)
+
+
+def test_a_jump_of_the_response_length_is_a_caution():
+    rng = np.random.default_rng(9)
+    length = 300.0 + 5 * rng.standard_normal(STEP.size) + 200.0 * (STEP >= 400)
+    fit = fit_phases(STEP, decay(rng), decay(rng), length=length)
+    assert any("the response length jumps" in text for text in fit.cautions)
+
+
+def test_same_data_same_numbers_and_the_document_keeps_them(two):
+    rng = np.random.default_rng(3)
+    again = fit_phases(STEP, decay(rng, rise=0.5, place=0.7), decay(rng, rise=0.3, place=0.3), run="two")
+    text = json.dumps(encode(two), allow_nan=False)
+    assert json.dumps(encode(again)) == text
+    assert json.dumps(encode(decode(PhaseFit, json.loads(text)))) == text
+
+
+def test_long_runs_are_averaged_in_blocks_and_missing_steps_counted():
+    rng = np.random.default_rng(10)
+    step = np.arange(1200.0)
+    curve = 0.2 + 0.8 * np.exp(-step / 200) + 0.02 * rng.standard_normal(1200)
+    holes = np.where(step % 7 == 0, np.nan, curve)
+    fit = fit_phases(step, holes, curve)
+    assert fit.execution.n == MOST
+    assert fit.dropped == {"no entropy of planning at that step": int(np.isnan(holes).sum())}
+
+
+@pytest.mark.parametrize(
+    ("change", "slug"),
+    [
+        ({"planning": -decay(np.random.default_rng(1))}, "entropy-negative"),
+        ({"planning": np.ones(STEP.size)}, "entropy-constant"),
+        ({"planning": np.ones(3)}, "lengths-differ"),
+        ({"step": STEP[::-1]}, "steps-not-increasing"),
+        ({"planning": None, "execution": None}, "no-phase-curve"),
+        ({"planning": np.where(STEP < 100, 0.5 - TIME, np.nan)}, "too-few-points"),
+    ],
+)
+def test_refusals(change, slug):
+    given = {"step": STEP, "planning": decay(np.random.default_rng(1)), "execution": None} | change
+    with pytest.raises(FitError) as caught:
+        fit_phases(given.pop("step"), **given)
+    assert caught.value.slug == slug
+
+
+def test_several_runs(two):
+    rng = np.random.default_rng(11)
+    smooth = fit_phases(STEP, decay(rng), decay(rng))
+    others = [
+        fit_phases(STEP, decay(rng, rise=0.5, place=0.7, sd=0.03), decay(rng, rise=0.3, place=0.3, sd=0.02))
+        for _ in range(2)
+    ]
+    across = combine_phases([two, smooth, *others, fit_phases(STEP, aggregate=decay(rng))])
+    assert (across.runs, across.both) == (4, 3)
+    assert across.share_both.low < 0.75 < across.share_both.high
+    assert across.planning.low < 0.7 < across.planning.high
+    assert any("one curve only" in note for note in across.notes)
+    with pytest.raises(FitError):
+        combine_phases([fit_phases(STEP, aggregate=decay(rng))])
+
+
+def test_the_labs_runs_are_read():
+    table = pq.read_table(LAB / "grpo_s0" / "metrics.parquet").to_pydict()
+    fit = fit_phases(
+        table["step"], table["entropy_planning"], table["entropy_execution"], aggregate=table["entropy"]
+    )
+    assert fit.verdict in VERDICTS
+    assert 0 < fit.share_planning.value < 1

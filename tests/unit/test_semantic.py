@@ -1,0 +1,406 @@
+"""Semantic entropy: against scipy, all subsets, simulations and a published table; the scan of a table."""
+
+import itertools
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy.stats import entropy as scipy_entropy
+
+from entropylaw.errors import InputError, UsageError
+from entropylaw.tokens.grams import default_grams, parse_grams
+from entropylaw.tokens.gramscan import PLANNING, PLANNING_LONG, GramColumns, GramScan
+from entropylaw.tokens.semantic import (
+    common_size,
+    conditional_entropy,
+    miller_madow_entropy,
+    plug_in_entropy,
+    rarefied_entropy,
+    semantic_entropy,
+)
+from tests.conftest import LAB
+
+# 249 types with Zipf's frequencies, as many as the published list of grams has.
+ZIPF = 1 / np.arange(1, 250)
+ZIPF /= ZIPF.sum()
+
+
+# --- known answers
+
+
+@pytest.mark.parametrize("counts", [[1], [5, 5, 5], [1, 2, 3, 0, 7], [1000, 1, 1]])
+def test_plug_in_is_scipys(counts):
+    assert plug_in_entropy(counts) == pytest.approx(scipy_entropy(counts), abs=1e-14)
+    types = np.count_nonzero(counts)
+    assert miller_madow_entropy(counts) == pytest.approx(
+        scipy_entropy(counts) + (types - 1) / 2 / sum(counts), abs=1e-14
+    )
+
+
+@pytest.mark.parametrize("counts", [[3], [1, 1, 1], [4, 2, 1], [5, 1, 1, 2], [2, 2, 2, 2]])
+def test_rarefied_is_the_mean_over_all_subsets(counts):
+    labels = np.repeat(np.arange(len(counts)), counts)
+    for size in range(1, len(labels) + 1):
+        subsets = itertools.combinations(labels, size)
+        mean = np.mean([scipy_entropy(np.bincount(subset)) for subset in subsets])
+        assert rarefied_entropy(counts, size) == pytest.approx(mean, abs=1e-12)
+
+
+def test_rarefied_conditional_is_the_mean_over_all_subsets():
+    context = np.array([0, 0, 0, 0, 1, 1, 1, 2])
+    follower = np.array([0, 0, 1, 2, 0, 1, 1, 0])
+    for size in range(2, 9):
+        mean = np.mean(
+            [
+                sum(
+                    np.mean(context[chosen] == s)
+                    * scipy_entropy(np.bincount(follower[chosen][context[chosen] == s]))
+                    for s in set(context[chosen])
+                )
+                for chosen in map(list, itertools.combinations(range(8), size))
+            ]
+        )
+        (value,) = conditional_entropy(np.zeros(8), context, follower, common=size).rarefied
+        assert value == pytest.approx(mean, abs=1e-12)
+
+
+def test_rarefied_of_a_large_sample_against_drawing_from_it():
+    random = np.random.default_rng(11)
+    counts = random.multinomial(30_000, ZIPF)
+    drawn = random.multivariate_hypergeometric(counts, 400, size=2000, method="marginals")
+    draws = scipy_entropy(drawn, axis=1)
+    error = np.std(draws) / np.sqrt(len(draws))
+    assert abs(rarefied_entropy(counts, 400) - np.mean(draws)) < 4 * error
+
+
+@pytest.mark.parametrize(
+    ("n", "published", "decimals"),
+    [(50, 3.17, 2), (200, 3.76, 2), (1000, 4.15, 2), (5000, 4.27, 2), (20_000, 4.289, 3)],
+)
+def test_the_bias_of_249_types(n, published, decimals):
+    """The published values are simulations; ours is the expectation, of counts like the population."""
+    assert scipy_entropy(ZIPF) == pytest.approx(4.294, abs=5e-4)
+    expected = rarefied_entropy(np.round(ZIPF * 1e8), n)
+    random = np.random.default_rng(n)
+    sample = [plug_in_entropy(random.multinomial(n, ZIPF)) for _ in range(400)]
+    assert abs(expected - np.mean(sample)) < 4 * np.std(sample) / np.sqrt(400)
+    assert abs(expected - published) < np.std(sample) + 0.5 * 10.0**-decimals
+
+
+def test_miller_madow_of_249_types():
+    random = np.random.default_rng(3)
+    sample = [miller_madow_entropy(random.multinomial(1000, ZIPF)) for _ in range(1000)]
+    assert np.mean(sample) == pytest.approx(4.245, abs=4 * np.std(sample) / np.sqrt(1000))
+
+
+# --- standard errors
+
+
+@pytest.mark.parametrize(("n", "common", "low"), [(5000, 1000, 0.9), (1000, 500, 0.85), (300, 50, 0.8)])
+def test_standard_errors_against_simulation(n, common, low):
+    """First order: right for many occurrences a type, up to a fifth too small for few."""
+    random = np.random.default_rng(n)
+    step = np.repeat(np.arange(400), n)
+    found = semantic_entropy(step, random.choice(249, len(step), p=ZIPF), common=common)
+    for values, errors in ((found.plug_in, found.plug_in_se), (found.rarefied, found.rarefied_se)):
+        assert low < np.mean(errors) / np.std(values) < 1.1
+
+
+def test_standard_errors_of_what_follows_against_simulation():
+    random = np.random.default_rng(8)
+    step = np.repeat(np.arange(400), 2000)
+    context = random.choice(4, len(step), p=[0.5, 0.3, 0.15, 0.05])
+    follower = np.minimum(random.geometric(0.15 + 0.2 * context), 20)
+    found = conditional_entropy(step, context, follower, common=500)
+    for values, errors in ((found.plug_in, found.plug_in_se), (found.rarefied, found.rarefied_se)):
+        assert 0.9 < np.mean(errors) / np.std(values) < 1.1
+
+
+def test_standard_error_of_two_types_is_the_binomials():
+    found = semantic_entropy(np.zeros(100), ["a"] * 30 + ["b"] * 70)
+    # H' = log((1 − p)/p), the variance of p is p(1 − p)/n.
+    assert found.plug_in_se[0] == pytest.approx(np.log(0.7 / 0.3) * np.sqrt(0.3 * 0.7 / 100), rel=1e-12)
+
+
+def test_rarefied_slope_is_a_derivative():
+    """The error of n of n draws, from E[H_n] under binomial frequencies by brute force."""
+    n, p, h = 6, 0.3, 1e-6
+
+    def expected(q):
+        from scipy.stats import binom
+
+        j = np.arange(n + 1)
+        return binom.pmf(j, n, q) @ [scipy_entropy([k, n - k]) for k in j]
+
+    slope = (expected(p + h) - expected(p - h)) / (2 * h)
+    found = semantic_entropy(np.zeros(100), ["a"] * 30 + ["b"] * 70, common=n)
+    assert found.rarefied_se[0] == pytest.approx(abs(slope) * np.sqrt(p * (1 - p) / 100), rel=1e-6)
+
+
+def test_occurrences_of_one_cluster_are_one_observation():
+    labels = np.random.default_rng(0).choice(5, 60, p=[0.4, 0.3, 0.1, 0.1, 0.1])
+    once = semantic_entropy(np.zeros(60), labels, common=20)
+    cluster = np.repeat(np.arange(60), 4)
+    many = semantic_entropy(np.zeros(240), np.repeat(labels, 4), cluster=cluster, common=20)
+    assert many.plug_in == pytest.approx(once.plug_in, rel=1e-12)
+    assert many.plug_in_se[0] == pytest.approx(once.plug_in_se[0] * np.sqrt(60 / 59), rel=1e-9)
+    assert many.clusters.tolist() == [60]
+
+
+@pytest.mark.parametrize("labels", [["a"] * 9, ["a", "b", "c"] * 3])
+def test_an_error_that_the_first_order_does_not_tell_is_unknown(labels):
+    found = semantic_entropy(np.zeros(9), labels)
+    assert found.plug_in[0] == pytest.approx(scipy_entropy(np.unique(labels, return_counts=True)[1]))
+    assert found.plug_in_se == (None,)
+    assert "standard error is unknown" in found.note[0]
+
+
+def test_one_cluster_tells_no_error():
+    found = semantic_entropy(np.zeros(4), ["a", "a", "a", "b"], cluster=["r"] * 4)
+    assert found.plug_in_se == (None,)
+
+
+# --- by step
+
+
+def test_steps_with_fewer_than_the_common_number_are_none_with_a_reason():
+    step = np.repeat([0, 10, 20], [30, 4, 50])
+    found = semantic_entropy(step, np.arange(84) % 3, steps=[0, 5, 10, 20], common=30)
+    assert found.step.tolist() == [0, 5, 10, 20]
+    assert found.count.tolist() == [30, 0, 4, 50]
+    assert found.below == 2
+    assert found.rarefied[1:3] == (None, None)
+    assert found.rarefied[0] is not None
+    assert found.rarefied[3] is not None
+    assert found.plug_in[1] is None
+    assert found.note[1] == "no occurrence"
+    assert "4 occurrences, fewer than the common 30" in found.note[2]
+
+
+def test_the_common_number_leaves_out_at_most_one_step_in_twenty():
+    assert common_size([40] * 19 + [5]) == 40
+    assert common_size([40] * 18 + [5]) == 5
+    assert common_size([40] * 18 + [5, 5]) == 5
+    assert common_size([0, 0, 40]) == 40
+    assert common_size([1, 7]) is None
+    assert common_size([]) is None
+
+
+def test_no_common_number():
+    found = semantic_entropy([0, 1, 1], ["a", "a", "b"])
+    assert found.common is None
+    assert found.rarefied == (None, None)
+    assert "no common number" in found.note[1]
+    assert found.below == 2
+
+
+def test_labels_that_are_none_are_no_plans():
+    found = semantic_entropy([0, 0, 0, 0], ["a", None, "b", "b"])
+    assert found.count.tolist() == [3]
+    assert found.plug_in[0] == pytest.approx(scipy_entropy([1, 2]))
+
+
+def test_conditional_is_joint_less_context():
+    random = np.random.default_rng(1)
+    context, follower = random.integers(0, 4, 500), random.integers(0, 6, 500) ** 2
+    found = conditional_entropy(np.zeros(500), context, follower)
+    joint = scipy_entropy(np.unique(context * 100 + follower, return_counts=True)[1])
+    assert found.plug_in[0] == pytest.approx(joint - scipy_entropy(np.bincount(context)), rel=1e-12)
+    assert (found.types[0], found.contexts[0]) == (24, 4)
+    assert found.miller_madow[0] == pytest.approx(found.plug_in[0] + 20 / 1000, rel=1e-12)
+    assert 0 < found.plug_in_se[0] < 0.1
+
+
+@pytest.mark.parametrize("labels", ["text", "arrow", "dictionary", "numbers"])
+def test_labels_of_any_kind(labels):
+    texts = ["b", "a", "b", "c"]
+    given = {
+        "text": np.array(texts),
+        "arrow": pa.chunked_array([texts[:1], texts[1:]]),
+        "dictionary": pa.array(texts).dictionary_encode(),
+        "numbers": np.array([7, -1, 7, 0], dtype=np.int16),
+    }[labels]
+    assert semantic_entropy([0] * 4, given).plug_in[0] == pytest.approx(scipy_entropy([1, 2, 1]))
+
+
+def test_what_cannot_be():
+    with pytest.raises(UsageError) as caught:
+        semantic_entropy([0], ["a"], common=1)
+    assert caught.value.slug == "bad-common-size"
+    with pytest.raises(ValueError, match="rows"):
+        semantic_entropy([0, 1], ["a"])
+    with pytest.raises(ValueError, match="none of the steps"):
+        semantic_entropy([0, 1], ["a", "b"], steps=[0])
+    for counts in ([], [0, 0], [2, -1]):
+        with pytest.raises(ValueError, match="counts"):
+            plug_in_entropy(counts)
+    for size in (0, 4):
+        with pytest.raises(ValueError, match="cannot be drawn"):
+            rarefied_entropy([2, 1], size)
+
+
+# --- the scan
+
+
+def rows(*responses, step=0):
+    """A table of responses, each a text whose words are the tokens."""
+    made = [(step, i, j, f" {w}") for i, text in enumerate(responses) for j, w in enumerate(text.split())]
+    names = ("step", "response", "position", "token")
+    return pa.table(dict(zip(names, map(list, zip(*made, strict=True)), strict=True)))
+
+
+GRAMS = parse_grams("wait\nlet us try", "a test")
+
+
+def scanned(table, grams=GRAMS, batch=None, **options):
+    scan = GramScan(grams, **options)
+    out = pa.Table.from_batches(scan.batches(table.to_batches(max_chunksize=batch)))
+    return scan, out
+
+
+def test_the_scan_by_hand():
+    table = pa.concat_tables(
+        [
+            rows("wait let us try 12 wait", "so let us", "try wait wait no"),
+            rows("nothing here", step=5),
+            rows("let us try 7", step=9),
+        ]
+    )
+    scan, out = scanned(table)
+    assert out.drop_columns([PLANNING, PLANNING_LONG]).equals(table)
+    marked = "".join(out.filter(out[PLANNING])["token"].to_pylist())
+    assert marked == " wait let us try wait wait wait let us try"
+    result = scan.result(common=2)
+    assert result.steps.tolist() == [0, 5, 9]
+    assert result.tokens.tolist() == [13, 2, 4]
+    assert result.responses.tolist() == [3, 1, 1]
+    assert result.planning.tolist() == [7, 0, 3]
+    assert result.semantic.count.tolist() == [5, 0, 1]
+    assert result.semantic.plug_in == (pytest.approx(scipy_entropy([4, 1])), None, 0.0)
+    assert result.unfollowed.tolist() == [1, 0, 0]
+    # wait → let, wait, no; let us try → 12
+    assert result.conditional.plug_in[0] == pytest.approx(0.75 * np.log(3))
+    assert result.conditional.contexts.tolist() == [2, 0, 1]
+    long = scan.result(long_only=True)
+    assert long.semantic.count.tolist() == [1, 0, 1]
+    assert long.planning.tolist() == [3, 0, 3]
+    assert long.grams.grams == ("let us try",)
+    table = result.table()
+    assert table["entropy_semantic"].to_pylist() == list(result.semantic.plug_in)
+    assert table["entropy_semantic_rarefied_n"].to_pylist() == [2] * 3
+    assert table["entropy_conditional_rarefied_n"].to_pylist() == [None] * 3
+    assert table.schema.field("entropy_semantic_rarefied").type == pa.float64()
+
+
+def test_positions_that_are_left_out_end_the_text():
+    table = rows("let us try wait")
+    gap = table.set_column(2, "position", pa.array([0, 1, 5, 6]))
+    assert scanned(table)[0].result().semantic.count.tolist() == [2]
+    assert scanned(gap)[0].result().semantic.count.tolist() == [1]
+
+
+def test_a_token_that_is_null_ends_the_text():
+    table = rows("let us try wait")
+    hole = table.set_column(3, "token", pa.array([" let", None, " try", " wait"]))
+    _, out = scanned(hole)
+    assert out[PLANNING].to_pylist() == [False, False, False, True]
+
+
+def test_clusters_are_responses_or_what_is_named():
+    table = rows("wait", "wait x let us try", "wait let us try")
+    assert scanned(table, batch=1, chunk_rows=1)[0].result().semantic.clusters.tolist() == [3]
+    table = table.append_column("prompt", pa.array(["p"] * 6 + ["q"] * 4))
+    columns = GramColumns(cluster=("prompt",))
+    assert scanned(table, columns=columns)[0].result().semantic.clusters.tolist() == [2]
+
+
+def test_no_rows():
+    scan = GramScan(GRAMS)
+    assert list(scan.batches([])) == []
+    assert scan.result().table().num_rows == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "slug", "words"),
+    [
+        (lambda t: t.drop_columns(["token"]), "tokens-without-column", "no column 'token'"),
+        (lambda t: t.set_column(3, "token", pa.array([1, 2, 3, 4])), "tokens-without-text", "int64"),
+        (lambda t: t.set_column(2, "position", pa.array([0, 1, 1, 2])), "tokens-unordered", "from 1 to 1"),
+        (lambda t: t.set_column(1, "response", [[0, 0, None, 1]]), "tokens-without-column", "null in 1"),
+        (lambda t: t.set_column(0, "step", pa.array(["a"] * 4)), "tokens-without-column", "whole numbers"),
+        (lambda t: t.set_column(0, "step", pa.array([0.5] * 4)), "tokens-without-column", "whole numbers"),
+    ],
+)
+def test_tables_that_cannot_be_scanned(change, slug, words):
+    with pytest.raises(InputError, match=words) as caught:
+        scanned(change(rows("let us try it")))
+    assert caught.value.slug == slug
+
+
+def test_a_key_that_is_no_key_fails_before_everything_is_read():
+    table = rows(*["wait a little"] * 100).set_column(1, "response", pa.array([0] * 300))
+    read = []
+
+    def source():
+        for batch in table.to_batches(max_chunksize=3):
+            read.append(batch)
+            yield batch
+
+    with pytest.raises(InputError, match="from 2 to 0"):
+        list(GramScan(GRAMS, chunk_rows=30).batches(source()))
+    assert len(read) == 10
+
+
+def test_a_follower_of_no_words():
+    with pytest.raises(UsageError) as caught:
+        GramScan(GRAMS, follow=0)
+    assert caught.value.slug == "bad-follow"
+
+
+# --- the lab
+
+KEPT = sorted(path.parent.name for path in LAB.glob("*/answers.parquet"))
+
+
+def labels_of(name):
+    table = pq.read_table(LAB / name / "answers.parquet")
+    labels = [None if label == "none" else label for label in table["strategy"].to_pylist()]
+    return table, semantic_entropy(table["step"].to_numpy(), labels, cluster=table["prompt"])
+
+
+def test_the_lab_kept_answers():
+    assert KEPT
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_strategies_of_the_kept_answers_agree_with_what_the_run_logged(name):
+    """Other prompts and other answers: two samples of about 500, both noisy."""
+    _, found = labels_of(name)
+    log = pq.read_table(LAB / name / "metrics.parquet", columns=["step", "entropy_semantic"]).to_pydict()
+    logged = dict(zip(log["step"], log["entropy_semantic"], strict=True))
+    for step, value, error in zip(found.step.tolist(), found.plug_in, found.plug_in_se, strict=True):
+        assert abs(value - logged[step]) < 3 * np.sqrt(2) * error
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_the_plans_themselves_as_grams_give_the_true_class(name):
+    """A plan of the lab is no turn of phrase: only a list of all plans finds them, and then exactly.
+
+    An answer that never writes its = is all plan to the lab, and is no gram.
+    """
+    answers = pq.read_table(LAB / name / "answers.parquet").to_pandas()
+    finished = answers["answer"].str.contains("=")
+    plans = set(answers["answer"][finished].str.partition("=")[0] + "=")
+    grams = parse_grams("\n".join(sorted(plans)), "plans")
+    assert len(plans) > 50
+    key = ["step", "prompt", "sample"]
+    tokens = pq.read_table(LAB / name / "tokens.parquet")
+    columns = GramColumns(response=("prompt", "sample"), cluster=("prompt",))
+    _, out = scanned(tokens, grams, columns=columns)
+    rows_of = out.to_pandas().merge(answers.assign(finished=finished)[[*key, "finished"]], on=key)
+    truth = rows_of["is_planning"] & rows_of["finished"]
+    assert len(rows_of) == tokens.num_rows
+    assert 0.1 < truth.mean() < 0.9
+    np.testing.assert_array_equal(rows_of[PLANNING], truth)
+    assert not scanned(tokens, default_grams(), columns=columns)[1][PLANNING].to_numpy().any()

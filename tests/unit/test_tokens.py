@@ -1,0 +1,352 @@
+"""Token summaries against plain numpy, and whatever order, pieces and format the tokens come in."""
+
+import io
+import json
+import math
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entropylaw.tokens.backends import duckdb_backend
+from entropylaw.tokens.expression import LEAST_LOGPROB, LOGPROB_POINT, MEAN_POINT
+from entropylaw.tokens.grid import BINS, EDGES, FORK, HALF, LIMIT, LOW, PERCENTS, POINT, Cells, bin_of
+from entropylaw.tokens.run import Asked, summarise_tokens
+from tests.conftest import LAB
+
+TOKENS = sorted(LAB.glob("*/tokens.parquet"))
+
+
+def summary(*tables, **asked):
+    return summarise_tokens([str(table) for table in tables], Asked(**asked), duckdb_backend)
+
+
+def data(table):
+    """The rows of a table as bytes, without what was read."""
+    buffer = io.BytesIO()
+    pq.write_table(table.replace_schema_metadata(None), buffer)
+    return buffer.getvalue()
+
+
+def cells_of(entropy):
+    """Cells of one kind, made by hand."""
+    q = np.floor(np.asarray(entropy, dtype=float) * POINT + 0.5).astype(np.int64)
+    bins = bin_of(np.asarray(entropy, dtype=float))
+    parts = {"tokens": np.ones_like(q), "total": q, "square_high": q * q >> HALF}
+    parts["square_low"] = q * q & ((1 << HALF) - 1)
+    filled = {}
+    for name, values in parts.items():
+        filled[name] = np.zeros(BINS, dtype=np.int64)
+        np.add.at(filled[name], bins, values)
+    return Cells(**filled)
+
+
+def made(rows=5000, seed=0, steps=4):
+    """A table of tokens with every column."""
+    rng = np.random.default_rng(seed)
+    planning = rng.random(rows) < 0.3
+    entropy = rng.lognormal(np.where(planning, -1, -4), 1.5).clip(0, 7)
+    entropy[rng.random(rows) < 0.05] = 0.0
+    return pa.table(
+        {
+            "step": np.sort(rng.integers(0, steps, rows)) * 10,
+            "prompt": rng.integers(0, 6, rows),
+            "sample": rng.integers(0, 3, rows),
+            "entropy": entropy.astype(np.float32),
+            "logprob": -rng.exponential(1, rows),
+            "is_planning": planning,
+            "correct": rng.random(rows) < 0.5,
+        }
+    )
+
+
+def test_edges_hold_the_two_thresholds_and_every_entropy_has_its_bin():
+    assert LOW in EDGES
+    assert FORK in EDGES
+    assert EDGES[0] == 0
+    assert EDGES[-1] == LIMIT > math.log(1e6)
+    inside = np.nextafter(EDGES[1:], 0)
+    np.testing.assert_array_equal(bin_of(EDGES[:-1]), np.arange(BINS))
+    # Square roots round to the last bit, so that an edge may draw in the few numbers next to it.
+    assert np.all(bin_of(inside * (1 - 1e-14)) == np.arange(BINS))
+
+
+def test_sums_of_the_most_tokens_that_a_cell_may_hold_fit_into_64_bits():
+    cell, most = 1 << 32, (1 << 63) - 1
+    q = int(LIMIT * POINT) + 1
+    assert q < 1 << HALF
+    assert cell * q <= most
+    assert cell * ((q * q) >> HALF) <= most
+    assert cell * ((1 << HALF) - 1) <= most
+    assert cell * int(-LEAST_LOGPROB) * LOGPROB_POINT <= most
+    assert (1 << 25) * int(LIMIT * MEAN_POINT) <= most
+
+
+@pytest.mark.skipif(not TOKENS, reason="data/lab has no tokens")
+@pytest.mark.parametrize("path", TOKENS[:4], ids=lambda path: path.parent.name)
+def test_the_lab_as_plain_pandas_has_it(path):
+    frame = pd.read_parquet(path).astype({"entropy": float, "logprob": float})
+    steps = summary(path).steps.to_pandas().set_index("step")
+    assert list(steps.index) == sorted(frame.step.unique())
+    kinds = {
+        "": frame,
+        "_planning": frame[frame.is_planning],
+        "_execution": frame[~frame.is_planning],
+        "_correct": frame[frame.correct],
+        "_wrong": frame[~frame.correct],
+    }
+    for suffix, part in kinds.items():
+        for step, entropy in part.groupby("step").entropy:
+            row = steps.loc[step]
+            assert row[f"tokens{suffix}"] == len(entropy)
+            assert row[f"entropy{suffix}"] == pytest.approx(entropy.mean(), abs=1e-8)
+            assert row[f"entropy_sd{suffix}"] == pytest.approx(entropy.std(), abs=1e-8)
+            assert row[f"entropy_se{suffix}"] == pytest.approx(entropy.std() / len(entropy) ** 0.5, abs=1e-8)
+            assert row[f"share_below_0.01{suffix}"] == (entropy < 0.01).mean()
+            check_percentiles(entropy.to_numpy(), [row[f"entropy_p{p:02d}{suffix}"] for p in PERCENTS])
+            top = np.sort(entropy)[::-1]
+            k = 0.2 * len(top)
+            share = (top[: int(k)].sum() + (k - int(k)) * top[int(k)]) / top.sum()
+            assert row[f"share_top20{suffix}"] == pytest.approx(share, abs=2e-4)
+    by_step = frame.groupby("step")
+    share = frame[frame.is_planning].groupby("step").entropy.sum() / by_step.entropy.sum()
+    np.testing.assert_allclose(steps.planning_entropy_share, share.loc[steps.index], atol=1e-8)
+    np.testing.assert_allclose(steps.planning_share, by_step.is_planning.mean().loc[steps.index])
+    np.testing.assert_allclose(steps.logprob, by_step.logprob.mean().loc[steps.index], atol=1e-6)
+
+
+def check_percentiles(entropy, found):
+    """Each lies in the bin of the order statistic that it stands for."""
+    ordered = np.sort(entropy)
+    for percent, value in zip(PERCENTS, found, strict=True):
+        exact = ordered[max(1, math.ceil(percent * len(ordered) / 100)) - 1]
+        at = int(bin_of(np.array([exact]))[0])
+        assert EDGES[at] - 1e-8 <= value <= EDGES[at + 1] + 1e-8, (percent, exact, value)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.floats(0, 13.8), min_size=1, max_size=60))
+def test_percentiles_of_any_entropies_lie_in_the_right_bin(entropy):
+    check_percentiles(np.array(entropy), cells_of(entropy).percentiles())
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.floats(0.001, 13.8), min_size=2, max_size=60))
+def test_the_top_share_is_between_the_bounds_of_its_bins(entropy):
+    top = np.sort(entropy)[::-1]
+    k = 0.2 * len(top)
+    exact = (top[: int(k)].sum() + (k - int(k)) * top[int(k)]) / top.sum()
+    at = bin_of(top)
+    slack = ((EDGES[at + 1] - EDGES[at])[: int(k) + 1].sum() + 1e-7) / top.sum()
+    assert cells_of(entropy).share_of_top() == pytest.approx(exact, abs=slack)
+
+
+def test_tokens_of_one_value_have_that_value_as_every_percentile():
+    cells = cells_of([0.5] * 7)
+    np.testing.assert_allclose(cells.percentiles(), 0.5, atol=1e-8)
+    assert cells.sd == 0
+    assert cells.share_of_top() == pytest.approx(0.2)
+    assert cells_of([0.0, 0.0]).share_of_top() is None
+    assert cells_of([0.3]).sd is None
+
+
+def test_percentiles_of_a_smooth_distribution_are_far_finer_than_the_bins():
+    entropy = np.random.default_rng(5).lognormal(-2.5, 1.8, 400_000).clip(0, 12)
+    exact = np.quantile(entropy, np.array(PERCENTS) / 100, method="inverted_cdf")
+    np.testing.assert_allclose(cells_of(entropy).percentiles(), exact, rtol=1e-3)
+
+
+def test_responses_by_the_ratio_estimator():
+    table = made()
+    frame = table.to_pandas().astype({"entropy": float})
+    steps = summary_of(table).to_pandas().set_index("step")
+    for step, part in frame.groupby("step"):
+        each = part.groupby(["prompt", "sample"]).entropy.agg(["sum", "count", "mean"])
+        n, s, m = each["count"], each["sum"], len(each)
+        error = math.sqrt(m / (m - 1) * ((s - s.sum() / n.sum() * n) ** 2).sum()) / n.sum()
+        row = steps.loc[step]
+        assert row.responses == m
+        assert row.response_length == pytest.approx(n.mean())
+        assert row.entropy_response_mean == pytest.approx(each["mean"].mean(), abs=1e-8)
+        assert row.entropy_se_responses == pytest.approx(error, rel=1e-4)
+
+
+def test_the_error_by_responses_is_the_spread_between_repetitions():
+    """Tokens that share their response's level: the token's error is far too small, the responses' is not."""
+    rng = np.random.default_rng(3)
+    repetitions, responses = 300, 60
+    lengths = rng.integers(5, 40, (repetitions, responses))
+    step, sample = (np.repeat(x, lengths.ravel()) for x in np.indices(lengths.shape).reshape(2, -1))
+    level = rng.uniform(0.2, 1.0, lengths.size).repeat(lengths.ravel())
+    entropy = level * rng.uniform(0.8, 1.2, len(level))
+    steps = summary_of(pa.table({"step": step, "seq_key": sample, "entropy": entropy})).to_pandas()
+    spread = steps.entropy.std()
+    assert steps.entropy_se_responses.mean() == pytest.approx(spread, rel=0.12)
+    assert steps.entropy_se.mean() < 0.5 * spread
+
+
+def summary_of(table, tmp=None, **asked):
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tokens.parquet"
+        pq.write_table(table, path)
+        return summary(path, **asked).steps
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.lists(st.integers(0, 3000), max_size=4), st.integers(0, 2**31), st.booleans())
+def test_any_pieces_in_any_order_give_the_same_bytes(tmp_path_factory, cuts, seed, shuffled):
+    table = made(3000)
+    folder = tmp_path_factory.mktemp("pieces")
+    pq.write_table(table, folder / "whole.parquet")
+    order = np.random.default_rng(seed).permutation(3000) if shuffled else np.arange(3000)
+    ends = [0, *sorted(cuts), 3000]
+    paths = []
+    for number, (start, stop) in enumerate(pairwise(ends)):
+        paths.append(folder / f"part-{number}.parquet")
+        pq.write_table(table.take(order[start:stop]), paths[-1])
+    whole, pieces = summary(folder / "whole.parquet"), summary(*reversed(paths))
+    assert data(pieces.steps) == data(whole.steps)
+    assert pieces.histogram.remove_column(0).equals(whole.histogram.remove_column(0))
+    assert data(pieces.histogram) == data(whole.histogram)
+
+
+def test_sums_of_shards_join_exactly(run, tmp_path):
+    table = made(4000)
+    key = table.column("prompt").to_numpy() % 2
+    pq.write_table(table, tmp_path / "all.parquet")
+    for number in (0, 1):
+        pq.write_table(table.filter(pa.array(key == number)), tmp_path / f"shard{number}.parquet")
+        summarised = run("tokens", f"shard{number}.parquet", "-o", f"part{number}.parquet")
+        assert summarised.returncode == 0, summarised.stderr
+    joined = summary(tmp_path / "part1.hist.parquet", tmp_path / "part0.hist.parquet")
+    assert data(joined.steps) == data(summary(tmp_path / "all.parquet").steps)
+    top = [summary(tmp_path / f"part{n}.hist.parquet", top_quantile=0.2) for n in (0, 1)]
+    for number, each in enumerate(top):
+        pq.write_table(each.histogram, tmp_path / f"top{number}.hist.parquet")
+    joined = summary(tmp_path / "top0.hist.parquet", tmp_path / "top1.hist.parquet")
+    assert data(joined.steps) == data(summary(tmp_path / "all.parquet", top_quantile=0.2).steps)
+
+
+def test_json_lines_say_what_parquet_says(tmp_path):
+    table = made(2000)
+    table = table.set_column(3, "entropy", table.column("entropy").cast("float64"))
+    pq.write_table(table, tmp_path / "t.parquet")
+    lines = "".join(json.dumps(row) + "\n" for row in table.to_pylist())
+    (tmp_path / "t.jsonl").write_text(lines, encoding="utf-8")
+    assert data(summary(tmp_path / "t.jsonl").steps) == data(summary(tmp_path / "t.parquet").steps)
+
+
+def test_sequences_as_lists_say_what_a_row_a_token_says(tmp_path):
+    """As prime-rl exports them: position 0 is padding and masked, and a response is a rank's sequence."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for step in (1, 2):
+        for rank in (0, 1):
+            folder = tmp_path / "token_exports" / f"step_{step}"
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "STABLE").touch()
+            with (folder / f"rank_{rank}.jsonl").open("w") as file:
+                for sequence in range(5):
+                    n = int(rng.integers(3, 9))
+                    entropy = [math.log(151936), *rng.exponential(0.4, n - 1).tolist()]
+                    mask = [False, *([True] * (n - 1))]
+                    record = {
+                        "schema_version": 1, "step": step, "rank": rank, "export_sequence_idx": sequence,
+                        "run_id": None, "token_ids": list(range(n)), "position_ids": list(range(n)),
+                        "loss_mask": mask, "trainer_logprobs": [-0.5] * n, "entropy": entropy,
+                        "losses": [{"rl": {"advantage": 0.0, "mask": True}}] * n,
+                    }  # fmt: skip
+                    file.write(json.dumps(record) + "\n")
+                    key = rank * 100 + sequence
+                    rows += [
+                        {"step": step, "sequence": key, "entropy": h, "mask": m, "logprob": -0.5}
+                        for h, m in zip(entropy, mask, strict=True)
+                    ]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "flat.parquet")
+    lists, flat = summary(tmp_path / "token_exports"), summary(tmp_path / "flat.parquet")
+    assert data(lists.steps) == data(flat.steps)
+    assert lists.steps.column("tokens_masked").to_pylist() == [10, 10]
+    assert lists.steps.column("responses").to_pylist() == [10, 10]
+    assert max(lists.steps.column("entropy_p99").to_pylist()) < 5
+    assert any("masked" in note for note in lists.notes)
+
+
+def test_partitions_named_by_folders(tmp_path):
+    table = made(1000)
+    pq.write_table(table, tmp_path / "flat.parquet")
+    pq.write_to_dataset(table, tmp_path / "hive", partition_cols=["step"])
+    assert data(summary(tmp_path / "hive").steps) == data(summary(tmp_path / "flat.parquet").steps)
+
+
+def test_the_top_quantile_is_cut_at_the_nearest_edge(tmp_path):
+    table = made(20000)
+    found = summary_of(table, top_quantile=0.2).to_pandas().set_index("step")
+    frame = table.to_pandas()
+    for step, entropy in frame.groupby("step").entropy:
+        row = found.loc[step]
+        upper = entropy[entropy >= row.class_cut].astype(float)
+        assert row.class_cut in EDGES
+        assert row.tokens_planning == len(upper)
+        assert row.planning_share == pytest.approx(0.2, abs=0.02)
+        assert row.entropy_planning == pytest.approx(upper.mean(), abs=1e-8)
+        assert row.planning_entropy_share == pytest.approx(row.share_top20, abs=0.02)
+
+
+def test_strategic_grams_make_classes(tmp_path):
+    words = ["We", "add", ".", "Let's", "try", "another", "way", ".", "So", "it", "is", "4"]
+    rows = []
+    for step in (0, 1):
+        for sample in range(40):
+            for at, word in enumerate(words):
+                text = f" {word}"
+                rows.append((step, sample, at, text, 0.5 + step if word in ("Let's", "try") else 0.1))
+    names = ("step", "sequence", "position", "token", "entropy")
+    table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    order = np.random.default_rng(0).permutation(len(rows))
+    pq.write_table(table.take(order), tmp_path / "t.parquet")
+    (tmp_path / "grams.txt").write_text("let's try\nso\nlet's try another way\n", encoding="utf-8")
+    steps = summary(tmp_path / "t.parquet", grams=str(tmp_path / "grams.txt")).steps.to_pylist()
+    assert [row["tokens_planning"] for row in steps] == [200, 200]
+    assert [row["tokens_planning_long"] for row in steps] == [160, 160]
+    assert steps[1]["entropy_planning"] == pytest.approx((1.5 * 2 + 0.1 * 3) / 5)
+    assert steps[1]["entropy_planning_long"] == pytest.approx((1.5 * 2 + 0.1 * 2) / 4)
+    assert [row["responses"] for row in steps] == [40, 40]
+    assert [row["grams"] for row in steps] == [80, 80]
+    assert [row["grams_long"] for row in steps] == [40, 40]
+    assert steps[0]["entropy_semantic"] == pytest.approx(math.log(2))
+    assert steps[0]["entropy_semantic_long"] == pytest.approx(0)
+
+
+def test_grams_are_looked_for_only_where_tokens_count(tmp_path):
+    tokens = [" so", " we", " add", " so", " it", " is"]
+    table = pa.table(
+        {
+            "step": [0] * 6,
+            "sequence": [0] * 6,
+            "position": range(6),
+            "token": tokens,
+            "entropy": [0.5] * 6,
+            "loss_mask": [0, 0, 1, 1, 1, 1],
+        }
+    )
+    pq.write_table(table, tmp_path / "t.parquet")
+    (tmp_path / "grams.txt").write_text("so\n", encoding="utf-8")
+    (row,) = summary(tmp_path / "t.parquet", grams=str(tmp_path / "grams.txt")).steps.to_pylist()
+    assert row | {"tokens": 4, "tokens_masked": 2, "tokens_planning": 1, "grams": 1} == row
+
+
+def test_the_lab_log_says_about_the_same(lab):
+    """Tokens are those of 64 prompts; the log's entropy is of all: the same curve, not the same numbers."""
+    steps = summary(lab / "grpo_s0" / "tokens.parquet").steps.to_pandas().set_index("step")
+    log = pd.read_parquet(lab / "grpo_s0" / "metrics.parquet").set_index("step")
+    common = steps.index.intersection(log.entropy_planning.dropna().index)
+    assert len(common) >= 4
+    np.testing.assert_allclose(steps.entropy_planning[common], log.entropy_planning[common], atol=0.12)
