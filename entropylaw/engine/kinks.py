@@ -63,6 +63,12 @@ FAMILIES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
 }
 """Decays over time in [0, 1] by a time scale, each to a floor of its own."""
 
+SLOWEST = 1000.0
+"""Longest time scale, in runs: a decay that slow is a straight line."""
+
+RESOLUTION = 1e-3
+"""Share of a curve's range that is taken for nothing: without any noise every curve would have a bend."""
+
 _ZOOMS, _STEPS = 5, 9
 """Rounds in which the time scale of a family is looked for, and values tried in one."""
 
@@ -76,14 +82,14 @@ _UNLIKELY = np.log(1e-4)
 def likely_decays(step: FloatArray, series: FloatArray) -> FloatArray:
     """Decays that a series may be, closer together than the series can tell apart: shape (m, n).
 
-    The time scale of each family is looked for from one spacing to twice the run, and values about the
+    The time scale of each family is looked for from one spacing to :data:`SLOWEST` runs, and values about the
     likeliest are kept. A fixed grid of scales would do for a noisy series; in a clean one what lies between
     two scales looks like a bend.
     """
     time = (step - step[0]) / (step[-1] - step[0])
     grid = coarse_grid(step)
     gains = filter_gains(step, grid)
-    low, high = np.log(1.0 / (time.size - 1)), np.log(2.0)
+    low, high = np.log(1.0 / (time.size - 1)), np.log(SLOWEST)
     kept: list[FloatArray] = []
     tops: list[float] = []
     for column in FAMILIES.values():
@@ -105,6 +111,11 @@ def likely_decays(step: FloatArray, series: FloatArray) -> FloatArray:
     return np.concatenate(likely)
 
 
+def _unseen(series: FloatArray) -> FloatArray:
+    """Sum of squares that series (n, b) may miss by without its counting, shape (b,)."""
+    return np.asarray(series.shape[0] * (RESOLUTION * np.ptp(series, axis=0)) ** 2)
+
+
 def _evidence(gains: Gains, grid: Grid, series: FloatArray, columns: FloatArray) -> FloatArray:
     """Log evidence of c + A·column for each of the columns (m, n), covariances summed over: shape (m,)."""
     n = series.size
@@ -115,7 +126,7 @@ def _evidence(gains: Gains, grid: Grid, series: FloatArray, columns: FloatArray)
     x = each - (each * one).sum(axis=-1, keepdims=True) / length[..., None] * one
     left = y - (y * one).sum(axis=-1, keepdims=True) / length[..., None] * one
     own = np.maximum((x**2).sum(axis=-1), _SLIGHT)
-    rss = (left**2).sum(axis=-1) - (x * left).sum(axis=-1) ** 2 / own
+    rss = (left**2).sum(axis=-1) - (x * left).sum(axis=-1) ** 2 / own + _unseen(series[:, None])
     plain = np.maximum(n * np.var(columns, axis=1), _SLIGHT)
     log = grid.log_prior[:, None] - 0.5 * gains.log_det[:, None] - 0.5 * np.log(length * own / plain)
     log = log - 0.5 * (n - 2) * np.log(np.maximum(rss, _SLIGHT))
@@ -203,9 +214,10 @@ class Kinks:
         by_point = np.ascontiguousarray(white.transpose(2, 0, 1))
         rss = np.empty((points, m, series.shape[1]))
         more, best = np.empty_like(rss), np.empty_like(rss)
+        unseen = _unseen(series)
         for g in range(points):
             y = by_point[g]
-            rss[g] = (y**2).sum(axis=0) - ((self.basis[g].swapaxes(-1, -2) @ y) ** 2).sum(axis=1)
+            rss[g] = (y**2).sum(axis=0) - ((self.basis[g].swapaxes(-1, -2) @ y) ** 2).sum(axis=1) + unseen
             gain = (self.added[g] @ y) ** 2 / rss[g][:, None]
             bent = -0.5 * self.free * np.log1p(-np.minimum(gain, 1.0 - 1e-12))
             top = bent.max(axis=1)

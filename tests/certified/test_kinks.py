@@ -6,7 +6,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from entropylaw.analysis.phasesacross import wilson
 from entropylaw.engine.bends import bend_posterior
-from entropylaw.engine.kinks import Kinks, bend, bend_grid, coarse_grid, hinges, likely_decays
+from entropylaw.engine.kinks import RESOLUTION, Kinks, bend, bend_grid, coarse_grid, hinges, likely_decays
 
 
 def series(n=50, *, rise=0.0, sd=0.02, seed=0):
@@ -29,17 +29,18 @@ def test_sums_of_squares_and_evidence_are_those_of_dense_least_squares():
     null = kinks.null(y[:, None])
     grid = coarse_grid(step)
     log = np.empty(null.weight.shape[:2])
+    unseen = step.size * (RESOLUTION * np.ptp(y)) ** 2
     for g in range(len(log)):
         white = np.linalg.inv(np.linalg.cholesky(dense(step, g, grid)))
         for j, decay in enumerate(decays):
             x = np.column_stack([np.ones(step.size), decay])
             xw, yw = white @ x, white @ y
             left = yw - xw @ np.linalg.lstsq(xw, yw, rcond=None)[0]
-            assert null.rss[g, j, 0] == pytest.approx(left @ left, rel=1e-6)
+            assert null.rss[g, j, 0] == pytest.approx(left @ left + unseen, rel=1e-6)
             information = np.linalg.slogdet(xw.T @ xw)[1] - np.linalg.slogdet(x.T @ x)[1]
             free = step.size - 2
             log[g, j] = grid.log_prior[g] - 0.5 * (np.linalg.slogdet(dense(step, g, grid))[1] + information)
-            log[g, j] -= 0.5 * free * np.log(left @ left)
+            log[g, j] -= 0.5 * free * np.log(left @ left + unseen)
     weight = np.exp(log - log.max())
     np.testing.assert_allclose(null.weight[..., 0], weight / weight.sum(), rtol=1e-4, atol=1e-9)
 
@@ -54,7 +55,8 @@ def test_a_bends_gain_is_the_fall_of_the_sum_of_squares():
     xw, yw = white @ x, white @ y
     left = yw - xw @ np.linalg.lstsq(xw, yw, rcond=None)[0]
     gain = (kinks.added[g, j, k] @ (white @ y)) ** 2
-    assert null.rss[g, j, 0] - gain == pytest.approx(left @ left, rel=1e-6)
+    unseen = step.size * (RESOLUTION * np.ptp(y)) ** 2
+    assert null.rss[g, j, 0] - gain == pytest.approx(left @ left + unseen, rel=1e-6)
 
 
 def test_draws_have_the_decay_and_the_covariance_they_should():
