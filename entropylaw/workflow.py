@@ -15,16 +15,17 @@ from entropylaw.analysis.segments import fit_segments
 from entropylaw.analysis.shared import share
 from entropylaw.documents.fit import (
     FitDocument,
-    InputFile,
     RunFit,
     Settings,
     fitted_run,
+    input_files,
+    passed_over,
     refused_file,
     refused_run,
-    shown_path,
 )
 from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.ingest import read_all, select
+from entropylaw.ingest.load import Reading
 from entropylaw.ingest.naming import told_apart
 from entropylaw.ingest.noise import as_number
 from entropylaw.ingest.run import Run, Series
@@ -109,20 +110,30 @@ def fit_logs(paths: Sequence[Any], settings: Settings | None = None) -> FitDocum
     named = [name for name in (asked.entropy, asked.reward) if name]
     if asked.entropy_sd and as_number(asked.entropy_sd) is None:
         named.append(asked.entropy_sd)
-    reading = read_all(paths, step=asked.step, run=asked.run, columns=named)
+    reading = read_logs(paths, step=asked.step, run=asked.run, columns=named)
+    runs = [_fit_or_refuse(run, asked) for run in reading.runs]
+    runs += [refused_file(os.fspath(path), error) for path, error in reading.failures]
+    return FitDocument(
+        inputs=input_files(reading.runs),
+        settings=asked,
+        runs=tuple(runs),
+        warnings=passed_over(reading.ignored),
+    )
+
+
+def read_logs(paths: Sequence[Any], *, step: str | None, run: str | None, columns: Sequence[str]) -> Reading:
+    """Read some logs; what cannot be read stands among the failures.
+
+    Raises
+    ------
+    UsageError
+        An option that is wrong for one log is wrong for all.
+    """
+    reading = read_all(paths, step=step, run=run, columns=columns)
     for _, error in reading.failures:
         if isinstance(error, UsageError):
             raise error
-    runs = [_fit_or_refuse(run, asked) for run in reading.runs]
-    runs += [refused_file(os.fspath(path), error) for path, error in reading.failures]
-    files = [part for run in reading.runs for part in (run.source.parts or (run.source,))]
-    sources = {source.path: source for source in files}
-    inputs = tuple(
-        InputFile(path=shown_path(path), sha256=source.sha256, format=source.format, rows=source.rows)
-        for path, source in sources.items()
-    )
-    warnings = tuple(f"{shown_path(path)} was not read: {why}" for path, why in reading.ignored)
-    return FitDocument(inputs=inputs, settings=asked, runs=tuple(runs), warnings=warnings)
+    return reading
 
 
 def default_settings() -> Settings:

@@ -59,7 +59,7 @@ def fit(
     A run that the law does not describe is an answer, not an error: the reasons are printed and the
     exit code is 0. Exit code 4 means that no run at all could be fitted.
     """
-    from entropylaw.cli.output import format_of, print_result, rendered, say, write_file
+    from entropylaw.cli.output import format_of, print_result, rendered, say, say_passed_over, write_file
     from entropylaw.workflow import combine, with_shared
 
     asked = options.settings(
@@ -81,9 +81,7 @@ def fit(
     groups = grouped(logs)
     documents = list(fit_each(groups, asked))
     whole = with_shared(combine(documents))
-    if whole.warnings:
-        passed = f"{len(whole.warnings)} file{'s' if len(whole.warnings) > 1 else ''}"
-        say(f"passed over {passed}: no log, or one that another file holds; the JSON says why", quiet=quiet)
+    say_passed_over(whole.warnings, quiet=quiet)
     # Where nothing was fitted the errors say it all, but a program that asked for JSON gets its document.
     if "-" not in kinds and (whole.fitted or format is not Format.text):
         print_result(rendered(whole, format))

@@ -116,6 +116,15 @@ KeepOutliers = Annotated[
     bool,
     typer.Option("--keep-outliers", help="Fit gross outliers too; without, they are named and left out."),
 ]
+Outputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write here; the suffix (.json .csv .md .txt) decides the format. Repeatable.",
+    ),
+]
 FormatOption = Annotated[Format, typer.Option("--format", help="Format on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on standard error but errors.")]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,6 +86,29 @@ def print_result(content: str) -> None:
         raise OutputError(
             "cannot-write", f"standard output cannot be written ({error.strerror})", "use -o FILE"
         ) from error
+
+
+def destinations(output: Sequence[str] | None, format: Format) -> dict[str, Format]:
+    """Where a result goes and in which format; every suffix is looked at before any work is done."""
+    return {path: format if path == "-" else format_of(path) for path in output or ["-"]}
+
+
+def deliver(
+    wanted: Mapping[str, Format], render: Callable[[Format], str], *, answered: bool, quiet: bool
+) -> None:
+    """Write a result wherever it is wanted. Where nothing was ``answered`` the errors say it all, in text."""
+    for path, kind in wanted.items():
+        if not answered and kind is Format.text:
+            continue
+        write_file(path, render(kind))
+        say(f"wrote {path}", quiet=quiet or path == "-")
+
+
+def say_passed_over(warnings: Sequence[str], *, quiet: bool) -> None:
+    """How many files of a folder were no logs."""
+    if warnings:
+        passed = f"{len(warnings)} file{'s' if len(warnings) > 1 else ''}"
+        say(f"passed over {passed}: no log, or one that another file holds; the JSON says why", quiet=quiet)
 
 
 def say(message: str, *, quiet: bool) -> None:

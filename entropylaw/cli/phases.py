@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from entropylaw.cli import options
+from entropylaw.cli.gather import Gathered
 from entropylaw.cli.options import Format
 from entropylaw.cli.progress import reading_shown
-from entropylaw.errors import UsageError
+from entropylaw.errors import EntropyLawError, UsageError
 
 if TYPE_CHECKING:
-    from entropylaw.documents.fit import InputFile
     from entropylaw.documents.phases import PhasesDocument, PhaseSettings, RunPhases
-    from entropylaw.errors import EntropyLawError
-    from entropylaw.ingest.load import Failure, Reading
+    from entropylaw.ingest.load import Failure
     from entropylaw.ingest.run import Run
 
 EXAMPLE = "Example:  entropylaw phases data/lab/grpo_s0/metrics.parquet --figure phases.svg"
@@ -44,15 +44,6 @@ Whole = Annotated[
     str | None,
     typer.Option("--entropy", metavar="COLUMN", help="Entropy of all tokens. [default: by catalog]"),
 ]
-Output = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Write here; the suffix (.json .csv .md .txt) decides the format. Repeatable.",
-    ),
-]
 Figure = Annotated[
     str | None,
     typer.Option(
@@ -73,7 +64,7 @@ def phases(
     run: options.RunColumn = None,
     level: options.Level = 0.95,
     format: options.FormatOption = Format.text,
-    output: Output = None,
+    output: options.Outputs = None,
     figure: Figure = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -86,7 +77,7 @@ def phases(
     """
     from entropylaw.analysis.law import checked_level
     from entropylaw.cli.fit import grouped
-    from entropylaw.cli.output import format_of, print_result, say, write_file
+    from entropylaw.cli.output import deliver, destinations, say, say_passed_over
     from entropylaw.documents.phases import PhaseSettings
 
     asked = PhaseSettings(
@@ -97,32 +88,21 @@ def phases(
         step=step,
         run=run,
     )
-    # Every suffix is looked at before minutes of work end in one that is unknown.
-    asked_for = [(path, format if path == "-" else format_of(path)) for path in output or ["-"]]
+    wanted = destinations(output, format)
     one_picture = picture_of(figure)
-    work = _Work(asked)
+    work = _Work(asked=asked)
     with reading_shown():
         for group in grouped(logs):
-            work.read(group)
+            work.gather(group)
     if one_picture:
         work.require_one_run(str(figure))
     told = work.document()
-    if told.warnings:
-        passed = f"{len(told.warnings)} file{'s' if len(told.warnings) > 1 else ''}"
-        say(f"passed over {passed}: no log, or one that another file holds; the JSON says why", quiet=quiet)
-    for path, kind in asked_for:
-        if not told.fitted and kind is Format.text:
-            continue
-        content = rendered(told, kind)
-        if path == "-":
-            print_result(content)
-        else:
-            write_file(path, content)
-            say(f"wrote {path}", quiet=quiet)
+    say_passed_over(told.warnings, quiet=quiet)
+    deliver(wanted, partial(rendered, told), answered=bool(told.fitted), quiet=quiet)
     if figure is not None:
         for written in draw(told, figure, work.histograms()):
             say(f"wrote {written}", quiet=quiet)
-    _finish(told, work.failures)
+    work.finish(answered=bool(told.fitted))
 
 
 def picture_of(figure: str | None) -> str:
@@ -145,33 +125,23 @@ def picture_of(figure: str | None) -> str:
     return suffix
 
 
-@dataclass(slots=True)
-class _Work:
-    """What is gathered log by log: runs, files, and errors."""
+@dataclass(slots=True, kw_only=True)
+class _Work(Gathered):
+    """Runs and files without any, beside what any command gathers."""
 
     asked: PhaseSettings
     runs: list[Run] = field(default_factory=list)
     unread: list[Failure] = field(default_factory=list)
-    inputs: dict[str, InputFile] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    failures: list[EntropyLawError] = field(default_factory=list)
 
-    def read(self, group: Sequence[str]) -> None:
+    def gather(self, group: Sequence[str]) -> None:
         """Read every run of a log; what cannot be read stands beside the others."""
-        from entropylaw.documents.fit import shown_path
-        from entropylaw.ingest import read_all
         from entropylaw.ingest.phasecolumns import CANDIDATES
 
         asked = self.asked
         named = [name for name in (asked.planning, asked.execution, asked.entropy) if name]
-        reading = read_all(group, step=asked.step, run=asked.run, columns=[*CANDIDATES, *named])
-        for _, error in reading.failures:
-            if isinstance(error, UsageError):
-                raise error
+        reading = self.read(group, step=asked.step, run=asked.run, columns=[*CANDIDATES, *named])
         self.runs += reading.runs
         self.unread += reading.failures
-        self.warnings += [f"{shown_path(path)} was not read: {why}" for path, why in reading.ignored]
-        self._note_inputs(reading)
 
     def require_one_run(self, figure: str) -> None:
         """One file holds the picture of one run."""
@@ -192,9 +162,7 @@ class _Work:
         names = told_apart([run.name for run in self.runs], [run.source.path for run in self.runs])
         self.runs = [replace(run, name=name) for run, name in zip(self.runs, names, strict=True)]
         runs = [self._fitted(run) for run in watched(self.runs)]
-        for path, error in self.unread:
-            self.failures.append(error)
-            runs.append(unphased_file(path, error))
+        runs += [unphased_file(path, error) for path, error in self.unread]
         told = PhasesDocument(
             inputs=tuple(self.inputs.values()),
             settings=self.asked,
@@ -217,7 +185,6 @@ class _Work:
         """One run of the document, whatever happens; only a wrong setting, wrong for all runs, is raised."""
         from entropylaw.analysis.phases import fit_phases
         from entropylaw.documents.phases import phased_run, unphased_run
-        from entropylaw.errors import EntropyLawError, FitError
         from entropylaw.ingest.phasecolumns import PhaseSeries, phase_series
 
         asked = self.asked
@@ -239,21 +206,9 @@ class _Work:
         except UsageError:
             raise
         except EntropyLawError as error:
-            fits = isinstance(error, FitError)
-            self.failures.append(
-                FitError(error.slug, f"{run.name}: {error.message}", error.hint) if fits else error
-            )
+            self.refuse(run.name, error)
             return unphased_run(run, series, error)
         return phased_run(run, series, found)
-
-    def _note_inputs(self, reading: Reading) -> None:
-        from entropylaw.documents.fit import InputFile, shown_path
-
-        for run in reading.runs:
-            for file in run.source.parts or (run.source,):
-                self.inputs[file.path] = InputFile(
-                    path=shown_path(file.path), sha256=file.sha256, format=file.format, rows=file.rows
-                )
 
 
 def rendered(told: PhasesDocument, kind: Format) -> str:
@@ -295,15 +250,3 @@ def draw(told: PhasesDocument, figure: str, histograms: dict[str, str]) -> Itera
                 path = figure if suffix else str(Path(figure) / f"{slug}-{name}.{kind}")
                 write_atomically(path, figure_bytes(drawing, kind, f"{slug}-{name}"))
                 yield path
-
-
-def _finish(told: PhasesDocument, failures: Sequence[EntropyLawError]) -> None:
-    """Exit 4 (or 3, where nothing could even be read) if no run was fitted; errors go to stderr."""
-    from entropylaw.cli import show_error
-    from entropylaw.errors import FitError, InputError
-
-    for error in failures:
-        show_error(error)
-    if not told.fitted:
-        read = any(isinstance(error, FitError) for error in failures)
-        raise typer.Exit(FitError.exit_code if read else InputError.exit_code)

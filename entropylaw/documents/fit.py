@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,9 @@ from entropylaw.analysis.law import LawFit
 from entropylaw.analysis.seams import Seam
 from entropylaw.analysis.segments import SegmentFit
 from entropylaw.analysis.shared import SharedFit
-from entropylaw.documents.codec import DocumentMismatchError, decode, encode
-from entropylaw.documents.store import load_json
-from entropylaw.errors import EntropyLawError, InputError
+from entropylaw.documents.codec import encode
+from entropylaw.documents.loading import load_document
+from entropylaw.errors import EntropyLawError
 from entropylaw.ingest.run import Choice, Run, Series
 from entropylaw.ingest.wording import hostless
 
@@ -146,6 +146,20 @@ def refusal_of(error: EntropyLawError, path: str) -> Refusal:
     )
 
 
+def input_files(runs: Iterable[Run]) -> tuple[InputFile, ...]:
+    """The files behind some runs, each once."""
+    files = {file.path: file for run in runs for file in (run.source.parts or (run.source,))}
+    return tuple(
+        InputFile(path=shown_path(path), sha256=file.sha256, format=file.format, rows=file.rows)
+        for path, file in files.items()
+    )
+
+
+def passed_over(ignored: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """A warning for each file that is no log: (path, why)."""
+    return tuple(f"{shown_path(path)} was not read: {why}" for path, why in ignored)
+
+
 def shown_path(path: str) -> str:
     """``path`` without anything of a machine: relative where it was, or the last two parts; no host."""
     path = hostless(path)
@@ -166,26 +180,7 @@ def load_fit(path: str | os.PathLike[str]) -> FitDocument:
         ``file-not-found``, ``not-a-document`` (no JSON, or JSON of another kind),
         ``other-document-version`` (another schema version), ``damaged-document`` (a value does not fit).
     """
-    data = load_json(path)
-    schema = data.get("schema") if isinstance(data, dict) else None
-    if not isinstance(schema, str) or not schema.startswith("entropylaw/fit/"):
-        raise InputError(
-            "not-a-document",
-            f"{path} is JSON, but has schema {schema!r} where {SCHEMA!r} was expected",
-            "give a file that `entropylaw fit` wrote, or the log itself",
-        )
-    if schema != SCHEMA:
-        raise InputError(
-            "other-document-version",
-            f"{path} has schema {schema!r}, of version {data.get('version')!r}; {SCHEMA!r} is read here",
-            "fit the log again, or use the version that wrote the document",
-        )
-    try:
-        return decode(FitDocument, data)
-    except DocumentMismatchError as error:
-        raise InputError(
-            "damaged-document", f"{path} is damaged {error}", "fit the log again with `entropylaw fit`"
-        ) from error
+    return load_document(FitDocument, path, SCHEMA, command="entropylaw fit")
 
 
 def _run_fit(run: Run, series: Series | None, *, law: LawFit | None, refusal: Refusal | None) -> RunFit:

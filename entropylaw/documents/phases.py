@@ -14,10 +14,10 @@ from typing import Any
 
 from entropylaw._version import __version__
 from entropylaw.analysis.phaseresults import PhaseFit, PhasesAcross
-from entropylaw.documents.codec import DocumentMismatchError, decode, encode
+from entropylaw.documents.codec import encode
 from entropylaw.documents.fit import InputFile, Refusal, refusal_of, shown_path
-from entropylaw.documents.store import load_json
-from entropylaw.errors import EntropyLawError, InputError
+from entropylaw.documents.loading import load_document
+from entropylaw.errors import EntropyLawError
 from entropylaw.ingest.phasecolumns import PhaseColumn, PhaseSeries
 from entropylaw.ingest.run import Run
 
@@ -124,26 +124,7 @@ def load_phases(path: str | os.PathLike[str]) -> PhasesDocument:
         ``other-document-version`` (another schema version), ``damaged-document`` (a value does not fit).
 
     """
-    data = load_json(path)
-    schema = data.get("schema") if isinstance(data, dict) else None
-    if not isinstance(schema, str) or not schema.startswith("entropylaw/phases/"):
-        raise InputError(
-            "not-a-document",
-            f"{path} is JSON, but has schema {schema!r} where {SCHEMA!r} was expected",
-            "give a file that `entropylaw phases` wrote, or the log itself",
-        )
-    if schema != SCHEMA:
-        raise InputError(
-            "other-document-version",
-            f"{path} has schema {schema!r}, of version {data.get('version')!r}; {SCHEMA!r} is read here",
-            "fit the log again, or use the version that wrote the document",
-        )
-    try:
-        return decode(PhasesDocument, data)
-    except DocumentMismatchError as error:
-        raise InputError(
-            "damaged-document", f"{path} is damaged {error}", "fit the log again with `entropylaw phases`"
-        ) from error
+    return load_document(PhasesDocument, path, SCHEMA, command="entropylaw phases")
 
 
 def _run_phases(

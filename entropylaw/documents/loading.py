@@ -1,0 +1,43 @@
+"""Stored documents back as results: of the right kind, of a version that is read here, and undamaged."""
+
+from __future__ import annotations
+
+import os
+from typing import TypeVar
+
+from entropylaw.documents.codec import DocumentMismatchError, decode
+from entropylaw.documents.store import load_json
+from entropylaw.errors import InputError
+
+T = TypeVar("T")
+
+
+def load_document(kind: type[T], path: str | os.PathLike[str], schema: str, *, command: str) -> T:
+    """Read a document of type ``kind`` that ``command`` wrote; ``schema`` names its kind and version.
+
+    Raises
+    ------
+    InputError
+        ``file-not-found``, ``not-a-document`` (no JSON, or JSON of another kind),
+        ``other-document-version`` (another schema version), ``damaged-document`` (a value does not fit).
+    """
+    data = load_json(path)
+    found = data.get("schema") if isinstance(data, dict) else None
+    if not isinstance(found, str) or not found.startswith(f"{schema.rpartition('/')[0]}/"):
+        raise InputError(
+            "not-a-document",
+            f"{path} is JSON, but has schema {found!r} where {schema!r} was expected",
+            f"give a file that `{command}` wrote, or the log itself",
+        )
+    if found != schema:
+        raise InputError(
+            "other-document-version",
+            f"{path} has schema {found!r}, of version {data.get('version')!r}; {schema!r} is read here",
+            "fit the log again, or use the version that wrote the document",
+        )
+    try:
+        return decode(kind, data)
+    except DocumentMismatchError as error:
+        raise InputError(
+            "damaged-document", f"{path} is damaged {error}", f"fit the log again with `{command}`"
+        ) from error
