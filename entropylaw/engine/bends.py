@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.kinks import Kinks, Null
 from entropylaw.engine.mixture import Mixture
-from entropylaw.engine.whiten import filter_gains, whiten
 
 _LEFT_OUT = 1e-3
 """Probability of the lightest combinations, which are left out of curves and slopes (not of the place)."""
@@ -94,7 +93,7 @@ def bend_posterior(
         ],
         axis=-1,
     )
-    coefficient, covariance = _solved(kinks, series, design, point)
+    coefficient, covariance = _solved(kinks, series, columns, point, shape, which)
     bent = design[np.arange(chosen.size), _nearest(kinks.time, place[which])]
     first, last = design[:, 0], design[:, -1]
     return Bends(
@@ -124,22 +123,26 @@ def _apart(time: FloatArray, place: FloatArray) -> FloatArray:
 
 
 def _solved(
-    kinks: Kinks, series: FloatArray, design: FloatArray, point: NDArray[np.intp]
+    kinks: Kinks,
+    series: FloatArray,
+    columns: FloatArray,
+    point: NDArray[np.intp],
+    shape: NDArray[np.intp],
+    which: NDArray[np.intp],
 ) -> tuple[FloatArray, FloatArray]:
-    """Generalised least squares of each combination: coefficients (c, 3) and their covariances."""
-    count, n, p = design.shape
-    coefficient, covariance = np.empty((count, p)), np.empty((count, p, p))
-    gains = filter_gains(kinks.step, kinks.grid)
-    for g in np.unique(point):
-        sel = np.flatnonzero(point == g)
-        columns = np.concatenate([series[:, None], design[sel].transpose(1, 0, 2).reshape(n, -1)], axis=1)
-        white = whiten(gains, columns)[0][:, :, g]
-        x = white[:, 1:].reshape(n, sel.size, p).transpose(1, 0, 2)
-        ortho, triangle = np.linalg.qr(x)
-        along = np.einsum("cnp,n->cp", ortho, white[:, 0])
-        left = white[:, 0] - np.einsum("cnp,cp->cn", ortho, along)
-        variance = np.maximum((left**2).sum(axis=1), 1e-300) / (n - p)
-        back = np.linalg.inv(triangle)
-        coefficient[sel] = np.einsum("cpq,cq->cp", back, along)
-        covariance[sel] = back @ back.swapaxes(-1, -2) * variance[:, None, None]
-    return coefficient, covariance
+    """Generalised least squares of each combination: coefficients (c, 3) and their covariances.
+
+    A combination is a covariance, a decay and a bend, by their numbers, each of shape (c,).
+    """
+    used, slot = np.unique(which, return_inverse=True)
+    white = kinks.whitened(np.column_stack([series, np.ones(series.size), kinks.decays.T, columns[used].T]))
+    y = white[point, 0]
+    after = 2 + len(kinks.decays)
+    x = np.stack([white[point, 1], white[point, 2 + shape], white[point, after + slot]], axis=-1)
+    ortho, triangle = np.linalg.qr(x)
+    along = np.einsum("cnp,cn->cp", ortho, y)
+    left = y - np.einsum("cnp,cp->cn", ortho, along)
+    variance = np.maximum((left**2).sum(axis=1), 1e-300) / (series.size - x.shape[-1])
+    back = np.linalg.inv(triangle)
+    covariance = back @ back.swapaxes(-1, -2) * variance[:, None, None]
+    return np.einsum("cpq,cq->cp", back, along), covariance

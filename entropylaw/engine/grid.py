@@ -79,11 +79,27 @@ def drift_grid(step: FloatArray) -> Grid:
     shortest = SHORTEST_LENGTH * min(float(np.median(np.diff(step))), spacing)
     lengths = np.geomspace(shortest, LONGEST_LENGTH * span, LENGTHS)
     shares = np.append(0.0, betaincinv(*SHARE_LAW, (np.arange(SHARES) + 0.5) / SHARES))
+    chances = np.append(NO_NOISE_MASS, np.full(SHARES, (1.0 - NO_NOISE_MASS) / SHARES))
+    return drift_points(step, lengths, shares, chances)
+
+
+def drift_points(step: FloatArray, lengths: FloatArray, shares: FloatArray, chances: FloatArray) -> Grid:
+    """Every length with every noise share, the prior on both, and one point without any drift.
+
+    Parameters
+    ----------
+    step
+        Shape (n,).
+    lengths
+        Shape (l,), in steps.
+    shares, chances
+        Shape (s,): noise shares and their prior probabilities, given that there is drift.
+    """
+    spacing = float(step[-1] - step[0]) / (step.size - 1)
     length, share = (axis.ravel() for axis in np.meshgrid(lengths, shares, indexing="ij"))
     typical = TYPICAL_LENGTH * (60.0 / (step.size - 1)) ** CAUTION * spacing
     distance = np.log(length / typical) / LENGTH_SPREAD
-    weight = np.exp(-0.5 * distance**2)
-    weight *= np.where(share == 0, NO_NOISE_MASS, (1.0 - NO_NOISE_MASS) / SHARES)
+    weight = np.exp(-0.5 * distance**2) * np.tile(chances, lengths.size)
     weight *= (1.0 - NO_DRIFT_MASS) / weight.sum()
     return Grid(
         length=np.append(length, lengths[0]),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entropylaw.engine.grid import CAUTION, LENGTH_SPREAD, NO_DRIFT_MASS, TYPICAL_LENGTH, FloatArray, Grid
+from entropylaw.engine.grid import FloatArray, Grid, drift_points
 from entropylaw.engine.whiten import Gains, filter_gains, whiten
 
 PLACES = 16
@@ -37,21 +37,8 @@ _SLIGHT = 1e-24
 def coarse_grid(step: FloatArray) -> Grid:
     """Drift and noise for points at ``step``, shape (n,): the engine's grid, coarse."""
     span = float(step[-1] - step[0])
-    spacing = span / (step.size - 1)
-    length, share = (
-        axis.ravel()
-        for axis in np.meshgrid(np.geomspace(0.5 * spacing, 2.0 * span, _LENGTHS), _SHARES, indexing="ij")
-    )
-    typical = TYPICAL_LENGTH * (60.0 / (step.size - 1)) ** CAUTION * spacing
-    weight = np.exp(-0.5 * (np.log(length / typical) / LENGTH_SPREAD) ** 2)
-    weight *= (1.0 - NO_DRIFT_MASS) / weight.sum()
-    return Grid(
-        length=np.append(length, length[0]),
-        drift=np.append(1.0 - share, 0.0),
-        noise=np.append(share, 1.0),
-        log_prior=np.log(np.append(weight, NO_DRIFT_MASS)),
-        scaled=True,
-    )
+    lengths = np.geomspace(0.5 * span / (step.size - 1), 2.0 * span, _LENGTHS)
+    return drift_points(step, lengths, np.array(_SHARES), np.full(len(_SHARES), 1.0 / len(_SHARES)))
 
 
 FAMILIES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
@@ -148,7 +135,7 @@ class Null:
 
     ``statistic`` (b,) is the log of the evidence for a bend; ``weight`` (g, m, b) the probability of each
     covariance and decay without one; ``rss`` (g, m, b) the residual sums of squares; ``bent_weight`` and
-    ``bent_rss`` the same with a bend, wherever it fits best; ``white`` (n, b, g) the series, whitened.
+    ``bent_rss`` the same with a bend, wherever it fits best; ``white`` (g, b, n) the series, whitened.
     """
 
     statistic: FloatArray
@@ -177,9 +164,7 @@ class Kinks:
         self.decays = decays
         self._gains = filter_gains(step, self.grid)
         n, m = step.size, len(decays)
-        columns = np.concatenate([np.ones((1, n)), decays, hinges(self.time)]).T
-        white, _ = whiten(self._gains, columns)
-        white = np.ascontiguousarray(white.transpose(2, 1, 0))
+        white = self.whitened(np.concatenate([np.ones((1, n)), decays, hinges(self.time)]).T)
         points = len(white)
         one = np.broadcast_to(white[:, None, 0], (points, m, n))
         self.basis, triangle = np.linalg.qr(np.stack([one, white[:, 1 : m + 1]], axis=-1))
@@ -196,6 +181,10 @@ class Kinks:
         """Degrees of freedom that the smooth decay leaves."""
         return self.step.size - 2
 
+    def whitened(self, columns: FloatArray) -> FloatArray:
+        """Columns (n, c) whitened by every covariance, shape (g, c, n)."""
+        return np.ascontiguousarray(whiten(self._gains, columns)[0].transpose(2, 1, 0))
+
     def null(self, series: FloatArray) -> Null:
         """Fit the smooth decay to series (n, b), and ask each for a bend."""
         parts = [self._null(series[:, i : i + _COLUMNS]) for i in range(0, series.shape[1], _COLUMNS)]
@@ -209,14 +198,13 @@ class Kinks:
         )
 
     def _null(self, series: FloatArray) -> Null:
-        white, _ = whiten(self._gains, series)
+        white = self.whitened(series)
         points, m = self.cost.shape
-        by_point = np.ascontiguousarray(white.transpose(2, 0, 1))
         rss = np.empty((points, m, series.shape[1]))
         more, best = np.empty_like(rss), np.empty_like(rss)
         unseen = _unseen(series)
         for g in range(points):
-            y = by_point[g]
+            y = white[g].T
             rss[g] = (y**2).sum(axis=0) - ((self.basis[g].swapaxes(-1, -2) @ y) ** 2).sum(axis=1) + unseen
             gain = (self.added[g] @ y) ** 2 / rss[g][:, None]
             bent = -0.5 * self.free * np.log1p(-np.minimum(gain, 1.0 - 1e-12))
@@ -240,9 +228,8 @@ class Kinks:
         ``bends`` has shape (k, n). The density of a bend's coefficient is per standard deviation of the part
         of it that the decay does not have, as in the comparison of forms.
         """
-        y = null.white[:, 0].T[:, :, None]
-        white, _ = whiten(self._gains, bends.T)
-        white = white.transpose(2, 1, 0)
+        y = null.white[:, 0, :, None]
+        white = self.whitened(bends.T)
         plain = np.linalg.qr(self._raw())[0]
         plainly = (bends**2).sum(axis=-1) - ((bends @ plain) ** 2).sum(axis=-1)
         log = np.empty((*self.cost.shape, len(bends)))
@@ -264,10 +251,10 @@ class Kinks:
     def means(self, null: Null) -> FloatArray:
         """The smooth decay, averaged over covariances and shapes: shape (n, b)."""
         roots = self._unwhiten()
-        total, whole = np.zeros(null.white.shape[:2]), np.zeros(null.white.shape[1])
+        total, whole = np.zeros(null.white.shape[:0:-1]), np.zeros(null.white.shape[1])
         for g, j in zip(*np.nonzero(null.weight.max(axis=-1) > _LIGHT), strict=True):
             q, weight = self.basis[g, j], null.weight[g, j]
-            total += weight * (roots[g] @ (q @ (q.T @ null.white[:, :, g])))
+            total += weight * (roots[g] @ (q @ (q.T @ null.white[g].T)))
             whole += weight
         return total / whole
 

@@ -299,18 +299,10 @@ def told_at_the_end(many: Posteriors, grid: Grid) -> Posteriors:
 
 def split(many: Posteriors) -> list[Posterior]:
     """One posterior for each problem of a batch."""
+    arrays = {name: getattr(many, name) for name in _PARTS}
     return [
         Posterior(
-            weight=many.weight[i],
-            coefficient=many.coefficient[i],
-            covariance=many.covariance[i],
-            variance=many.variance[i],
-            drift_share=many.drift_share[i],
-            length=many.length[i],
-            now_offset=many.now_offset[i],
-            now_slope=many.now_slope[i],
-            now_variance=many.now_variance[i],
-            effective_n=many.effective_n[i],
+            **{name: array[i] for name, array in arrays.items()},
             df=many.df,
             log_evidence=float(many.log_evidence[i]),
         )
@@ -320,12 +312,11 @@ def split(many: Posteriors) -> list[Posterior]:
 
 def joined(each: Sequence[Posterior]) -> Posteriors:
     """Posteriors on one grid as one: what :func:`split` takes apart."""
-    arrays = {
-        part.name: np.array([getattr(one, part.name) for one in each])
-        for part in fields(Posteriors)
-        if part.name != "df"
-    }
+    arrays = {name: np.array([getattr(one, name) for one in each]) for name in (*_PARTS, "log_evidence")}
     return Posteriors(**arrays, df=each[0].df)
+
+
+_PARTS = tuple(part.name for part in fields(Posteriors) if part.name not in ("df", "log_evidence"))
 
 
 def symmetric_inverse(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
