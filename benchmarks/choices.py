@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.worlds import CEILING, SD, A, FloatArray, Sample, World, oracle_width, simulate
-from entropylaw.analysis.course import Courses, entropy_courses
+from entropylaw.analysis.course import Course, Courses, entropy_courses
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.propagate import infer_law
+from entropylaw.analysis.propagate import infer_run
 from entropylaw.analysis.residual import Interval, covariances, drifts
+from entropylaw.engine.grid import Grid
+from entropylaw.engine.posterior import Posteriors, posteriors
 
 SEED = 20261121
 
@@ -179,16 +181,15 @@ def intervals(choice: Choice, world: World, sample: Sample) -> tuple[FloatArray,
     for i, reward in enumerate(sample.rewards):
         course, root = courses.entropy[i], courses.root[i]
         grid, floor = covariances(sample.step, course, reward, choice.interval, size)
-        told = infer_law(
+        told = infer_run(
             sample.step,
-            course[None],
-            root[None],
-            reward[None],
+            Course(entropy=course, root=root, noise=None),
+            reward,
             grid,
             floor,
-            smooth=drifts(choice.interval),
+            choice.interval,
         )
-        many = told.posteriors
+        many = told.posteriors if told else plain(sample.step, course, reward, grid, floor)
         mixture = many.functional(rows, np.zeros(3), fresh)
         if floor is not None:
             # A new evaluation has the known noise, too.
@@ -196,6 +197,13 @@ def intervals(choice: Choice, world: World, sample: Sample) -> tuple[FloatArray,
             mixture = replace(mixture, scale=np.sqrt(mixture.scale**2 + extra))
         ends[:, i] = mixture.quantiles((0.025, 0.975))
     return ends[0], ends[1]
+
+
+def plain(
+    step: FloatArray, course: FloatArray, reward: FloatArray, grid: Grid, floor: FloatArray | None
+) -> Posteriors:
+    """The law in one run whose entropies are as good as exact."""
+    return posteriors(step, design(law_column(course))[None], reward[None], grid, floor)
 
 
 def _courses(choice: Choice, sample: Sample, sd: FloatArray | None) -> Courses:

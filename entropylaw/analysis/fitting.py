@@ -15,7 +15,7 @@ from entropylaw.analysis.influence import strongest_influence
 from entropylaw.analysis.inverse import HIGHEST_ENTROPY
 from entropylaw.analysis.law import LawFit, checked_level, predict_at, spent_entropy
 from entropylaw.analysis.outliers import gross_outliers, without
-from entropylaw.analysis.propagate import felt, infer_law
+from entropylaw.analysis.propagate import infer_run
 from entropylaw.analysis.residual import METHODS, Interval, checked_interval, checked_sd, covariances, drifts
 from entropylaw.analysis.rivals import (
     PLAUSIBLE,
@@ -273,16 +273,13 @@ def _inferred(task: Task, grid: Grid) -> tuple[FormFits, Posterior, float]:
     the law's residual, all alike.
     """
     s, r, floor, course = task.step, task.reward, task.floor, task.course
-    smooth = drifts(task.interval)
-    if not course.root.shape[1] or (
-        smooth and not felt(course.entropy[None], course.root[None], r[None]).shape[2]
-    ):
+    told = infer_run(s, course, r, grid, floor, task.interval)
+    if told is None:
         fits = fit_forms(s, course.entropy, r, grid, floor)
         return fits, fits.law, float(course.entropy[-1])
-    told = infer_law(s, course.entropy[None], course.root[None], r[None], grid, floor, smooth=smooth)
     fits = fit_forms(s, course.entropy, r, grid, floor, told.blur(0, grid))
     # A course is what the log says of the entropy; a logged value is corrected by the reward.
-    now = course.entropy[-1] if smooth else told.likely[0, -1]
+    now = course.entropy[-1] if drifts(task.interval) else told.likely[0, -1]
     return fits, split(told.posteriors)[0], float(now)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.phaseresults import CurvePhases
-from entropylaw.analysis.seams import find_seams
+from entropylaw.analysis.seams import jumps_of
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.kinks import FIRST, LAST
 
@@ -19,6 +19,10 @@ MOST = 250
 
 WIDE = 0.5
 """Width of the transition, as a share of the run, from which on there are no two phases but one change."""
+
+
+LEVEL = 0.95
+"""Coverage of the intervals of jumps, which are not shown."""
 
 
 def phase_cautions(
@@ -47,7 +51,7 @@ def _at_the_edge(name: str, curve: CurvePhases) -> list[str]:
     low, high = curve.boundary.intervals[0][0], curve.boundary.intervals[-1][1]
     if not curve.found or (low > places[0] and high < places[-1]):
         return []
-    share = f"{FIRST:.0%} to {LAST:.0%} of the run"
+    share = f"{100 * FIRST:g} to {100 * LAST:g} % of the run"
     return [
         f"the boundary of {name} may lie beyond the places that were looked at ({share}, steps "
         f"{curve.step[0] + FIRST * span:g} to {curve.step[0] + LAST * span:g})"
@@ -55,19 +59,16 @@ def _at_the_edge(name: str, curve: CurvePhases) -> list[str]:
 
 
 def _jumps(step: FloatArray, columns: dict[str, FloatArray]) -> list[str]:
-    """Jumps of columns from one step to the next, by :func:`entropylaw.analysis.seams.find_seams`."""
+    """Jumps of columns from one step to the next, as the seams of a run are found."""
     said = []
     for name, values in columns.items():
         there = np.isfinite(values)
         s, y = blocked(step[there], values[there])
-        if s.size < FEWEST or np.ptp(y) == 0:
-            continue
-        for seam in find_seams(s, y, y):
-            if seam.series == "entropy" and seam.jump.value is not None:
-                said.append(
-                    f"{name} jumps by {seam.jump.value:.3g} between steps {seam.after:g} and {seam.step:g}: "
-                    "a boundary near it may be that"
-                )
+        said += [
+            f"{name} jumps by {seam.jump.value:.3g} between steps {seam.after:g} and {seam.step:g}: "
+            "a boundary near it may be that"
+            for seam in jumps_of(s, y, name, LEVEL)
+        ]
     return said
 
 

@@ -87,10 +87,10 @@ def fit_phases(
     -----
     *The test.* One smooth decay to a floor (exponential, of the root, power) against the same with a hinge,
     drift and noise integrated out. The statistic is the log of the evidence for a hinge, averaged over its
-    place; its distribution without one is simulated from the fitted decay and its likeliest covariance, and
-    the p-value corrected by one more simulation from each (fast double bootstrap, Davidson & MacKinnon 2007,
-    doi:10.1016/j.csda.2006.04.001). A straight line as null would find a boundary in every decay. The seed
-    is that of the data.
+    place; its distribution without one is simulated from the fitted decay, with covariances drawn by their
+    probability given a hinge, and the p-value corrected by one more simulation from each (fast double
+    bootstrap, Davidson & MacKinnon 2007, doi:10.1016/j.csda.2006.04.001). A straight line as null would find
+    a boundary in every decay. The seed is that of the data.
 
     *The boundary.* Given that there is one: its probability over places and widths with flat priors, the
     bend's coefficient flat. Points beyond :data:`MOST` are averaged in blocks.
@@ -99,30 +99,17 @@ def fit_phases(
     """
     level = checked_level(level)
     s = np.asarray(step, dtype=float).ravel()
-    curves: dict[str, CurvePhases] = {}
-    notes: list[str] = []
     columns = {"planning": planning, "execution": execution, "aggregate": aggregate}
     given = {name: _column(name, values, s) for name, values in columns.items() if values is not None}
     if not given:
         raise FitError("no-phase-curve", "no curve of entropy was given, expected at least one", "give one")
-    for name, values in given.items():
-        if name == "aggregate" and len(given) > 1:
-            continue
-        curves[name] = fit_curve(s, values, name=name, level=level)
-    dropped = {
-        f"no entropy of {name} at that step": int(np.isnan(values).sum())
-        for name, values in given.items()
-        if name in curves and np.isnan(values).any()
-    }
+    # Beside either class the curve of all tokens only tells their shares.
+    chosen = [name for name in given if name != "aggregate" or len(given) == 1]
+    curves = {name: fit_curve(s, given[name], name=name, level=level) for name in chosen}
     both = "planning" in curves and "execution" in curves
-    if not both:
-        notes.append(_one_curve(tuple(curves)))
-    delta, later, why = _order(curves, level) if both else (None, None, None)
-    if why:
-        notes.append(why)
+    delta, later, why = _order(curves, level) if both else (None, None, _one_curve(tuple(curves)))
     share, reason = _planning_share(given, curves, planning_share, level)
-    if reason:
-        notes.append(reason)
+    missing = {name: int(np.isnan(given[name]).sum()) for name in chosen}
     return PhaseFit(
         run=run,
         planning=curves.get("planning"),
@@ -134,8 +121,8 @@ def fit_phases(
         share_planning=share,
         level=level,
         cautions=tuple(phase_cautions(s, given, curves, length)),
-        notes=tuple(notes),
-        dropped=dropped,
+        notes=tuple(note for note in (why, reason) if note),
+        dropped={f"no entropy of {name} at that step": lost for name, lost in missing.items() if lost},
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from entropylaw.analysis.course import as_logged, entropy_course
+from entropylaw.analysis.course import Course, as_logged, entropy_course
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.residual import drifts
 from entropylaw.engine.blur import Blur
@@ -63,8 +63,8 @@ def law_posteriors(
     grid: Grid,
     floor: FloatArray | None = None,
 ) -> Posteriors:
-    """Posterior of (ceiling, a) for b runs with the same steps: that of :func:`infer_law`."""
-    return infer_law(step, entropy, root, rewards, grid, floor).posteriors
+    """Posterior of (ceiling, a) for b runs with courses: :func:`infer_law` with what is felt of ``root``."""
+    return infer_law(step, entropy, felt(entropy, root, rewards), rewards, grid, floor).posteriors
 
 
 def infer_law(
@@ -75,7 +75,7 @@ def infer_law(
     grid: Grid,
     floor: FloatArray | None = None,
     *,
-    smooth: bool = True,
+    curved: float = CURVED,
 ) -> LawInference:
     """Fit the law to b runs with the same steps, errors in the entropy in the same model.
 
@@ -88,22 +88,19 @@ def infer_law(
     step
         Shape (n,), strictly increasing.
     entropy, root
-        Shapes (b, n) and (b, n, k): the courses, in nats, and square roots of their covariances.
+        Shapes (b, n) and (b, n, k): entropies in nats, and square roots of their covariances; k may be 0.
     rewards
         Shape (b, n).
     grid, floor
         As for :func:`entropylaw.engine.posterior.infer`.
-    smooth
-        Whether the entropies are courses, of whose uncertainty some directions may be left out; or logged
-        values, each with an error of its own, all of which count, as exactly as odrpack has them.
+    curved
+        :data:`CURVED`, or :data:`EXACT`.
     """
     designs = design(law_column(entropy))
-    slope, variance = _least_squares(designs, rewards)
-    root = felt(entropy, root, rewards) if smooth else root
     if not root.shape[2]:
         many = posteriors(step, designs, rewards, grid, floor)
         return LawInference(posteriors=many, likely=entropy, root=root)
-    curved = CURVED if smooth else EXACT
+    slope, variance = _least_squares(designs, rewards)
     at, most = entropy, curved * np.sqrt(variance / step.size)[:, None]
     for _ in range(_MOST_TURNS):
         steep = np.exp(at)
@@ -118,18 +115,37 @@ def infer_law(
     return LawInference(posteriors=many, likely=likely, root=steep[:, :, None] * root)
 
 
+def infer_run(
+    step: FloatArray,
+    course: Course,
+    reward: FloatArray,
+    grid: Grid,
+    floor: FloatArray | None,
+    interval: str,
+) -> LawInference | None:
+    """The law in one run, where errors in its entropy matter; None where they do not.
+
+    Of a course, only what is felt of its uncertainty counts; of logged values every error does, as exactly
+    as odrpack has it.
+    """
+    entropy, root, rewards = course.entropy[None], course.root[None], reward[None]
+    if not drifts(interval):
+        return infer_law(step, entropy, root, rewards, grid, floor, curved=EXACT) if root.size else None
+    root = felt(entropy, root, rewards)
+    return infer_law(step, entropy, root, rewards, grid, floor) if root.size else None
+
+
 def blur_of(law: LawFit, grid: Grid, floor: FloatArray | None) -> Blur | None:
     """What errors in the entropy add to the residual of a fitted run; its course is found again."""
     if law.entropy_noise is None and law.entropy_sd is None:
         return None
-    smooth = drifts(law.interval)
     course = (
         entropy_course(law.entropy, law.step, law.entropy_sd)
-        if smooth
+        if drifts(law.interval)
         else as_logged(law.entropy, law.entropy_sd)
     )
-    root, reward = course.root[None], law.reward[None]
-    return infer_law(law.step, law.course[None], root, reward, grid, floor, smooth=smooth).blur(0, grid)
+    told = infer_run(law.step, course, law.reward, grid, floor, law.interval)
+    return None if told is None else told.blur(0, grid)
 
 
 def _least_squares(designs: FloatArray, rewards: FloatArray) -> tuple[FloatArray, FloatArray]:

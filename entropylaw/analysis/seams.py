@@ -100,12 +100,7 @@ def find_seams(step: Any, entropy: Any, reward: Any, *, level: float = 0.95) -> 
     """
     level = checked_level(level)
     s, h, r = (np.asarray(column, dtype=float).ravel() for column in (step, entropy, reward))
-    if s.size < FEWEST_TO_SEARCH:
-        return ()
-    found = [
-        *_jumps(s, r, "reward", level),
-        *_jumps(s, h, "entropy", level),
-    ]
+    found = [*jumps_of(s, r, "reward", level), *jumps_of(s, h, "entropy", level)]
     return tuple(sorted(found, key=lambda seam: (seam.step, seam.series)))
 
 
@@ -123,9 +118,9 @@ def seam_steps(seams: Sequence[Seam], step: Any) -> tuple[float, ...]:
     return tuple(float(step[i]) for i in sorted(kept))
 
 
-def _jumps(step: FloatArray, values: FloatArray, series: str, level: float) -> list[Seam]:
-    """Forward search in one series."""
-    if np.ptp(values) <= 1e-13 * np.abs(values).max():
+def jumps_of(step: FloatArray, values: FloatArray, series: str, level: float) -> list[Seam]:
+    """The seams of one series, by forward search; as :func:`find_seams`, which looks at two."""
+    if step.size < FEWEST_TO_SEARCH or np.ptp(values) <= 1e-13 * np.abs(values).max():
         return []
     trend, at = _trend(step.size), np.empty(0, dtype=int)
     chances: list[float] = []

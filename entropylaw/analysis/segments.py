@@ -16,7 +16,7 @@ from entropylaw.analysis.course import Course, as_logged, entropy_course
 from entropylaw.analysis.fitting import fit_law
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law import LawFit
-from entropylaw.analysis.propagate import infer_law
+from entropylaw.analysis.propagate import infer_run
 from entropylaw.analysis.residual import METHODS, Interval, checked_sd, covariances, drifts
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.posterior import Posterior, infer
@@ -190,9 +190,9 @@ def _same_law(
     columns = blocks(x, group)
     s, r = (np.concatenate([values[part] for part in parts]) for values in (step, reward))
     grid, floor = covariances(s, course, r, interval, eval_size)
-    root = block_diag(*(each.root for each in courses)).reshape(1, s.size, -1)
-    law = infer_law(s, course[None], root, r[None], grid, floor, smooth=drifts(interval))
-    blur = law.blur(0, grid)
+    root = block_diag(*(each.root for each in courses)).reshape(s.size, -1)
+    law = infer_run(s, Course(entropy=course, root=root, noise=None), r, grid, floor, interval)
+    blur = None if law is None else law.blur(0, grid)
     (posterior,) = infer(s, columns[None], r[None], grid, floor, blur)
     (same,) = infer(s, x[None], r[None], grid, floor, blur)
     return difference_test(
