@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from entropylaw.analysis.backtest import RunBacktest, Score, Skill
 from entropylaw.documents.backtest import BacktestDocument
-from entropylaw.report.markdown import MOST_BYTES
+from entropylaw.report.markdownparts import table, title, whole
 from entropylaw.report.numbers import format_number, format_percent
 from entropylaw.report.printable import markdown_cell
 
@@ -14,29 +14,16 @@ from entropylaw.report.printable import markdown_cell
 def render(document: BacktestDocument) -> str:
     """The whole first, then every run, as far as a comment on a forge has room for them."""
     level = format_percent(document.level)
-    blocks = ["\n".join(_head(document, level))]
-    size = len(blocks[0].encode())
-    for place, run in enumerate(document.runs):
-        block = "\n".join(_run(run, level))
-        size += len(block.encode()) + 1
-        if size > MOST_BYTES:
-            left = len(document.runs) - place
-            blocks.append(
-                f"*The tables of {left} more runs are left out of this text; the JSON document holds them.*\n"
-            )
-            break
-        blocks.append(block)
-    return "\n".join(blocks)
+    return whole(
+        _head(document, level),
+        document.runs,
+        lambda run: _run(run, level),
+        where="the JSON document holds them all",
+    )
 
 
 def _head(document: BacktestDocument, level: str) -> Iterator[str]:
-    yield "# Backtest of forecasts"
-    yield ""
-    for warning in document.warnings:
-        yield f"> {markdown_cell(warning)}"
-        yield ">"
-    if document.warnings:
-        yield ""
+    yield from title("Backtest of forecasts", [markdown_cell(warning) for warning in document.warnings])
     refused = sum(run.refusal is not None for run in document.runs)
     if refused:
         yield f"Not tested: {refused} of {len(document.runs)} runs, each with its reason below."
@@ -51,12 +38,13 @@ def _head(document: BacktestDocument, level: str) -> Iterator[str]:
         "rewards, median over runs."
     )
     yield ""
-    yield from _table(
+    yield from table(
         (
             *("fitted", "entropy", "to last value", "to law", "to line", "to ScaleRL"),
             *(f"in {level} band", "width", "worst to last value"),
         ),
         (_skill(skill) for skill in document.overall),
+        words=2,
     )
 
 
@@ -82,12 +70,13 @@ def _run(run: RunBacktest, level: str) -> Iterator[str]:
     averaged = f", each the mean of {run.block}" if run.block > 1 else ""
     yield f"{run.n} evaluations{averaged}; root mean squared errors of what was not fitted, in reward units."
     yield ""
-    yield from _table(
+    yield from table(
         (
             *("fitted", "entropy", "fitted → predicted", "forecast", "last value", "law", "line", "ScaleRL"),
             *(f"in {level} band", "width"),
         ),
         (_score(score) for score in run.scores),
+        words=2,
     )
 
 
@@ -105,12 +94,3 @@ def _score(score: Score) -> tuple[str, ...]:
 
 def _entropy(told: Score | Skill) -> str:
     return "forecast" if told.blind else "observed"
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    """Words on the left, numbers on the right."""
-    yield "| " + " | ".join(head) + " |"
-    yield "| --- | --- |" + " ---: |" * (len(head) - 2)
-    for row in rows:
-        yield "| " + " | ".join(row) + " |"
-    yield ""

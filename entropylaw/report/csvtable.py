@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 from entropylaw.documents.fit import FitDocument, RunFit
-from entropylaw.report.printable import spreadsheet_cell
+from entropylaw.report.printable import csv_text, spreadsheet_cell
 from entropylaw.results import Estimate
 
 ESTIMATES = ("a", "b", "ceiling", "reward_now", "headroom")
@@ -28,12 +25,7 @@ COLUMNS = (
 
 def render(document: FitDocument) -> str:
     """The table. Empty cells are numbers that are not known; ``refusal`` holds the error's slug."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, COLUMNS, restval="", lineterminator="\n")
-    writer.writeheader()
-    for run in document.runs:
-        writer.writerow(_row(run))
-    return buffer.getvalue()
+    return csv_text(COLUMNS, map(_row, document.runs))
 
 
 def _row(run: RunFit) -> dict[str, str]:

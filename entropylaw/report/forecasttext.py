@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from entropylaw.analysis.backtest import Backtest, RunBacktest, Skill
 from entropylaw.analysis.forecast import Forecast, SaturationForecast
@@ -16,7 +15,7 @@ from entropylaw.report.numbers import (
     format_step,
     format_weight,
 )
-from entropylaw.report.printable import one_line, spreadsheet_cell
+from entropylaw.report.printable import csv_text, one_line, spreadsheet_cell
 from entropylaw.results import Estimate
 
 SHOWN_WEIGHT = 0.05
@@ -156,15 +155,13 @@ _COLUMNS = (
 
 def backtest_csv(told: Backtest) -> str:
     """One row for each run and protocol; a run that was not tested has its reason in ``note``."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, _COLUMNS, restval="", lineterminator="\n")
-    writer.writeheader()
-    for run in told.runs:
-        name = spreadsheet_cell(run.run)
-        if run.refusal is not None:
-            writer.writerow({"run": name, "note": spreadsheet_cell(run.refusal)})
-        for score in run.scores:
-            numbers = {key: getattr(score, key) for key in _COLUMNS if hasattr(score, key)}
-            entropy = "forecast" if score.blind else "observed"
-            writer.writerow({"run": name, "entropy": entropy, "level": told.level} | numbers)
-    return buffer.getvalue()
+    return csv_text(_COLUMNS, chain.from_iterable(_csv_rows(run, told.level) for run in told.runs))
+
+
+def _csv_rows(run: RunBacktest, level: float) -> Iterator[dict[str, object]]:
+    name = spreadsheet_cell(run.run)
+    if run.refusal is not None:
+        yield {"run": name, "note": spreadsheet_cell(run.refusal)}
+    for score in run.scores:
+        numbers = {key: getattr(score, key) for key in _COLUMNS if hasattr(score, key)}
+        yield {"run": name, "entropy": "forecast" if score.blind else "observed", "level": level} | numbers

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from entropylaw.analysis.law import LawFit
 from entropylaw.documents.fit import FitDocument, RunFit
 from entropylaw.ingest.run import Choice
 from entropylaw.report import words
+from entropylaw.report.markdownparts import table, title, whole
 from entropylaw.report.numbers import format_estimate, format_interval, format_number, format_weight
 from entropylaw.report.printable import markdown_cell, one_line
 from entropylaw.report.slugs import run_slugs
 from entropylaw.results import Estimate
-
-MOST_BYTES = 60_000
-"""Comments on the common forges end near 64 kB; further runs are then named and left out."""
 
 
 def render(document: FitDocument, figures: Mapping[str, Mapping[str, str]] | None = None) -> str:
@@ -22,18 +20,14 @@ def render(document: FitDocument, figures: Mapping[str, Mapping[str, str]] | Non
 
     ``figures`` maps a run's slug (:func:`~entropylaw.report.slugs.run_slugs`) to its figures: caption → link.
     """
-    blocks = ["\n".join(_head(document))]
-    size = len(blocks[0].encode())
-    for place, (run, slug) in enumerate(zip(document.runs, run_slugs(document), strict=True)):
-        block = "\n".join(_run(run, (figures or {}).get(slug, {})))
-        size += len(block.encode()) + 1
-        if size > MOST_BYTES:
-            left = len(document.runs) - place
-            where = "the page and the JSON document hold them all"
-            blocks.append(f"*{left} more runs are left out of this text; {where}.*\n")
-            break
-        blocks.append(block)
-    return "\n".join(blocks)
+    drawn = figures or {}
+    runs = list(zip(document.runs, run_slugs(document), strict=True))
+    return whole(
+        _head(document),
+        runs,
+        lambda entry: _run(entry[0], drawn.get(entry[1], {})),
+        where="the page and the JSON document hold them all",
+    )
 
 
 def _name(text: str) -> str:
@@ -50,15 +44,9 @@ def _text(text: str) -> str:
 
 
 def _head(document: FitDocument) -> Iterator[str]:
-    yield "# Entropy law report"
-    yield ""
-    for warning in document.warnings:
-        yield f"> {_text(warning)}"
-        yield ">"
-    if document.warnings:
-        yield ""
+    yield from title("Entropy law report", [_text(warning) for warning in document.warnings])
     if len(document.runs) > 1:
-        yield from _table(
+        yield from table(
             ("run", "verdict", "ceiling", "headroom"),
             (
                 (
@@ -110,7 +98,7 @@ def _numbers(law: LawFit) -> Iterator[str]:
         ("headroom", law.headroom, "ceiling − reward now"),
     ]
     texts = [(name, format_estimate(estimate), note, estimate.note) for name, estimate, note in rows]
-    yield from _table(
+    yield from table(
         ("R = −a·exp(H) + b", "value", "interval", ""),
         (
             (name, t.value, t.interval, _text(f"{note}; {more}" if more else note))
@@ -126,7 +114,7 @@ def _rivals(law: LawFit) -> Iterator[str]:
     yield ""
     rows = [("the law", "c − a(exp(H) − 1)", law.law_weight, law.ceiling)]
     rows += [(words.form_name(r.form), r.formula, r.weight, r.ceiling) for r in law.rivals]
-    yield from _table(
+    yield from table(
         ("form", "formula", "weight", "ceiling"),
         (
             (name, _text(formula), _text(format_weight(weight)), format_interval(ceiling))
@@ -167,11 +155,3 @@ def _column(choice: Choice) -> str:
     known = words.meaning(choice.meaning)
     known = f" ({_text(known)})" if known else ""
     return f"column {_name(choice.column)}{known}: {_text(choice.why)}"
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    yield "| " + " | ".join(head) + " |"
-    yield "|" + " --- |" * len(head)
-    for row in rows:
-        yield "| " + " | ".join(row) + " |"
-    yield ""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
+from itertools import chain
 
 from entropylaw.analysis.phaseresults import CurvePhases
 from entropylaw.documents.phases import PhasesDocument, RunPhases
-from entropylaw.report.printable import spreadsheet_cell
+from entropylaw.report.printable import csv_text, spreadsheet_cell
 from entropylaw.results import Estimate
 
 ESTIMATES = ("boundary", "width", "slope_before", "slope_after", "rise", "last")
@@ -30,12 +29,7 @@ def render(document: PhasesDocument) -> str:
     ``entropy_of`` says whether the curve is token entropy or semantic entropy; ``boundary_stretches`` holds
     the most probable steps, as ``30:55 120:160``.
     """
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, COLUMNS, restval="", lineterminator="\n")
-    writer.writeheader()
-    for run in document.runs:
-        writer.writerows(_rows(run))
-    return buffer.getvalue()
+    return csv_text(COLUMNS, chain.from_iterable(map(_rows, document.runs)))
 
 
 def _rows(run: RunPhases) -> Iterator[dict[str, str]]:

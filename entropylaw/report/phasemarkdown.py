@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from entropylaw.documents.phases import PhasesDocument, RunPhases
-from entropylaw.report.markdown import MOST_BYTES
+from entropylaw.report.markdownparts import table, title, whole
 from entropylaw.report.numbers import format_percent
 from entropylaw.report.phasetext import (
     across_rows,
@@ -22,29 +22,11 @@ from entropylaw.report.printable import markdown_cell
 
 def render(document: PhasesDocument) -> str:
     """What the runs say together, then every run, as far as a comment on a forge has room for them."""
-    blocks = ["\n".join(_head(document))]
-    size = len(blocks[0].encode())
-    for at, run in enumerate(document.runs):
-        block = "\n".join(_run(run))
-        size += len(block.encode()) + 1
-        if size > MOST_BYTES:
-            left = len(document.runs) - at
-            blocks.append(
-                f"*{left} more runs are left out of this text; the JSON document holds them all.*\n"
-            )
-            break
-        blocks.append(block)
-    return "\n".join(blocks)
+    return whole(_head(document), document.runs, _run, where="the JSON document holds them all")
 
 
 def _head(document: PhasesDocument) -> Iterator[str]:
-    yield "# Phases of entropy"
-    yield ""
-    for warning in document.warnings:
-        yield f"> {markdown_cell(warning)}"
-        yield ">"
-    if document.warnings:
-        yield ""
+    yield from title("Phases of entropy", [markdown_cell(warning) for warning in document.warnings])
     if document.across is not None:
         yield f"**{document.across.runs} runs together**"
         yield ""
@@ -67,9 +49,10 @@ def _run(run: RunPhases) -> Iterator[str]:
     yield f"**{markdown_cell(headline(run))}.**"
     yield ""
     curves = curves_of(run)
-    yield from _table(
+    yield from table(
         (f"{format_percent(run.phases.level)} intervals, nats", *(name for _, name in curves)),
         ((label, *map(markdown_cell, cells)) for label, cells in table_rows(curves)),
+        words=1,
     )
     share = share_words(run.phases, curves)
     yield from (f"- {markdown_cell(sentence)}" for sentence in (share,) if sentence)
@@ -79,12 +62,4 @@ def _run(run: RunPhases) -> Iterator[str]:
     yield f"- read: {markdown_cell(read_words(run))}"
     yield f"- dropped: {markdown_cell(dropped_words(run))}"
     yield f"- method: {markdown_cell(curves[0][0].boundary.step.method)}"
-    yield ""
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    yield "| " + " | ".join(head) + " |"
-    yield "| --- |" + " ---: |" * (len(head) - 1)
-    for row in rows:
-        yield "| " + " | ".join(row) + " |"
     yield ""

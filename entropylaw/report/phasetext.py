@@ -17,7 +17,7 @@ from entropylaw.report.numbers import (
     format_percent,
     format_step,
 )
-from entropylaw.report.printable import one_line
+from entropylaw.report.printable import WIDTH, labelled_lines, one_line
 from entropylaw.results import Estimate
 
 Curves = list[tuple[CurvePhases, str]]
@@ -28,7 +28,6 @@ PUBLISHED = (
 )
 """The one number there is to compare with; another quantity than token entropy, and no test."""
 
-_WIDTH = 100
 _LINES = 20
 _LABEL, _CELL = 23, 38
 _TOKENS = {"planning": "planning tokens", "execution": "execution tokens", "aggregate": "all tokens"}
@@ -291,7 +290,7 @@ def _run_lines(run: RunPhases) -> list[str]:
     if run.phases is None:
         assert run.refusal is not None
         title = one_line(run.run) if run.run == run.path else f"{one_line(run.run)} · {one_line(run.path)}"
-        return [title, *_sentence("NOT FITTED", f"{run.refusal.message} [{run.refusal.slug}]")]
+        return [title, *labelled_lines("NOT FITTED", f"{run.refusal.message} [{run.refusal.slug}]")]
     curves = curves_of(run)
     first = min(float(curve.step[0]) for curve, _ in curves)
     cautions = all_cautions(run)
@@ -300,12 +299,12 @@ def _run_lines(run: RunPhases) -> list[str]:
     steps = f"steps {first:g}–{last_step(curves):g}"
     top = [
         f"{one_line(run.run)} · {points} points, {steps} · {one_line(run.path)}",
-        *(f"  {line}" for line in wrapped(headline(run) + counted, _WIDTH - 2)),
+        *(f"  {line}" for line in wrapped(headline(run) + counted, WIDTH - 2)),
         *_table(curves, run.phases.level),
     ]
     share = share_words(run.phases, curves)
-    bottom = [*(_sentence("share", share) if share else ()), *_sentence("read", read_words(run))]
-    dropped = textwrap.shorten(one_line(dropped_words(run)), _WIDTH - 13)
+    bottom = [*(labelled_lines("share", share) if share else ()), *labelled_lines("read", read_words(run))]
+    dropped = textwrap.shorten(one_line(dropped_words(run)), WIDTH - 13)
     bottom.append(f"  {'dropped':<10} {dropped}")
     labelled = [("caution", text) for text in cautions] + [("note", text) for text in _told_notes(run)]
     return [*top, *_fitting(labelled, _LINES - len(top) - len(bottom)), *bottom]
@@ -333,7 +332,7 @@ def _fitting(labelled: list[tuple[str, str]], lines: int) -> list[str]:
     """Whole sentences while they fit into ``lines``; the first caution in any case."""
     shown: list[str] = []
     for label, text in labelled:
-        sentence = _sentence(label, text)
+        sentence = labelled_lines(label, text)
         first = not shown and label == "caution"
         if not first and len(shown) + len(sentence) > lines:
             break
@@ -341,17 +340,11 @@ def _fitting(labelled: list[tuple[str, str]], lines: int) -> list[str]:
     return shown
 
 
-def _sentence(label: str, text: str) -> list[str]:
-    """A labelled sentence, wrapped under itself."""
-    lines = textwrap.wrap(one_line(text), _WIDTH - 13)
-    return [f"  {label:<10} {lines[0]}"] + [" " * 13 + line for line in lines[1:]]
-
-
 def _across_lines(across: PhasesAcross) -> Iterator[str]:
     yield f"{across.runs} runs together"
     for label, text in across_rows(across):
-        first, *more = textwrap.wrap(one_line(text), _WIDTH - 2 - _LABEL)
+        first, *more = textwrap.wrap(one_line(text), WIDTH - 2 - _LABEL)
         yield f"  {label:<{_LABEL}}{first}".rstrip()
         yield from (" " * (2 + _LABEL) + line for line in more)
     for note in across.notes:
-        yield from _sentence("note", note)
+        yield from labelled_lines("note", note)

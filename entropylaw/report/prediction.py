@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator
 
 from entropylaw.documents.prediction import PredictionDocument, RunPrediction
 from entropylaw.documents.store import dumps
 from entropylaw.report.forecasttext import forecast_text, saturation_text
 from entropylaw.report.numbers import format_estimate, format_number, format_percent
-from entropylaw.report.printable import markdown_cell, one_line, spreadsheet_cell
+from entropylaw.report.printable import csv_text, markdown_cell, one_line, spreadsheet_cell
 from entropylaw.report.words import invalid_headline
 from entropylaw.results import EntropySet, Estimate, Saturation
 
@@ -101,16 +99,15 @@ _COLUMNS = [
 
 
 def _csv(document: PredictionDocument) -> str:
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, _COLUMNS, restval="", lineterminator="\n")
-    writer.writeheader()
-    for run in document.runs:
-        for row in _csv_rows(run):
-            writer.writerow(
-                {"run": spreadsheet_cell(run.run), "path": spreadsheet_cell(run.path)}
-                | {key: "" if value is None else value for key, value in row.items()}
-            )
-    return buffer.getvalue()
+    return csv_text(
+        _COLUMNS,
+        (
+            {"run": spreadsheet_cell(run.run), "path": spreadsheet_cell(run.path)}
+            | {key: "" if value is None else value for key, value in row.items()}
+            for run in document.runs
+            for row in _csv_rows(run)
+        ),
+    )
 
 
 def _csv_rows(run: RunPrediction) -> Iterator[dict[str, object]]:

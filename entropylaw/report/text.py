@@ -16,12 +16,11 @@ from entropylaw.report.numbers import (
     format_range,
     format_weight,
 )
-from entropylaw.report.printable import one_line
+from entropylaw.report.printable import WIDTH, labelled_lines, one_line
 from entropylaw.report.sharedtext import render_seams, render_segments, render_shared
 from entropylaw.report.words import ceiling_words, drops, headline
 from entropylaw.results import Estimate
 
-_WIDTH = 100
 _LINES = 18
 """Lines a run that are filled with sentences on validity; never more than 20 with the first of them."""
 
@@ -51,7 +50,7 @@ def _run_lines(run: RunFit) -> list[str]:
     if law is None:
         assert run.refusal is not None
         title = one_line(run.run) if run.run == run.path else f"{one_line(run.run)} · {one_line(run.path)}"
-        refusal = _sentence("NOT FITTED", f"{run.refusal.message} [{run.refusal.slug}]")
+        refusal = labelled_lines("NOT FITTED", f"{run.refusal.message} [{run.refusal.slug}]")
         return [title, *refusal, *_read_lines(run)]
     steps = f"steps {law.step[0]:g}–{law.step[-1]:g}"
     top = [
@@ -75,17 +74,11 @@ def _fitting_sentences(law: LawFit, lines: int) -> list[str]:
     labelled = [("reason", text) for text in law.validity.reasons]
     labelled += [("caution", text) for text in law.validity.cautions]
     for label, text in labelled:
-        sentence = _sentence(label, text)
+        sentence = labelled_lines(label, text)
         if shown and len(shown) + len(sentence) > lines:
             break
         shown += sentence
     return shown
-
-
-def _sentence(label: str, text: str) -> list[str]:
-    """A labelled sentence, wrapped under itself."""
-    lines = textwrap.wrap(one_line(text), _WIDTH - 13)
-    return [f"  {label:<10} {lines[0]}"] + [" " * 13 + line for line in lines[1:]]
 
 
 def _number_lines(law: LawFit) -> list[str]:
@@ -157,9 +150,9 @@ def _read_lines(run: RunFit) -> Iterator[str]:
     """What was read, what was dropped."""
     if run.entropy_column is not None and run.reward_column is not None:
         entropy, reward = _column_words(run.entropy_column), _column_words(run.reward_column)
-        yield from _sentence("read", f"entropy {entropy}; reward {reward}; pair {run.pair}")
+        yield from labelled_lines("read", f"entropy {entropy}; reward {reward}; pair {run.pair}")
     counted = "; ".join(f"{count} {reason}" for reason, count in drops(run)) or "nothing"
-    yield f"  dropped    {textwrap.shorten(one_line(counted), _WIDTH - 13)}"
+    yield f"  dropped    {textwrap.shorten(one_line(counted), WIDTH - 13)}"
 
 
 def _column_words(choice: Choice) -> str:

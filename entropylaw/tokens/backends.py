@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest.wording import shown
@@ -54,15 +54,20 @@ class Backend(Protocol):
     def run(self, expression: ir.Table) -> pa.Table:
         """The rows of a small result."""
 
+
+@runtime_checkable
+class LocalBackend(Backend, Protocol):
+    """An engine on this machine, which can also write a large result and read it again."""
+
     def write(self, expression: ir.Table, path: Path) -> None:
-        """Write a large result to a Parquet file of this machine, in its order; DuckDB only."""
+        """Write a large result to a Parquet file, in its order."""
 
     def parquet(self, path: Path) -> ir.Table:
-        """One Parquet file of this machine; DuckDB only."""
+        """One Parquet file."""
 
 
 @contextmanager
-def duckdb_backend(progress: Progress | None = None) -> Iterator[Backend]:
+def duckdb_backend(progress: Progress | None = None) -> Iterator[LocalBackend]:
     """DuckDB in this process, out of core, its spilled data in the system's folder for such."""
     import ibis
 
@@ -251,12 +256,6 @@ class _Spark:
         except KeyboardInterrupt:
             self._session.sparkContext.cancelAllJobs()
             raise
-
-    def write(self, expression: ir.Table, path: Path) -> None:
-        raise NotImplementedError
-
-    def parquet(self, path: Path) -> ir.Table:
-        raise NotImplementedError
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

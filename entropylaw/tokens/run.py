@@ -204,11 +204,12 @@ def _by_grams(
 ) -> Summary:
     """Mark tokens that strategic n-grams cover, then summarise, with and without the short ones."""
     from entropylaw.tokens import classes
+    from entropylaw.tokens.backends import LocalBackend
     from entropylaw.tokens.grams import default_grams, read_grams
     from entropylaw.tokens.gramscan import PLANNING, PLANNING_LONG
 
     assert asked.grams is not None
-    if engine.name != "duckdb":
+    if not isinstance(engine, LocalBackend):
         raise UsageError(
             "grams-need-duckdb",
             "--grams reads the tokens of each response in their order, which --backend spark does not",

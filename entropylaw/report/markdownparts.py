@@ -1,0 +1,50 @@
+"""What the Markdown of every document has: its head, its tables, and an end before a forge's limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+MOST_BYTES = 60_000
+"""Comments on the common forges end near 64 kB; further runs are then named and left out."""
+
+
+def whole(
+    head: Iterable[str], runs: Sequence[T], lines_of: Callable[[T], Iterable[str]], *, where: str
+) -> str:
+    """The head and a block a run, as far as there is room; ``where`` says what holds the others."""
+    blocks = ["\n".join(head)]
+    size = len(blocks[0].encode())
+    for place, run in enumerate(runs):
+        block = "\n".join(lines_of(run))
+        size += len(block.encode()) + 1
+        if size > MOST_BYTES:
+            blocks.append(f"*{len(runs) - place} more runs are left out of this text; {where}.*\n")
+            break
+        blocks.append(block)
+    return "\n".join(blocks)
+
+
+def title(text: str, warnings: Sequence[str]) -> Iterator[str]:
+    """The title, and what is to be known of the files; ``warnings`` are escaped already."""
+    yield f"# {text}"
+    yield ""
+    for warning in warnings:
+        yield f"> {warning}"
+        yield ">"
+    if warnings:
+        yield ""
+
+
+def table(
+    head: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, words: int | None = None
+) -> Iterator[str]:
+    """A table whose first ``words`` columns stand on the left and the rest, numbers, on the right."""
+    left = len(head) if words is None else words
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + " --- |" * left + " ---: |" * (len(head) - left)
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
+    yield ""
