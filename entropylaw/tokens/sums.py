@@ -247,14 +247,35 @@ def read(path: Path) -> tuple[Sums, dict[str, Any]]:
             f"{shown(path.name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}",
             "write it again with entropylaw tokens",
         ) from None
-    facts = json.loads((table.schema.metadata or {}).get(METADATA, b"{}"))
+    facts = _facts(table)
     if facts.get("format") != FORMAT or "bin" not in table.column_names:
         raise InputError(
             "not-token-sums",
             f"{shown(path.name)} is named like sums of tokens and holds format "
-            f"{shown(facts.get('format', 'none'))}, expected {shown(FORMAT)}",
+            f"{shown(str(facts.get('format', 'none')))}, expected {shown(FORMAT)}",
             "give the tokens themselves, or a .hist.parquet that entropylaw tokens wrote",
         )
+    try:
+        return _sums(table, facts)
+    except (pa.ArrowException, KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise InputError(
+            "file-corrupt",
+            f"{shown(path.name)} says that it holds sums of tokens, and they are damaged: "
+            f"{type(problem).__name__} {shown(str(problem), 100)}",
+            "write it again with entropylaw tokens",
+        ) from None
+
+
+def _facts(table: pa.Table) -> dict[str, Any]:
+    """What stands beside the sums; empty where that is nothing of ours."""
+    try:
+        facts = json.loads((table.schema.metadata or {}).get(METADATA, b"{}"))
+    except ValueError:
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+def _sums(table: pa.Table, facts: dict[str, Any]) -> tuple[Sums, dict[str, Any]]:
     cells = {name: table.column(name).to_numpy().astype(np.int64) for name in ("step", "bin", *SUMS)}
     cells["planning"] = _codes(table.column("class"), {"planning": 1, "execution": 0})
     cells["correct"] = _codes(table.column("correct"), {True: 1, False: 0})

@@ -16,7 +16,8 @@ import pytest
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.tokens.checks import unit_cautions
-from tests.conftest import clean_environment
+from entropylaw.tokens.sums import METADATA
+from tests.conftest import LAB, clean_environment
 from tests.unit.test_cli import assert_error
 from tests.unit.test_tokens import summary
 
@@ -398,3 +399,27 @@ def test_ctrl_c_leaves_nothing(tmp_path, seconds):
 
 def test_input_errors_are_input_errors(table):
     assert isinstance(refused("entropy-negative", table(entropy=[-1.0] * 4)), InputError)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "slug"),
+    [
+        (lambda table, facts: (table, b"{not json"), "not-token-sums"),
+        (lambda table, facts: (table, b"[1, 2]"), "not-token-sums"),
+        (lambda table, facts: (table, json.dumps({**facts, "format": 3}).encode()), "not-token-sums"),
+        (lambda table, facts: (table.drop_columns(["class"]), json.dumps(facts).encode()), "file-corrupt"),
+        (
+            lambda table, facts: (table, json.dumps({**facts, "responses": {"0": [1]}}).encode()),
+            "file-corrupt",
+        ),
+        (lambda table, facts: (table, json.dumps({"format": facts["format"]}).encode()), "file-corrupt"),
+    ],
+)
+def test_damaged_sums_are_refused(tmp_path, run, spoil, slug):
+    assert run("tokens", LAB / "grpo_s0" / "tokens.parquet", "-o", "steps.parquet", "-q").returncode == 0
+    table = pq.read_table(tmp_path / "steps.hist.parquet")
+    spoiled, facts = spoil(table, json.loads(table.schema.metadata[METADATA]))
+    pq.write_table(spoiled.replace_schema_metadata({METADATA: facts}), tmp_path / "bad.hist.parquet")
+    done = run("tokens", "bad.hist.parquet")
+    assert done.returncode == 3
+    assert f"error[{slug}]" in done.stderr
