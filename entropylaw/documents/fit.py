@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from entropylaw._version import __version__
 from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.progress import entropy_drop, used_share
 from entropylaw.analysis.seams import Seam
 from entropylaw.analysis.segments import SegmentFit
 from entropylaw.analysis.shared import SharedFit
@@ -23,6 +24,7 @@ from entropylaw.documents.loading import load_document
 from entropylaw.errors import EntropyLawError
 from entropylaw.ingest.run import Choice, Run, Series
 from entropylaw.ingest.wording import hostless
+from entropylaw.results import Estimate
 
 SCHEMA = "entropylaw/fit/1"
 
@@ -69,8 +71,10 @@ class Refusal:
 class RunFit:
     """One run of a document: its columns and its law, or the reason why there is none.
 
-    ``entropy_column`` and the like are None for a run whose columns could not be chosen. ``seams`` are the
-    jumps that were found, ``segments`` the law between them, where either was asked for.
+    ``entropy_column`` and the like are None for a run whose columns could not be chosen. ``used`` is the
+    share of the reward that entropy can buy which the run has by now, ``drop_per_100_steps`` the entropy that
+    it lost lately (see :mod:`entropylaw.analysis.progress`); both are None for a refused run. ``seams`` are
+    the jumps that were found, ``segments`` the law between them, where either was asked for.
     """
 
     run: str
@@ -84,6 +88,8 @@ class RunFit:
     refusal: Refusal | None
     seams: tuple[Seam, ...] = ()
     segments: SegmentFit | None = None
+    used: Estimate | None = None
+    drop_per_100_steps: Estimate | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,8 +119,10 @@ class FitDocument:
 
 
 def fitted_run(run: Run, series: Series, law: LawFit) -> RunFit:
-    """A run with its law."""
-    return _run_fit(run, series, law=law, refusal=None)
+    """A run with its law, and how far it has come."""
+    entry = _run_fit(run, series, law=law, refusal=None)
+    drop = entropy_drop(law.step, law.entropy, level=law.level)
+    return replace(entry, used=used_share(law), drop_per_100_steps=drop)
 
 
 def refused_run(run: Run, series: Series | None, error: EntropyLawError) -> RunFit:
