@@ -16,6 +16,7 @@ restricted marginal likelihood (Harville 1974, doi:10.1093/biomet/61.2.383). Ste
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
@@ -214,16 +215,30 @@ def _filtered(
     Returns the standardised innovations (n, c, g), the last state (c, g), its variance (g,) and the
     log-determinant of the covariance (g,), in units of σ².
     """
-    n, width = columns.shape
-    white = np.empty((n, width, share.size))
-    innovation = np.empty((n, share.size))
-    state = np.zeros((width, share.size))
-    variance = np.full(share.size, _START)
-    for t in range(n):
-        variance = variance + (1.0 - share) * gap[t]
-        innovation[t] = variance + share
-        surprise = columns[t, :, None] - state
-        white[t] = surprise / np.sqrt(innovation[t])
-        state = state + surprise * (variance / innovation[t])
-        variance = variance * share / innovation[t]
+    gain, innovation, variance = _gains(gap.tobytes(), share.tobytes())
+    surprise = np.empty((*columns.shape, share.size))
+    state = np.zeros((columns.shape[1], share.size))
+    for seen, column, weight in zip(surprise, columns[:, :, None], gain, strict=True):
+        np.subtract(column, state, out=seen)
+        state += seen * weight
+    white = surprise / np.sqrt(innovation)[:, None]
     return white, state, variance, np.log(innovation).sum(axis=0)
+
+
+@lru_cache(maxsize=32)
+def _gains(gap: bytes, share: bytes) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The filter's gains and innovation variances (n, g), and the last state's variance (g,).
+
+    They depend on the steps alone, and a forecast fits many series and forms over the same ones.
+    """
+    gaps, shares = np.frombuffer(gap), np.frombuffer(share)
+    gain, innovation = np.empty((2, gaps.size, shares.size))
+    variance = np.full(shares.size, _START)
+    for t, apart in enumerate(gaps):
+        variance = variance + (1.0 - shares) * apart
+        innovation[t] = variance + shares
+        gain[t] = variance / innovation[t]
+        variance = variance * shares / innovation[t]
+    for array in (gain, innovation, variance):
+        array.setflags(write=False)
+    return gain, innovation, variance
