@@ -261,23 +261,36 @@ class Kinks:
     def draws(self, null: Null, mean: FloatArray, rng: np.random.Generator, count: int) -> FloatArray:
         """Series without a bend as like each of b series as can be: shape (n, b · count).
 
-        Those of the first series come first. The decay is that of ``mean``, :meth:`means` of ``null``; the
-        covariance is drawn by its probability with a bend: without, a bend that is there passes for drift,
-        and no bend would ever stand out from it.
+        Those of the first series come first. The decay is that of ``mean``, :meth:`means` of ``null``. The
+        covariance is drawn by its probability over both answers, as likely as the evidence makes each: without
+        a bend, one that is there passes for drift, and none would ever stand out from it; with a bend, one
+        that is not there takes away from the drift.
         """
-        by_point = null.bent_weight.sum(axis=1)
         roots = self._unwhiten()
         n, b = mean.shape
         made = np.empty((n, b, count))
         for i in range(b):
-            chosen = rng.choice(len(by_point), size=count, p=by_point[:, i] / by_point[:, i].sum())
+            probability, sd = self._covariances(null, i)
+            chosen = rng.choice(probability.size, size=count, p=probability)
             noise = rng.standard_normal((n, count))
             for g in np.unique(chosen):
-                share = null.bent_weight[g, :, i] / by_point[g, i]
-                variance = share @ null.bent_rss[g, :, i] / (self.free - 1)
                 here = chosen == g
-                made[:, i, here] = mean[:, i, None] + np.sqrt(variance) * (roots[g] @ noise[:, here])
+                made[:, i, here] = mean[:, i, None] + sd[g] * (roots[g % len(roots)] @ noise[:, here])
         return made.reshape(n, b * count)
+
+    def _covariances(self, null: Null, i: int) -> tuple[FloatArray, FloatArray]:
+        """Probability and residual deviation of each covariance of series i, with a bend, then without: (2g,).
+
+        A bend's coefficient costs log(n)/2 of its evidence, as a prior worth one point does (Kass & Wasserman
+        1995, doi:10.1080/01621459.1995.10476592).
+        """
+        bent = 1.0 / (1.0 + np.exp(0.5 * np.log(self.step.size) - null.statistic[i]))
+        weights = (bent * null.bent_weight[..., i], (1.0 - bent) * null.weight[..., i])
+        squares = (null.bent_rss[..., i] / (self.free - 1), null.rss[..., i] / self.free)
+        probability = np.concatenate([weight.sum(axis=1) for weight in weights])
+        sums = [(weight * square).sum(axis=1) for weight, square in zip(weights, squares, strict=True)]
+        sd = np.sqrt(np.concatenate(sums) / np.maximum(probability, _SLIGHT))
+        return probability / probability.sum(), sd
 
     def _unwhiten(self) -> FloatArray:
         """Cholesky factors (g, n, n) of the covariances in σ²: what whitening undoes."""
