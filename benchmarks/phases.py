@@ -21,9 +21,12 @@ from scipy.stats import f as f_law
 
 from benchmarks.docs import replace_block
 from benchmarks.worlds import FloatArray
-from entropylaw.analysis.phases import Told, bend_columns, decay_test
-from entropylaw.engine.bends import bend_posterior
-from entropylaw.engine.kinks import Kinks, likely_decays
+from entropylaw.analysis.phasecautions import blocked
+from entropylaw.analysis.phaseplaces import boundary_of, closest, difference, places_of
+from entropylaw.analysis.phaseresults import Boundary
+from entropylaw.analysis.phasetest import decay_test
+from entropylaw.engine.decays import likely_decays
+from entropylaw.engine.kinks import Kinks, bend
 
 SEED = 20261122
 DOCS = Path(__file__).parent.parent / "docs" / "method.md"
@@ -39,13 +42,24 @@ SHAPES: dict[str, Callable[[FloatArray], FloatArray]] = {
     "exponential, slow": lambda t: 0.2 + 0.8 * np.exp(-2 * t),
     "power": lambda t: 0.1 + 0.9 / (1 + 8 * t),
 }
+STRANGE: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "three exponentials": lambda t: 0.2 + 0.4 * np.exp(-40 * t) + 0.2 * np.exp(-8 * t) + 0.2 * np.exp(-t),
+    "power and exponential": lambda t: 0.2 + 0.5 * (1 + 9 * t) ** -0.8 + 0.3 * np.exp(-3 * t**2),
+    "soft corner": lambda t: 0.2 + 0.08 * np.log1p(np.exp((0.4 - t) / 0.04)),
+    "half a cosine": lambda t: 0.6 + 0.4 * np.cos(np.pi * t),
+}
+"""Smooth decays that are no member of any family."""
+
 RESIDUALS = ((0.0, 0.0), (0.5, 0.0), (0.5, 1.0), (0.8, 0.0), (0.8, 1.0), (0.9, 0.0), (0.9, 1.0))
 """Correlation of neighbours' drift, and white noise's variance over the drift's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """A curve: its decay, points, residual, and what it rises by after ``place``, in nats by the end."""
+    """A curve: its decay, points, residual, and what it rises by after ``place``, in nats by the end.
+
+    ``half`` is half of the transition's width, as a share of the run; ``sd`` the drift's deviation, nats.
+    """
 
     shape: str
     n: int
@@ -53,6 +67,8 @@ class World:
     noise: float
     rise: float = 0.0
     place: float = 0.5
+    half: float = 0.0
+    sd: float = SD
 
 
 def main() -> None:
@@ -75,13 +91,29 @@ def tables(spread: Callable[..., Iterable[Any]], runs: int) -> str:
         for shape, n, (rho, noise) in itertools.product(SHAPES, (60, 150, 500), RESIDUALS)
     ]
     rejected = list(spread(partial(size_of, runs=runs), sizes))
+    strange = [
+        World(shape=shape, n=150, rho=rho, noise=noise, sd=sd)
+        for shape, sd, (rho, noise) in itertools.product(STRANGE, (SD, SD / 3), ((0.0, 0.0), (0.8, 1.0)))
+    ]
+    odd = list(spread(partial(size_of, runs=runs), strange))
     bent = [
-        World(shape="exponential, fast", n=n, rho=rho, noise=noise, rise=rise, place=place)
-        for n, rise, place, (rho, noise) in itertools.product(
-            (60, 150), (0.1, 0.3), (0.35, 0.6), ((0.0, 0.0), (0.5, 1.0), (0.8, 0.0), (0.8, 1.0))
+        World(shape="exponential, fast", n=n, rho=rho, noise=noise, rise=rise, place=place, half=half, sd=sd)
+        for n, (place, half), (rise, sd), (rho, noise) in itertools.product(
+            (60, 150),
+            ((0.373, 0.0), (0.614, 0.12)),
+            ((0.1, SD), (0.3, SD), (0.3, SD / 10)),
+            ((0.0, 0.0), (0.5, 1.0), (0.8, 1.0)),
         )
     ]
     found = list(spread(partial(bend_of, runs=runs), bent))
+    pairs = [
+        tuple(
+            World(shape="exponential, fast", n=150, rho=rho, noise=noise, rise=0.3, place=place)
+            for place in (0.373 + gap, 0.373)
+        )
+        for gap, (rho, noise) in itertools.product((0.0, 0.15, 0.35), ((0.0, 0.0), (0.8, 1.0)))
+    ]
+    orders = list(spread(partial(order_of, runs=runs), pairs))
     error = 100 * np.sqrt(0.05 * 0.95 / runs)
     return "\n".join(
         [
@@ -96,48 +128,56 @@ def tables(spread: Callable[..., Iterable[Any]], runs: int) -> str:
             "",
             _size_words(rejected),
             "",
-            "With a bend: share of runs in which it is found, how often the 95 % interval of its place holds "
-            "it (in all runs; in those where it was found), in per cent, and the interval's width in runs:",
+            "Smooth decays that no family has, n = 150: false “two phases”, in per cent:",
             "",
-            "| n | rise | bend at | ρ | noise / drift | found | interval holds | where found | width |",
-            "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+            "| decay | sd | white | ρ 0.8, noise 1 |",
+            "| --- | ---: | ---: | ---: |",
+            *_strange_rows(strange, odd),
+            "",
+            "With a bend, sharp or over a quarter of the run, at places off every grid: share of runs in "
+            "which it is found; how often the 95 % interval of its place holds it, in all runs and in those whose "
+            "interval is not the whole run; how many these are; and the interval's width in runs:",
+            "",
+            "| n | bend at | over | rise | sd | ρ | noise / drift | found | interval holds | where not whole "
+            "| not whole | width |",
+            "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
             *_bend_rows(bent, found),
             "",
-            _bend_words(bent, found),
+            _bend_words(found),
+            "",
+            "Two curves with a bend each (n = 150, rise 0.3): how often the 95 % interval of Δ holds it "
+            "where both were found, and how often an order was told, rightly and wrongly, in per cent:",
+            "",
+            "| Δ / run | ρ | noise / drift | both found | interval holds | order right | order wrong |",
+            "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+            *_order_rows(pairs, orders),
         ]
     )
 
 
 def curves(world: World, runs: int) -> tuple[FloatArray, FloatArray]:
     """Steps (n,) and simulated curves (n, runs)."""
-    shape = list(SHAPES).index(world.shape)
+    shapes = SHAPES | STRANGE
+    shape = list(shapes).index(world.shape)
     key = [SEED, shape, world.n, int(100 * world.rho), int(10 * world.noise), int(1000 * world.rise)]
-    rng = np.random.default_rng([*key, int(100 * world.place)])
+    rng = np.random.default_rng([*key, int(1000 * world.place), int(100 * world.half), int(1e4 * world.sd)])
     step = np.arange(world.n, dtype=float)
     time = step / (world.n - 1)
-    mean = SHAPES[world.shape](time) + world.rise * np.maximum(time - world.place, 0.0) / (1.0 - world.place)
+    ramp = bend(time, world.place, world.half)
+    mean = shapes[world.shape](time) + world.rise * ramp / ramp[-1]
     made = np.tile(mean[:, None], (1, runs))
     if world.rho > 0:
         correlation = world.rho ** np.abs(step[:, None] - step)
-        made += SD * (np.linalg.cholesky(correlation) @ rng.standard_normal((world.n, runs)))
+        made += world.sd * (np.linalg.cholesky(correlation) @ rng.standard_normal((world.n, runs)))
     white = world.noise if world.rho > 0 else 1.0
-    return step, made + SD * np.sqrt(white) * rng.standard_normal((world.n, runs))
-
-
-def averaged(step: FloatArray, series: FloatArray, most: int) -> tuple[FloatArray, FloatArray]:
-    """Blocks of neighbours, as ``fit_phases`` makes them."""
-    if step.size <= most:
-        return step, series
-    parts = np.array_split(np.arange(step.size), most)
-    return np.array([step[p].mean() for p in parts]), np.array([series[p].mean(axis=0) for p in parts])
+    return step, made + world.sd * np.sqrt(white) * rng.standard_normal((world.n, runs))
 
 
 def size_of(world: World, runs: int) -> tuple[float, float, float]:
     """How often a smooth decay is called two phases: by us, by the Davies test, by a plain sup-F."""
-    from entropylaw.analysis.phasecautions import MOST
-
     step, made = curves(world, runs)
-    s, y = averaged(step, made, MOST)
+    s = blocked(step, step)[0]
+    y = np.stack([blocked(step, each)[1] for each in made.T], axis=1)
     rng = np.random.default_rng(SEED)
     ours = [p_value(Kinks(s, likely_decays(s, y[:, i])), y[:, i : i + 1], rng) <= 0.05 for i in range(runs)]
     few = made[:, : max(runs // 10, 5)].T
@@ -154,26 +194,45 @@ def p_value(kinks: Kinks, series: FloatArray, rng: np.random.Generator) -> float
     return decay_test(kinks, null, kinks.means(null), rng, 0.95, DRAWS)[0]
 
 
-def bend_of(world: World, runs: int) -> tuple[float, float, float, float]:
-    """Share found, coverage of the place in all and in those, and the interval's median width."""
+def bend_of(world: World, runs: int) -> tuple[float, float, float, float, float]:
+    """Share found; coverage of the place, and of those that are not the whole run; their share; the width."""
     step, made = curves(world, runs)
     rng = np.random.default_rng(SEED)
-    columns = bend_columns(step / step[-1])
     truth = world.place * step[-1]
-    found, held, width = [], [], []
+    told = [look(step, made[:, i], rng) for i in range(runs)]
+    held = np.array([any(low <= truth <= high for low, high in place.intervals) for _, place in told])
+    some = np.array([not place.whole for _, place in told])
+    width = [sum(high - low for low, high in place.intervals) / step[-1] for _, place in told]
+    among = float(held[some].mean()) if some.any() else float("nan")
+    found = float(np.mean([each for each, _ in told]))
+    return found, float(held.mean()), among, float(some.mean()), float(np.median(width))
+
+
+def order_of(pair: tuple[World, World], runs: int) -> tuple[float, float, float, float]:
+    """Share with both found; coverage of Δ among them; orders told rightly and wrongly, in all runs."""
+    sides = [curves(world, runs) for world in pair]
+    step, rng = sides[0][0], np.random.default_rng(SEED)
+    truth = (pair[0].place - pair[1].place) * step[-1]
+    held, right, wrong = [], 0, 0
     for i in range(runs):
-        series = made[:, i]
-        kinks = Kinks(step, likely_decays(step, series))
-        null = kinks.null(series[:, None])
-        found.append(decay_test(kinks, null, kinks.means(null), rng, 0.95, DRAWS)[0] <= 0.05)
-        place = Told(step=step, entropy=series, level=0.95).boundary(
-            bend_posterior(kinks, null, series, *columns)
-        )
-        held.append(any(low <= truth <= high for low, high in place.intervals))
-        width.append(sum(high - low for low, high in place.intervals) / step[-1])
-    there = np.array(found)
-    among = float(np.mean(np.array(held)[there])) if there.any() else float("nan")
-    return float(np.mean(found)), float(np.mean(held)), among, float(np.median(width))
+        (one, plan), (other, act) = (look(step, made[:, i], rng) for _, made in sides)
+        if not (one and other):
+            continue
+        delta = difference(places_of(plan).points(), places_of(act).points(), 0.95)[0]
+        low, high = delta.low or 0.0, delta.high or 0.0
+        held.append(low <= truth <= high)
+        right += bool(low > 0 < truth)
+        wrong += bool(high < 0 or (low > 0 and truth == 0))
+    return len(held) / runs, float(np.mean(held)) if held else float("nan"), right / runs, wrong / runs
+
+
+def look(step: FloatArray, series: FloatArray, rng: np.random.Generator) -> tuple[bool, Boundary]:
+    """Whether a boundary is found in one curve, and where."""
+    kinks = Kinks(step, likely_decays(step, series))
+    null = kinks.null(series[:, None])
+    found = decay_test(kinks, null, kinks.means(null), rng, 0.95, DRAWS)[0] <= 0.05
+    bends = closest(kinks, null, series)[2]
+    return found, boundary_of(bends, float(step[0]), float(step[-1] - step[0]), 0.95)
 
 
 def davies_test(step: FloatArray, series: FloatArray) -> float:
@@ -225,23 +284,48 @@ def _size_words(rejected: Sequence[tuple[float, float, float]]) -> str:
     )
 
 
-def _bend_rows(worlds: Sequence[World], found: Sequence[tuple[float, float, float, float]]) -> list[str]:
+def _strange_rows(worlds: Sequence[World], rejected: Sequence[tuple[float, float, float]]) -> list[str]:
+    by_world = dict(zip(worlds, rejected, strict=True))
     rows = []
-    for world, (power, held, among, width) in zip(worlds, found, strict=True):
+    for shape, sd in dict.fromkeys((world.shape, world.sd) for world in worlds):
+        cells = [found for world, found in by_world.items() if (world.shape, world.sd) == (shape, sd)]
+        rows.append(f"| {shape} | {sd:g} | " + " | ".join(f"{100 * cell[0]:.1f}" for cell in cells) + " |")
+    return rows
+
+
+def _bend_rows(
+    worlds: Sequence[World], found: Sequence[tuple[float, float, float, float, float]]
+) -> list[str]:
+    rows = []
+    for world, (power, held, among, some, width) in zip(worlds, found, strict=True):
         told = "—" if np.isnan(among) else f"{100 * among:.0f}"
         rows.append(
-            f"| {world.n} | {world.rise:g} | {world.place:g} | {world.rho:g} | {world.noise:g} | "
-            f"{100 * power:.0f} | {100 * held:.0f} | {told} | {width:.2f} |"
+            f"| {world.n} | {world.place:g} | {2 * world.half:g} | {world.rise:g} | {world.sd:g} "
+            f"| {world.rho:g} | {world.noise:g} | {100 * power:.0f} | {100 * held:.0f} | {told} "
+            f"| {100 * some:.0f} | {width:.2f} |"
         )
     return rows
 
 
-def _bend_words(worlds: Sequence[World], found: Sequence[tuple[float, float, float, float]]) -> str:
+def _bend_words(found: Sequence[tuple[float, float, float, float, float]]) -> str:
     held = 100 * np.array([cell[1] for cell in found])
+    some = np.array([cell[3] for cell in found])
+    among = 100 * np.average([0.0 if np.isnan(cell[2]) else cell[2] for cell in found], weights=some)
     return (
         f"Coverage: median {np.median(held):.0f} %, from {held.min():.0f} to {held.max():.0f} %; "
-        f"{int(((held >= 93) & (held <= 98)).sum())} of {held.size} cells between 93 and 98 %."
+        f"{int(((held >= 93) & (held <= 98)).sum())} of {held.size} cells between 93 and 98 %. Over all "
+        f"intervals that are not the whole run: {among:.1f} %."
     )
+
+
+def _order_rows(
+    pairs: Sequence[tuple[World, ...]], orders: Sequence[tuple[float, float, float, float]]
+) -> list[str]:
+    return [
+        f"| {pair[0].place - pair[1].place:.2f} | {pair[0].rho:g} | {pair[0].noise:g} | {100 * both:.0f} | "
+        f"{100 * held:.0f} | {100 * right:.0f} | {100 * wrong:.0f} |"
+        for pair, (both, held, right, wrong) in zip(pairs, orders, strict=True)
+    ]
 
 
 if __name__ == "__main__":

@@ -4,9 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from entropylaw.engine.grid import FloatArray
 from entropylaw.results import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+KINDS = (
+    "turns to rise",
+    "turns to fall",
+    "leaves its decay upwards",
+    "leaves its decay downwards",
+    "bends",
+)
+"""What a curve does at a boundary that was found. The first two are told from the slopes before and after,
+the others from where the curve ends beside the decay alone."""
 
 VERDICTS = ("execution first", "planning first", "overlapping", "one boundary", "no boundary")
 """What a :class:`PhaseFit` can say of the order of the two boundaries."""
@@ -19,17 +33,20 @@ class Boundary:
     Attributes
     ----------
     step
-        Median and equal-tailed interval of the step.
+        Median, and the ends of ``intervals``.
     intervals
         The most probable steps that together have the level's probability: one interval, or several, or
         the whole run, as ((from, to), …).
     whole
-        Whether they span more than :data:`entropylaw.analysis.phases.WHOLE` of the run, so that nothing is
-        known of the place.
+        Whether they span more than :data:`entropylaw.analysis.phaseplaces.WHOLE` of the run, so that nothing
+        is known of the place.
     width
         Steps over which the slope changes: 2γ of a bent cable. 0 is a sharp bend.
     places, density
-        Shape (k,): steps, and the probability of each, for a picture. Adds up to 1.
+        Shape (k,): steps evenly apart, and the probability of each, which adds up to 1. They reach over all
+        places with any probability, at most over ``searched``.
+    searched
+        First and last step at which a boundary was looked for.
     """
 
     step: Estimate
@@ -38,6 +55,7 @@ class Boundary:
     width: Estimate
     places: FloatArray
     density: FloatArray
+    searched: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,6 +72,8 @@ class CurvePhases:
         Of one smooth decay without a boundary.
     found
         Whether it is at most 1 − level.
+    kind
+        One of :data:`KINDS`; None where no boundary was found.
     boundary
         Where, told whether it was found or not: it is what a boundary's place would be.
     slope_before, slope_after
@@ -63,8 +83,12 @@ class CurvePhases:
     detectable
         The smallest rise, from a bend in the middle of the run to its end, that would have been found in 80
         of 100 such runs, nats; None where even the largest tried would not.
+    settled
+        Step by which the decay has made 95 % of its fall within the run; None where the curve does not fall.
     last
-        Entropy at the last step by the fitted curve, nats.
+        Entropy at the last step, nats: the level of a random walk there, its noise taken out.
+    first_step, last_step
+        The curve's own first and last step; those of blocks lie inside.
     lag1, noise
         Lag-1 autocorrelation and standard deviation of the residuals of the smooth decay.
     step, entropy, decay, fitted
@@ -91,6 +115,10 @@ class CurvePhases:
     fitted: FloatArray
     low: FloatArray
     high: FloatArray
+    first_step: float
+    last_step: float
+    kind: str | None = None
+    settled: Estimate | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -110,6 +138,9 @@ class PhaseFit:
         as long as both curves have no boundary, with the reason in ``notes``.
     later
         Probability that planning's boundary comes after execution's, given both.
+    after_fall
+        Boundary of planning less the step by which execution has made 95 % of its fall: a decay that levels
+        off smoothly has no boundary, and planning may still turn after it. None where planning has none.
     verdict
         One of :data:`VERDICTS`; None where there is one curve only.
     share_planning
@@ -136,6 +167,25 @@ class PhaseFit:
     cautions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
+    after_fall: Estimate | None = None
+
+    @property
+    def rises_after(self) -> bool:
+        """Whether planning turns to rise, and surely after execution has made 95 % of its fall."""
+        low = None if self.after_fall is None else self.after_fall.low
+        turns = self.planning is not None and self.planning.kind == KINDS[0]
+        return turns and low is not None and low > 0
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the curves and their boundaries on ``ax``, or on new axes of pyplot; returns them."""
+        from entropylaw.report.notebook import plot_phases
+
+        return plot_phases(self, ax)
+
+    def _repr_html_(self) -> str:
+        from entropylaw.report.notebook import phases_html
+
+        return phases_html(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -144,13 +194,15 @@ class PhasesAcross:
 
     Attributes
     ----------
-    runs, both
-        Runs with both curves, and those of them in which both have a boundary.
-    share_both
-        both / runs with Wilson's interval.
+    runs, both, rises_after
+        Runs with both curves, those of them in which both have a boundary, of whatever kind, and those in
+        which planning turns to rise after execution's fall (:attr:`PhaseFit.rises_after`).
+    share_both, share_rises_after
+        both / runs and rises_after / runs with Wilson's interval.
     planning, execution, delta
-        Mean place of the boundaries that were found, and of their difference, as shares of the runs' spans,
-        by a random-effects model; None with the reason in ``notes`` where fewer than three were found.
+        Mean place of the boundaries that were found, and of their difference, as shares of the runs' spans
+        (from the first to the last step of either curve), by a random-effects model; None with the reason in
+        ``notes`` where fewer than three were found.
     notes
         What was left out, and why.
     """
@@ -162,3 +214,5 @@ class PhasesAcross:
     execution: Estimate | None
     delta: Estimate | None
     notes: tuple[str, ...] = ()
+    rises_after: int = 0
+    share_rises_after: Estimate | None = None

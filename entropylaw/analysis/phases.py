@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
+from entropylaw.analysis.estimate import from_mixture
 from entropylaw.analysis.law import checked_level
 from entropylaw.analysis.phasecautions import FEWEST, blocked, phase_cautions
-from entropylaw.analysis.phaseresults import Boundary, CurvePhases, PhaseFit
+from entropylaw.analysis.phaseplaces import (
+    METHOD,
+    boundary_of,
+    closest,
+    difference,
+    of_points,
+    places_of,
+    weighted_points,
+)
+from entropylaw.analysis.phaseresults import KINDS, CurvePhases, PhaseFit
+from entropylaw.analysis.phasetest import checked_test_level, decay_test, smallest_rise
 from entropylaw.analysis.validity import lag1
-from entropylaw.engine.bends import Bends, bend_posterior
+from entropylaw.engine.bends import Bends
+from entropylaw.engine.decays import fallen, likely_decays
 from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.kinks import FIRST, LAST, Kinks, Null, bend, bend_grid, likely_decays
+from entropylaw.engine.kinks import Kinks
+from entropylaw.engine.mixture import Mixture
+from entropylaw.engine.walk import fit_walk, walk_grid
 from entropylaw.errors import FitError
 from entropylaw.results import Estimate
 
-DRAWS = 399
-"""Simulated runs without a boundary, and as many from these."""
+SETTLED = 0.95
+"""Share of its fall after which a decay counts as settled."""
 
-DRAWS_RISE = 99
-RISES = 7
-"""Simulated runs a rise, and rises tried, for the smallest one that would be seen."""
-
-POWER = 0.8
-"""Share of runs in which that rise is found."""
-
-BEND_PLACES = 81
-HALF_WIDTHS = (0.0, 0.04, 0.08, 0.15, 0.25, 0.4)
-"""Grid of the boundary's place, and of half of the transition's width, as a share of the run."""
-
-WHOLE = 0.6
-"""Share of the run from which on an interval of the boundary says nothing of its place."""
-
-METHOD = "bent cable on a decay, drift + noise integrated out"
+NOW, SHAPE = "random walk + noise", "shape of the decay, drift + noise integrated out"
+_SHARE_POINTS = 101
 
 
 def fit_phases(
@@ -93,11 +93,16 @@ def fit_phases(
     a boundary in every decay. The seed is that of the data.
 
     *The boundary.* Given that there is one: its probability over places and widths with flat priors, the
-    bend's coefficient flat. Points beyond :data:`MOST` are averaged in blocks.
+    bend's coefficient flat; the interval is its most probable steps. Points beyond
+    :data:`entropylaw.analysis.phasecautions.MOST` are averaged in blocks.
 
-    *The order* takes the two curves as independent given their own fits.
+    *The order* takes the two curves as independent given their own fits. A decay that levels off smoothly has
+    no boundary; ``after_fall`` asks whether planning's comes after 95 % of execution's fall.
+
+    *Entropy now*, and planning's share of it, are the levels of a random walk at the last step, not cut from
+    either fitted curve.
     """
-    level = checked_level(level)
+    level = checked_test_level(checked_level(level))
     s = np.asarray(step, dtype=float).ravel()
     columns = {"planning": planning, "execution": execution, "aggregate": aggregate}
     given = {name: _column(name, values, s) for name, values in columns.items() if values is not None}
@@ -105,10 +110,12 @@ def fit_phases(
         raise FitError("no-phase-curve", "no curve of entropy was given, expected at least one", "give one")
     # Beside either class the curve of all tokens only tells their shares.
     chosen = [name for name in given if name != "aggregate" or len(given) == 1]
-    curves = {name: fit_curve(s, given[name], name=name, level=level) for name in chosen}
+    fitted = {name: _fitted(s, given[name], name, level) for name in chosen}
+    curves = {name: curve for name, (curve, _) in fitted.items()}
     both = "planning" in curves and "execution" in curves
     delta, later, why = _order(curves, level) if both else (None, None, _one_curve(tuple(curves)))
     share, reason = _planning_share(given, curves, planning_share, level)
+    after = _after_fall(curves, fitted["execution"][1], level) if both else None
     missing = {name: int(np.isnan(given[name]).sum()) for name in chosen}
     return PhaseFit(
         run=run,
@@ -117,6 +124,7 @@ def fit_phases(
         aggregate=curves.get("aggregate"),
         delta=delta,
         later=later,
+        after_fall=after,
         verdict=_verdict(curves, delta) if both else None,
         share_planning=share,
         level=level,
@@ -126,8 +134,10 @@ def fit_phases(
     )
 
 
-def fit_curve(step: FloatArray, entropy: FloatArray, *, name: str, level: float) -> CurvePhases:
-    """One curve: the test, the boundary, the slopes; steps (n,) and entropies (n,) with nan where missing."""
+def _fitted(
+    step: FloatArray, entropy: FloatArray, name: str, level: float
+) -> tuple[CurvePhases, FloatArray | None]:
+    """One curve, and equally probable steps by which its decay has settled; None where it does not fall."""
     there = np.isfinite(entropy)
     s, y = blocked(step[there], entropy[there])
     if s.size < FEWEST:
@@ -142,184 +152,94 @@ def fit_curve(step: FloatArray, entropy: FloatArray, *, name: str, level: float)
             f"the entropy of {name} is {y[0]:g} at all {y.size} steps, expected one that moves",
             "check the logger, or name another column",
         )
-    kinks = Kinks(s, likely_decays(s, y))
+    decays = likely_decays(s, y)
+    kinks = Kinks(s, decays)
     null = kinks.null(y[:, None])
     mean = kinks.means(null)
     rng = np.random.default_rng(zlib.crc32(np.concatenate([s, y]).tobytes()))
     p_value, critical = decay_test(kinks, null, mean, rng, level)
-    told = Told(step=s, entropy=y, level=level)
-    found = bend_posterior(kinks, null, y, *bend_columns(kinks.time))
+    found = p_value <= 1.0 - level + 1e-12
+    beside, bent, bends = closest(kinks, null, y)
+    before, after, rise = _slopes(bends, float(s[-1] - s[0]), level)
+    middle, low, high = _band(bends, level)
     left = y - mean[:, 0]
-    return CurvePhases(
+    shapes = (beside, bent.bent_weight) if found else (kinks, null.weight)
+    settled = _settled(*shapes) if mean[0, 0] > mean[-1, 0] else None
+    curve = CurvePhases(
         name=name,
         n=s.size,
         p_value=p_value,
-        found=p_value <= 1.0 - level + 1e-12,
-        boundary=told.boundary(found),
-        **told.slopes(found),
-        detectable=_detectable(kinks, null, mean, critical, rng),
+        found=found,
+        kind=_kind(before, after, rise) if found else None,
+        boundary=boundary_of(bends, float(s[0]), float(s[-1] - s[0]), level),
+        slope_before=before,
+        slope_after=after,
+        rise=rise,
+        fitted=middle,
+        low=low,
+        high=high,
+        last=_now(s, y, level),
+        settled=None if settled is None else of_points(settled, level, SHAPE),
+        detectable=smallest_rise(kinks, null, mean, critical, rng),
         lag1=lag1(left),
         noise=float(np.sqrt(left @ left / kinks.free)),
         step=s,
         entropy=y,
         decay=mean[:, 0],
+        first_step=float(step[there][0]),
+        last_step=float(step[there][-1]),
     )
+    return curve, settled
 
 
-def bend_columns(time: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Columns of the boundary's grid, with place and half-width of each, in time from 0 to 1."""
-    places = np.linspace(FIRST, LAST, BEND_PLACES)
-    grid = np.array([(place, half) for place in places for half in HALF_WIDTHS])
-    return bend_grid(time, places, HALF_WIDTHS), grid[:, 0], grid[:, 1]
+def _slopes(bends: Bends, span: float, level: float) -> tuple[Estimate, Estimate, Estimate]:
+    """Mean slopes before and behind the boundary, nats per step, and how much higher the bend ends, nats."""
+    rows = (bends.before / span, bends.after / span, bends.rise)
+    before, after, rise = (from_mixture(bends.number(row), level=level, method=METHOD) for row in rows)
+    return before, after, rise
 
 
-def decay_test(
-    kinks: Kinks, null: Null, mean: FloatArray, rng: np.random.Generator, level: float, draws: int = DRAWS
-) -> tuple[float, float]:
-    """The p-value of one smooth decay, and the statistic from which on it is rejected at 1 − level.
+def _band(bends: Bends, level: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The curve with its boundary, and the ends of its pointwise interval."""
+    middle, sd = bends.curve()
+    half = float(ndtri(0.5 + level / 2.0)) * sd
+    return middle, middle - half, middle + half
 
-    ``null`` and ``mean`` (n, 1) are of one series.
+
+def _kind(before: Estimate, after: Estimate, rise: Estimate) -> str:
+    """What the curve does at its boundary, as far as the intervals tell."""
+    ends = (before.low, before.high, after.low, after.high, rise.low, rise.high)
+    from_low, from_high, to_low, to_high, low, high = (0.0 if end is None else end for end in ends)
+    rise_, fall, up, down, other = KINDS
+    if to_low > 0 and from_low <= 0:
+        return rise_
+    if to_high < 0 and from_high >= 0 and from_low > 0:
+        return fall
+    return up if low > 0 else down if high < 0 else other
+
+
+def _now(step: FloatArray, entropy: FloatArray, level: float) -> Estimate:
+    """The level at the last step; an entropy is never below 0, and neither is its interval."""
+    told = from_mixture(_level(step, entropy), level=level, method=NOW)
+    ends = (told.value, told.low, told.high)
+    value, low, high = (None if end is None else max(end, 0.0) for end in ends)
+    return Estimate(value=value, low=low, high=high, level=level, method=NOW)
+
+
+def _level(step: FloatArray, entropy: FloatArray) -> Mixture:
+    one = np.ones((step.size, 1))
+    return fit_walk(step, one, entropy, walk_grid()).now(one[:1])
+
+
+def _settled(kinks: Kinks, weights: FloatArray) -> FloatArray:
+    """Equally probable steps by which the decay has made most of its fall: a matter of its shape alone.
+
+    ``weights`` (g, m, 1) are those of covariances and decays, with a boundary those beside it.
     """
-    first = kinks.null(kinks.draws(null, mean, rng, draws))
-    second = kinks.null(kinks.draws(first, kinks.means(first), rng, 1))
-    once = np.sort(first.statistic)
-    told = _adjusted(once, second.statistic, once)
-    rejected = once[told <= 1.0 - level]
-    critical = float(rejected.min()) if rejected.size else float("inf")
-    return float(_adjusted(once, second.statistic, null.statistic)[0]), critical
-
-
-def _adjusted(once: FloatArray, twice: FloatArray, statistic: FloatArray) -> FloatArray:
-    """p-values of statistics, corrected by a second simulation; ``once`` is sorted.
-
-    The p-value by the first simulation is compared with what it would be for series without a bend, which
-    the second tells. Beyond all of the first there is nothing to correct by.
-    """
-    size = once.size + 1.0
-    plain = (1.0 + once.size - np.searchsorted(once, statistic)) / size
-    limit = np.quantile(twice, 1.0 - plain)
-    corrected = (1.0 + once.size - np.searchsorted(once, limit)) / size
-    return np.where(statistic > once[-1], plain, corrected)
-
-
-def _detectable(
-    kinks: Kinks, null: Null, mean: FloatArray, critical: float, rng: np.random.Generator
-) -> float | None:
-    """The smallest rise to the end, from a hinge in the middle, that is found in :data:`POWER` of runs."""
-    if not np.isfinite(critical):
-        return None
-    ramp = bend(kinks.time, 0.5, 0.0)
-    ramp = ramp / ramp[-1]
-    plain = kinks.draws(null, mean, rng, DRAWS_RISE)
-    spread = float(np.std(plain - mean))
-    rises = spread * np.geomspace(0.25, 16.0, RISES)
-    tried = np.concatenate([plain + rise * ramp[:, None] for rise in rises], axis=1)
-    found = (kinks.null(tried).statistic >= critical).reshape(RISES, DRAWS_RISE).mean(axis=1)
-    if found[-1] < POWER:
-        return None
-    first = int(np.argmax(found >= POWER))
-    if first == 0:
-        return float(rises[0])
-    # Between two of them, along the logarithm of the rise.
-    return float(np.exp(np.interp(POWER, found[first - 1 : first + 1], np.log(rises[first - 1 : first + 1]))))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Told:
-    """Reads numbers off a posterior of bends, in the run's own steps."""
-
-    step: FloatArray
-    entropy: FloatArray
-    level: float
-
-    @property
-    def span(self) -> float:
-        """Steps from the first to the last point."""
-        return float(self.step[-1] - self.step[0])
-
-    def boundary(self, found: Bends) -> Boundary:
-        """Place and width."""
-        places, weight = _marginal(found.place, found.weight)
-        steps = self.step[0] + self.span * places
-        intervals = _most_probable(steps, weight, self.level)
-        widths, mass = _marginal(2.0 * found.half, found.weight)
-        return Boundary(
-            step=_quantiles(steps, weight, self.level),
-            intervals=intervals,
-            whole=sum(high - low for low, high in intervals) >= WHOLE * self.span,
-            width=_quantiles(self.span * widths, mass, self.level),
-            places=steps,
-            density=weight,
-        )
-
-    def slopes(self, found: Bends) -> dict[str, Any]:
-        """What the curve does before and behind the boundary, and the curve itself with its band."""
-        tail = (1.0 - self.level) / 2.0
-        before, after, rise, last = (
-            _mixed(found.number(row), self.level)
-            for row in (found.before, found.after, found.rise, found.last)
-        )
-        middle, sd = found.curve()
-        half = -float(ndtri(tail)) * sd
-        scaled = [_scaled(each, self.span) for each in (before, after)]
-        return {
-            "slope_before": scaled[0],
-            "slope_after": scaled[1],
-            "rise": rise,
-            "last": last,
-            "fitted": middle,
-            "low": middle - half,
-            "high": middle + half,
-        }
-
-
-def _mixed(number: Any, level: float) -> Estimate:
-    tail = (1.0 - level) / 2.0
-    low, value, high = (float(q) for q in number.quantiles((tail, 0.5, 1.0 - tail))[:, 0])
-    return Estimate(value=value, low=low, high=high, level=level, method=METHOD)
-
-
-def _scaled(estimate: Estimate, span: float) -> Estimate:
-    """From nats per run to nats per step."""
-    assert estimate.value is not None
-    assert estimate.low is not None
-    assert estimate.high is not None
-    return Estimate(
-        value=estimate.value / span,
-        low=estimate.low / span,
-        high=estimate.high / span,
-        level=estimate.level,
-        method=estimate.method,
-    )
-
-
-def _marginal(values: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Distinct values and the probability of each."""
-    points, place = np.unique(np.round(values, 12), return_inverse=True)
-    mass = np.bincount(place.ravel(), weights=weight)
-    return points, mass / mass.sum()
-
-
-def _quantiles(points: FloatArray, weight: FloatArray, level: float) -> Estimate:
-    """Median and equal-tailed interval of a distribution over points, whole points at the ends."""
-    below = np.cumsum(weight)
-    tail = (1.0 - level) / 2.0
-    low, value, high = (
-        float(points[min(int(np.searchsorted(below, q)), points.size - 1)]) for q in (tail, 0.5, 1.0 - tail)
-    )
-    return Estimate(value=value, low=low, high=high, level=level, method=METHOD)
-
-
-def _most_probable(points: FloatArray, weight: FloatArray, level: float) -> tuple[tuple[float, float], ...]:
-    """The fewest points that have the level's probability, as intervals; each point stands for its cell."""
-    order = np.argsort(-weight, kind="stable")
-    count = int(np.searchsorted(np.cumsum(weight[order]), level)) + 1
-    inside = np.zeros(points.size, dtype=bool)
-    inside[order[:count]] = True
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(int)))
-    half = 0.5 * float(points[1] - points[0])
-    pairs = zip(edges[::2], edges[1::2], strict=True)
-    return tuple((float(points[a]) - half, float(points[b - 1]) + half) for a, b in pairs)
+    weight = weights[:, :, 0].sum(axis=0)
+    times = fallen(kinks.time, kinks.decays, SETTLED)
+    span = kinks.step[-1] - kinks.step[0]
+    return np.asarray(kinks.step[0] + span * weighted_points(times, weight))
 
 
 def _order(curves: dict[str, CurvePhases], level: float) -> tuple[Estimate | None, float | None, str | None]:
@@ -327,14 +247,15 @@ def _order(curves: dict[str, CurvePhases], level: float) -> tuple[Estimate | Non
     lacking = [name for name in ("planning", "execution") if not curves[name].found]
     if lacking:
         return None, None, f"no order is told: no boundary was found in {' and in '.join(lacking)}"
-    plan, act = curves["planning"].boundary, curves["execution"].boundary
-    gap = plan.places[:, None] - act.places
-    weight = plan.density[:, None] * act.density
-    order = np.argsort(gap, axis=None)
-    estimate = _quantiles(gap.ravel()[order], weight.ravel()[order], level)
-    # Equal places are as likely either way.
-    later = float(weight[gap > 0].sum() + 0.5 * weight[gap == 0].sum())
-    return estimate, later, None
+    plan, act = (places_of(curves[name].boundary).points() for name in ("planning", "execution"))
+    return *difference(plan, act, level), None
+
+
+def _after_fall(curves: dict[str, CurvePhases], settled: FloatArray | None, level: float) -> Estimate | None:
+    """Planning's boundary less the step by which execution has settled."""
+    if settled is None or not curves["planning"].found:
+        return None
+    return difference(places_of(curves["planning"].boundary).points(), settled, level)[0]
 
 
 def _verdict(curves: dict[str, CurvePhases], delta: Estimate | None) -> str:
@@ -351,31 +272,39 @@ def _planning_share(
     """Planning's share of all entropy now, or why it is not known."""
     if not {"planning", "execution"} <= set(curves):
         return None, None
-    plan, act = curves["planning"].last, curves["execution"].last
-    share = None
-    if tokens is not None:
-        known = np.asarray(tokens, dtype=float).ravel()
-        share = _latest(known)
-    elif "aggregate" in given:
-        # H is the mean over both classes' tokens, so that the share of tokens follows from the three.
-        apart = given["planning"] - given["execution"]
-        with np.errstate(all="ignore"):
-            ratio = (given["aggregate"] - given["execution"]) / apart
-        share = _latest(np.where(np.abs(apart) > 1e-3, ratio, np.nan))
-    if share is None or not 0 <= share <= 1:
-        return None, "planning's share of the entropy is not known: the log has no share of planning tokens"
-    assert plan.value is not None
-    assert act.value is not None
-    ends = []
-    for p, a in ((plan.value, act.value), (plan.low, act.high), (plan.high, act.low)):
-        top = share * max(p or 0.0, 0.0)
-        ends.append(top / max(top + (1.0 - share) * max(a or 0.0, 0.0), 1e-300))
-    return (
-        Estimate(
-            value=ends[0], low=ends[1], high=ends[2], level=level, method="ends of the curves' intervals"
-        ),
-        None,
+    share, why = _token_share(given, tokens)
+    if share is None:
+        return None, f"planning's share of the entropy is not known: {why}"
+    points = ((np.arange(_SHARE_POINTS) + 0.5) / _SHARE_POINTS).tolist()
+    plan, act = (
+        np.maximum(_level(curves[name].step, curves[name].entropy).quantiles(points)[:, 0], 0.0)
+        for name in ("planning", "execution")
     )
+    ours, others = share * plan[:, None], (1.0 - share) * act
+    with np.errstate(invalid="ignore"):
+        shares = (ours / (ours + others)).ravel()
+    if not np.isfinite(shares).all():
+        return None, "planning's share of the entropy is not known: neither class has any"
+    return of_points(shares, level, f"both levels now, {NOW}"), None
+
+
+def _token_share(given: dict[str, FloatArray], tokens: Any) -> tuple[float | None, str]:
+    """Planning's share of the tokens over the last tenth of the run, or why it is not known."""
+    if tokens is not None:
+        share = _latest(np.asarray(tokens, dtype=float).ravel())
+        return (share, "") if share is not None else (None, "no share of planning tokens was logged")
+    if "aggregate" not in given:
+        return None, "the log has no share of planning tokens"
+    # H is the mean over both classes' tokens, so that the share of tokens follows from the three.
+    apart = given["planning"] - given["execution"]
+    with np.errstate(all="ignore"):
+        ratio = (given["aggregate"] - given["execution"]) / apart
+    share = _latest(np.where(np.abs(apart) > 1e-3, ratio, np.nan))
+    if share is None:
+        return None, "the two classes have the same entropy, so that no share of the tokens follows from it"
+    if not 0 <= share <= 1:
+        return None, "the entropy of all tokens does not lie between those of the two classes"
+    return share, ""
 
 
 def _latest(values: FloatArray) -> float | None:

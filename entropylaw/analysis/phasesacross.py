@@ -34,8 +34,8 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
     Notes
     -----
     The share of runs with both boundaries has Wilson's interval (1927,
-    doi:10.1080/01621459.1927.10502953). Places are shares of each run's span, with the sd of their own
-    distribution as standard error; their mean is that of
+    doi:10.1080/01621459.1927.10502953). Places are shares of each run's span, the same for both curves, with
+    the sd of their own distribution as standard error; their mean is that of
     :func:`entropylaw.analysis.randomeffects.random_effects`. Only boundaries that were found are in it.
     """
     pairs = [(fit.planning, fit.execution) for fit in fits if fit.planning and fit.execution]
@@ -47,17 +47,29 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
     notes = []
     if len(pairs) < len(fits):
         notes.append(f"{len(fits) - len(pairs)} of {len(fits)} runs have one curve only, and are left out")
-    both = [(plan, act) for plan, act in pairs if plan.found and act.found]
-    planning = [_place(plan) for plan, _ in pairs if plan.found]
-    execution = [_place(act) for _, act in pairs if act.found]
-    apart = [(a - b, u + v) for (a, u), (b, v) in ((_place(plan), _place(act)) for plan, act in both)]
+    planning, execution, apart = [], [], []
+    for plan, act in pairs:
+        first = min(plan.first_step, act.first_step)
+        span = max(plan.last_step, act.last_step) - first
+        one, other = _place(plan, first, span), _place(act, first, span)
+        planning += [one] if plan.found else []
+        execution += [other] if act.found else []
+        apart += [(one[0] - other[0], one[1] + other[1])] if plan.found and act.found else []
     means = {}
     for name, found in (("planning", planning), ("execution", execution), ("delta", apart)):
         means[name] = _mean(found, reach)
         if means[name] is None:
             notes.append(f"no mean of {name}: found in {len(found)} runs, {FEWEST} are needed")
-    share = wilson(len(both), len(pairs), reach)
-    return PhasesAcross(runs=len(pairs), both=len(both), share_both=share, **means, notes=tuple(notes))
+    rising = sum(fit.rises_after for fit in fits if fit.planning and fit.execution)
+    return PhasesAcross(
+        runs=len(pairs),
+        both=len(apart),
+        share_both=wilson(len(apart), len(pairs), reach),
+        rises_after=rising,
+        share_rises_after=wilson(rising, len(pairs), reach),
+        **means,
+        notes=tuple(notes),
+    )
 
 
 def wilson(count: int, total: int, level: float) -> Estimate:
@@ -75,9 +87,9 @@ def wilson(count: int, total: int, level: float) -> Estimate:
     )
 
 
-def _place(curve: CurvePhases) -> tuple[float, float]:
-    """Mean and variance of a boundary's place, as a share of the run."""
-    share = (curve.boundary.places - curve.step[0]) / (curve.step[-1] - curve.step[0])
+def _place(curve: CurvePhases, first: float, span: float) -> tuple[float, float]:
+    """Mean and variance of a boundary's place, as a share of a run that begins at ``first``."""
+    share = (curve.boundary.places - first) / span
     mean = float(curve.boundary.density @ share)
     return mean, float(curve.boundary.density @ (share - mean) ** 2)
 

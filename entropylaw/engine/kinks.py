@@ -9,116 +9,24 @@ hinge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from entropylaw.engine.grid import FloatArray, Grid, drift_points
-from entropylaw.engine.whiten import Gains, filter_gains, whiten
+from entropylaw.engine.decays import SLIGHT, coarse_grid, unseen
+from entropylaw.engine.grid import FloatArray
+from entropylaw.engine.whiten import filter_gains, whiten
 
 PLACES = 16
 """Places of a bend in the test, evenly from :data:`FIRST` to :data:`LAST` of the run."""
 
 FIRST, LAST = 0.1, 0.9
 
-_LENGTHS, _SHARES = 6, (0.0, 0.3, 0.7)
-"""The covariances: a coarse copy of the engine's grid, for it is summed over thousands of times."""
-
 _COLUMNS = 256
 """Series looked at together."""
 
 _LIGHT = 1e-4
-
-_SLIGHT = 1e-24
-"""Squared length of the part of a bend that no decay has, below which it counts as this."""
-
-
-def coarse_grid(step: FloatArray) -> Grid:
-    """Drift and noise for points at ``step``, shape (n,): the engine's grid, coarse."""
-    span = float(step[-1] - step[0])
-    lengths = np.geomspace(0.5 * span / (step.size - 1), 2.0 * span, _LENGTHS)
-    return drift_points(step, lengths, np.array(_SHARES), np.full(len(_SHARES), 1.0 / len(_SHARES)))
-
-
-FAMILIES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
-    "exponential": lambda t, scale: np.exp(-t / scale),
-    "exponential of the root": lambda t, scale: np.exp(-np.sqrt(t / scale)),
-    "power 1/2": lambda t, scale: (1.0 + t / scale) ** -0.5,
-    "power 1": lambda t, scale: 1.0 / (1.0 + t / scale),
-    "power 2": lambda t, scale: (1.0 + t / scale) ** -2.0,
-}
-"""Decays over time in [0, 1] by a time scale, each to a floor of its own."""
-
-SLOWEST = 1000.0
-"""Longest time scale, in runs: a decay that slow is a straight line."""
-
-RESOLUTION = 1e-3
-"""Share of a curve's range that is taken for nothing: without any noise every curve would have a bend."""
-
-_ZOOMS, _STEPS = 5, 9
-"""Rounds in which the time scale of a family is looked for, and values tried in one."""
-
-_AROUND = 3.5
-"""Standard deviations of the time scale's logarithm, on either side of the likeliest, that count."""
-
-_UNLIKELY = np.log(1e-4)
-"""Evidence of a family, relative to the likeliest, below which it is left out."""
-
-
-def likely_decays(step: FloatArray, series: FloatArray) -> FloatArray:
-    """Decays that a series may be, closer together than the series can tell apart: shape (m, n).
-
-    The time scale of each family is looked for from one spacing to :data:`SLOWEST` runs, and values about the
-    likeliest are kept. A fixed grid of scales would do for a noisy series; in a clean one what lies between
-    two scales looks like a bend.
-    """
-    time = (step - step[0]) / (step[-1] - step[0])
-    grid = coarse_grid(step)
-    gains = filter_gains(step, grid)
-    low, high = np.log(1.0 / (time.size - 1)), np.log(SLOWEST)
-    kept: list[FloatArray] = []
-    tops: list[float] = []
-    for column in FAMILIES.values():
-        scales = np.linspace(low, high, 2 * _STEPS)
-        for _ in range(_ZOOMS):
-            log = _evidence(gains, grid, series, column(time[None], np.exp(scales)[:, None]))
-            best, gap = int(np.argmax(log)), scales[1] - scales[0]
-            centre, top = scales[best], float(log[best])
-            scales = np.linspace(max(centre - gap, low), min(centre + gap, high), _STEPS)
-            # Fine enough when the neighbours are as likely, and the curvature can be read off.
-            if log[max(best - 1, 0)] > top - 0.5 and log[min(best + 1, log.size - 1)] > top - 0.5:
-                break
-        beside = 0.5 * (log[max(best - 1, 0)] + log[min(best + 1, log.size - 1)])
-        sd = gap / np.sqrt(2.0 * max(top - beside, 1e-3))
-        around = centre + sd * np.linspace(-_AROUND, _AROUND, _STEPS)
-        kept.append(column(time[None], np.exp(np.unique(np.clip(around, low, high)))[:, None]))
-        tops.append(top)
-    likely = [found for found, top in zip(kept, tops, strict=True) if top - max(tops) > _UNLIKELY]
-    return np.concatenate(likely)
-
-
-def _unseen(series: FloatArray) -> FloatArray:
-    """Sum of squares that series (n, b) may miss by without its counting, shape (b,)."""
-    return np.asarray(series.shape[0] * (RESOLUTION * np.ptp(series, axis=0)) ** 2)
-
-
-def _evidence(gains: Gains, grid: Grid, series: FloatArray, columns: FloatArray) -> FloatArray:
-    """Log evidence of c + A·column for each of the columns (m, n), covariances summed over: shape (m,)."""
-    n = series.size
-    white = whiten(gains, np.concatenate([np.ones((1, n)), series[None], columns]).T)[0].transpose(2, 1, 0)
-    one, y, each = white[:, 0, None], white[:, 1, None], white[:, 2:]
-    length = (one**2).sum(axis=-1)
-    # Two columns: what the constant leaves, by hand.
-    x = each - (each * one).sum(axis=-1, keepdims=True) / length[..., None] * one
-    left = y - (y * one).sum(axis=-1, keepdims=True) / length[..., None] * one
-    own = np.maximum((x**2).sum(axis=-1), _SLIGHT)
-    rss = (left**2).sum(axis=-1) - (x * left).sum(axis=-1) ** 2 / own + _unseen(series[:, None])
-    plain = np.maximum(n * np.var(columns, axis=1), _SLIGHT)
-    log = grid.log_prior[:, None] - 0.5 * gains.log_det[:, None] - 0.5 * np.log(length * own / plain)
-    log = log - 0.5 * (n - 2) * np.log(np.maximum(rss, _SLIGHT))
-    top = log.max(axis=0)
-    return np.asarray(top + np.log(np.exp(log - top).sum(axis=0)))
 
 
 def bend(time: FloatArray, place: float, half: float) -> FloatArray:
@@ -202,10 +110,10 @@ class Kinks:
         points, m = self.cost.shape
         rss = np.empty((points, m, series.shape[1]))
         more, best = np.empty_like(rss), np.empty_like(rss)
-        unseen = _unseen(series)
+        slack = unseen(series)
         for g in range(points):
             y = white[g].T
-            rss[g] = (y**2).sum(axis=0) - ((self.basis[g].swapaxes(-1, -2) @ y) ** 2).sum(axis=1) + unseen
+            rss[g] = (y**2).sum(axis=0) - ((self.basis[g].swapaxes(-1, -2) @ y) ** 2).sum(axis=1) + slack
             gain = (self.added[g] @ y) ** 2 / rss[g][:, None]
             bent = -0.5 * self.free * np.log1p(-np.minimum(gain, 1.0 - 1e-12))
             top = bent.max(axis=1)
@@ -235,11 +143,11 @@ class Kinks:
         log = np.empty((*self.cost.shape, len(bends)))
         for g in range(len(self.cost)):
             shared = white[g] @ self.basis[g]
-            own = np.maximum((white[g] ** 2).sum(axis=-1) - (shared**2).sum(axis=-1), _SLIGHT)
+            own = np.maximum((white[g] ** 2).sum(axis=-1) - (shared**2).sum(axis=-1), SLIGHT)
             seen = (white[g] @ y[g])[:, 0] - (shared @ (self.basis[g].swapaxes(-1, -2) @ y[g]))[..., 0]
             rss = null.rss[g, :, 0, None] * np.ones_like(own)
             rss = np.maximum(rss - seen**2 / own, 1e-12 * rss)
-            cost = 0.5 * (np.log(own) - np.log(np.maximum(plainly, _SLIGHT)))
+            cost = 0.5 * (np.log(own) - np.log(np.maximum(plainly, SLIGHT)))
             log[g] = self.grid.log_prior[g] - 0.5 * self.cost[g, :, None] - cost
             log[g] -= 0.5 * (self.free - 1) * np.log(rss)
         return np.asarray(np.exp(log - _log_sum(log.reshape(-1, 1))[0]))
@@ -262,9 +170,9 @@ class Kinks:
         """Series without a bend as like each of b series as can be: shape (n, b · count).
 
         Those of the first series come first. The decay is that of ``mean``, :meth:`means` of ``null``. The
-        covariance is drawn by its probability over both answers, as likely as the evidence makes each: without
-        a bend, one that is there passes for drift, and none would ever stand out from it; with a bend, one
-        that is not there takes away from the drift.
+        covariance is drawn by its probability over both answers, as likely as the evidence makes each:
+        without a bend, one that is there passes for drift, and none would ever stand out from it; with a
+        bend, one that is not there takes away from the drift.
         """
         roots = self._unwhiten()
         n, b = mean.shape
@@ -279,17 +187,17 @@ class Kinks:
         return made.reshape(n, b * count)
 
     def _covariances(self, null: Null, i: int) -> tuple[FloatArray, FloatArray]:
-        """Probability and residual deviation of each covariance of series i, with a bend, then without: (2g,).
+        """Probability and residual deviation of each covariance of series i; with a bend, then without.
 
-        A bend's coefficient costs log(n)/2 of its evidence, as a prior worth one point does (Kass & Wasserman
-        1995, doi:10.1080/01621459.1995.10476592).
+        Shape (2g,) each. A bend's coefficient costs log(n)/2 of its evidence, as a prior worth one point does
+        (Kass & Wasserman 1995, doi:10.1080/01621459.1995.10476592).
         """
         bent = 1.0 / (1.0 + np.exp(0.5 * np.log(self.step.size) - null.statistic[i]))
         weights = (bent * null.bent_weight[..., i], (1.0 - bent) * null.weight[..., i])
         squares = (null.bent_rss[..., i] / (self.free - 1), null.rss[..., i] / self.free)
         probability = np.concatenate([weight.sum(axis=1) for weight in weights])
         sums = [(weight * square).sum(axis=1) for weight, square in zip(weights, squares, strict=True)]
-        sd = np.sqrt(np.concatenate(sums) / np.maximum(probability, _SLIGHT))
+        sd = np.sqrt(np.concatenate(sums) / np.maximum(probability, SLIGHT))
         return probability / probability.sum(), sd
 
     def _unwhiten(self) -> FloatArray:

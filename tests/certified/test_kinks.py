@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
+from entropylaw.analysis.phaseplaces import closest
 from entropylaw.analysis.phasesacross import wilson
-from entropylaw.engine.bends import bend_posterior
-from entropylaw.engine.kinks import RESOLUTION, Kinks, bend, bend_grid, coarse_grid, hinges, likely_decays
+from entropylaw.engine.decays import RESOLUTION, coarse_grid, likely_decays
+from entropylaw.engine.kinks import Kinks, bend, hinges
 
 
 def series(n=50, *, rise=0.0, sd=0.02, seed=0):
@@ -68,13 +69,15 @@ def test_draws_have_the_decay_and_the_covariance_they_should():
     assert np.std(y - mean[:, 0]) == pytest.approx(0.02, rel=0.5)
     made = kinks.draws(null, mean, np.random.default_rng(1), 4000)
     np.testing.assert_allclose(made.mean(axis=1), mean[:, 0], atol=4 * 0.03 / np.sqrt(4000))
-    by_point = null.bent_weight.sum(axis=1)[:, 0]
-    share = null.bent_weight[..., 0] / by_point[:, None]
-    variance = (share * null.bent_rss[..., 0]).sum(axis=1) / (kinks.free - 1)
-    want = sum(
-        w * v * dense(step, g, coarse_grid(step))
-        for g, (w, v) in enumerate(zip(by_point, variance, strict=True))
-    )
+    # Both answers as likely as their evidence, the bend's less log(n)/2.
+    bent = 1.0 / (1.0 + np.exp(0.5 * np.log(step.size) - null.statistic[0]))
+    want = np.zeros((step.size, step.size))
+    for odds, weight, rss, free in (
+        (bent, null.bent_weight, null.bent_rss, kinks.free - 1),
+        (1.0 - bent, null.weight, null.rss, kinks.free),
+    ):
+        squares = odds * (weight[..., 0] * rss[..., 0]).sum(axis=1) / free
+        want += sum(square * dense(step, g, coarse_grid(step)) for g, square in enumerate(squares))
     np.testing.assert_allclose(np.cov(made), want, atol=0.15 * want.max())
 
 
@@ -82,13 +85,15 @@ def test_a_clear_bend_is_where_it_is():
     step, y = series(n=80, rise=0.5, sd=0.005)
     kinks = Kinks(step, likely_decays(step, y))
     null = kinks.null(y[:, None])
-    places, halves = np.linspace(0.1, 0.9, 81), (0.0, 0.1)
-    grid = np.array([(p, h) for p in places for h in halves])
-    found = bend_posterior(kinks, null, y, bend_grid(kinks.time, places, halves), grid[:, 0], grid[:, 1])
+    _, _, found = closest(kinks, null, y)
     assert found.weight.sum() == pytest.approx(1.0)
-    assert found.weight @ found.place == pytest.approx(0.5, abs=0.03)
-    low, high = (float(found.number(found.rise).quantile(p)[0]) for p in (0.025, 0.975))
-    assert low < 0.5 < high
+    assert found.weight @ found.place == pytest.approx(0.5, abs=0.02)
+    assert float(found.number(found.rise).quantile(0.5)[0]) == pytest.approx(0.5, abs=0.05)
+    at = kinks.time.searchsorted(0.5)
+    truth = np.diff([1.0, 0.2 + 0.8 * np.exp(-6 * kinks.time[at]), 0.7 + 0.8 * np.exp(-6)])
+    for row, slope in ((found.before, truth[0] / 0.5), (found.after, truth[1] / 0.5)):
+        low, high = (float(found.number(row).quantile(p)[0]) for p in (0.005, 0.995))
+        assert low < slope < high
     mean, sd = found.curve()
     truth = 0.2 + 0.8 * np.exp(-6 * kinks.time) + 0.5 * np.maximum(kinks.time - 0.5, 0) * 2
     assert np.abs((mean - truth) / sd).max() < 4.5

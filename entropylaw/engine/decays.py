@@ -1,0 +1,216 @@
+"""Smooth decays: the families that a curve of entropy may be of, and those that a series leaves possible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from entropylaw.engine.grid import FloatArray, Grid, drift_points
+from entropylaw.engine.whiten import Gains, filter_gains, whiten
+
+_LENGTHS, _SHARES = 6, (0.0, 0.3, 0.7)
+"""The covariances: a coarse copy of the engine's grid, for it is summed over thousands of times."""
+
+SLIGHT = 1e-24
+"""Squared length of the part of a bend that no decay has, below which it counts as this."""
+
+SLOWEST = 1000.0
+"""Longest time scale, in runs: a decay that slow is a straight line."""
+
+RESOLUTION = 1e-3
+"""Share of a curve's range that is taken for nothing: without any noise every curve would have a bend."""
+
+_COARSE = {2: (18, 5), 3: (14, 4, 4)}
+"""Points of the first look at a family, by its number of parameters: the time scale's first."""
+
+_MOVES, _NEAR = 40, 0.5
+"""Most moves of the search, which ends where its neighbours' evidence is less than so far below the best."""
+
+_WIDE, _NARROW = (-2.5, -1.2, 0.0, 1.2, 2.5), (-1.8, 0.0, 1.8)
+_AROUND = {2: (_WIDE, _WIDE), 3: (_WIDE, _NARROW, _NARROW)}
+"""Standard deviations about the likeliest at which decays are kept, along the least known axis first."""
+
+_CORNERS = ((1, 1, 1.0), (1, -1, -1.0), (-1, 1, -1.0), (-1, -1, 1.0))
+
+_UNLIKELY = np.log(1e-4)
+"""Evidence of a decay, relative to the likeliest, below which it is left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """Decays over time in [0, 1], each to a floor of its own, by the logarithm of a time scale and a shape.
+
+    ``column`` maps time (n,) and parameters (m, k) to decays (m, n). ``shape`` bounds the parameters behind
+    the first, the logarithm of the time scale, which runs from one spacing to :data:`SLOWEST` runs.
+    """
+
+    column: Callable[[FloatArray, FloatArray], FloatArray]
+    shape: tuple[tuple[float, float], ...]
+
+
+def _stretched(time: FloatArray, theta: FloatArray) -> FloatArray:
+    scale, power = np.exp(theta.T[..., None])
+    return np.asarray(np.exp(-((time / scale) ** power)))
+
+
+def _power(time: FloatArray, theta: FloatArray) -> FloatArray:
+    scale, power = np.exp(theta.T[..., None])
+    return np.asarray((1.0 + time / scale) ** -power)
+
+
+def _delayed(time: FloatArray, theta: FloatArray) -> FloatArray:
+    scale, place = np.exp(theta[:, :1]), theta[:, 1:]
+    return np.asarray(1.0 / (1.0 + np.exp(np.clip((time - place) / scale, -500.0, 500.0))))
+
+
+def _two(time: FloatArray, theta: FloatArray) -> FloatArray:
+    """Two kinds of tokens or prompts, each learnt at its own rate."""
+    scale, share, times = theta.T[..., None]
+    scale, share, times = np.exp(scale), 1.0 / (1.0 + np.exp(-share)), np.exp(times)
+    return np.asarray(share * np.exp(-time / scale) + (1.0 - share) * np.exp(-time / (times * scale)))
+
+
+FAMILIES = {
+    "stretched exponential": Family(column=_stretched, shape=((np.log(0.25), np.log(3.0)),)),
+    "power": Family(column=_power, shape=((np.log(0.01), np.log(8.0)),)),
+    "logistic": Family(column=_delayed, shape=((0.0, 0.6),)),
+    "two exponentials": Family(column=_two, shape=((-3.0, 3.0), (np.log(2.0), np.log(100.0)))),
+}
+"""Exponents from 0.25 to 3 and 0.01 (a logarithm) to 8; middles up to 0.6 of the run; shares of the faster
+exponential from 0.05 to 0.95, and the other 2 to 100 times slower. What is like none of them looks like a
+boundary: ``docs/method.md`` has the share of false ones for shapes that are no member."""
+
+
+def coarse_grid(step: FloatArray) -> Grid:
+    """Drift and noise for points at ``step``, shape (n,): the engine's grid, coarse."""
+    span = float(step[-1] - step[0])
+    lengths = np.geomspace(0.5 * span / (step.size - 1), 2.0 * span, _LENGTHS)
+    return drift_points(step, lengths, np.array(_SHARES), np.full(len(_SHARES), 1.0 / len(_SHARES)))
+
+
+def likely_decays(step: FloatArray, series: FloatArray, beside: FloatArray | None = None) -> FloatArray:
+    """Decays that a series may be, closer together than the series can tell apart: shape (m, n).
+
+    ``beside`` (n,) is a bend that is fitted too: a decay that is likely without it has taken its shape.
+    The parameters of each family are looked for, and values about the likeliest are kept. A fixed grid would
+    do for a noisy series; in a clean one what lies between two of its points looks like a bend.
+    """
+    time = (step - step[0]) / (step[-1] - step[0])
+    evidence = _Evidence(step, time, series, beside)
+    kept, logs = [], []
+    for family in FAMILIES.values():
+        theta = _likely(family, evidence)
+        kept.append(family.column(time, theta))
+        logs.append(evidence.of(kept[-1]))
+    log = np.concatenate(logs)
+    return np.asarray(np.concatenate(kept)[log - log.max() > _UNLIKELY])
+
+
+def _likely(family: Family, evidence: _Evidence) -> FloatArray:
+    """Parameters (m, k) about the likeliest of a family."""
+    low, high, best, reach = _first_look(family, evidence)
+    around = np.array(list(product((-1.0, 0.0, 1.0), repeat=low.size)))
+    single = (around != 0).sum(axis=1) == 1
+    for _ in range(_MOVES):
+        near = np.clip(best + reach * around, low, high)
+        log = evidence.of(family.column(evidence.time, near))
+        middle, top = log[len(around) // 2], int(np.argmax(log))
+        if log[top] > middle + 1e-9:
+            best = near[top]
+            continue
+        drop = np.array([middle - log[single & (around[:, i] != 0)].mean() for i in range(low.size)])
+        if (drop < _NEAR).all():
+            break
+        reach = np.where(drop < _NEAR, reach, reach / 2.0)
+    return np.unique(np.clip(best + _spread(log, around, reach, high - low), low, high), axis=0)
+
+
+def _spread(log: FloatArray, around: FloatArray, reach: FloatArray, room: FloatArray) -> FloatArray:
+    """Offsets (m, k) along the ridges of the evidence, by a paraboloid through the likeliest's neighbours.
+
+    Time scale and shape make up for one another, so that either alone seems better known than it is. No
+    offset's deviation is longer than a quarter of the room between the bounds.
+    """
+    k = reach.size
+    value = dict(zip(map(tuple, around.astype(int)), log, strict=True))
+    unit = np.eye(k, dtype=int)
+    bent = np.empty((k, k))
+    for i, j in product(range(k), repeat=2):
+        if i == j:
+            bent[i, i] = 2.0 * value[(0,) * k] - value[tuple(unit[i])] - value[tuple(-unit[i])]
+        else:
+            corners = [sign * value[tuple(one * unit[i] + other * unit[j])] for one, other, sign in _CORNERS]
+            bent[i, j] = -0.25 * sum(corners)
+    stiff, axes = np.linalg.eigh(bent)
+    longest = (0.25 * room / reach / np.maximum(np.abs(axes.T), SLIGHT)).min(axis=1)
+    sd = np.minimum(1.0 / np.sqrt(np.maximum(stiff, SLIGHT)), longest)
+    offsets = np.array(list(product(*_AROUND[k])))
+    return np.asarray((offsets * sd) @ axes.T * reach)
+
+
+def _first_look(family: Family, evidence: _Evidence) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Bounds of the parameters (k,), the likeliest on a coarse grid, and half of the grid's steps."""
+    slow = (-np.log(evidence.time.size - 1.0), np.log(SLOWEST))
+    low, high = np.array([slow, *family.shape]).T
+    counts = _COARSE[low.size]
+    axes = [np.linspace(low[i], high[i], count) for i, count in enumerate(counts)]
+    tried = np.array(list(product(*axes)))
+    best = tried[int(np.argmax(evidence.of(family.column(evidence.time, tried))))]
+    return low, high, best, np.array([0.5 * (axis[1] - axis[0]) for axis in axes])
+
+
+class _Evidence:
+    """Log evidence of c + A·g (+ d·h) for decays g of one series, covariances summed over."""
+
+    def __init__(
+        self, step: FloatArray, time: FloatArray, series: FloatArray, beside: FloatArray | None
+    ) -> None:
+        self.time = time
+        self._grid = coarse_grid(step)
+        self._gains: Gains = filter_gains(step, self._grid)
+        self._slack = float(unseen(series[:, None])[0])
+        known = np.ones((1, step.size)) if beside is None else np.stack([np.ones(step.size), beside])
+        self._free = step.size - len(known) - 1
+        self._plain = np.linalg.qr(known.T)[0]
+        self._basis, triangle = np.linalg.qr(self._whitened(known).swapaxes(-1, -2))
+        self._cost = np.log(np.abs(np.diagonal(triangle, axis1=-2, axis2=-1))).sum(axis=-1)
+        self._left = self._less_known(self._whitened(series[None]))
+        self._rss = (self._left**2).sum(axis=-1)
+
+    def of(self, decays: FloatArray) -> FloatArray:
+        """Shape (m,), for decays (m, n)."""
+        x = self._less_known(self._whitened(decays))
+        own = np.maximum((x**2).sum(axis=-1), SLIGHT)
+        rss = self._rss - (x * self._left).sum(axis=-1) ** 2 / own + self._slack
+        plainly = (decays**2).sum(axis=1) - ((decays @ self._plain) ** 2).sum(axis=1)
+        log = self._grid.log_prior[:, None] - 0.5 * self._gains.log_det[:, None] - self._cost[:, None]
+        log = log - 0.5 * np.log(own / np.maximum(plainly, SLIGHT))
+        log = log - 0.5 * self._free * np.log(np.maximum(rss, SLIGHT))
+        top = log.max(axis=0)
+        return np.asarray(top + np.log(np.exp(log - top).sum(axis=0)))
+
+    def _whitened(self, rows: FloatArray) -> FloatArray:
+        return np.ascontiguousarray(whiten(self._gains, rows.T)[0].transpose(2, 1, 0))
+
+    def _less_known(self, white: FloatArray) -> FloatArray:
+        """What the constant, and the bend, leave of whitened rows (g, c, n)."""
+        return np.asarray(white - (white @ self._basis) @ self._basis.swapaxes(-1, -2))
+
+
+def unseen(series: FloatArray) -> FloatArray:
+    """Sum of squares that series (n, b) may miss by without its counting, shape (b,)."""
+    return np.asarray(series.shape[0] * (RESOLUTION * np.ptp(series, axis=0)) ** 2)
+
+
+def fallen(time: FloatArray, decays: FloatArray, share: float) -> FloatArray:
+    """Time by which each decay (m, n) has made ``share`` of its fall within the run, shape (m,)."""
+    done = (decays[:, :1] - decays) / np.maximum(decays[:, :1] - decays[:, -1:], SLIGHT)
+    after = np.argmax(done >= share, axis=1)
+    rows = np.arange(len(decays))
+    before = np.maximum(after - 1, 0)
+    low, high = done[rows, before], done[rows, after]
+    part = np.clip((share - low) / np.maximum(high - low, SLIGHT), 0.0, 1.0)
+    return np.asarray(time[before] + part * (time[after] - time[before]))
