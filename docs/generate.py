@@ -15,20 +15,40 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
+from typer.main import get_command  # noqa: E402
+
 from benchmarks.docs import with_block  # noqa: E402
+from entropylaw.cli import app, config  # noqa: E402
 from entropylaw.documents.backtest import SCHEMA as BACKTEST_SCHEMA  # noqa: E402
 from entropylaw.documents.backtest import BacktestDocument  # noqa: E402
+from entropylaw.documents.check import SCHEMA as CHECK_SCHEMA  # noqa: E402
+from entropylaw.documents.check import CheckDocument  # noqa: E402
 from entropylaw.documents.codec import schema_of  # noqa: E402
 from entropylaw.documents.fit import SCHEMA, FitDocument  # noqa: E402
 from entropylaw.documents.phases import SCHEMA as PHASES_SCHEMA  # noqa: E402
 from entropylaw.documents.phases import PhasesDocument  # noqa: E402
 from entropylaw.documents.prediction import SCHEMA as PREDICTION_SCHEMA  # noqa: E402
 from entropylaw.documents.prediction import PredictionDocument  # noqa: E402
+from entropylaw.documents.report import SCHEMA as REPORT_SCHEMA  # noqa: E402
+from entropylaw.documents.report import ReportDocument  # noqa: E402
 from entropylaw.documents.store import dumps  # noqa: E402
 from entropylaw.ingest import reference  # noqa: E402
+from entropylaw.settingsfile import SETTINGS  # noqa: E402
 
 TYPER = f"typer {version('typer')}"
-COMMANDS = ("columns", "fit", "predict", "backtest", "tokens", "phases", "report")
+COMMANDS = (
+    "columns",
+    "fit",
+    "predict",
+    "backtest",
+    "tokens",
+    "phases",
+    "plot",
+    "report",
+    "check",
+    "config",
+    "schema",
+)
 
 
 def main() -> None:
@@ -47,14 +67,18 @@ def main() -> None:
 def generated() -> dict[Path, str]:
     """Every generated page with its text."""
     readme, formats = ROOT / "README.md", ROOT / "docs" / "formats.md"
+    settings = ROOT / "docs" / "config.md"
     schemas = ROOT / "entropylaw" / "documents" / "schemas"
     pages = {
         formats: formats_page(formats.read_text(encoding="utf-8")),
+        settings: with_block(settings.read_text(encoding="utf-8"), "settings", settings_table()),
         readme: readme_page(readme.read_text(encoding="utf-8")),
         schemas / "fit-1.json": dumps(schema(SCHEMA, FitDocument)),
         schemas / "prediction-1.json": dumps(schema(PREDICTION_SCHEMA, PredictionDocument)),
         schemas / "backtest-1.json": dumps(schema(BACKTEST_SCHEMA, BacktestDocument)),
         schemas / "phases-1.json": dumps(schema(PHASES_SCHEMA, PhasesDocument)),
+        schemas / "check-1.json": dumps(schema(CHECK_SCHEMA, CheckDocument)),
+        schemas / "report-1.json": dumps(schema(REPORT_SCHEMA, ReportDocument)),
     }
     # Every release of typer lays out help in its own way: a page that another one made is not stale.
     commands = ROOT / "docs" / "cli.md"
@@ -83,6 +107,26 @@ def schema(name: str, kind: type) -> dict[str, object]:
     body["properties"]["schema"] = {"const": name}
     body["required"] = sorted([*body["required"], "schema", "version"])
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name, **body}
+
+
+def settings_table() -> str:
+    """Every setting: what it takes, what holds without it, and the commands that have it."""
+    takers = config.taken(get_command(app))
+    lines = ["| key | flag | takes | without it | commands | |", "| --- | --- | --- | --- | --- | --- |"]
+    for setting in SETTINGS:
+        having = [name for name, keys in takers.items() if setting.key in keys]
+        parameters = [takers[name][setting.key] for name in having]
+        without = config.built_in(parameters[0]) if parameters else None
+        cells = (
+            f"`{setting.key}`",
+            f"`{setting.flag}`",
+            setting.expected,
+            setting.unset if without is None else f"`{without}`",
+            ", ".join(having),
+            setting.meaning,
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def cli_page() -> str:

@@ -33,6 +33,10 @@ class EntropyLawError(Exception):
     def __str__(self) -> str:
         return f"error[{self.slug}]: {self.message}"
 
+    def __reduce__(self) -> tuple[type[EntropyLawError], tuple[str, str, str]]:
+        """What a worker's error is made of again in the process that waits for it."""
+        return type(self), (self.slug, self.message, self.hint)
+
 
 class UsageError(EntropyLawError):
     """The call itself is wrong: an option's value, or two options that exclude each other."""

@@ -107,11 +107,8 @@ def fit_logs(paths: Sequence[Any], settings: Settings | None = None) -> FitDocum
     so has a file that cannot be read; nothing is raised for either.
     """
     asked = settings or default_settings()
-    named = [name for name in (asked.entropy, asked.reward) if name]
-    if asked.entropy_sd and as_number(asked.entropy_sd) is None:
-        named.append(asked.entropy_sd)
-    reading = read_logs(paths, step=asked.step, run=asked.run, columns=named)
-    runs = [_fit_or_refuse(run, asked) for run in reading.runs]
+    reading = read_logs(paths, step=asked.step, run=asked.run, columns=named_columns(asked))
+    runs = [fit_or_refuse(run, asked) for run in reading.runs]
     runs += [refused_file(os.fspath(path), error) for path, error in reading.failures]
     return FitDocument(
         inputs=input_files(reading.runs),
@@ -119,6 +116,14 @@ def fit_logs(paths: Sequence[Any], settings: Settings | None = None) -> FitDocum
         runs=tuple(runs),
         warnings=passed_over(reading.ignored),
     )
+
+
+def named_columns(asked: Settings) -> list[str]:
+    """The columns that the settings name, which are read whatever the catalog knows of them."""
+    named = [name for name in (asked.entropy, asked.reward) if name]
+    if asked.entropy_sd and as_number(asked.entropy_sd) is None:
+        named.append(asked.entropy_sd)
+    return named
 
 
 def read_logs(paths: Sequence[Any], *, step: str | None, run: str | None, columns: Sequence[str]) -> Reading:
@@ -161,12 +166,7 @@ def combine(documents: Sequence[FitDocument]) -> FitDocument:
     first, *others = documents
     for other in others:
         if other.settings != first.settings:
-            raise UsageError(
-                "settings-differ",
-                f"fits with different settings ({_difference(first.settings, other.settings)}), "
-                "one document has one",
-                "fit the logs anew with the same options, or treat them one by one",
-            )
+            raise settings_differ(first.settings, other.settings)
     inputs = {(file.path, file.sha256): file for document in documents for file in document.inputs}
     runs = [run for document in documents for run in document.runs]
     names = (
@@ -186,6 +186,15 @@ def _called(run: RunFit, name: str) -> RunFit:
     return replace(run, run=name, law=run.law and replace(run.law, run=name))
 
 
+def settings_differ(one: Settings, other: Settings) -> UsageError:
+    """The error of putting together what was fitted in different ways."""
+    return UsageError(
+        "settings-differ",
+        f"fits with different settings ({_difference(one, other)}), one document has one",
+        "fit the logs anew with the same options, or treat them one by one",
+    )
+
+
 def _difference(one: Settings, other: Settings) -> str:
     """The first setting in which two differ."""
     for field in fields(Settings):
@@ -195,8 +204,14 @@ def _difference(one: Settings, other: Settings) -> str:
     return "none"
 
 
-def _fit_or_refuse(run: Run, asked: Settings) -> RunFit:
-    """One run of a document, whatever happens; only a wrong setting, wrong for all runs, is raised."""
+def fit_or_refuse(run: Run, asked: Settings) -> RunFit:
+    """One run of a document, whatever happens.
+
+    Raises
+    ------
+    UsageError
+        A setting that is wrong for one run is wrong for all.
+    """
     series: Series | None = None
     try:
         series = select(

@@ -16,7 +16,7 @@ PUBLIC_LOGS = ROOT.parent / "shared" / "logs"
 
 def clean_environment() -> dict[str, str]:
     """The environment without what forces colour or width, and with the checkout on the path."""
-    forced = ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS", "ENTROPYLAW_DEBUG")
+    forced = ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS", "ENTROPYLAW_DEBUG", "ENTROPYLAW_CONFIG")
     kept = {key: value for key, value in os.environ.items() if key not in forced}
     return kept | {"PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"}
 

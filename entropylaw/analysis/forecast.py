@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.walk import fit_walk, walk_grid
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 FEWEST = 8
 """Evaluations below which nothing is forecast: origins inside the run need some on either side."""
@@ -110,6 +113,17 @@ class Forecast:
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the fan of the reward on ``ax``, or on new axes of pyplot; returns them."""
+        from entropylaw.report.notebook import plot_forecast
+
+        return plot_forecast(self, ax)
+
+    def _repr_html_(self) -> str:
+        from entropylaw.report.notebook import forecast_html
+
+        return forecast_html(self)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gain:
@@ -151,6 +165,12 @@ class SaturationForecast:
     step: Estimate
     reward: Estimate
     gains: tuple[Gain, ...]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Mark the step of saturation on ``ax``, or on new axes of pyplot; returns them."""
+        from entropylaw.report.notebook import plot_saturation
+
+        return plot_saturation(self, ax)
 
 
 def forecast(

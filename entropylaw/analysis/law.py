@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from entropylaw.results import (
     Saturation,
     Validity,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -213,6 +216,17 @@ class LawFit:
             )
         entropy = spent_entropy(self.entropy_now, share)
         return Saturation(share=share, entropy=entropy, reward=self.predict(entropy, level=level).mean)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the law on ``ax``, or on new axes of pyplot; returns them."""
+        from entropylaw.report.notebook import plot_law
+
+        return plot_law(self, ax)
+
+    def _repr_html_(self) -> str:
+        from entropylaw.report.notebook import law_html
+
+        return law_html(self)
 
 
 def spent_entropy(now: float, share: float) -> float:

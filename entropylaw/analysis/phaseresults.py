@@ -25,6 +25,9 @@ the others from where the curve ends beside the decay alone."""
 VERDICTS = ("execution first", "planning first", "overlapping", "one boundary", "no boundary")
 """What a :class:`PhaseFit` can say of the order of the two boundaries."""
 
+UNKNOWN_SHARE = "planning's share of the entropy is not known"
+"""How the note begins that says why there is no ``share_planning``."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Boundary:

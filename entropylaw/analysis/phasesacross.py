@@ -59,7 +59,8 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
     for name, found in (("planning", planning), ("execution", execution), ("delta", apart)):
         means[name] = _mean(found, reach)
         if means[name] is None:
-            notes.append(f"no mean of {name}: found in {len(found)} runs, {FEWEST} are needed")
+            what = "difference" if name == "delta" else f"place of {name}'s boundary"
+            notes.append(f"no mean {what}: told by {len(found)} of {len(pairs)} runs, {FEWEST} are needed")
     rising = sum(fit.rises_after for fit in fits if fit.planning and fit.execution)
     return PhasesAcross(
         runs=len(pairs),

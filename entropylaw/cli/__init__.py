@@ -8,11 +8,25 @@ import sys
 import typer
 
 from entropylaw._version import __version__
-from entropylaw.cli import backtest, columns, fit, phases, predict, report, tokens
+from entropylaw.cli import (
+    backtest,
+    check,
+    columns,
+    config,
+    fit,
+    phases,
+    plot,
+    predict,
+    report,
+    schema,
+    tokens,
+)
+from entropylaw.cli.casting import QuickCommands
 from entropylaw.errors import EntropyLawError
 
 app = typer.Typer(
     name="entropylaw",
+    cls=QuickCommands,
     add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -30,17 +44,21 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def root(
+    ctx: typer.Context,
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version and stop."
     ),
+    config_file: config.ConfigFile = None,
+    no_config: config.NoConfig = False,
 ) -> None:
     """Fit the entropy law R = -a·exp(H) + b to the logs of reinforcement learning runs.
 
     Validity first: every answer says whether the law describes the run, and how sure that is.
 
     Exit codes: 0 fine, 1 a bug, 2 usage, 3 input unreadable or output unwritable, 4 nothing could be
-    fitted, 130 interrupted.
+    fitted, 5 a gate tripped, 130 interrupted.
     """
+    config.fill(ctx, config_file, no_config=no_config)
 
 
 app.command("fit", epilog=fit.EXAMPLE)(fit.fit)
@@ -49,7 +67,11 @@ app.command("columns", epilog=columns.EXAMPLE)(columns.columns)
 app.command("backtest", epilog=backtest.EXAMPLE)(backtest.backtest)
 app.command("tokens", epilog=tokens.EXAMPLE)(tokens.tokens)
 app.command("phases", epilog=phases.EXAMPLE)(phases.phases)
+app.command("plot", epilog=plot.EXAMPLE)(plot.plot)
 app.command("report", epilog=report.EXAMPLE)(report.report)
+app.command("check", epilog=check.EXAMPLE)(check.check)
+app.command("config", epilog=config.EXAMPLE)(config.config)
+app.command("schema", epilog=schema.EXAMPLE)(schema.schema)
 
 
 def main() -> None:

@@ -183,32 +183,12 @@ class _Work(Gathered):
 
     def _fitted(self, run: Run) -> RunPhases:
         """One run of the document, whatever happens; only a wrong setting, wrong for all runs, is raised."""
-        from entropylaw.analysis.phases import fit_phases
-        from entropylaw.documents.phases import phased_run, unphased_run
-        from entropylaw.ingest.phasecolumns import PhaseSeries, phase_series
+        from entropylaw.phasing import phases_of
 
-        asked = self.asked
-        series: PhaseSeries | None = None
-        try:
-            series = phase_series(
-                run, planning=asked.planning, execution=asked.execution, entropy=asked.entropy
-            )
-            found = fit_phases(
-                series.step,
-                series.planning,
-                series.execution,
-                aggregate=series.aggregate,
-                planning_share=series.planning_share,
-                length=series.length,
-                level=asked.level,
-                run=run.name,
-            )
-        except UsageError:
-            raise
-        except EntropyLawError as error:
+        found, error = phases_of(run, self.asked)
+        if error is not None:
             self.refuse(run.name, error)
-            return unphased_run(run, series, error)
-        return phased_run(run, series, found)
+        return found
 
 
 def rendered(told: PhasesDocument, kind: Format) -> str:

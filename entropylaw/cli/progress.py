@@ -1,9 +1,9 @@
-"""A progress bar on standard error while a large file is read."""
+"""Progress bars on standard error: while a large file is read, and while many runs are fitted."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import PurePath
 
@@ -42,3 +42,23 @@ def reading_shown() -> Iterator[None]:
             yield
         finally:
             PROGRESS.reset(before)
+
+
+@contextmanager
+def runs_shown() -> Iterator[Callable[[int, int], None] | None]:
+    """Show how many runs are done, on a terminal; what is yielded is told (done, of how many)."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
+        task = bar.add_task("", visible=False, total=None)
+
+        def told(done: int, whole: int) -> None:
+            bar.update(task, completed=done, total=whole, visible=True)
+            bar.refresh()
+
+        yield told

@@ -1,19 +1,58 @@
-"""``entropylaw report``: a page, tables and figures that people forward."""
+"""``entropylaw report``: pages, tables and figures that people forward."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from entropylaw.cli import options
+from entropylaw.errors import UsageError
+
+if TYPE_CHECKING:
+    from entropylaw.batch.run import Outcome
 
 EXAMPLE = "Example:  entropylaw report data/lab/grpo_s0/metrics.parquet -o reports/lab"
 
+KINDS = ("svg", "png", "pdf")
+
+LISTED = 20
+"""Failures that are told one by one; the others are counted, and on their pages."""
+
 Folder = Annotated[str, typer.Option("-o", "--output", metavar="FOLDER", help="Folder to write into.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", min=1, metavar="N", help="Runs fitted at a time. [default: one a core]"),
+]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Exit with 4 if any run could not be fitted, not only if none could.")
+]
+Figures = Annotated[
+    str | None,
+    typer.Option(
+        "--figures",
+        metavar="KINDS",
+        help="Formats of the figures' files: svg,png,pdf or none. [default: all, beyond 50 runs svg]",
+    ),
+]
+Style = Annotated[
+    str | None,
+    typer.Option(
+        "--style", metavar="FILE", help="A matplotlib style file, on top of our own style."
+    ),
+]
+Phases = Annotated[
+    bool,
+    typer.Option(
+        "--phases/--no-phases",
+        help="Look for phase boundaries where the log has the entropy of planning or execution tokens.",
+    ),
+]
 
 
 def report(
+    context: typer.Context,
     logs: options.Logs,
     output: Folder = "reports",
     entropy: options.Entropy = None,
@@ -25,19 +64,23 @@ def report(
     interval: options.IntervalOption = options.IntervalChoice.drift,
     eval_size: options.EvalSize = None,
     entropy_sd: options.EntropySd = None,
+    figures: Figures = None,
+    style: Style = None,
+    phases: Phases = True,
+    jobs: Jobs = None,
+    strict: Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write one self-contained HTML page, Markdown, JSON, CSV and the figures as SVG and PNG.
+    """Write a report on one run or a thousand: an index, a page a run, Markdown, JSON, CSV and figures.
 
-    LOGS may also be fit documents that `entropylaw fit` wrote: they are rendered as they are, and the
-    options that say how to fit must then be left alone.
+    LOGS may also be what `entropylaw fit` or `entropylaw report` wrote: it is rendered as it is, and options
+    that say how to fit must then be left alone. Runs are fitted in parallel; what has not changed since the
+    last report in that folder is not done again. A run that cannot be fitted stops no other.
     """
-    from entropylaw.cli.fit import finish, watched
-    from entropylaw.cli.output import say
-    from entropylaw.cli.progress import reading_shown
-    from entropylaw.cli.sources import document_for, grouped
-    from entropylaw.report.files import write_report
-    from entropylaw.workflow import combine
+    from entropylaw.batch.pool import cores
+    from entropylaw.batch.run import report_logs
+    from entropylaw.batch.tasks import Making
+    from entropylaw.cli.progress import reading_shown, runs_shown
 
     asked = options.settings(
         level=level,
@@ -50,11 +93,86 @@ def report(
         run=run,
         pair=pair,
     )
-    with reading_shown():
-        document = combine([document_for(group, asked) for group in watched(grouped(logs))])
-    if document.fitted:
-        for path in write_report(document, output):
-            say(f"wrote {path}", quiet=quiet)
-    else:
-        say("nothing was fitted: no report was written", quiet=False)
-    finish(document)
+    making = Making(
+        folder=Path(output),
+        settings=asked,
+        kinds=kinds_of(figures),
+        phases=phases,
+        style=readable_style(style),
+    )
+    with reading_shown(), runs_shown() as progress:
+        told = told_how(context)
+        outcome = report_logs(logs, making, jobs=jobs or cores(), told=told, progress=progress)
+    finish(outcome, strict=strict, quiet=quiet)
+
+
+def kinds_of(figures: str | None) -> tuple[str, ...] | None:
+    """The formats that ``--figures`` names; None leaves them to the number of runs.
+
+    Raises
+    ------
+    UsageError
+        ``bad-figures``.
+    """
+    if figures is None:
+        return None
+    named = [part.strip().lower() for part in figures.split(",")]
+    if named == ["none"]:
+        return ()
+    unknown = [part for part in named if part not in KINDS]
+    if unknown:
+        raise UsageError(
+            "bad-figures",
+            f"--figures {figures!r} names {unknown[0]!r}, expected some of {', '.join(KINDS)}, or none",
+            "give svg, or svg,png,pdf",
+        )
+    return tuple(kind for kind in KINDS if kind in named)
+
+
+def readable_style(style: str | None) -> str | None:
+    """The style file, once it is known that it can be read; every run would fail by it otherwise."""
+    if style is not None:
+        from entropylaw.report.plotting import read_style
+
+        read_style(style)
+    return style
+
+
+def told_how(context: typer.Context) -> bool:
+    """Whether a flag says how to fit; what the settings file says is left alone for stored fits."""
+    from entropylaw.cli.config import flags_given
+
+    names = ("entropy", "reward", "step", "run", "pair", "level", "interval", "eval_size", "entropy_sd")
+    return bool(flags_given(context, names))
+
+
+def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
+    """Say what was written and what failed, and exit as the design has it."""
+    from entropylaw.cli import show_error
+    from entropylaw.cli.output import say, say_passed_over
+    from entropylaw.errors import FitError, InputError
+
+    say_passed_over(outcome.warnings, quiet=quiet)
+    runs = "1 run" if len(outcome.done) == 1 else f"{len(outcome.done)} runs"
+    same = f", {outcome.unchanged} of them as before" if outcome.unchanged else ""
+    say(f"{runs}, {outcome.fitted} fitted{same}", quiet=quiet)
+    for path in outcome.written:
+        say(f"wrote {path}", quiet=quiet)
+    if not outcome.written:
+        say("nothing was fitted: no index was written", quiet=False)
+    failures = outcome.failures
+    for name, failure in failures[:LISTED]:
+        named = "" if name in failure.message else f"{name}: "
+        show_error(FitError(failure.slug, named + failure.message, failure.hint))
+    if len(failures) > LISTED:
+        say(f"{len(failures) - LISTED} more runs could not be fitted; the report has them all", quiet=False)
+    if outcome.unfinished:
+        say(
+            f"interrupted: {outcome.unfinished} runs are missing; the same command finishes them", quiet=False
+        )
+        raise typer.Exit(130)
+    if not outcome.fitted:
+        unread = all(failure.exit_code == InputError.exit_code for _, failure in failures)
+        raise typer.Exit(InputError.exit_code if unread else FitError.exit_code)
+    if strict and failures:
+        raise typer.Exit(FitError.exit_code)

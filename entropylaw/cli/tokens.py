@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -104,6 +105,10 @@ def tokens(
         str | None, _column("--position", "Place of the token in its response. [default: by name]")
     ] = None,
     token: Annotated[str | None, _column("--token", "Text of the token. [default: by name]")] = None,
+    prompt: Annotated[
+        str | None,
+        _column("--prompt", "Column of the prompt that responses answer; '' for none. [default: by name]"),
+    ] = None,
     top_quantile: TopQuantile = None,
     grams: Grams = None,
     backend: Annotated[Engine, typer.Option("--backend", help="Where the query runs.")] = Engine.duckdb,
@@ -122,10 +127,11 @@ def tokens(
     """Summarise token-level logs: entropy by step, overall and by class, for the two-phase curves.
 
     Every number follows from exact sums, so that it does not depend on the order of the rows, on how they
-    are spread over files, or on the engine.
+    are spread over files, or on the engine. That holds for joined shards, too: a response with tokens in two
+    of them is one response, unless there are more than a million; what is then unknown is left empty.
     """
     from entropylaw.cli.output import print_result, say
-    from entropylaw.documents.store import write_atomically
+    from entropylaw.report.printable import one_line
     from entropylaw.tokens import output as written
     from entropylaw.tokens.run import Asked, summarise_tokens
 
@@ -140,19 +146,20 @@ def tokens(
             "correct": correct,
             "position": position,
             "token": token,
+            "prompt": prompt,
         },
         response=tuple(response or ()),
         top_quantile=top_quantile,
         grams=grams,
         allow_missing=allow_missing,
+        output=output if kind is not None else None,
     )
     with _shown() as progress:
         summary = summarise_tokens(tables, asked, _engine(backend, master, progress))
     _tell(summary, quiet=quiet)
     if output is not None and kind is not None:
-        for path, content in written.files(summary, output, kind):
-            write_atomically(path, content)
-            say(f"wrote {path}", quiet=quiet)
+        for path in written.write(summary, output, kind):
+            say(one_line(f"wrote {path}"), quiet=quiet)
     print_result(written.rendered(summary, format.value))
 
 
@@ -175,12 +182,12 @@ def _engine(backend: Engine, master: str | None, progress: Callable[[float], Non
     from entropylaw.tokens.backends import duckdb_backend, spark_backend
 
     if backend is Engine.spark:
-        return lambda: spark_backend(master, console=progress is not None)
+        return partial(spark_backend, master, console=progress is not None)
     if master is not None:
         raise UsageError(
             "master-needs-spark", f"--master {master} names a Spark cluster", "add --backend spark"
         )
-    return lambda: duckdb_backend(progress)
+    return partial(duckdb_backend, progress)
 
 
 @contextmanager

@@ -117,6 +117,11 @@ class FitDocument:
         """The laws of all runs that have one."""
         return tuple(run.law for run in self.runs if run.law is not None)
 
+    def _repr_html_(self) -> str:
+        from entropylaw.report.notebook import document_html
+
+        return document_html(self)
+
 
 def fitted_run(run: Run, series: Series, law: LawFit) -> RunFit:
     """A run with its law, and how far it has come."""

@@ -24,9 +24,10 @@ class Bends:
 
     ``place``, ``half`` and ``weight`` (k,) are place and half-width in time from 0 to 1 and the probability
     of each. The rest has one entry a combination c that is looked at further: ``share`` (c,) its
-    probability, ``coefficient`` (c, 3), ``covariance`` (c, 3, 3), and ``design`` (c, n, 3); ``before``,
-    ``after``, ``rise`` and ``last`` (c, 3) are rows whose product with the coefficients is the mean slope
-    before and behind the bend (per unit of time), what the bend adds to the end, and the curve at the end.
+    probability, ``coefficient`` (c, 3), ``factor`` (c, 3, 3) with factor · factorᵀ its squared scale, and
+    ``design`` (c, n, 3); ``before``, ``after``, ``rise`` and ``last`` (c, 3) are rows whose product with the
+    coefficients is the mean slope before and behind the bend (per unit of time), what the bend adds to the
+    end, and the curve at the end.
     """
 
     place: FloatArray
@@ -34,7 +35,7 @@ class Bends:
     weight: FloatArray
     share: FloatArray
     coefficient: FloatArray
-    covariance: FloatArray
+    factor: FloatArray
     design: FloatArray
     before: FloatArray
     after: FloatArray
@@ -45,14 +46,14 @@ class Bends:
     def number(self, row: FloatArray) -> Mixture:
         """Distribution of one of the rows' products with the coefficients."""
         location = (row * self.coefficient).sum(axis=1)
-        squared = np.einsum("cp,cpq,cq->c", row, self.covariance, row)
+        squared = (np.einsum("cp,cpq->cq", row, self.factor) ** 2).sum(axis=1)
         scale = np.sqrt(np.maximum(squared, 1e-300))
         return Mixture(weight=self.share, location=location[None], scale=scale[None], df=self.df)
 
     def curve(self) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation of the curve at every step, shape (n,) each."""
         each = np.einsum("cnp,cp->cn", self.design, self.coefficient)
-        within = np.einsum("cnp,cpq,cnq->cn", self.design, self.covariance, self.design, optimize=True)
+        within = ((self.design @ self.factor) ** 2).sum(axis=-1)
         mean = self.share @ each
         inflate = self.df / (self.df - 2.0)
         return mean, np.sqrt(self.share @ (within * inflate + (each - mean) ** 2))
@@ -93,7 +94,7 @@ def bend_posterior(
         ],
         axis=-1,
     )
-    coefficient, covariance = _solved(kinks, series, columns, point, shape, which)
+    coefficient, factor = _solved(kinks, series, columns, point, shape, which)
     bent = design[np.arange(chosen.size), _nearest(kinks.time, place[which])]
     first, last = design[:, 0], design[:, -1]
     return Bends(
@@ -102,7 +103,7 @@ def bend_posterior(
         weight=weight.sum(axis=(0, 1)),
         share=flat[chosen] / flat[chosen].sum(),
         coefficient=coefficient,
-        covariance=covariance,
+        factor=factor,
         design=design,
         before=(bent - first) / _apart(kinks.time, place[which])[:, None],
         after=(last - bent) / (1.0 - _apart(kinks.time, place[which]))[:, None],
@@ -130,7 +131,7 @@ def _solved(
     shape: NDArray[np.intp],
     which: NDArray[np.intp],
 ) -> tuple[FloatArray, FloatArray]:
-    """Generalised least squares of each combination: coefficients (c, 3) and their covariances.
+    """Generalised least squares of each combination: coefficients (c, 3) and factors of their covariances.
 
     A combination is a covariance, a decay and a bend, by their numbers, each of shape (c,).
     """
@@ -144,5 +145,4 @@ def _solved(
     left = y - np.einsum("cnp,cp->cn", ortho, along)
     variance = np.maximum((left**2).sum(axis=1), 1e-300) / (series.size - x.shape[-1])
     back = np.linalg.inv(triangle)
-    covariance = back @ back.swapaxes(-1, -2) * variance[:, None, None]
-    return np.einsum("cpq,cq->cp", back, along), covariance
+    return np.einsum("cpq,cq->cp", back, along), back * np.sqrt(variance)[:, None, None]

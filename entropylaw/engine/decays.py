@@ -103,10 +103,20 @@ def likely_decays(step: FloatArray, series: FloatArray, beside: FloatArray | Non
     kept, logs = [], []
     for family in FAMILIES.values():
         theta = _likely(family, evidence)
-        kept.append(family.column(time, theta))
+        kept.append(_from_one_to_zero(family.column(time, theta)))
         logs.append(evidence.of(kept[-1]))
     log = np.concatenate(logs)
     return np.asarray(np.concatenate(kept)[log - log.max() > _UNLIKELY])
+
+
+def _from_one_to_zero(decays: FloatArray) -> FloatArray:
+    """The decays (m, n) from 1 at the first to 0 at the last point; those that do not move are left out.
+
+    A constant and a scale of their own make no difference to any fit, but to how well it can be computed.
+    """
+    fall = decays[:, :1] - decays[:, -1:]
+    moves = fall[:, 0] > 1e-12
+    return np.asarray((decays[moves] - decays[moves, -1:]) / fall[moves])
 
 
 def _likely(family: Family, evidence: _Evidence) -> FloatArray:

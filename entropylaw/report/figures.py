@@ -11,8 +11,13 @@ import io
 from typing import Any, Literal
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_mixed import MixedModeRenderer
+from matplotlib.backends.backend_svg import RendererSVG
 from matplotlib.figure import Figure
+from PIL import Image
 
 from entropylaw.analysis.law import LawFit
 from entropylaw.documents.fit import RunFit
@@ -22,11 +27,13 @@ from entropylaw.report.numbers import format_number, format_step
 from entropylaw.report.svg import minify
 from entropylaw.report.words import drops, headline
 
+_MixedModeRenderer: Any = MixedModeRenderer
+_RendererSVG: Any = RendererSVG
+
 Kind = Literal["svg", "png", "pdf"]
 
 _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
-    "png": {"Software": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
 MOST_JOINED = 500
@@ -69,7 +76,6 @@ def series_figure(run: RunFit) -> Figure:
         upper.set_ylabel("entropy (nats)")
         lower.set_ylabel(reward_label(run))
         lower.set_xlabel("step", labelpad=2)
-        figure.align_ylabels([upper, lower])
         _write_notes(figure, notes)
         p.make_room(figure)
         return figure
@@ -107,12 +113,57 @@ def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:
 
     The same figure and salt give the same bytes: no date, no software, no random ids.
     """
-    buffer = io.BytesIO()
     with p.style():
-        mpl.rcParams["svg.hashsalt"] = salt
-        figure.savefig(buffer, format=kind, dpi=_DPI[kind], metadata=_METADATA[kind])
-    data = buffer.getvalue()
-    return minify(data.decode("utf-8")).encode("utf-8") if kind == "svg" else data
+        before, mpl.rcParams["svg.hashsalt"] = mpl.rcParams["svg.hashsalt"], salt
+        try:
+            return _WRITERS[kind](figure)
+        finally:
+            mpl.rcParams["svg.hashsalt"] = before
+
+
+def _svg(figure: Figure) -> bytes:
+    """As ``figure.savefig`` writes it, with the layouts of texts that other figures have had too."""
+    text, dpi = io.StringIO(), figure.dpi
+    width, height = figure.get_size_inches()
+    renderer: Any = _RendererSVG(
+        72 * width, 72 * height, text, image_dpi=_DPI["svg"], metadata=_METADATA["svg"]
+    )
+    known = p.letters()
+    if known is not None:
+        renderer._text2path = known
+    figure.set_dpi(72)
+    try:
+        mixed: Any = _MixedModeRenderer(figure, width, height, _DPI["svg"], renderer)
+        figure.draw(mixed)
+        mixed.finalize()
+    finally:
+        figure.set_dpi(dpi)
+    return minify(text.getvalue()).encode("utf-8")
+
+
+def _png(figure: Figure) -> bytes:
+    """Without an alpha channel where nothing shines through: a fifth less to compress and to store."""
+    buffer, dpi = io.BytesIO(), figure.dpi
+    figure.set_dpi(_DPI["png"])
+    try:
+        canvas: Any = FigureCanvasAgg(figure)
+        canvas.draw()
+        image = Image.fromarray(np.asarray(canvas.buffer_rgba()))
+    finally:
+        figure.set_dpi(dpi)
+    if image.getchannel("A").getextrema() == (255, 255):
+        image = image.convert("RGB")
+    image.save(buffer, "png", dpi=(_DPI["png"], _DPI["png"]))
+    return buffer.getvalue()
+
+
+def _pdf(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="pdf", dpi=_DPI["pdf"], metadata=_METADATA["pdf"])
+    return buffer.getvalue()
+
+
+_WRITERS = {"svg": _svg, "png": _png, "pdf": _pdf}
 
 
 def reward_label(run: RunFit) -> str:
@@ -146,14 +197,10 @@ def _write_notes(figure: Figure, lines: list[str]) -> None:
 def _trace(axes: Axes, law: LawFit, values: p.FloatArray, colour: str) -> None:
     """The evaluations as points, joined by a thin line where they are few enough to be told apart."""
     many = law.n > 120
-    raster = law.n > p.MOST_VECTOR_POINTS
     if law.n <= MOST_JOINED:
         axes.plot(law.step, values, color=colour, linewidth=0.5, alpha=0.45, zorder=3)
-    size = 3.0 if many else 8.0
-    alpha = 0.45 if many else 1.0
-    axes.scatter(
-        law.step, values, s=size, color=colour, alpha=alpha, linewidths=0, zorder=4, rasterized=raster
-    )
+    size, alpha = (1.7, 0.45) if many else (2.8, 1.0)
+    p.dots(axes, law.step, values, size=size, color=colour, alpha=alpha, zorder=4)
     axes.set_xlim(*p.padded(float(law.step[0]), float(law.step[-1]), 0.025, 0.025))
 
 

@@ -13,6 +13,7 @@ from matplotlib.patches import Rectangle
 from entropylaw.analysis.law import LawFit
 from entropylaw.report import plotting as p
 from entropylaw.report.numbers import format_estimate, format_percent, format_step, format_weight
+from entropylaw.report.palette import as_text
 from entropylaw.report.words import headline
 from entropylaw.results import Estimate
 
@@ -30,6 +31,13 @@ def draw(law: LawFit, reward_label: str) -> Figure:
     for i, line in enumerate(title):
         p.write(figure, 0.06, 0.06 + i * _TITLE_LINE, line, color=p.WARNING, weight="bold", size=7.5)
     _header(figure, law, 0.07 + lift)
+    draw_on(axes, law, reward_label)
+    p.make_room(figure)
+    return figure
+
+
+def draw_on(axes: Axes, law: LawFit, reward_label: str) -> None:
+    """The law on axes of anybody's, which get its limits and its labels."""
     low, high = _limits(axes, law)
     _bands(axes, law)
     _forms(axes, law, low, high)
@@ -38,8 +46,6 @@ def draw(law: LawFit, reward_label: str) -> Figure:
     _now(axes, law, low, high)
     axes.set_xlabel("entropy H (nats per token)", labelpad=2)
     axes.set_ylabel(reward_label, labelpad=3)
-    p.make_room(figure)
-    return figure
 
 
 def _colour(law: LawFit) -> str:
@@ -81,6 +87,7 @@ def _step_key(figure: Figure, law: LawFit, y: float) -> None:
         at = p.inches(figure, float(x), y + 0.055)
         dot = Line2D([at[0]], [at[1]], marker="o", markersize=3.6, linewidth=0, transform=figure.transFigure)
         dot.set_color(p.STEPS(float(share)))
+        dot.set_rasterized(law.n > p.MOST_VECTOR_POINTS)
         figure.add_artist(dot)
     p.write(figure, float(places[0]) - 0.08, y, f"step {first}", size=7.0, color=p.MUTED, ha="right")
 
@@ -135,27 +142,28 @@ def _forms(axes: Axes, law: LawFit, low: float, high: float) -> None:
     offset: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False, "size": 7.0}
     for (form, _, weight, colour), y in zip(drawn, ends, strict=True):
         bold = "bold" if form == "law" else "normal"
-        axes.annotate(form, (edge, y), (2.5, 0), color=colour, va="center", weight=bold, **offset)
-        axes.annotate(
-            format_weight(weight), (edge, y), (58, 0), color=colour, va="center", ha="right", **offset
-        )
+        words = {"color": as_text(colour), "va": "center", **offset}
+        axes.annotate(form, (edge, y), (2.5, 0), weight=bold, **words)
+        axes.annotate(format_weight(weight), (edge, y), (58, 0), ha="right", **words)
     axes.annotate("weight", (edge, high), (58, 0), color=p.MUTED, va="center", ha="right", **offset)
 
 
 def _points(axes: Axes, law: LawFit) -> None:
-    many = law.n > 120
-    axes.scatter(
-        law.entropy,
-        law.reward,
-        c=law.step,
-        cmap=p.STEPS,
-        s=4.0 if many else 10.0,
-        linewidths=0.0 if many else 0.3,
-        edgecolors="white",
-        alpha=0.5 if many else 1.0,
-        zorder=3 if many else 6,
-        rasterized=law.n > p.MOST_VECTOR_POINTS,
-    )
+    """The evaluations, coloured by step; few with a rim, so that each can be counted."""
+    few = law.n <= 120
+    if few or law.n > p.MOST_VECTOR_POINTS:
+        look: dict[str, Any] = {"s": 4.0, "linewidths": 0.0, "alpha": 0.5, "zorder": 3, "rasterized": True}
+        if few:
+            look = {"s": 10.0, "linewidths": 0.3, "edgecolors": "white", "zorder": 6}
+        axes.scatter(law.entropy, law.reward, c=law.step, cmap=p.STEPS, **look)
+        return
+    span = float(law.step[-1] - law.step[0]) or 1.0
+    shade = np.minimum((law.step - law.step[0]) / span * p.STEPS.N, p.STEPS.N - 1).astype(int)
+    for i in range(p.STEPS.N):
+        here = shade == i
+        if here.any():
+            look = {"size": 2.0, "color": p.STEPS(i), "alpha": 0.5, "zorder": 3}
+            p.dots(axes, law.entropy[here], law.reward[here], **look)
 
 
 def _ceiling(axes: Axes, law: LawFit, low: float, high: float) -> None:

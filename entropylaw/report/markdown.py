@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from entropylaw.analysis.law import LawFit
 from entropylaw.documents.fit import FitDocument, RunFit
 from entropylaw.ingest.run import Choice
 from entropylaw.report import words
 from entropylaw.report.markdownparts import table, title, whole
-from entropylaw.report.numbers import format_estimate, format_interval, format_number, format_weight
+from entropylaw.report.numbers import (
+    format_estimate,
+    format_interval,
+    format_number,
+    format_weight,
+    in_percent,
+)
 from entropylaw.report.printable import markdown_cell, one_line
 from entropylaw.report.slugs import run_slugs
 from entropylaw.results import Estimate
@@ -30,12 +36,12 @@ def render(document: FitDocument, figures: Mapping[str, Mapping[str, str]] | Non
     )
 
 
-def _name(text: str) -> str:
+def escaped_name(text: str) -> str:
     """A name from a log: nothing in it is markup, mathematics included."""
     return markdown_cell(text)
 
 
-def _text(text: str) -> str:
+def escaped_text(text: str) -> str:
     """A sentence: no markup either, but brackets stay readable where they cannot make a link."""
     escaped = "".join("\\" + c if c in "\\`*_|~$" else c for c in one_line(text))
     escaped = escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
@@ -44,13 +50,13 @@ def _text(text: str) -> str:
 
 
 def _head(document: FitDocument) -> Iterator[str]:
-    yield from title("Entropy law report", [_text(warning) for warning in document.warnings])
+    yield from title("Entropy law report", [escaped_text(warning) for warning in document.warnings])
     if len(document.runs) > 1:
         yield from table(
             ("run", "verdict", "ceiling", "headroom"),
             (
                 (
-                    _name(run.run),
+                    escaped_name(run.run),
                     words.badge(run),
                     format_interval(run.law.ceiling) if run.law else "—",
                     format_interval(run.law.headroom) if run.law else "—",
@@ -61,26 +67,34 @@ def _head(document: FitDocument) -> Iterator[str]:
 
 
 def _run(run: RunFit, figures: Mapping[str, str]) -> Iterator[str]:
-    yield f"## {_name(run.run)}"
+    yield from run_head(run, words.summary(run), figures)
+    if run.law is not None:
+        yield from numbers(run)
+        yield from rivals(run.law)
+        yield from checks(run.law)
+    yield from read(run)
+
+
+def run_head(run: RunFit, sentences: Iterable[str], figures: Mapping[str, str]) -> Iterator[str]:
+    """The verdict, some sentences, and the figures: caption → link."""
+    yield f"## {escaped_name(run.run)}"
     yield ""
     yield f"**{words.run_headline(run)}**"
     yield ""
-    yield from (_text(sentence) for sentence in words.summary(run))
+    yield from (escaped_text(sentence) for sentence in sentences)
     yield ""
     for caption, link in figures.items():
-        yield f"![{_name(caption)}]({link})"
+        yield f"![{escaped_name(caption)}]({link})"
         yield ""
-    if run.law is not None:
-        yield from _numbers(run.law)
-        yield from _rivals(run.law)
-        yield from _checks(run.law)
     if run.refusal is not None:
         yield f"Refused with `{run.refusal.slug}`."
         yield ""
-    yield from _read(run)
 
 
-def _numbers(law: LawFit) -> Iterator[str]:
+def numbers(run: RunFit) -> Iterator[str]:
+    """The numbers of a fitted run, with a warning where they are not to be read."""
+    law = run.law
+    assert law is not None
     yield "### Numbers"
     yield ""
     if not law.validity.ok:
@@ -97,11 +111,16 @@ def _numbers(law: LawFit) -> Iterator[str]:
         ),
         ("headroom", law.headroom, "ceiling − reward now"),
     ]
+    if run.used is not None:
+        share = in_percent(run.used)
+        rows.append(("used, %", share, "of the reward between the law at the first entropy and at H = 0"))
+    if run.drop_per_100_steps is not None:
+        rows.append(("drop per 100 steps", run.drop_per_100_steps, "nats, over the last third of the run"))
     texts = [(name, format_estimate(estimate), note, estimate.note) for name, estimate, note in rows]
     yield from table(
         ("R = −a·exp(H) + b", "value", "interval", ""),
         (
-            (name, t.value, t.interval, _text(f"{note}; {more}" if more else note))
+            (name, t.value, t.interval, escaped_text(f"{note}; {more}" if more else note))
             for name, t, note, more in texts
         ),
     )
@@ -109,7 +128,8 @@ def _numbers(law: LawFit) -> Iterator[str]:
     yield ""
 
 
-def _rivals(law: LawFit) -> Iterator[str]:
+def rivals(law: LawFit) -> Iterator[str]:
+    """The law and its rivals, heaviest first."""
     yield "### Forms"
     yield ""
     rows = [("the law", "c − a(exp(H) − 1)", law.law_weight, law.ceiling)]
@@ -117,7 +137,7 @@ def _rivals(law: LawFit) -> Iterator[str]:
     yield from table(
         ("form", "formula", "weight", "ceiling"),
         (
-            (name, _text(formula), _text(format_weight(weight)), format_interval(ceiling))
+            (name, escaped_text(formula), escaped_text(format_weight(weight)), format_interval(ceiling))
             for name, formula, weight, ceiling in sorted(rows, key=lambda row: -row[2])
         ),
     )
@@ -125,33 +145,35 @@ def _rivals(law: LawFit) -> Iterator[str]:
     yield ""
 
 
-def _checks(law: LawFit) -> Iterator[str]:
+def checks(law: LawFit) -> Iterator[str]:
+    """Reasons, cautions, and what the residuals say."""
     yield "### How far to trust them"
     yield ""
-    yield from (f"- **reason:** {_text(text)}" for text in law.validity.reasons)
-    yield from (f"- caution: {_text(text)}" for text in law.validity.cautions)
-    yield f"- {_text(words.residual_words(law))}"
-    yield f"- {_text(words.influence(law))}"
+    yield from (f"- **reason:** {escaped_text(text)}" for text in law.validity.reasons)
+    yield from (f"- caution: {escaped_text(text)}" for text in law.validity.cautions)
+    yield f"- {escaped_text(words.residual_words(law))}"
+    yield f"- {escaped_text(words.influence(law))}"
     yield ""
 
 
-def _read(run: RunFit) -> Iterator[str]:
+def read(run: RunFit) -> Iterator[str]:
+    """What was read, and what was dropped."""
     yield "### Read and dropped"
     yield ""
-    yield f"- file: {_name(run.path)}"
+    yield f"- file: {escaped_name(run.path)}"
     for role, choice in (("entropy", run.entropy_column), ("reward", run.reward_column)):
         if choice is not None:
             yield f"- {role}: {_column(choice)}"
     if run.pair is not None:
-        yield f"- pairing: {_name(run.pair)}"
+        yield f"- pairing: {escaped_name(run.pair)}"
     drops = words.drops(run)
     dropped = "; ".join(f"{reason} ({count})" for reason, count in drops) if drops else "nothing"
-    yield f"- dropped: {_text(dropped)}"
-    yield from (f"- note: {_text(note)}" for note in run.notes)
+    yield f"- dropped: {escaped_text(dropped)}"
+    yield from (f"- note: {escaped_text(note)}" for note in run.notes)
     yield ""
 
 
 def _column(choice: Choice) -> str:
     known = words.meaning(choice.meaning)
-    known = f" ({_text(known)})" if known else ""
-    return f"column {_name(choice.column)}{known}: {_text(choice.why)}"
+    known = f" ({escaped_text(known)})" if known else ""
+    return f"column {escaped_name(choice.column)}{known}: {escaped_text(choice.why)}"

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 T = TypeVar("T")
 
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
 MOST_BYTES = 60_000
 """Comments on the common forges end near 64 kB; further runs are then named and left out."""
+
+
+def sparkline(values: Sequence[float], width: int = 12) -> str:
+    """A series as blocks between its own least and largest value; each is the mean of a stretch."""
+    count = min(width, len(values))
+    edges = [round(i * len(values) / count) for i in range(count + 1)]
+    means = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
+    low, high = min(means), max(means)
+    top = len(_BLOCKS) - 1
+    return "".join(_BLOCKS[round(top * (mean - low) / ((high - low) or 1.0))] for mean in means)
 
 
 def whole(

@@ -7,6 +7,7 @@ what was shown.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 from entropylaw.results import Estimate
@@ -20,8 +21,8 @@ LARGEST_PLAIN = 1e6
 SMALLEST_PLAIN = 1e-4
 """A quantity whose largest number is smaller than this is written with an exponent."""
 
-ZERO_WIDTH = 1e-12
-"""Intervals narrower than this, relative to the number, are rounding errors of the arithmetic."""
+ZERO_WIDTH = 1e-7
+"""Intervals narrower than this, relative to the number, are rounding errors of logs in single precision."""
 
 
 class EstimateText(NamedTuple):
@@ -66,6 +67,23 @@ def format_interval(estimate: Estimate) -> str:
     if text.interval == MISSING:
         return f"{text.value}, without interval{reason}"
     return f"{text.value} {text.interval}" + (reason if MISSING in text else "")
+
+
+def format_share(estimate: Estimate) -> str:
+    """A share in per cent: ``87 % [81, 93]``; what is missing is said with its reason, where one is given."""
+    text = format_estimate(in_percent(estimate))
+    reason = f" ({estimate.note})" if estimate.note else ""
+    if text.value == MISSING:
+        return MISSING + reason
+    if text.interval == MISSING:
+        return f"{text.value} %, without interval{reason}"
+    return f"{text.value} % {text.interval}" + (reason if MISSING in text else "")
+
+
+def in_percent(estimate: Estimate) -> Estimate:
+    """A share's value and interval times 100."""
+    value, low, high = (None if x is None else 100 * x for x in (estimate.value, estimate.low, estimate.high))
+    return replace(estimate, value=value, low=low, high=high)
 
 
 def format_range(estimate: Estimate) -> str:

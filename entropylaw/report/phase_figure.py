@@ -14,10 +14,11 @@ from entropylaw.documents.phases import RunPhases
 from entropylaw.ingest.phasecolumns import SEMANTIC
 from entropylaw.report import plotting as p
 from entropylaw.report.numbers import format_percent
-from entropylaw.report.phasetext import Curves, curves_of, headline, wrapped
+from entropylaw.report.palette import as_text, light
+from entropylaw.report.phasetext import Curves, curves_of, headline, place, wrapped
 
-COLOURS = {"planning": "#d55e00", "execution": "#0072b2", "aggregate": p.ENTROPY}
-"""Okabe and Ito's vermilion and blue, which differ in lightness too; the house's purple for all tokens."""
+COLOURS = {"planning": light("vermilion"), "execution": light("blue"), "aggregate": p.ENTROPY}
+"""Vermilion and blue, which differ in lightness too; purple for all tokens."""
 
 
 SHORT = {"planning": "planning", "execution": "execution", "aggregate": "all"}
@@ -72,9 +73,28 @@ def phase_figure(run: RunPhases) -> Figure:
             below = _strip(figure, axes, curve, label, bottom, height)
             below.tick_params(labelbottom=i == len(curves) - 1, bottom=i == len(curves) - 1)
         below.set_xlabel("step; below the curves, where the boundary may be", labelpad=2)
-        figure.align_ylabels([axes, rest])
         p.make_room(figure)
         return figure
+
+
+def draw_on(axes: Axes, run: RunPhases) -> None:
+    """The curves on axes of anybody's; a bar in a curve's colour below lies along its boundary's interval."""
+    curves = curves_of(run)
+    for curve, _ in curves:
+        _curve(axes, curve)
+    _limits(axes, curves)
+    bottom: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "zorder": 7}
+    for i, (curve, name) in enumerate(curves):
+        colour = COLOURS[curve.name]
+        if curve.found:
+            for low, high in curve.boundary.intervals:
+                y = 0.02 + 0.025 * i
+                axes.plot([low, high], [y, y], color=colour, linewidth=2.5, solid_capstyle="butt", **bottom)
+        found = "boundary " + place(curve.boundary) if curve.found else "no boundary found"
+        axes.plot([], [], color=colour, label=p.shown(f"{name}: {found}"))
+    axes.legend(frameon=False, fontsize=7)
+    axes.set_xlabel("step")
+    axes.set_ylabel(_unit(run))
 
 
 def _unit(run: RunPhases) -> str:
@@ -96,7 +116,7 @@ def _keys(figure: Figure, curves: Curves, keys: list[str], y: float) -> None:
         line.set_linestyle(_DASHED if decay else "-")
         line.set_transform(figure.transFigure)
         figure.add_artist(line)
-        p.write(figure, 0.34, at, p.shown(key), size=7.0, color=p.MUTED if decay else colour)
+        p.write(figure, 0.34, at, p.shown(key), size=7.0, color=p.MUTED if decay else as_text(colour))
 
 
 def _curve(axes: Axes, curve: CurvePhases) -> None:
@@ -118,7 +138,7 @@ def _less_decay(axes: Axes, curves: Curves) -> None:
 
 def _shape(axes: Axes, curve: CurvePhases, less: p.FloatArray) -> None:
     colour = COLOURS[curve.name]
-    axes.scatter(curve.step, curve.entropy - less, s=2.5, color=colour, alpha=0.35, linewidths=0, zorder=2)
+    p.dots(axes, curve.step, curve.entropy - less, size=1.6, color=colour, alpha=0.35, zorder=2)
     axes.fill_between(
         curve.step, curve.low - less, curve.high - less, color=colour, alpha=0.22, linewidth=0, zorder=3
     )
@@ -144,14 +164,15 @@ def _strip(figure: Figure, above: Axes, curve: CurvePhases, label: str, bottom: 
     axes.spines["left"].set_visible(False)
     axes.set_yticks([])
     axes.set_ylim(0.0, 1.08)
-    axes.set_ylabel(label, rotation=0, ha="right", va="center", color=colour, labelpad=3, size=7.0)
+    axes.set_ylabel(label, rotation=0, ha="right", va="center", color=as_text(colour), labelpad=3, size=7.0)
     boundary = curve.boundary
     left, right = above.get_xlim()
-    for one, other in ((left, float(boundary.places[0])), (float(boundary.places[-1]), right)):
+    first, last = boundary.searched or (float(boundary.places[0]), float(boundary.places[-1]))
+    for one, other in ((left, first), (last, right)):
         axes.axvspan(one, other, color=p.GRID, linewidth=0, zorder=0)
     if not curve.found:
         middle: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "va": "center"}
-        axes.text(0.5, 0.5, "no boundary found", color=colour, **middle)
+        axes.text(0.5, 0.5, "no boundary found", color=as_text(colour), **middle)
         return axes
     density = boundary.density / np.max(boundary.density)
     axes.fill_between(boundary.places, 0.0, density, color=colour, alpha=0.3, linewidth=0)

@@ -10,11 +10,12 @@ from entropylaw.documents.phases import PhasesDocument, RunPhases
 from entropylaw.report.printable import csv_text, spreadsheet_cell
 from entropylaw.results import Estimate
 
-ESTIMATES = ("boundary", "width", "slope_before", "slope_after", "rise", "last")
-OF_THE_RUN = ("delta", "share_planning")
+ESTIMATES = ("boundary", "width", "slope_before", "slope_after", "rise", "settled", "last")
+OF_THE_RUN = ("delta", "after_fall", "share_planning")
 
 COLUMNS = (
-    *("run", "path", "verdict", "curve", "entropy_of", "column", "n", "p_value", "found"),
+    *("run", "path", "verdict", "curve", "entropy_of", "column", "n", "first_step", "last_step"),
+    *("p_value", "found", "kind"),
     *("boundary_stretches", "boundary_whole"),
     *(f"{name}{end}" for name in ESTIMATES for end in ("", "_low", "_high")),
     *("detectable", "lag1", "noise"),
@@ -27,7 +28,8 @@ def render(document: PhasesDocument) -> str:
     """The table. Empty cells are numbers that are not known; ``refusal`` holds the error's slug.
 
     ``entropy_of`` says whether the curve is token entropy or semantic entropy; ``boundary_stretches`` holds
-    the most probable steps, as ``30:55 120:160``.
+    the most probable steps, as ``30:55 120:160``, and ``boundary_low`` and ``boundary_high`` the ends of them
+    all.
     """
     return csv_text(COLUMNS, chain.from_iterable(map(_rows, document.runs)))
 
@@ -58,7 +60,10 @@ def _curve(curve: CurvePhases) -> dict[str, str]:
         "curve": curve.name,
         "n": str(curve.n),
         "p_value": _number(curve.p_value),
+        "first_step": _number(curve.first_step),
+        "last_step": _number(curve.last_step),
         "found": "true" if curve.found else "false",
+        "kind": curve.kind or "",
         "boundary_stretches": " ".join(f"{low:g}:{high:g}" for low, high in boundary.intervals),
         "boundary_whole": "true" if boundary.whole else "false",
         "detectable": _number(curve.detectable),

@@ -16,6 +16,7 @@ from entropylaw.report.phasetext import (
     read_words,
     share_words,
     table_rows,
+    told_notes,
 )
 from entropylaw.report.printable import markdown_cell
 
@@ -57,7 +58,7 @@ def _run(run: RunPhases) -> Iterator[str]:
     share = share_words(run.phases, curves)
     yield from (f"- {markdown_cell(sentence)}" for sentence in (share,) if sentence)
     yield from (f"- caution: {markdown_cell(text)}" for text in all_cautions(run))
-    yield from (f"- {markdown_cell(text)}" for text in (*run.phases.notes, *run.notes))
+    yield from (f"- {markdown_cell(text)}" for text in told_notes(run))
     yield f"- file: {markdown_cell(run.path)}"
     yield f"- read: {markdown_cell(read_words(run))}"
     yield f"- dropped: {markdown_cell(dropped_words(run))}"

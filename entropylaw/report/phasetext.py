@@ -7,7 +7,19 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from entropylaw.analysis.phaseresults import Boundary, CurvePhases, PhaseFit, PhasesAcross
+import numpy as np
+
+from entropylaw.analysis.phasecautions import TOLD
+from entropylaw.analysis.phaseplaces import HALF_WIDTHS
+from entropylaw.analysis.phaseresults import (
+    KINDS,
+    UNKNOWN_SHARE,
+    Boundary,
+    CurvePhases,
+    PhaseFit,
+    PhasesAcross,
+)
+from entropylaw.analysis.phasetest import DRAWS, POWER
 from entropylaw.documents.phases import PhasesDocument, RunPhases
 from entropylaw.ingest.phasecolumns import SEMANTIC, PhaseColumn
 from entropylaw.report.numbers import (
@@ -16,6 +28,7 @@ from entropylaw.report.numbers import (
     format_number,
     format_percent,
     format_step,
+    format_weight,
 )
 from entropylaw.report.printable import WIDTH, labelled_lines, one_line
 from entropylaw.results import Estimate
@@ -26,10 +39,14 @@ Curves = list[tuple[CurvePhases, str]]
 PUBLISHED = (
     "published, by eye, of the semantic entropy of strategic grams: in 3 of 8 models (arXiv:2509.03646)"
 )
-"""The one number there is to compare with; another quantity than token entropy, and no test."""
+"""The one number there is to compare with: planning rises once execution has fallen. It is of another
+quantity than token entropy, and no test."""
+
+BENDS = KINDS[-1]
+"""What a curve does at a boundary of which no more is known."""
 
 _LINES = 20
-_LABEL, _CELL = 23, 38
+_LABEL, _CELL, _DROPPED = 23, 38, 70
 _TOKENS = {"planning": "planning tokens", "execution": "execution tokens", "aggregate": "all tokens"}
 
 
@@ -62,7 +79,7 @@ def full_name(column: PhaseColumn | None, kind: str) -> str:
 
 
 def headline(run: RunPhases) -> str:
-    """The verdict in one sentence."""
+    """The verdict in one sentence: what each curve does, where, and what would have been seen."""
     phases = run.phases
     if phases is None:
         return "This run could not be fitted."
@@ -70,24 +87,8 @@ def headline(run: RunPhases) -> str:
         return _one_curve(run)
     plan, act = phases.planning, phases.execution
     planning, execution = _owner(run.planning_column, "planning"), _owner(run.execution_column, "execution")
-    if phases.delta is not None and phases.verdict in ("execution first", "planning first"):
-        first, second = (
-            (execution, planning) if phases.verdict == "execution first" else (planning, execution)
-        )
-        boundary = (act if first == execution else plan).boundary
-        gap = phases.delta if first == execution else _negated(phases.delta)
-        later = format_estimate(gap)
-        return (
-            f"{phases.verdict}: {first} boundary {place(boundary)}, {second} {later.value} steps later "
-            f"{later.interval}"
-        )
     if plan.found and act.found:
-        apart = format_estimate(phases.delta) if phases.delta is not None else None
-        gap_words = f"; {planning} less {execution} is {apart.value} steps {apart.interval}" if apart else ""
-        return (
-            f"overlapping: {planning} boundary {place(plan.boundary)}, {execution} {place(act.boundary)}; "
-            f"which comes first is open{gap_words}"
-        )
+        return _two_boundaries(phases, (plan, planning), (act, execution)) + _after(phases, execution)
     if not plan.found and not act.found:
         return (
             "no boundary: none is found beyond one smooth decay in either curve "
@@ -96,47 +97,54 @@ def headline(run: RunPhases) -> str:
     one, other = (plan, act) if plan.found else (act, plan)
     names = (planning, execution) if plan.found else (execution, planning)
     return (
-        f"one boundary: {names[0]} {place(one.boundary)} ({chance(one)}); none beyond one smooth "
-        f"decay in {names[1]} curve ({chance(other)}){_blind((other,))}"
+        f"one boundary: {names[0]} {does(one)} ({chance(one)}){_after(phases, execution)}; none beyond one "
+        f"smooth decay in {names[1]} ({chance(other)}){_blind((other,))}"
     )
+
+
+def does(curve: CurvePhases) -> str:
+    """``turns to rise at step 41 [30, 55]``: what a curve does at a boundary that was found."""
+    return f"{curve.kind or BENDS} {place(curve.boundary)}"
 
 
 def place(boundary: Boundary) -> str:
     """``at step 41 [30, 55]``; several stretches, or the whole run, where it is no better known."""
     if boundary.whole:
-        return "anywhere in the run"
+        return "somewhere in the run"
     return f"at step {stretches(boundary)}"
 
 
 def stretches(boundary: Boundary) -> str:
-    """The boundary's interval, or the stretches that it consists of.
+    """The boundary's most probable steps, in one stretch or several.
 
-    An end at the first or the last place that was tried is where the search ended, and is said to be no end.
+    An end at the first or the last step that was searched is where the search ended, and is said to be no
+    end.
     """
     if boundary.whole:
-        return "the whole run"
-    first, last = float(boundary.places[0]), float(boundary.places[-1])
+        return "somewhere in the run"
+    first, last = boundary.searched or (float(boundary.places[0]), float(boundary.places[-1]))
     if len(boundary.intervals) > 1:
-        ends = [(f"{low:.0f}", f"{high:.0f}", low, high) for low, high in boundary.intervals]
+        ends = [(f"{max(low, first):.0f}", f"{min(high, last):.0f}", low, high) for low, high in boundary.intervals]
         return " or ".join(
-            f"{_before(a, low <= first)}–{_after(b, high >= last)}" for a, b, low, high in ends
+            f"{_or_before(a, low <= first)}–{_or_after(b, high >= last)}" for a, b, low, high in ends
         )
-    text, step = format_estimate(boundary.step), boundary.step
-    low = _before(text.low, step.low is not None and step.low <= first)
-    return f"{text.value} [{low}, {_after(text.high, step.high is not None and step.high >= last)}]"
+    ((low, high),) = boundary.intervals
+    text = format_estimate(replace(boundary.step, low=max(low, first), high=min(high, last)))
+    return f"{text.value} [{_or_before(text.low, low <= first)}, {_or_after(text.high, high >= last)}]"
 
 
-def _before(end: str, cut: bool) -> str:
+def _or_before(end: str, cut: bool) -> str:
     return f"{end} or before" if cut else end
 
 
-def _after(end: str, cut: bool) -> str:
+def _or_after(end: str, cut: bool) -> str:
     return f"{end} or after" if cut else end
 
 
 def chance(curve: CurvePhases) -> str:
-    """``p = 0.41``, of one smooth decay without a boundary."""
-    return f"p = {curve.p_value:.2g}"
+    """``p = 0.41``, of one smooth decay without a boundary; the simulations know none below their floor."""
+    floor = 1.0 / (DRAWS + 1)
+    return f"p ≤ {floor:g}" if curve.p_value <= floor * (1 + 1e-9) else f"p = {curve.p_value:.2g}"
 
 
 def read_words(run: RunPhases) -> str:
@@ -146,7 +154,13 @@ def read_words(run: RunPhases) -> str:
         ("execution", run.execution_column),
         ("all tokens", run.aggregate_column),
     )
-    parts = [f"{kind} '{column.column}' ({column.what})" for kind, column in columns if column is not None]
+    used = [(kind, column) for kind, column in columns if column is not None]
+    whats = {column.what for _, column in used}
+    parts = [
+        f"{kind} '{column.column}'" + (f" ({column.what})" if len(whats) > 1 else "") for kind, column in used
+    ]
+    if len(whats) == 1:
+        parts[-1] += f" ({'each a ' if len(used) > 1 else ''}{whats.pop()})"
     names = (("planning's share of tokens", run.share_column), ("response length", run.length_column))
     parts += [f"{what} '{name}'" for what, name in names if name is not None]
     return ", ".join(parts) or "no column"
@@ -169,24 +183,38 @@ def rows_of(curve: CurvePhases, until: float) -> tuple[tuple[str, str], ...]:
     What they would be without one is in the document: they are as if there was one, and mislead beside a test
     that finds none.
     """
-    boundary, width = "none found", MISSING
+    does_, boundary, width = f"one smooth decay, {chance(curve)}", MISSING, MISSING
     before = after = rise = MISSING
-    if curve.found:
-        boundary, width = stretches(curve.boundary), value_words(curve.boundary.width)
-        before, after = value_words(curve.slope_before), value_words(curve.slope_after)
-        rise = value_words(curve.rise)
-    ended = f", step {format_step(float(curve.step[-1]))}" if _ends_before(curve, until) else ""
     seen = "none of those tried" if curve.detectable is None else format_number(curve.detectable, 2)
+    if curve.found:
+        does_ = f"{curve.kind or BENDS}, {chance(curve)}"
+        boundary, width = stretches(curve.boundary), _width(curve)
+        before, after = value_words(curve.slope_before), value_words(curve.slope_after)
+        rise, seen = value_words(curve.rise), MISSING
+    ended = f", step {format_step(curve.last_step)}" if _ends_before(curve, until) else ""
     return (
-        ("one smooth decay", chance(curve)),
+        ("what it does", does_),
         ("boundary, step", boundary),
         ("its width, steps", width),
         ("slope before, a step", before),
         ("slope after, a step", after),
         ("rise by the end", rise),
         ("rise that would show", seen),
+        ("95 % fallen by step", MISSING if curve.settled is None else value_words(curve.settled)),
         ("entropy now", value_words(curve.last) + ended),
     )
+
+
+def _width(curve: CurvePhases) -> str:
+    """The transition's width; the widest that was tried is no end of it."""
+    width, span = curve.boundary.width, float(curve.step[-1] - curve.step[0])
+    widest = 2.0 * HALF_WIDTHS[-1] * span * (1.0 - 1e-9)
+    if width.high is None or width.high < widest:
+        return value_words(width)
+    text = format_estimate(width)
+    if width.low is not None and width.low >= widest:
+        return f"{text.value} or more"
+    return f"{text.value} [{text.low}, {text.high} or more]"
 
 
 def table_rows(curves: Curves) -> Iterator[tuple[str, list[str]]]:
@@ -198,8 +226,9 @@ def table_rows(curves: Curves) -> Iterator[tuple[str, list[str]]]:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """``text`` in lines that do not break inside ``p = 0.05`` or ``[30, 55]``."""
-    joined = re.sub(r" (?== )|(?<=[=]) |(?<=\d,) (?=-?\d)", "\xa0", one_line(text))
+    """``text`` in lines that do not break inside ``p = 0.05``, ``[30, 55 or after]``, or before an interval."""
+    joined = re.sub(r"\[[^][]*\]", lambda interval: interval.group().replace(" ", "\xa0"), one_line(text))
+    joined = re.sub(r" (?=[=≤] )|(?<=[=≤]) | (?=\[)", "\xa0", joined)
     return [line.replace("\xa0", " ") for line in textwrap.wrap(joined, width)]
 
 
@@ -211,7 +240,7 @@ def value_words(estimate: Estimate) -> str:
 
 def last_step(curves: Curves) -> float:
     """The last step that any of the curves reaches."""
-    return max(float(curve.step[-1]) for curve, _ in curves)
+    return max(curve.last_step for curve, _ in curves)
 
 
 def share_words(phases: PhaseFit, curves: Curves) -> str:
@@ -220,7 +249,7 @@ def share_words(phases: PhaseFit, curves: Curves) -> str:
         return ""
     share, until = percent_words(phases.share_planning), last_step(curves)
     short = [curve for curve, _ in curves if _ends_before(curve, until)]
-    ends = "".join(f"; {c.name}'s curve ends at step {format_step(float(c.step[-1]))}" for c in short)
+    ends = "".join(f"; {TOLD[c.name]}'s curve ends at step {format_step(c.last_step)}" for c in short)
     return f"planning tokens hold {share} of all entropy at step {format_step(until)}{ends}"
 
 
@@ -233,9 +262,10 @@ def percent_words(estimate: Estimate) -> str:
 
 def across_rows(across: PhasesAcross) -> Iterator[tuple[str, str]]:
     """What several runs say together, each with its label."""
-    share = across.share_both
-    counted = f"in {across.both} of {across.runs} runs"
-    yield "both phases", f"{counted}: {percent_words(share)} ({share.method})"
+    yield "two boundaries", f"in both curves {_counted(across.both, across.runs, across.share_both)}"
+    if across.share_rises_after is not None:
+        counted = _counted(across.rises_after, across.runs, across.share_rises_after)
+        yield "planning's rise", f"planning turns to rise after execution's fall {counted}"
     yield "", PUBLISHED
     for label, estimate in (
         ("planning at", across.planning),
@@ -246,15 +276,50 @@ def across_rows(across: PhasesAcross) -> Iterator[tuple[str, str]]:
             yield label, f"{percent_words(estimate)} of the run ({estimate.method})"
 
 
+def _counted(count: int, total: int, share: Estimate) -> str:
+    return f"in {count} of {total} runs: {percent_words(share)} ({share.method})"
+
+
 def _ends_before(curve: CurvePhases, until: float) -> bool:
     """Whether a curve stops more than a point before the others do."""
-    return until - float(curve.step[-1]) > float(curve.step[-1] - curve.step[-2])
+    return until - curve.last_step > float(curve.step[-1] - curve.step[-2])
 
 
 def _owner(column: PhaseColumn | None, kind: str) -> str:
-    if column is not None and column.what == SEMANTIC:
-        return "semantic entropy's"
-    return f"{kind}'s"
+    return SEMANTIC if column is not None and column.what == SEMANTIC else kind
+
+
+def _two_boundaries(phases: PhaseFit, plan: tuple[CurvePhases, str], act: tuple[CurvePhases, str]) -> str:
+    """What both curves do, in the order of their boundaries where that is known."""
+    if phases.delta is not None and phases.verdict in ("execution first", "planning first"):
+        sooner, later = (act, plan) if phases.verdict == "execution first" else (plan, act)
+        gap = phases.delta if sooner is act else _negated(phases.delta)
+        return (
+            f"{phases.verdict}: {sooner[1]} {does(sooner[0])}, {later[1]} {later[0].kind or BENDS} "
+            f"{steps_words(gap)} later"
+        )
+    likely = "" if phases.later is None else f" ({plan[1]} is later with probability {format_weight(phases.later)})"
+    return (
+        f"overlapping: {plan[1]} {does(plan[0])}, {act[1]} {does(act[0])}; which comes first is open{likely}"
+    )
+
+
+def _after(phases: PhaseFit, execution: str) -> str:
+    """How planning's boundary lies to execution's fall; a decay that levels off has no boundary of its own."""
+    gap = phases.after_fall
+    if gap is None or gap.value is None or gap.low is None or gap.high is None:
+        return ""
+    when = "after" if gap.value >= 0 else "before"
+    told = steps_words(gap if gap.value >= 0 else _negated(gap))
+    # Beside two boundaries it is not plain whose place this is.
+    whose = "planning's boundary lies" if phases.delta is not None else "that is"
+    return f"; {whose} {told} {when} {execution} has made 95 % of its fall"
+
+
+def steps_words(estimate: Estimate) -> str:
+    """``86 steps [60, 112]``."""
+    text = format_estimate(estimate)
+    return f"{text.value} steps {text.interval}"
 
 
 def _negated(estimate: Estimate) -> Estimate:
@@ -265,15 +330,21 @@ def _negated(estimate: Estimate) -> Estimate:
 
 
 def _blind(curves: Sequence[CurvePhases]) -> str:
-    """The rise that would have been seen in each of the curves."""
-    rises = [curve.detectable for curve in curves]
-    known = [rise for rise in rises if rise is not None]
-    if len(known) == len(rises):
-        return f"; a rise of {format_number(max(known), 2)} nats by the end would have been seen"
-    if not known:
-        return "; but no rise that was tried would have been seen, so that this says little"
-    blind = next(curve.name for curve in curves if curve.detectable is None)
-    return f"; but in {blind}'s no rise that was tried would have been seen"
+    """The rise that would have been seen in each of the curves; a curve in which none would is named."""
+    for curve in curves:
+        where = "" if len(curves) == 1 else f" in {TOLD[curve.name]}"
+        if curve.detectable is None:
+            return f"; but{where} the test could see nothing here: it would have missed every rise that was tried"
+        reach = float(np.ptp(curve.entropy))
+        if curve.detectable > reach:
+            return (
+                f"; but{where} the test could see nothing here: only a rise of "
+                f"{format_number(curve.detectable, 2)} nats would show, and the whole curve spans "
+                f"{format_number(reach, 2)}"
+            )
+    rise = format_number(max(curve.detectable or 0.0 for curve in curves), 2)
+    there = " there" if len(curves) == 1 else ""
+    return f"; in {100 * POWER:g} of 100 such runs a rise of {rise} nats from mid-run would have been seen{there}"
 
 
 def _one_curve(run: RunPhases) -> str:
@@ -281,7 +352,7 @@ def _one_curve(run: RunPhases) -> str:
     ((curve, name),) = curves_of(run)
     kind = "one curve, not taken apart" if curve.name == "aggregate" else "one curve"
     if curve.found:
-        return f"{kind}: a boundary {place(curve.boundary)} ({chance(curve)}) in the {name}"
+        return f"{kind}: the {name} {does(curve)} ({chance(curve)})"
     return f"{kind}: no boundary beyond one smooth decay in the {name} ({chance(curve)}){_blind((curve,))}"
 
 
@@ -292,29 +363,42 @@ def _run_lines(run: RunPhases) -> list[str]:
         title = one_line(run.run) if run.run == run.path else f"{one_line(run.run)} · {one_line(run.path)}"
         return [title, *labelled_lines("NOT FITTED", f"{run.refusal.message} [{run.refusal.slug}]")]
     curves = curves_of(run)
-    first = min(float(curve.step[0]) for curve, _ in curves)
-    cautions = all_cautions(run)
-    counted = f" ({len(cautions)} caution{'s' if len(cautions) > 1 else ''})" if cautions else ""
-    points = " and ".join(dict.fromkeys(str(curve.n) for curve, _ in curves))
-    steps = f"steps {first:g}–{last_step(curves):g}"
     top = [
-        f"{one_line(run.run)} · {points} points, {steps} · {one_line(run.path)}",
-        *(f"  {line}" for line in wrapped(headline(run) + counted, WIDTH - 2)),
+        f"{one_line(run.run)} · {_extent(curves)} · {one_line(run.path)}",
+        *(f"  {line}" for line in wrapped(headline(run) + cautions_counted(run), WIDTH - 2)),
         *_table(curves, run.phases.level),
     ]
     share = share_words(run.phases, curves)
-    bottom = [*(labelled_lines("share", share) if share else ()), *labelled_lines("read", read_words(run))]
-    dropped = textwrap.shorten(one_line(dropped_words(run)), WIDTH - 13)
-    bottom.append(f"  {'dropped':<10} {dropped}")
-    labelled = [("caution", text) for text in cautions] + [("note", text) for text in _told_notes(run)]
+    dropped = textwrap.shorten(one_line(dropped_words(run)), _DROPPED, placeholder=" …")
+    bottom = [
+        *(labelled_lines("share", share) if share else ()),
+        *labelled_lines("read", f"{read_words(run)}; dropped: {dropped}"),
+    ]
+    labelled = [("caution", text) for text in all_cautions(run)] + [("note", text) for text in told_notes(run)]
     return [*top, *_fitting(labelled, _LINES - len(top) - len(bottom)), *bottom]
 
 
-def _told_notes(run: RunPhases) -> tuple[str, ...]:
-    """Notes of the fit that the headline does not say, then those of the columns."""
+def _extent(curves: Curves) -> str:
+    """``101 points, steps 0–200``: of the curves themselves, not of the middles of blocks."""
+    points = " and ".join(dict.fromkeys(str(curve.n) for curve, _ in curves))
+    blocks = any(curve.first_step < curve.step[0] or curve.step[-1] < curve.last_step for curve, _ in curves)
+    first = min(curve.first_step for curve, _ in curves)
+    steps = f"steps {format_step(first)}–{format_step(last_step(curves))}"
+    return f"{points} {'means of neighbours' if blocks else 'points'}, {steps}"
+
+
+def cautions_counted(run: RunPhases) -> str:
+    """`` (2 cautions)``; nothing where there are none."""
+    count = len(all_cautions(run))
+    return f" ({count} caution{'s' if count > 1 else ''})" if count else ""
+
+
+def told_notes(run: RunPhases) -> tuple[str, ...]:
+    """Notes that the headline does not say; what was done to the data before what is not known."""
     assert run.phases is not None
     said = [note for note in run.phases.notes if not note.startswith("no order is told: no boundary")]
-    return (*said, *run.notes)
+    unknown = [note for note in said if note.startswith(UNKNOWN_SHARE)]
+    return (*(note for note in said if note not in unknown), *run.notes, *unknown)
 
 
 def _table(curves: Curves, level: float) -> Iterator[str]:
@@ -329,13 +413,13 @@ def _row(label: str, cells: Sequence[str]) -> str:
 
 
 def _fitting(labelled: list[tuple[str, str]], lines: int) -> list[str]:
-    """Whole sentences while they fit into ``lines``; the first caution in any case."""
+    """Whole sentences while they fit into ``lines``; the first caution in any case, the others counted."""
     shown: list[str] = []
-    for label, text in labelled:
+    for i, (label, text) in enumerate(labelled):
         sentence = labelled_lines(label, text)
-        first = not shown and label == "caution"
-        if not first and len(shown) + len(sentence) > lines:
-            break
+        rest = i + 1 < len(labelled)
+        if len(shown) + len(sentence) + rest > lines and not (i == 0 and label == "caution"):
+            return [*shown, f"  {'':<10} … and {len(labelled) - i} more in the JSON"]
         shown += sentence
     return shown
 

@@ -2,41 +2,60 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import pathlib
+import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache, lru_cache
 from itertools import pairwise
+from logging.handlers import BufferingHandler
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import Collection
+from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgba, to_rgba_array
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, get_font
+from matplotlib.lines import Line2D
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
+from matplotlib.text import Text
+from matplotlib.textpath import TextToPath
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
+
+from entropylaw.errors import InputError
+from entropylaw.report.palette import PALETTE, contrast, light
 
 FloatArray = NDArray[np.float64]
 
 WIDTH = 3.4
 """Inches: one column of a two-column paper."""
 
-INK, MUTED, FAINT, GRID = "#1b1f24", "#59636e", "#aab2bb", "#e9ecef"
-LAW, LAW_INVALID, WARNING = "#0072b2", "#7d858d", "#a3380c"
-"""Okabe and Ito's blue; grey where the law does not describe the run; dark vermilion for what says so."""
+INK, MUTED, GRID = light("ink"), light("muted"), light("grid")
+LAW, LAW_INVALID, WARNING = light("blue"), light("grey"), light("warn")
+"""Grey where the law does not describe the run; a dark vermilion for what says so."""
 
-RIVALS = {"line": "#d55e00", "rate": "#009e73", "constant": "#8a6d3b"}
-"""Colours of the rivals: vermilion and bluish green of Okabe and Ito, and a brown."""
+RIVALS = {"line": light("vermilion"), "rate": light("green"), "constant": light("brown")}
+"""Colours of the rivals."""
 
-ENTROPY, REWARD = "#7b4b94", "#0072b2"
+ENTROPY, REWARD = light("purple"), light("blue")
 
 MOST_VECTOR_POINTS = 300
 """Above this the points of an SVG become one image, so that a page stays below 300 kB."""
 
-STEPS = LinearSegmentedColormap.from_list(
-    "steps", mpl.colormaps["viridis"](np.linspace(0.9, 0.0, 64)).tolist()
-)
+_SHADES = [colour.light for name, colour in PALETTE.items() if name.startswith("step-")]
+
+_TWINS = {colour.light: colour.dark for name, colour in PALETTE.items() if name not in ("card", "ring")}
+
+STEPS = LinearSegmentedColormap.from_list("steps", _SHADES, N=len(_SHADES))
 """Early steps light, late steps dark; readable for colour-blind eyes and in print."""
 
 _STYLE: dict[Any, Any] = {
@@ -49,6 +68,12 @@ _STYLE: dict[Any, Any] = {
     "axes.edgecolor": MUTED,
     "axes.linewidth": 0.6,
     "axes.unicode_minus": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.5,
     "xtick.color": MUTED,
     "ytick.color": MUTED,
     "xtick.labelcolor": INK,
@@ -63,22 +88,191 @@ _STYLE: dict[Any, Any] = {
     "path.simplify": True,
 }
 
+_FIXED: dict[Any, Any] = {
+    "text.usetex": False,
+    "text.parse_math": False,
+    "svg.hashsalt": None,
+    "savefig.bbox": None,
+    "savefig.facecolor": "auto",
+    "savefig.transparent": False,
+}
+"""What no style file changes: our texts are no TeX, and every kind of file shows one picture."""
+
+_NOT_STYLE = ("backend", "interactive", "toolbar", "timezone", "webagg.", "tk.", "docstring.", "date.epoch")
+"""Settings of the process; where figures go is none of a style's."""
+
 _GLYPHS = frozenset("·–—−…×≤≥±°′″→←“”‘’")
+
+_in_force: list[bool] = []
+"""Whether a style of the user's lies on top of ours; empty where nothing is being drawn."""
 
 
 @contextmanager
-def style() -> Iterator[None]:
-    """Our settings on top of matplotlib's own defaults, whatever the user's are; undone afterwards."""
+def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
+    """Our settings on top of matplotlib's own defaults, whatever the user's are; undone afterwards.
+
+    ``extra`` is a style of the user's (:func:`read_style`) on top of ours. Inside another ``style`` the
+    outer one stays in force, so that many figures drawn under one pay for the settings once.
+    """
+    if _in_force:
+        yield
+        return
+    settings = _asked(dict(extra or {}))
+    with mpl.rc_context():
+        mpl.rcParams.update(settings)
+        _in_force.append(bool(extra))
+        try:
+            yield
+        finally:
+            _in_force.pop()
+
+
+def _asked(extra: dict[str, Any]) -> dict[Any, Any]:
+    """Our settings under a style of the user's: on dark paper in our colours for that.
+
+    A style that colours the grid and does not ask for one was made for figures without.
+    """
+    ours = _settings()
+    if is_dark(extra.get("figure.facecolor", "white")):
+        ours = ours | {name: _twin(value) for name, value in _STYLE.items() if name.endswith("color")}
+    for axis in ("xtick", "ytick"):
+        if f"{axis}.color" in extra:
+            ours = ours | {f"{axis}.labelcolor": "inherit"}
+    if "grid.color" in extra:
+        ours = ours | {"axes.grid": False}
+    return ours | extra | _FIXED
+
+
+@cache
+def _settings() -> dict[Any, Any]:
+    """Every setting: matplotlib's, then ours."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        for name, value in _STYLE.items():
-            mpl.rcParams[name] = value
-        yield
+        kept = {name: mpl.rcParams[name] for name in mpl.rcParams if not name.startswith(_NOT_STYLE)}
+    return kept | _STYLE
+
+
+def read_style(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """A matplotlib style file, for :func:`style`.
+
+    Raises
+    ------
+    InputError
+        ``unreadable-style``: no such file, a line that matplotlib does not understand.
+    """
+    handler, logger = BufferingHandler(1000), logging.getLogger("matplotlib")
+    propagate, logger.propagate = logger.propagate, False
+    logger.addHandler(handler)
+    try:
+        file = pathlib.Path(path)
+        file.read_text(encoding="utf-8")
+        settings = mpl.rc_params_from_file(file, use_default_template=False)
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, getattr(error, "strerror", None) or str(error)) from error
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagate
+    if handler.buffer:
+        said = " ".join(handler.buffer[0].getMessage().partition("\nYou probably")[0].split())
+        raise _unreadable(path, re.sub(r" in file .*, line (?=\d)", " in line ", said))
+    return {name: settings[name] for name in settings if not name.startswith(_NOT_STYLE)}
+
+
+def _unreadable(path: str | os.PathLike[str], why: str) -> InputError:
+    return InputError(
+        "unreadable-style",
+        f"{os.fspath(path)} cannot be used as a matplotlib style: {why}",
+        "give a file with one `name: value` a line, as matplotlib's own *.mplstyle files have",
+    )
+
+
+def is_dark(paper: Any) -> bool:
+    """Whether words on this paper have to be light; under clear paper there is white, as far as we know."""
+    if to_rgba(paper)[3] == 0:
+        return False
+    return contrast(to_hex(paper), "#ffffff") > contrast(to_hex(paper), "#000000")
+
+
+def _twin(colour: Any) -> str:
+    """A colour of ours as it is on dark paper; any other colour as it is."""
+    shade = to_hex(colour)
+    return _TWINS.get(shade, shade)
+
+
+def _onto_dark(figure: Figure) -> None:
+    """Every colour of ours as it is on dark paper; the white that parts a mark from others is the paper."""
+    paper = to_hex(figure.get_facecolor())
+    shades = LinearSegmentedColormap.from_list("dark steps", [_TWINS[s] for s in _SHADES], N=len(_SHADES))
+    boxes = [box for text in figure.findobj(Text) if (box := text.get_bbox_patch()) is not None]
+    for artist in [*figure.findobj(), *boxes]:
+        if isinstance(artist, ScalarMappable) and artist.get_cmap() is STEPS:
+            artist.set_cmap(shades)
+        for part in ("color", "facecolor", "edgecolor", "markerfacecolor", "markeredgecolor"):
+            get, put = getattr(artist, f"get_{part}", None), getattr(artist, f"set_{part}", None)
+            if get is None or put is None:
+                continue
+            parting = (artist in boxes and part == "facecolor") or _parts(artist, part)
+            found = to_rgba_array(get())
+            turned = [paper if parting and to_hex(c) == "#ffffff" else _twin(c) for c in found]
+            if turned != [to_hex(c) for c in found]:
+                new = [to_rgba(c, alpha) for c, alpha in zip(turned, found[:, 3], strict=True)]
+                put(new if isinstance(artist, Collection) else new[0])
+
+
+def _parts(artist: Any, part: str) -> bool:
+    """Whether this is the edge of a mark."""
+    if isinstance(artist, Collection):
+        return part == "edgecolor"
+    return part == "markeredgecolor" and isinstance(artist, Line2D) and artist.get_marker() in ("s", "D")
+
+
+class Letters(TextToPath):
+    """Shapes and lengths of texts, each laid out once for all figures of the process.
+
+    Laying text out is a third of what an SVG costs, and figures repeat their words. What is kept depends on
+    the text and its font alone, so that a figure has the same bytes whatever was drawn before it.
+    """
+
+    def get_text_width_height_descent(self, s: Any, prop: Any, ismath: Any) -> Any:
+        """Size of a text in points."""
+        if ismath:
+            return super().get_text_width_height_descent(s, prop, ismath)
+        return _size(s, prop.copy())
+
+    def get_glyphs_with_font(
+        self, font: Any, s: Any, glyph_map: Any = None, return_new_glyphs_only: bool = False, **more: Any
+    ) -> Any:
+        """Places of a text's letters, and the shapes of those that ``glyph_map`` lacks."""
+        if not return_new_glyphs_only or any(value is not None for value in more.values()):
+            return super().get_glyphs_with_font(font, s, glyph_map, return_new_glyphs_only, **more)
+        places, shapes, boxes = _laid_out(font.fname, s)
+        known = {} if glyph_map is None else glyph_map
+        return places, {name: shape for name, shape in shapes.items() if name not in known}, boxes
+
+
+_LETTERS = Letters()
+
+
+@lru_cache(maxsize=4096)
+def _size(text: str, font: FontProperties) -> tuple[float, float, float]:
+    return TextToPath.get_text_width_height_descent(_LETTERS, text, font, False)
+
+
+@lru_cache(maxsize=4096)
+def _laid_out(font: str, text: str) -> Any:
+    face = get_font(font)
+    face.set_size(_LETTERS.FONT_SCALE, _LETTERS.DPI)
+    return TextToPath.get_glyphs_with_font(_LETTERS, face, text, None, True)
+
+
+def letters() -> Letters | None:
+    """Kept layouts, where the fonts are ours; none under a style that may have brought others."""
+    return None if any(_in_force) else _LETTERS
 
 
 def new_figure(height: float) -> Figure:
     """An empty figure of column width, ``height`` inches high."""
-    figure = Figure(figsize=(WIDTH, height), facecolor="white")
+    figure = Figure(figsize=(WIDTH, height))
     FigureCanvasAgg(figure)
     return figure
 
@@ -88,25 +282,92 @@ def add_axes(figure: Figure, *, left: float, right: float, bottom: float, top: f
     width, height = figure.get_size_inches()
     box = (left / width, bottom / height, (width - left - right) / width, (height - bottom - top) / height)
     axes = figure.add_axes(box)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(visible=True, color=GRID, linewidth=0.5)
-    axes.set_axisbelow(True)
     axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
     return axes
 
 
 def make_room(figure: Figure) -> None:
-    """Move the axes' left edges in until the widest tick labels and the axis labels are on the paper."""
-    renderer: Any = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
-    boxes = [axes.yaxis.get_tightbbox(renderer) for axes in figure.axes]
-    missing = 0.02 * figure.dpi - min((box.x0 for box in boxes if box is not None), default=0.0)
-    if missing <= 0:
-        return
-    share = missing / figure.bbox.width
-    for axes in figure.axes:
+    """Place the axis labels beside the widest tick labels, and move the axes in until all is on the paper.
+
+    Labels that stand upright are put in one line. Called last, when the axes have their limits: what is
+    found here matplotlib need not look for at every drawing.
+    """
+    width = 72 * figure.get_size_inches()[0]
+    ticks = {axes: _beside(axes) for axes in figure.axes}
+    upright = max((beside for axes, beside in ticks.items() if _upright(axes)), default=0.0)
+    reach = {}
+    for axes, beside in ticks.items():
+        at = (upright if _upright(axes) else beside) + axes.yaxis.labelpad
+        size = _extent(axes.get_ylabel(), axes.yaxis.label.get_fontproperties())
+        reach[axes] = at, at + size[1 if _upright(axes) else 0] if axes.get_ylabel() else beside
+    missing = max(
+        (far + 1.5 - width * axes.get_position().x0 for axes, (_, far) in reach.items()), default=0.0
+    )
+    share = max(missing, 0.0) / width
+    for axes, (at, _) in reach.items():
         place = axes.get_position()
-        axes.set_position((place.x0 + share, place.y0, place.width - share, place.height))
+        if share:
+            axes.set_position((place.x0 + share, place.y0, place.width - share, place.height))
+        axes.yaxis.set_label_coords(-at / (width * (place.width - share)), 0.5)
+        _label_below(axes)
+    if is_dark(figure.get_facecolor()):
+        _onto_dark(figure)
+
+
+def _upright(axes: Axes) -> bool:
+    return bool(axes.get_ylabel()) and axes.yaxis.label.get_rotation() == 90
+
+
+def _beside(axes: Axes) -> float:
+    """Points that ticks and tick labels take to the left of the axes."""
+    axis = axes.yaxis
+    low, high = sorted(axis.get_view_interval())
+    places = [place for place in axis.get_majorticklocs() if low <= place <= high]
+    if not places or not axis.get_visible() or not axis.get_tick_params().get("labelleft", True):
+        return 0.0
+    font = FontProperties(family=mpl.rcParams["font.family"], size=mpl.rcParams["ytick.labelsize"])
+    longest = max(_extent(text, font)[0] for text in axis.get_major_formatter().format_ticks(places))
+    return float(longest + mpl.rcParams["ytick.major.size"] + mpl.rcParams["ytick.major.pad"])
+
+
+def _label_below(axes: Axes) -> None:
+    """The label of the steps under the tick labels."""
+    font = FontProperties(family=mpl.rcParams["font.family"], size=mpl.rcParams["xtick.labelsize"])
+    ticks = mpl.rcParams["xtick.major.size"] + mpl.rcParams["xtick.major.pad"] + _extent("", font)[1]
+    height = 72 * axes.get_figure(root=True).get_size_inches()[1] * axes.get_position().height  # type: ignore[union-attr]
+    axes.xaxis.set_label_coords(0.5, -(ticks + axes.xaxis.labelpad) / height)
+
+
+def _extent(text: str, font: FontProperties) -> tuple[float, float]:
+    """Width and height of one line; no line is lower than one with all kinds of letters."""
+    known = letters() or TextToPath()
+    width, height, _ = known.get_text_width_height_descent(text or " ", font, False)
+    return width, max(height, known.get_text_width_height_descent("lp", font, False)[1])
+
+
+def dots(
+    axes: Axes, x: FloatArray, y: FloatArray, *, size: float, color: Any, alpha: float, zorder: float
+) -> None:
+    """Points ``size`` wide, all alike; above :data:`MOST_VECTOR_POINTS` an image in vector formats.
+
+    Few points are one path of round ends, which takes a third of the bytes and the time of as many marks.
+    Where there are many, how densely they lie shows in how they cover each other, and each is its own.
+    """
+    if x.size > MOST_VECTOR_POINTS:
+        many: dict[str, Any] = {"linewidths": 0, "alpha": alpha, "zorder": zorder, "rasterized": True}
+        axes.scatter(x, y, s=size**2, color=color, **many)
+        return
+    ends = np.repeat(np.column_stack([x, y]), 2, axis=0)
+    ends[1::2, 0] += 1e-5 * (float(np.ptp(x)) or 1.0)
+    path = Path(ends, np.tile([Path.MOVETO, Path.LINETO], x.size))
+    path.should_simplify = False
+    drawn = PathPatch(path, fill=False, color=color, alpha=alpha, linewidth=size, zorder=zorder)
+    drawn.set_capstyle("round")
+    drawn.set_snap(False)
+    # As add_patch does, less its search of every segment for bends.
+    axes.add_artist(drawn)
+    axes.update_datalim(ends[::2])
 
 
 def inches(figure: Figure, x: float, y: float) -> tuple[float, float]:

@@ -6,15 +6,19 @@ import re
 from collections.abc import Iterable
 from html import escape
 
+from entropylaw.report.palette import themed
+
 _PROLOG = re.compile(r"<\?xml.*?\?>\s*|<!DOCTYPE.*?>\s*", re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->\s*", re.DOTALL)
 _STYLE = re.compile(r"<defs>\s*<style.*?</style>\s*</defs>\s*", re.DOTALL)
 _GEOMETRY = re.compile(r'(?<=[ \n])(d|x|y|width|height)="([^"]*)"')
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _BETWEEN = re.compile(r">\s+<")
+_ALIKE = re.compile(r'<use [^>]* style="([^"]*)"/>\n(?:<use [^>]* style="\1"/>\n){2,}')
 _GLYPH = re.compile(r'<path id="(DejaVuSans[\w-]*)"[^>]*/>')
 _LETTER = re.compile(r'<use href="#DejaVuSans([\w-]*)"(?: transform="translate\((-?[\d.]+) 0\)")?/>')
 _INLINE_STYLE = re.compile(r'style="([^"]*)"')
+_COLOUR = re.compile(r"(?<=[\";])(fill|stroke):(#[0-9a-f]{6})(?=[\";])")
 _ID = re.compile(r' id="([^"]*)"')
 _REFERENCE = re.compile(r'href="#([^"]*)"|url\(#([^)]*)\)')
 _ROOT = re.compile(r"<svg[^>]*>")
@@ -25,20 +29,30 @@ def minify(svg: str) -> str:
     """The same picture without prolog and comments, coordinates to a hundredth of a point."""
     svg = _COMMENT.sub("", _PROLOG.sub("", svg))
     svg = _GEOMETRY.sub(lambda found: f'{found[1]}="{_rounded(found[2])}"', svg)
-    return _BETWEEN.sub(">\n<", svg).strip() + "\n"
+    return _ALIKE.sub(_together, _BETWEEN.sub(">\n<", svg)).strip() + "\n"
 
 
-def inline(svg: str, prefix: str, title: str, description: str) -> str:
+def _together(found: re.Match[str]) -> str:
+    """Marks in a row that look the same: said once for all."""
+    look = found[1]
+    return f'<g style="{look}">\n' + found[0].replace(f' style="{look}"', "") + "</g>\n"
+
+
+def inline(svg: str, prefix: str, title: str, description: str, *, follow: bool = True) -> str:
     """The SVG as an element of an HTML page: no ids that another could have, a title for those who listen.
 
-    The shapes of letters are left out; :func:`glyphs` gives them once for the whole page.
+    The shapes of letters are left out; :func:`glyphs` gives them once for the whole page. Colours ``follow``
+    the page's custom properties (:func:`entropylaw.report.palette.css`), and are our own where it has none.
     """
     body = _GLYPH.sub("", _STYLE.sub("", _PROLOG.sub("", svg)))
     body = re.sub(r"<defs>\s*</defs>\s*", "", body)
-    used = {a or b for a, b in _REFERENCE.findall(body)}
-    body = _ID.sub(lambda found: f' id="{prefix}-{found[1]}"' if found[1] in used else "", body)
-    body = _REFERENCE.sub(lambda found: _prefixed(found, prefix), body).replace("xlink:href=", "href=")
+    used = dict.fromkeys(a or b for a, b in _REFERENCE.findall(body))
+    names = {name: f"{prefix}-{i}" for i, name in enumerate(used)}
+    body = _ID.sub(lambda found: f' id="{names[found[1]]}"' if found[1] in names else "", body)
+    body = _REFERENCE.sub(lambda found: _renamed(found, names), body).replace("xlink:href=", "href=")
     body = _INLINE_STYLE.sub(_tight, body)
+    if follow:
+        body = _COLOUR.sub(_followed, body)
     body = _LETTER.sub(_letter, body)
     view = _VIEW.search(_ROOT.search(body)[0])  # type: ignore[index]
     head = (
@@ -58,17 +72,22 @@ def glyphs(svgs: Iterable[str]) -> str:
     return f"{head}<defs>\n{shapes}\n</defs></svg>"
 
 
-def _prefixed(found: re.Match[str], prefix: str) -> str:
-    """A reference to a letter stays; any other gets the prefix."""
+def _renamed(found: re.Match[str], names: dict[str, str]) -> str:
+    """A reference to a letter stays; any other goes by its short new name."""
     name = found[1] or found[2]
     if name.startswith("DejaVuSans"):
         return found[0]
-    return found[0].replace(f"#{name}", f"#{prefix}-{name}")
+    return found[0].replace(f"#{name}", f"#{names[name]}")
 
 
 def _tight(found: re.Match[str]) -> str:
     """A style without the blanks that nobody needs."""
     return found[0].replace("; ", ";").replace(": ", ":")
+
+
+def _followed(found: re.Match[str]) -> str:
+    """A fill or a stroke in a colour of ours, as the page has it."""
+    return f"{found[1]}:{themed(found[2], stroke=found[1] == 'stroke')}"
 
 
 def _letter(found: re.Match[str]) -> str:

@@ -10,6 +10,7 @@ from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
 from entropylaw.report import plotting as p
+from entropylaw.report.palette import as_text, light
 from entropylaw.tokens.grid import FORK, LOW
 from entropylaw.tokens.heat import TokenHistogram
 
@@ -17,7 +18,7 @@ HEAT = LinearSegmentedColormap.from_list("tokens", ["#ffffff", "#c7b3d6", p.ENTR
 """White to nearly black through the colour of entropy: read by lightness alone."""
 
 TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
-FORKING, FEW = "#d55e00", "#0072b2"
+FORKING, FEW = light("vermilion"), light("blue")
 _HEIGHT, _LEFT, _RIGHT = 3.86, 0.54, 0.1
 _SHARES, _BETWEEN = 0.78, 0.4
 _DASHED: Any = (0, (3, 2))
@@ -40,7 +41,6 @@ def token_figure(told: TokenHistogram) -> Figure:
         shares.sharex(heat)
         heat.tick_params(labelbottom=False)
         shares.set_xlabel("step", labelpad=2)
-        figure.align_ylabels([heat, shares])
         p.make_room(figure)
         return figure
 
@@ -116,4 +116,4 @@ def _shares(axes: Axes, told: TokenHistogram) -> None:
     )
     for i, (text, colour) in enumerate(names):
         y = _HEIGHT - 0.36 - _SHARES - 0.31 + 0.135 * i
-        p.write(axes.figure, _LEFT + 0.08, y, text, size=7.0, color=colour)  # type: ignore[arg-type]
+        p.write(axes.figure, _LEFT + 0.08, y, text, size=7.0, color=as_text(colour))  # type: ignore[arg-type]

@@ -35,12 +35,12 @@ def headline(law: LawFit) -> str:
     """The verdict in one line."""
     if not law.validity.ok:
         return invalid_headline(law.validity)
-    best = law.rivals[0] if law.rivals else None
-    if best is not None and _clearly_better(best, law):
+    best = better_rival(law)
+    if best is not None:
         return f"The law fits this run, but {FORM_NAMES[best.form]} fits it better."
     same = _as_good(law)
     if same:
-        return f"The law fits this run, and so does {_listed(FORM_NAMES[rival.form] for rival in same)}."
+        return f"The law fits this run, and so does {listed(FORM_NAMES[rival.form] for rival in same)}."
     return "The law describes this run."
 
 
@@ -74,7 +74,7 @@ def summary(run: RunFit) -> tuple[str, ...]:
         return _refused(run)
     if not run.law.validity.ok:
         return _invalid(run.law)
-    return _verdict(run.law), _standing(run.law), _trust(run.law)
+    return verdict(run.law), _standing(run.law), _trust(run.law)
 
 
 def interval_words(law: LawFit) -> str:
@@ -86,10 +86,10 @@ def _refused(run: RunFit) -> tuple[str, ...]:
     if run.refusal is None:
         return ("The run has no fit, and its document gives no reason.",)
     message, hint = run.refusal.message, run.refusal.hint
-    return f"The run could not be fitted: {_sentence(message)}", _sentence(hint[:1].upper() + hint[1:])
+    return f"The run could not be fitted: {sentence(message)}", sentence(hint[:1].upper() + hint[1:])
 
 
-def _verdict(law: LawFit) -> str:
+def verdict(law: LawFit) -> str:
     """How the law does beside its rivals."""
     where = f"{law.n} evaluations, steps {format_step(law.step[0])} to {format_step(law.step[-1])}"
     best = law.rivals[0] if law.rivals else None
@@ -101,7 +101,7 @@ def _verdict(law: LawFit) -> str:
         return f"The law fits the run ({where}), but {FORM_NAMES[best.form]} has more weight: {against}."
     same = _as_good(law)
     if same:
-        rivals = _listed(f"{FORM_NAMES[r.form]} ({format_weight(r.weight)})" for r in same)
+        rivals = listed(f"{FORM_NAMES[r.form]} ({format_weight(r.weight)})" for r in same)
         return f"The law fits the run ({where}; {weight}), and the data cannot tell it from {rivals}."
     return f"The law describes the run ({where}; {weight})."
 
@@ -140,7 +140,7 @@ def _trust(law: LawFit) -> str:
 def _invalid(law: LawFit) -> tuple[str, ...]:
     """Why the numbers are not to be read, what does better, and the numbers with that proviso."""
     reasons = law.validity.reasons
-    more = f" ({_count(len(reasons) - 1, 'more reason')} below)" if len(reasons) > 1 else ""
+    more = f" ({count(len(reasons) - 1, 'more reason')} below)" if len(reasons) > 1 else ""
     first = f"{headline(law).removesuffix('.')}: {reasons[0]}{more}."
     anyway = _anyway(law.reward_now, law.headroom, law.ceiling)
     return (
@@ -173,6 +173,12 @@ def _anyway(now: Estimate, headroom: Estimate, ceiling: Estimate) -> str:
     )
 
 
+def better_rival(law: LawFit) -> Rival | None:
+    """The form that clearly does better than the law, where there is one."""
+    best = law.rivals[0] if law.rivals else None
+    return best if best is not None and _clearly_better(best, law) else None
+
+
 def _clearly_better(rival: Rival, law: LawFit) -> bool:
     return rival.weight >= CLEARLY * law.law_weight
 
@@ -182,15 +188,17 @@ def _as_good(law: LawFit) -> list[Rival]:
     return [rival for rival in law.rivals if not rival.ruled_out and rival.form not in NESTING]
 
 
-def _listed(items: Iterable[str]) -> str:
+def listed(items: Iterable[str]) -> str:
+    """``one and two``."""
     return " and ".join(items)
 
 
-def _count(n: int, noun: str) -> str:
+def count(n: int, noun: str) -> str:
+    """``1 run``, ``2 runs``."""
     return f"{n} {noun}" + ("" if n == 1 else "s")
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
     """With exactly one full stop."""
     return text.rstrip().rstrip(".") + "."
 

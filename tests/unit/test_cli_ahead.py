@@ -106,10 +106,10 @@ def test_charts_are_one_run_in_a_report_too(command, tmp_path):
     assert stored.returncode == 0
     done = command("report", charts[0], "f.json", charts[1], "-o", "out")
     assert (done.returncode, "error" in done.stderr) == (0, False)
-    runs = json.loads((tmp_path / "out" / "report.json").read_text())["runs"]
-    assert [(run["run"], run["law"] is not None) for run in runs] == [
-        ("grpo_s0", True),
+    rows = json.loads((tmp_path / "out" / "report.json").read_text())["rows"]
+    assert [(row["run"], row["law"] is not None) for row in rows] == [
         ("clean_start_s0", True),
+        ("grpo_s0", True),
     ]
 
 

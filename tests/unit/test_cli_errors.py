@@ -222,8 +222,9 @@ def test_nothing_fitted_writes_no_report_and_says_so(run, tmp_path):
     write_csv(tmp_path / "x.csv", n=3)
     done = run("report", "x.csv", "-o", "out")
     assert done.returncode == 4
-    assert "no report was written" in done.stderr
-    assert not (tmp_path / "out").exists()
+    assert "no index was written" in done.stderr
+    assert not (tmp_path / "out" / "index.html").exists()
+    assert "too-few-evaluations" in (tmp_path / "out" / "runs" / "x.html").read_text()
 
 
 def test_standard_output_that_cannot_be_written(run, lab, tmp_path):

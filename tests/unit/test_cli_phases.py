@@ -54,7 +54,8 @@ def test_a_planted_order_is_found_and_said_first(run, bent):
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].startswith("bent · 80 points, steps 0–79")
-    assert lines[1].startswith("  execution first: execution's boundary at step 2")
+    assert lines[1].startswith("  execution first: execution ")
+    assert "planning turns to rise" in " ".join(lines[1:4])
     assert len(lines) <= 20
 
 
@@ -148,6 +149,7 @@ def test_what_tokens_wrote_is_read_and_drawn(run, lab, tmp_path):
     # The lab keeps the tokens of six steps: a picture, and too few for a boundary.
     done = run("phases", "steps.parquet", "--figure", "pictures")
     assert (done.returncode, "error[too-few-points]" in done.stderr) == (4, True)
+    assert "summarise the tokens of at least 20 steps with `entropylaw tokens`" in done.stderr
     assert (tmp_path / "pictures" / "steps-tokens.png").stat().st_size > 1000
     series = phase_series(only(tmp_path / "steps.parquet"))
     assert series.planning_column.column == "entropy_planning"
@@ -218,7 +220,7 @@ def test_gaps_stay_gaps_and_what_is_no_entropy_is_counted(tmp_path):
 
 
 def test_a_negated_logger_and_a_column_of_both_signs(tmp_path):
-    columns = {"entropy_planning": -decay(0.9), "entropy_execution": decay(0.4)}
+    columns = {"entropy_planning": -decay(0.9), "entropy_execution": -decay(0.4)}
     series = phase_series(only(log(tmp_path / "a.csv", columns)))
     np.testing.assert_allclose(series.planning, decay(0.9))
     assert "its sign was turned" in series.notes[0]
@@ -227,6 +229,60 @@ def test_a_negated_logger_and_a_column_of_both_signs(tmp_path):
         phase_series(only(log(tmp_path / "b.csv", columns)))
     assert caught.value.slug == "entropy-both-signs"
     assert "--execution" in caught.value.hint
+
+
+def test_one_class_alone_is_not_negated(tmp_path):
+    columns = {
+        "entropy_planning": decay(0.9),
+        "entropy_execution": -decay(0.4),
+        "entropy_semantic": decay(1.5),
+    }
+    run = only(log(tmp_path / "a.csv", columns))
+    with pytest.raises(InputError) as caught:
+        phase_series(run)
+    assert caught.value.slug == "entropy-signs-differ"
+    assert "'entropy_execution' of run 'a' is negative and 'entropy_planning' is positive" in str(
+        caught.value
+    )
+    # Two kinds of entropy may come from two loggers.
+    np.testing.assert_allclose(phase_series(run, planning="entropy_semantic").execution, decay(0.4))
+
+
+@pytest.mark.parametrize("name", ["entropy_{}_bits", "actor/entropy_{}_bits", "{}/entropy/bits"])
+def test_bits_are_found_and_refused(tmp_path, name):
+    columns = {name.format("planning"): decay(0.9), name.format("execution"): decay(0.4)}
+    with pytest.raises(InputError) as caught:
+        phase_series(only(log(tmp_path / "a.csv", columns)))
+    assert caught.value.slug == "entropy-in-bits"
+    assert "ln 2" in caught.value.hint
+    nats = {"entropy_planning": decay(0.9), "entropy_execution": decay(0.4)}
+    series = phase_series(only(log(tmp_path / "b.csv", columns | nats)))
+    assert series.planning_column.column == "entropy_planning"
+    with pytest.raises(InputError) as caught:
+        phase_series(only(log(tmp_path / "c.csv", columns | nats)), execution=name.format("execution"))
+    assert caught.value.slug == "entropy-in-bits"
+
+
+def test_a_folder_whose_only_columns_are_the_two_classes(run, tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    log(folder / "a.csv", {"entropy_planning": decay(0.9), "entropy_execution": decay(0.4)})
+    log(folder / "other.csv", {"response_length": STEP, "loss": STEP})
+    done = run("phases", "runs")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("a · 80 points")
+    assert "passed over 1 file" in done.stderr
+
+
+def test_the_true_reason_for_no_share_is_the_only_one(run, tmp_path):
+    table = {"entropy_semantic": decay(1.5, 50), "entropy_execution": decay(0.4)}
+    path = log(tmp_path / "plans.csv", table)
+    done = run("phases", path, "--planning", "entropy_semantic")
+    said = " ".join(done.stdout.split())
+    assert "a semantic entropy is no part of the token entropy" in said
+    assert "share of planning tokens" not in said
+    log(tmp_path / "both.csv", {"entropy_planning": decay(0.9), "entropy_execution": decay(0.4)})
+    assert "the log has no share of planning tokens" in " ".join(run("phases", "both.csv").stdout.split())
 
 
 def test_the_share_of_tokens_from_counts(tmp_path):

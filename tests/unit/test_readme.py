@@ -100,3 +100,11 @@ def test_the_coverage_quoted_is_the_one_of_the_table():
 @pytest.mark.parametrize("target", re.findall(r"\]\((?!https?:)([^)#]+)", README))
 def test_links_lead_somewhere(target):
     assert (ROOT / target).exists()
+
+
+def test_the_pipelines_are_those_that_are_tested():
+    """Those of docs/ci.md are run by tests/unit/test_action.py."""
+    known = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    shown = [*blocks("yaml"), *blocks("groovy")]
+    assert len(shown) == 3
+    assert all(block in known for block in shown)

@@ -7,7 +7,17 @@ import io
 from dataclasses import replace
 
 from entropylaw.report import csvtable
-from tests.unit.test_report_samples import HOSTILE, by_hand, document, falling, refused, run_by_hand
+from entropylaw.report.index_rows import index_row
+from entropylaw.reporting import report_runs, run_report
+from tests.unit.test_report_samples import (
+    HOSTILE,
+    by_hand,
+    document,
+    falling,
+    refused,
+    run_by_hand,
+    synthetic,
+)
 
 
 def rows(text: str) -> list[dict[str, str]]:
@@ -42,3 +52,30 @@ def test_names_are_no_formulas() -> None:
 def test_hostile_name_is_one_cell() -> None:
     (row,) = rows(csvtable.render(document(refused(HOSTILE))))
     assert row["run"] == HOSTILE
+
+
+def test_what_is_used_and_lost_is_there() -> None:
+    (row,) = rows(csvtable.render(document(run_by_hand(by_hand()))))
+    assert (row["used"], row["used_low"], row["used_high"]) == ("0.873", "0.812", "0.934")
+    assert row["drop_per_100_steps"] == "0.41"
+    assert "forecast" not in row
+
+
+def test_a_report_adds_forecast_and_phases_to_the_columns_of_a_fit() -> None:
+    made = document(synthetic(), refused(), run_by_hand(by_hand()))
+    told = report_runs(made)
+    found = rows(csvtable.render(told))
+    plain = rows(csvtable.render(made))
+    assert [{name: row[name] for name in csvtable.COLUMNS} for row in found] == plain
+    good, none, _ = found
+    assert told.runs[0].forecast is not None
+    last = told.runs[0].forecast.reward[-1]
+    assert (good["forecast_step"], float(good["forecast"])) == ("585.0", last.value)
+    assert (good["spent_by_step"], good["spent_by_step_low"]) == ("", "429.0")
+    assert (none["forecast"], none["refusal"]) == ("", "too-few-evaluations")
+
+
+def test_rows_are_enough() -> None:
+    runs = [run_report(synthetic()), run_report(falling())]
+    made = csvtable.render_rows(index_row(run, run.run) for run in runs)
+    assert made == csvtable.render(report_runs(document(synthetic(), falling())))

@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
-from itertools import combinations
+from dataclasses import replace
+from itertools import combinations, product
+from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.patches import PathPatch
 from matplotlib.text import Text
 
 from entropylaw.documents.fit import RunFit
+from entropylaw.errors import InputError
 from entropylaw.report import figures, plotting
+from entropylaw.report.forecast_figure import forecast_figure
+from entropylaw.report.palette import contrast
+from entropylaw.report.svg import glyphs, inline, minify
+from entropylaw.reporting import run_report
+from tests.conftest import ROOT, clean_environment
 from tests.unit.test_report_samples import by_hand, falling, refused, run_by_hand, synthetic
 
+
+def ahead(run: RunFit) -> Figure:
+    return forecast_figure(run_report(run))
+
+
 MAKERS = [figures.law_figure, figures.series_figure, figures.residual_figure]
+EVERY = [*MAKERS, ahead]
 RUNS = [
     synthetic(),
     falling(),
@@ -31,9 +49,12 @@ def words_of(figure: Figure) -> list[Text]:
     return [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
 
 
-@pytest.mark.parametrize("make", MAKERS)
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.run)
-def test_words_are_on_the_paper_large_enough_and_apart(run: RunFit, make: Callable[[RunFit], Figure]) -> None:
+@pytest.mark.parametrize(
+    ("make", "run"),
+    [(make, run) for make, run in product(EVERY, RUNS) if make is not ahead or run.law.n >= 10],
+    ids=lambda value: getattr(value, "run", None) or getattr(value, "__name__", None),
+)
+def test_words_are_on_the_paper_large_enough_and_apart(make: Callable[[RunFit], Figure], run: RunFit) -> None:
     figure = make(run)
     with plotting.style():
         figure.canvas.draw()
@@ -56,12 +77,12 @@ def test_words_are_on_the_paper_large_enough_and_apart(run: RunFit, make: Callab
         assert not a.overlaps(b), (one, other)
 
 
-@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("make", EVERY)
 def test_column_width(make: Callable[[RunFit], Figure]) -> None:
     assert make(synthetic()).get_size_inches()[0] == 3.4
 
 
-@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("make", EVERY)
 def test_an_invalid_law_says_so_in_the_picture(make: Callable[[RunFit], Figure]) -> None:
     def shown(run: RunFit) -> list[str]:
         return [text.get_text() for text in words_of(make(run))]
@@ -133,3 +154,216 @@ def test_spread_keeps_order_and_distance() -> None:
 
 def test_strange_letters_do_not_reach_the_font() -> None:
     assert plotting.shown("a\n日 $x$ é") == "a?? $x$ é"
+
+
+SCRIPT = """
+import hashlib, sys
+from entropylaw.report import figures
+from tests.unit import test_report_figures as here
+makers = {make.__name__: make for make in here.EVERY}
+for name in sys.argv[1:]:
+    make, kind = name.split(":")
+    data = figures.figure_bytes(makers[make](here.synthetic()), kind, make)
+    print(name, hashlib.sha256(data).hexdigest())
+"""
+
+
+def test_same_bytes_in_any_order_and_process() -> None:
+    names = [f"{make.__name__}:{kind}" for make in EVERY for kind in ("svg", "png", "pdf")]
+    told = []
+    for order in (names, names[::-1]):
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT, *order],
+            cwd=ROOT,
+            env=clean_environment() | {"PYTHONHASHSEED": str(len(told))},
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
+        )
+        told.append(sorted(done.stdout.splitlines()))
+    assert len(told[0]) == len(names)
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("make", EVERY)
+def test_kept_layouts_change_nothing(
+    make: Callable[[RunFit], Figure], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_them = figures.figure_bytes(make(synthetic()), "svg", "s")
+    assert plotting.letters() is not None
+    monkeypatch.setattr(plotting, "letters", lambda: None)
+    assert figures.figure_bytes(make(synthetic()), "svg", "s") == with_them
+
+
+def test_many_figures_under_one_style_are_as_they_are_alone() -> None:
+    alone = [figures.figure_bytes(make(synthetic()), "svg", "s") for make in EVERY]
+    with plotting.style():
+        together = [figures.figure_bytes(make(synthetic()), "svg", "s") for make in EVERY]
+    assert together == alone
+
+
+def test_labels_of_panels_stand_in_one_line() -> None:
+    figure = figures.series_figure(synthetic())
+    with plotting.style():
+        figure.canvas.draw()
+    upper, lower = (axes.yaxis.label.get_window_extent() for axes in figure.axes)
+    assert upper.x0 == pytest.approx(lower.x0, abs=0.5)
+    for axes in figure.axes:
+        low, high = axes.get_ylim()
+        shown = [label for label in axes.get_yticklabels() if low <= label.get_position()[1] <= high]
+        assert len(shown) > 2
+        widest = min(label.get_window_extent().x0 for label in shown)
+        assert axes.yaxis.label.get_window_extent().x1 < widest
+
+
+def test_png_keeps_an_alpha_channel_only_where_paper_is_transparent() -> None:
+    opaque = figures.figure_bytes(figures.law_figure(synthetic()), "png", "s")
+    with plotting.style({"figure.facecolor": "none"}):
+        figure = figures.law_figure(synthetic())
+        clear = figures.figure_bytes(figure, "png", "s")
+    assert (opaque[25], clear[25]) == (2, 6)
+    assert plotting.INK in {text.get_color() for text in words_of(figure)}
+
+
+@pytest.mark.parametrize("make", EVERY)
+def test_every_colour_of_an_inlined_figure_follows_the_page(make: Callable[[RunFit], Figure]) -> None:
+    svg = figures.figure_bytes(make(synthetic()), "svg", "s").decode()
+    inside = inline(svg, "r1", "title", "description")
+    assert "var(--ink,#1b1f24)" in inside
+    assert not re.findall(r"(?:fill|stroke):#[0-9a-f]+", inside)
+    assert not re.search(r"[#(]rgb", inside)
+    kept = inline(svg, "r1", "title", "description", follow=False)
+    assert "var(" not in kept
+    assert re.sub(r"var\(--[\w-]+,(#[0-9a-f]{6})\)", r"\1", inside) == kept
+
+
+def test_letters_of_other_fonts_stay_in_their_figure() -> None:
+    with plotting.style({"font.family": ["DejaVu Serif"]}):
+        svg = figures.figure_bytes(figures.law_figure(synthetic()), "svg", "s").decode()
+    inside = inline(svg, "r1", "title", "description")
+    assert glyphs([svg]).count("<path") == 0
+    ids, wanted = re.findall(r' id="([^"]*)"', inside), re.findall(r'(?:href="|url\()#([^")]*)', inside)
+    assert len(ids) == len(set(ids))
+    assert all(name.startswith("r1-") for name in ids)
+    assert len(wanted) > 100
+    assert set(wanted) <= set(ids)
+
+
+def style_file(folder: Path, text: str) -> dict[str, object]:
+    path = folder / "own.mplstyle"
+    path.write_text(text)
+    return plotting.read_style(path)
+
+
+def test_a_style_lies_on_top_of_ours(tmp_path: Path) -> None:
+    extra = style_file(tmp_path, "font.family: DejaVu Serif\naxes.grid: False\nytick.labelsize: 11\n")
+    before = dict(mpl.rcParams)
+    with plotting.style(extra):
+        figure = figures.law_figure(synthetic())
+        svg = figures.figure_bytes(figure, "svg", "s").decode()
+    assert dict(mpl.rcParams) == before
+    assert "DejaVuSerif" in svg
+    assert 'id="DejaVuSans-' not in svg
+    assert "DejaVuSerif" not in figures.figure_bytes(figures.law_figure(synthetic()), "svg", "s").decode()
+    (axes,) = figure.axes
+    assert not any(line.get_visible() for line in axes.get_xgridlines())
+    with plotting.style(extra):
+        figure.canvas.draw()
+        assert axes.yaxis.label.get_window_extent().x0 >= 0
+        assert {label.get_fontsize() for label in axes.get_yticklabels()} == {11.0}
+
+
+@pytest.mark.parametrize("make", EVERY)
+def test_words_can_be_read_on_a_dark_style(make: Callable[[RunFit], Figure], tmp_path: Path) -> None:
+    dark = "figure.facecolor: black\naxes.facecolor: black\ntext.color: white\nxtick.color: white\n"
+    with plotting.style(style_file(tmp_path, dark)):
+        figure = make(synthetic())
+        figure.canvas.draw()
+    for text in words_of(figure):
+        assert contrast(mpl.colors.to_hex(text.get_color()), "#000000") >= 4.5, text.get_text()
+
+
+def test_a_style_says_nothing_of_backends_or_of_tex(tmp_path: Path) -> None:
+    assert style_file(tmp_path, "backend: pdf\n") == {}
+    with plotting.style(style_file(tmp_path, "text.usetex: True\n")):
+        assert mpl.rcParams["text.usetex"] is False
+
+
+def test_a_style_leaves_the_width_of_the_column(tmp_path: Path) -> None:
+    with plotting.style(style_file(tmp_path, "savefig.bbox: tight\nfigure.dpi: 300\n")):
+        pdf, png = (
+            figures.figure_bytes(figures.law_figure(synthetic()), kind, "s") for kind in ("pdf", "png")
+        )
+    assert b"/MediaBox [ 0 0 244.8 " in pdf
+    assert int.from_bytes(png[16:20], "big") == 1020
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("lines.linewidth: wide\n", "could not convert 'wide' to float"),
+        ("nonsense.key: 3\n", "nonsense.key"),
+        ("no colon here\n", "missing colon"),
+    ],
+)
+def test_a_style_that_cannot_be_read_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"(?i){re.escape(said)}") as caught:
+        style_file(tmp_path, text)
+    assert caught.value.slug == "unreadable-style"
+    with pytest.raises(InputError, match="No such file"):
+        plotting.read_style(tmp_path / "not there")
+    (tmp_path / "bytes").write_bytes(b"\xff\x00")
+    with pytest.raises(InputError, match="decode"):
+        plotting.read_style(tmp_path / "bytes")
+
+
+def told_of(figure: Figure) -> str:
+    return "\n".join(text.get_text() for text in words_of(figure))
+
+
+def test_a_forecast_shows_the_ceiling_and_when_the_entropy_is_spent() -> None:
+    run = run_report(synthetic())
+    words = told_of(forecast_figure(run))
+    assert "forecast and 95 % interval of a new evaluation" in words
+    assert "ceiling 0.5995 [0.5921, 0.6073]" in words
+    assert run.spending is not None
+    known = replace(run.spending.step, value=500.0, low=450.0, high=None, note="open")
+    words = told_of(forecast_figure(replace(run, spending=replace(run.spending, step=known))))
+    assert "95 % of the law’s promise spent: step 500 [450, ?]" in words
+    assert "open" in words
+
+
+def test_a_forecast_without_a_law_to_read_has_no_ceiling() -> None:
+    words = told_of(ahead(falling()))
+    assert "no ceiling is drawn" in words
+    assert "ceiling 0" not in words
+
+
+def test_a_run_that_is_too_short_has_no_forecast_and_says_why() -> None:
+    with pytest.raises(ValueError, match="needs at least 8"):
+        ahead(synthetic("few", n=6))
+    with pytest.raises(ValueError, match="no fit"):
+        ahead(refused())
+
+
+def test_marks_that_look_alike_say_it_once() -> None:
+    mark = '<use xlink:href="#m" x="{}" y="2" style="fill: #111111"/>\n'
+    other = '<use xlink:href="#m" x="9" y="2" style="fill: #222222"/>\n'
+    few, many = mark.format(1) + mark.format(2), "".join(mark.format(i) for i in range(3))
+    told = minify(f"<svg>\n{few}{other}{many}{other}</svg>")
+    plain = many.replace(' style="fill: #111111"', "")
+    assert told == f'<svg>\n{few}{other}<g style="fill: #111111">\n{plain}</g>\n{other}</svg>\n'
+
+
+@pytest.mark.parametrize("n", [40, 200, 300, 301])
+def test_every_evaluation_is_drawn(n: int) -> None:
+    axes = Figure().add_subplot()
+    x = np.arange(float(n))
+    plotting.dots(axes, x, x, size=2.0, color=plotting.INK, alpha=1.0, zorder=1)
+    if n <= plotting.MOST_VECTOR_POINTS:
+        (drawn,) = axes.findobj(PathPatch, include_self=False)[:1]
+        starts = drawn.get_path().vertices[::2]
+    else:
+        starts = axes.collections[0].get_offsets()
+    assert np.asarray(starts).tolist() == np.column_stack([x, x]).tolist()
+    assert axes.dataLim.x1 == pytest.approx(n - 1)

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from entropylaw.report import markdown
+from entropylaw.report import markdown, reportmarkdown
+from entropylaw.report.index_rows import index_row
+from entropylaw.report.markdownparts import sparkline
 from entropylaw.report.slugs import run_slugs
+from entropylaw.reporting import report_runs, run_report
 from tests.unit.test_report_samples import (
     HOSTILE,
     by_hand,
@@ -58,3 +62,66 @@ def test_many_runs_stay_below_the_limit_of_a_comment() -> None:
     text = markdown.render(document(*(replace(synthetic(), run=f"run {i}") for i in range(60))))
     assert len(text.encode()) < 64_000
     assert re.search(r"\*\d+ more runs are left out of this text", text)
+
+
+def test_sparkline_goes_from_least_to_largest() -> None:
+    assert sparkline([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]) == "▁▂▃▄▅▆▇█"
+    assert sparkline([float(i) for i in range(1000)]) == "▁▂▂▃▄▄▅▅▆▇▇█"
+    assert sparkline([3.0, 3.0]) == "▁▁"
+
+
+def test_report_has_words_then_all_runs_then_each() -> None:
+    text = reportmarkdown.render(report_runs(document(synthetic(), falling(), refused(HOSTILE))))
+    assert "Of 3 runs the law holds in 1, fails in 1 and 1 could not be fitted." in text
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    head = rows[0].strip("| ").split(" | ")
+    assert head[:5] == ["run", "verdict", "entropy", "reward", "ceiling"]
+    assert head[5:] == ["headroom", "used", "drop per 100 steps", "forecast", "phases"]
+    (sample,) = [row for row in rows if row.startswith("| sample |")]
+    assert "| █" in sample
+    assert "| 97.2 % [95.9, 98.2] | 0.080 [0.064, 0.100] |" in sample
+    assert "at step 585" in sample
+    assert re.search(r"\n## sample\n", text)
+    assert (
+        text.index("### Numbers")
+        < text.index("### Forecast")
+        < text.index("### Phases")
+        < text.index("### How")
+    )
+    assert "This run has used 97.2 % [95.9, 98.2] of the reward that its entropy can buy" in text
+    assert "<script" not in text
+
+
+def test_report_of_a_thousand_runs_says_what_it_leaves_out() -> None:
+    good = index_row(run_report(synthetic()), "x")
+    many = [replace(good, run=f"run {i}", slug=f"run-{i}") for i in range(1000)]
+
+    def sections() -> Iterator[object]:
+        raise AssertionError("no document is to be read where there is no room for it")
+        yield
+
+    text = reportmarkdown.render_rows(many, sections(), warnings=["w" * 50] * 300)
+    assert len(text.encode()) <= 60_000
+    shown = len(re.findall(r"^\| run ", text, re.MULTILINE)) - 1
+    assert 100 < shown < 1000
+    assert f"*{1000 - shown} more runs and the sections of all runs are left out of this text;" in text
+    assert "280 more warnings are left out" in text
+
+
+def test_report_takes_documents_only_while_there_is_room() -> None:
+    run = run_report(synthetic())
+    row = index_row(run, "x")
+    rows = [replace(row, run=f"run {i}", slug=f"run-{i}") for i in range(100)]
+    taken = []
+
+    def sections() -> Iterator[tuple[object, str]]:
+        for i in range(100):
+            taken.append(i)
+            yield run, f"run-{i}"
+
+    text = reportmarkdown.render_rows(rows, sections())
+    shown = text.count("### Numbers")
+    assert 3 < shown < 40
+    assert len(taken) == shown + 1
+    assert len(text.encode()) <= 60_000
+    assert f"*The sections of {100 - shown} runs are left out of this text; their pages hold them.*" in text

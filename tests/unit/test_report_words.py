@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from entropylaw.documents.fit import RunFit
-from entropylaw.report import markdown, words
-from entropylaw.results import Validity
+from entropylaw.report import markdown, reportwords, words
+from entropylaw.report.index_rows import IndexRow, index_row
+from entropylaw.reporting import run_report
+from entropylaw.results import Estimate, Validity
 from tests.unit.test_report_samples import (
     by_hand,
     document,
@@ -106,3 +109,112 @@ def test_vocabulary(run: RunFit) -> None:
 def test_badges_are_words() -> None:
     assert words.badge(synthetic()) in ("valid", "with cautions")
     assert words.badge(falling()) == "law fails"
+
+
+def hand_row(name: str = "by hand", **other: object) -> IndexRow:
+    """A row of the law made by hand; what is left to the engine is its forecast alone."""
+    return index_row(run_report(run_by_hand(by_hand(**other), name)), name)  # type: ignore[arg-type]
+
+
+def used(one: IndexRow, value: float | None, low: float | None, high: float | None) -> IndexRow:
+    assert one.law is not None
+    return replace(
+        one, law=replace(one.law, used=estimate(value, low, high, None if value else "cannot be told"))
+    )
+
+
+def test_a_page_opens_with_what_is_used_what_is_left_and_how_sure_that_is() -> None:
+    first, second, third = reportwords.opening(run_report(run_by_hand(by_hand())))
+    assert first == (
+        "This run has used 87.3 % [81.2, 93.4] of the reward that its entropy can buy: the reward stands at "
+        "0.768 [0.757, 0.779], and the ceiling at 0.800 [0.771, 0.829] (95 % intervals; drift + noise, "
+        "integrated out)."
+    )
+    assert second.startswith(
+        "Spending the last of its entropy would bring 0.032 [0.012, 0.051] more; the forecast of"
+    )
+    assert third.endswith(
+        "over all forms that are not ruled out, the ceiling lies anywhere from 0.771 to 0.866."
+    )
+
+
+def test_a_share_that_is_not_known_says_why() -> None:
+    report = run_report(run_by_hand(by_hand()))
+    nothing = estimate(None, None, None, "what entropy can buy in this run cannot be told from nothing")
+    first = reportwords.opening(replace(report, fit=replace(report.fit, used=nothing)))[0]
+    assert first.startswith(
+        "What share of the reward that its entropy can buy this run has used is not known: what entropy can "
+        "buy in this run cannot be told from nothing; the reward stands at 0.768"
+    )
+
+
+def test_a_better_rival_is_in_the_first_sentence() -> None:
+    first = reportwords.opening(run_report(run_by_hand(by_hand(law_weight=0.07, line_weight=0.83))))[0]
+    assert first.startswith("By the law, though a straight line in H fits better, this run has used 87.3 %")
+
+
+@pytest.mark.parametrize(
+    ("headroom", "expected"),
+    [
+        (estimate(0.011, -0.054, 0.056), "No headroom can be told from zero: 0.011 [-0.054, 0.056];"),
+        (estimate(-0.05, -0.08, -0.02), "It stands above what the law gives at H = 0: headroom -0.050"),
+        (estimate(0.03, None, None, "no spread"), "The headroom is 0.0300, without interval (no spread);"),
+    ],
+)
+def test_headroom_is_told_by_its_interval(headroom: Estimate, expected: str) -> None:
+    assert reportwords.opening(run_report(run_by_hand(by_hand(headroom=headroom))))[1].startswith(expected)
+
+
+def test_an_invalid_or_refused_run_opens_as_its_fit_does() -> None:
+    for run in (run_by_hand(by_hand(validity=INVALID)), refused()):
+        assert reportwords.opening(run_report(run)) == words.summary(run)
+
+
+def test_over_all_runs() -> None:
+    least, most = estimate(0.2, -0.1, 0.5), estimate(0.1, 0.05, 0.15)
+    many = [
+        used(hand_row("one", headroom=least), 0.97, 0.95, 0.99),
+        used(hand_row("two", headroom=most), 0.5, 0.4, 0.6),
+        used(hand_row("three", headroom=least), 0.9, 0.8, 0.95),
+        used(hand_row("four", headroom=least), None, None, None),
+        hand_row("five", validity=INVALID),
+        index_row(run_report(falling()), "falling"),
+        index_row(run_report(refused()), "short"),
+    ]
+    assert reportwords.overall(many) == (
+        "Of 7 runs the law holds in 4 (all 4 with cautions), fails in 1, cannot be told in 1 and 1 could not "
+        "be fitted.",
+        "Where the law holds, headroom can be told from zero in 1 of 4; the most is left in two: 0.100 "
+        "[0.050, 0.150].",
+        "More than 90 % of the reward that entropy can buy is used in 1, less in 1, and in 1 the interval "
+        "holds 90 %. In 1 that share has no interval.",
+    )
+
+
+def test_where_no_law_holds_nothing_is_said_of_its_numbers() -> None:
+    told = reportwords.overall([index_row(run_report(falling()), "a"), index_row(run_report(refused()), "b")])
+    assert told[0] == "Of 2 runs the law holds in 0, fails in 1 and 1 could not be fitted."
+    assert "nothing is said here of ceilings" in told[1]
+    assert told[2] == "1 run has a forecast, which does not rest on the law alone."
+    assert not re.search(r"\d\.\d", " ".join(told))
+
+
+def test_one_run_or_none() -> None:
+    assert reportwords.overall([]) == ("There are no runs.",)
+    one = reportwords.overall([hand_row()])
+    assert one[1] == (
+        "By the law it has used 87.3 % [81.2, 93.4] of the reward that its entropy can buy; its headroom is "
+        "0.032 [0.012, 0.051]."
+    )
+    (first, _) = reportwords.overall([index_row(run_report(refused()), "b")])
+    assert first == "One run. This run could not be fitted: 3 usable evaluations, expected at least 5."
+
+
+def test_a_step_that_is_not_foreseen_is_not_a_number() -> None:
+    note = "the entropy's path stays above 0.1 nats within 10 spans of the run"
+    assert reportwords.spent_words(estimate(None, 590.2, None, note)) == (
+        f"no step is forecast by which its entropy is spent (the interval begins at step 590; {note})"
+    )
+    assert reportwords.spent_words(estimate(520.4, 480.0, None, note)) == (
+        f"its entropy is forecast to be spent by step 520 [480, not known] ({note})"
+    )

@@ -1,0 +1,210 @@
+"""From what a user points at to tasks: logs, folders of logs, stored fits and stored reports."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from entropylaw.batch.tasks import Beside, Making, Task, light, with_keys
+from entropylaw.documents.fit import (
+    InputFile,
+    RunFit,
+    Settings,
+    input_files,
+    load_fit,
+    passed_over,
+    refused_file,
+    shown_path,
+)
+from entropylaw.documents.report import RunReport, load_report
+from entropylaw.documents.store import load_json
+from entropylaw.errors import EntropyLawError, InputError, UsageError
+from entropylaw.ingest.naming import told_apart
+from entropylaw.ingest.run import Run
+from entropylaw.report.index_rows import natural
+from entropylaw.report.slugs import safe_name
+from entropylaw.workflow import named_columns, read_logs, settings_differ
+
+FITS = "*.fit.json"
+HISTOGRAM = ".hist.parquet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """The tasks of a batch, in the order of the report, and warnings about files."""
+
+    tasks: tuple[Task, ...]
+    settings: Settings
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A run, however far it has come."""
+
+    name: str
+    path: str
+    run: Run | None = None
+    known: RunFit | RunReport | None = None
+    inputs: tuple[InputFile, ...] = ()
+
+
+def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
+    """Read every source; a file that cannot be read is a task too, and its page says why.
+
+    Parameters
+    ----------
+    sources
+        Logs, folders of logs, stored fits and reports, folders that hold nothing but stored fits.
+    making
+        What is made of each.
+    told
+        Whether the user said how to fit, which no stored fit can follow.
+
+    Raises
+    ------
+    UsageError
+        ``fit-is-fixed``, ``settings-differ``, and whatever is wrong with an option.
+    InputError
+        A stored document is damaged or of another version.
+    """
+    stored: list[tuple[str, str]] = []
+    logs: list[str] = []
+    for source in sources:
+        inside = _visible(source)
+        kind = _document_kind(source)
+        if inside and all(path.match(FITS) for path in inside):
+            stored += [(str(path), "fit") for path in inside]
+        elif kind:
+            stored.append((source, kind))
+        else:
+            logs.append(source)
+    if stored and told:
+        raise UsageError(
+            "fit-is-fixed",
+            f"{stored[0][0]} is a stored fit, and options that say how to fit were given",
+            "give the log itself to fit it anew",
+        )
+    settings, found = _stored(stored) if stored else (making.settings, [])
+    warnings: tuple[str, ...] = ()
+    if logs:
+        if settings != making.settings:
+            raise settings_differ(settings, making.settings)
+        read, warnings = _logs(logs, settings)
+        found += read
+    made = replace(making, settings=settings).formats(len(found))
+    return Gathered(tasks=tuple(_tasks(found, made)), settings=settings, warnings=warnings)
+
+
+def _logs(logs: Sequence[str], settings: Settings) -> tuple[list[_Found], tuple[str, ...]]:
+    columns = named_columns(settings)
+    reading = read_logs(logs, step=settings.step, run=settings.run, columns=columns)
+    keep = frozenset(columns)
+    found = [
+        _Found(name=run.name, path=run.source.path, run=light(run, keep), inputs=input_files([run]))
+        for run in reading.runs
+    ]
+    for path, error in reading.failures:
+        entry = refused_file(os.fspath(path), error)
+        found.append(_Found(name=entry.run, path=entry.path, known=entry))
+    return found, passed_over(reading.ignored)
+
+
+def _visible(folder: str) -> list[Path]:
+    """What a folder holds, hidden files apart; nothing where it is no folder."""
+    if folder == "-" or not Path(folder).is_dir():
+        return []
+    return sorted(path for path in Path(folder).iterdir() if not path.name.startswith("."))
+
+
+def _stored(sources: Sequence[tuple[str, str]]) -> tuple[Settings, list[_Found]]:
+    """Runs of stored fits and reports, all with the same settings."""
+    settings: Settings | None = None
+    found: list[_Found] = []
+    for source, kind in sources:
+        document = load_fit(source) if kind == "fit" else load_report(source)
+        if settings is not None and document.settings != settings:
+            raise settings_differ(settings, document.settings)
+        settings = document.settings
+        for entry in document.runs:
+            fit = entry.fit if isinstance(entry, RunReport) else entry
+            inputs = (
+                document.inputs
+                if len(document.runs) == 1
+                else tuple(file for file in document.inputs if file.path == fit.path)
+            )
+            found.append(_Found(name=fit.run, path=fit.path, known=entry, inputs=inputs))
+    assert settings is not None
+    return settings, found
+
+
+def _tasks(found: Sequence[_Found], making: Making) -> Iterator[Task]:
+    """The runs in the order of the index, each with its neighbours there."""
+    names = told_apart([one.name for one in found], [one.path for one in found])
+    ordered = sorted(zip(names, found, strict=True), key=lambda pair: (natural(pair[0]), pair[0]))
+    taken: set[str] = set()
+    places = [(name, safe_name(name, taken)) for name, _ in ordered]
+    for i, ((name, one), (_, slug)) in enumerate(zip(ordered, places, strict=True)):
+        run = None if one.run is None else replace(one.run, name=name)
+        task = Task(
+            name=name,
+            slug=slug,
+            making=making,
+            run=run,
+            known=_called(one.known, name),
+            inputs=one.inputs,
+            histogram=_histogram(run),
+            before=places[i - 1] if i else None,
+            after=places[i + 1] if i + 1 < len(places) else None,
+        )
+        yield with_keys(task)
+
+
+def _histogram(run: Run | None) -> Beside | None:
+    """The tokens' sums beside a summary that ``entropylaw tokens`` wrote."""
+    if run is None or not (path := Path(run.source.path).with_suffix(HISTOGRAM)).is_file():
+        return None
+    return Beside(path=str(path), sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def _called(known: RunFit | RunReport | None, name: str) -> RunFit | RunReport | None:
+    if isinstance(known, RunReport):
+        return replace(known, fit=_fit_called(known.fit, name))
+    return None if known is None else _fit_called(known, name)
+
+
+def _fit_called(entry: RunFit, name: str) -> RunFit:
+    if entry.run == name:
+        return entry
+    return replace(entry, run=name, law=entry.law and replace(entry.law, run=name))
+
+
+def _document_kind(source: str) -> str:
+    """``fit`` or ``report`` for a stored document; empty for anything else.
+
+    Raises
+    ------
+    InputError
+        ``not-a-document``: a document of ours of which no report can be made.
+    """
+    path = Path(source)
+    if path.suffix != ".json" or not path.is_file():
+        return ""
+    try:
+        data = load_json(path)
+    except EntropyLawError:
+        return ""
+    schema = str(data.get("schema", "")) if isinstance(data, dict) else ""
+    if not schema.startswith("entropylaw/"):
+        return ""
+    kind = schema.split("/")[1]
+    if kind not in ("fit", "report"):
+        raise InputError(
+            "not-a-document",
+            f"{shown_path(source)} has schema {schema!r}, expected a fit or a report",
+            "give the log itself, or a file that `entropylaw fit` wrote",
+        )
+    return kind

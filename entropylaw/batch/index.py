@@ -1,0 +1,83 @@
+"""The files over all runs, made from one small row a run: page, Markdown, CSV and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from entropylaw._version import __version__
+from entropylaw.documents.codec import encode
+from entropylaw.documents.fit import InputFile, Settings
+from entropylaw.documents.report import RunReport, load_report
+from entropylaw.documents.store import dumps, write_atomically
+from entropylaw.report import csvtable, index_page, reportmarkdown
+from entropylaw.report.index_rows import IndexRow
+
+SCHEMA = "entropylaw/index/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexDocument:
+    """One row a run; ``runs/SLUG.json`` has the whole document of each.
+
+    ``unfinished`` runs were left by an interrupt: writing the report again makes them, and only them.
+    """
+
+    inputs: tuple[InputFile, ...]
+    settings: Settings
+    rows: tuple[IndexRow, ...]
+    unfinished: int
+    warnings: tuple[str, ...]
+    version: str = __version__
+    schema: str = SCHEMA
+    seed: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return encode(self)  # type: ignore[no-any-return]
+
+
+def write_index(
+    folder: Path, document: IndexDocument, files: Mapping[str, Iterable[str]]
+) -> tuple[Path, ...]:
+    """Write the page and the tables over all runs; returns the paths, the page last.
+
+    ``files`` maps a run's slug to its files in the folder, among which are the figures that Markdown shows.
+    """
+    sections = ((_stored(folder, row), row.slug) for row in document.rows)
+    figures = {slug: _figures(slug, names) for slug, names in files.items()}
+    contents = {
+        "report.md": reportmarkdown.render_rows(
+            document.rows, sections, warnings=document.warnings, figures=figures
+        ),
+        "report.csv": csvtable.render_rows(document.rows),
+        "report.json": dumps(document.to_json()),
+        "index.html": index_page.render(document.rows, warnings=document.warnings, files=_FILES),
+    }
+    for name, content in contents.items():
+        write_atomically(folder / name, content)
+    return tuple(folder / name for name in contents)
+
+
+_FILES = {"Markdown": "report.md", "CSV": "report.csv", "JSON": "report.json"}
+_CAPTIONS = {
+    "law": "the law",
+    "series": "entropy and reward",
+    "residuals": "residuals",
+    "forecast": "forecast",
+    "phases": "phases",
+    "tokens": "entropy of the tokens",
+}
+
+
+def _stored(folder: Path, row: IndexRow) -> RunReport:
+    return load_report(folder / "runs" / f"{row.slug}.json").runs[0]
+
+
+def _figures(slug: str, names: Iterable[str]) -> dict[str, str]:
+    """Caption → address of each figure that there is as SVG."""
+    there = set(names)
+    paths = {caption: f"figures/{slug}-{name}.svg" for name, caption in _CAPTIONS.items()}
+    return {caption: path for caption, path in paths.items() if path in there}

@@ -1,0 +1,104 @@
+"""Tasks over processes: a few at a time, and one that dies takes nobody with it."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+AT_ONCE = 3
+"""So few tasks are done here: a process takes longer to start."""
+
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    with contextlib.suppress(AttributeError):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def results(
+    work: Callable[[T], R], tasks: Sequence[T], *, jobs: int, died: Callable[[T], R]
+) -> Iterator[tuple[T, R]]:
+    """Do every task; results come as they are ready.
+
+    Parameters
+    ----------
+    work
+        A function of a module: it is looked up by name in the other processes.
+    tasks
+        Independent of one another, so that their order and the number of processes do not matter.
+    jobs
+        Processes.
+    died
+        What to say of a task whose process was killed, twice.
+    """
+    if jobs <= 1 or len(tasks) <= AT_ONCE:
+        for task in tasks:
+            yield task, work(task)
+        return
+    suspects: list[T] = []
+    waiting = list(reversed(tasks))
+    while waiting:
+        yield from _until_broken(work, waiting, jobs, suspects)
+    for task in suspects:
+        alone: list[T] = []
+        yield from _until_broken(work, [task], 1, alone)
+        for dead in alone:
+            yield dead, died(dead)
+
+
+def _until_broken(
+    work: Callable[[T], R], waiting: list[T], jobs: int, suspects: list[T]
+) -> Iterator[tuple[T, R]]:
+    """Work through ``waiting``, from its end; if a process dies, what was being done goes to ``suspects``."""
+    running: dict[Future[R], T] = {}
+    with _executor(min(jobs, len(waiting))) as pool:
+        try:
+            while waiting or running:
+                while waiting and len(running) < 2 * jobs:
+                    task = waiting.pop()
+                    running[pool.submit(work, task)] = task
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    result = future.result()
+                    yield running.pop(future), result
+        except BrokenProcessPool:
+            suspects += running.values()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _executor(jobs: int) -> ProcessPoolExecutor:
+    """Processes with one thread each, that leave Ctrl-C to us."""
+    for name in _THREADS:
+        os.environ.setdefault(name, "1")
+    methods = multiprocessing.get_all_start_methods()
+    # A fork of a process with threads, as Arrow's, may stand still for ever.
+    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+    if "forkserver" in methods:
+        context.set_forkserver_preload(["entropylaw.batch.work"])
+    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepared)
+
+
+def _prepared() -> None:
+    """Leave Ctrl-C to the process that hands out the work, and end with it, however it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()

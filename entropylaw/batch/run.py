@@ -1,0 +1,129 @@
+"""A whole report: gather, do what is not done yet, write the index; interrupted, what is there is usable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from entropylaw.batch.gathering import Gathered, gather
+from entropylaw.batch.index import IndexDocument, write_index
+from entropylaw.batch.pool import results
+from entropylaw.batch.state import only_writer, remembered
+from entropylaw.batch.tasks import Done, Failure, Making, Task
+from entropylaw.batch.work import died, work
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a batch did.
+
+    ``done`` has the runs in the report's order, without those that an interrupt left; ``unchanged`` of them
+    were as they had been. ``written`` are the files over all runs.
+    """
+
+    done: tuple[Done, ...]
+    unchanged: int
+    unfinished: int
+    warnings: tuple[str, ...]
+    written: tuple[Path, ...]
+
+    @property
+    def failures(self) -> tuple[tuple[str, Failure], ...]:
+        """The runs without a law, and why."""
+        return tuple((one.row.run, one.failure) for one in self.done if one.failure is not None)
+
+    @property
+    def fitted(self) -> int:
+        """Runs with a law."""
+        return len(self.done) - len(self.failures)
+
+
+def report_logs(
+    sources: Sequence[str], making: Making, *, jobs: int, told: bool = False, progress: Progress | None = None
+) -> Outcome:
+    """Write the report of everything that some sources hold.
+
+    Parameters
+    ----------
+    sources
+        Logs, folders of logs, documents that ``entropylaw fit`` or ``entropylaw report`` wrote.
+    making
+        What is made, and where.
+    jobs
+        Processes; the files do not depend on how many.
+    told
+        Whether the user said how to fit, which no stored fit can follow.
+    progress
+        Told after each run: how many are done, of how many.
+
+    Raises
+    ------
+    OutputError
+        ``cannot-write``, ``folder-busy``.
+    UsageError, InputError
+        Of the sources and options; an unreadable log is no error but a run of the report.
+    """
+    gathered = gather(sources, making, told=told)
+    with only_writer(making.folder):
+        done, unchanged = _all_done(gathered.tasks, jobs, progress or (lambda done, whole: None))
+        in_order = tuple(done[task.slug] for task in gathered.tasks if task.slug in done)
+        unfinished = len(gathered.tasks) - len(in_order)
+        # An index of failures alone would take the place of one that somebody had, for a slip of the pen.
+        fitted = any(one.failure is None for one in in_order)
+        index = _index(gathered, in_order, unfinished)
+        files = {one.row.slug: one.files for one in in_order}
+        written = write_index(making.folder, index, files) if fitted else ()
+    return Outcome(
+        done=in_order,
+        unchanged=unchanged,
+        unfinished=unfinished,
+        warnings=gathered.warnings,
+        written=written,
+    )
+
+
+def _index(gathered: Gathered, done: Sequence[Done], unfinished: int) -> IndexDocument:
+    """One row a run, and each file once."""
+    there = {one.row.slug for one in done}
+    files = {(f.path, f.sha256): f for task in gathered.tasks if task.slug in there for f in task.inputs}
+    warnings = gathered.warnings
+    if unfinished:
+        runs = "1 run is" if unfinished == 1 else f"{unfinished} runs are"
+        warnings = (f"interrupted: {runs} missing; the same command finishes the report", *warnings)
+    return IndexDocument(
+        inputs=tuple(files.values()),
+        settings=gathered.settings,
+        rows=tuple(one.row for one in done),
+        unfinished=unfinished,
+        warnings=warnings,
+    )
+
+
+def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dict[str, Done], int]:
+    """Every task's result by its slug, and how many were known before; what an interrupt leaves lacks."""
+    done: dict[str, Done] = {}
+    waiting: list[Task] = []
+    for task in tasks:
+        known = remembered(task)
+        if known is not None and known.key == task.key:
+            done[task.slug] = known
+        else:
+            # A new neighbour or style changes a page, and no number.
+            again = known is not None and known.fit_key == task.fit_key
+            waiting.append(replace(task, again=True, run=None) if again else task)
+    unchanged = len(done)
+    progress(len(done), len(tasks))
+    try:
+        for task, result in results(work, waiting, jobs=jobs, died=died):
+            done[task.slug] = result
+            progress(len(done), len(tasks))
+    except KeyboardInterrupt:
+        # What was being done when the interrupt came is whole, and noted.
+        for task in waiting:
+            known = None if task.slug in done else remembered(task)
+            if known is not None and known.key == task.key:
+                done[task.slug] = known
+    return done, unchanged

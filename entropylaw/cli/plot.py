@@ -1,0 +1,251 @@
+"""``entropylaw plot``: one figure of one run, for a paper or a slide."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+
+import typer
+
+from entropylaw.cli import options
+from entropylaw.errors import FitError, UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from entropylaw.documents.fit import RunFit
+    from entropylaw.documents.phases import RunPhases
+    from entropylaw.documents.report import RunReport
+    from entropylaw.ingest.run import Run
+
+T = TypeVar("T")
+
+EXAMPLE = "Example:  entropylaw plot law data/lab/grpo_s0/metrics.parquet -o law.pdf"
+
+PICTURES = (".pdf", ".svg", ".png")
+
+FAN = 12
+"""Later steps at which a forecast is drawn that the source does not hold yet."""
+
+MOST_NAMED = 8
+
+
+class Picture(StrEnum):
+    """Which figure."""
+
+    law = "law"
+    series = "series"
+    residuals = "residuals"
+    forecast = "forecast"
+    phases = "phases"
+
+
+Source = Annotated[
+    str,
+    typer.Argument(metavar="SOURCE", help="A log, or a fit, report or phases document.", show_default=False),
+]
+Output = Annotated[
+    str,
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="Write here; the suffix (.pdf .svg .png) decides the format."
+    ),
+]
+RunName = Annotated[
+    str | None, typer.Option("--run", metavar="NAME", help="Which run, where SOURCE holds several.")
+]
+Style = Annotated[
+    str | None,
+    typer.Option("--style", metavar="FILE", help="A matplotlib style file, applied on top of our style."),
+]
+
+
+def plot(
+    figure: Annotated[
+        Picture, typer.Argument(metavar="FIGURE", help="law, series, residuals, forecast or phases.")
+    ],
+    source: Source,
+    output: Output,
+    run: RunName = None,
+    style: Style = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Draw one figure of one run, 3.4 inches wide: a column of a paper.
+
+    law: reward against entropy. series: both over the steps. residuals: what the law leaves over. forecast:
+    where both go from here. phases: entropies of planning and execution, and where their boundaries may be.
+    """
+    from entropylaw.cli.output import say
+    from entropylaw.cli.progress import reading_shown
+    from entropylaw.documents.store import write_atomically
+    from entropylaw.report import plotting
+    from entropylaw.report.figures import figure_bytes
+    from entropylaw.report.slugs import safe_name
+
+    kind = kind_of(output)
+    extra = plotting.read_style(style) if style is not None else None
+    with reading_shown():
+        found = _phases(source, run) if figure is Picture.phases else _fitted(source, run, figure)
+    with plotting.style(extra):
+        drawn = _drawn(found, figure)
+        content = figure_bytes(drawn, kind, f"{safe_name(found.run, set())}-{figure.value}")
+    write_atomically(output, content)
+    say(f"wrote {output}", quiet=quiet)
+
+
+def kind_of(output: str) -> Any:
+    """The kind of picture that a file's suffix stands for.
+
+    Raises
+    ------
+    UsageError
+        ``unknown-suffix``.
+    """
+    suffix = Path(output).suffix.lower()
+    if suffix not in PICTURES:
+        raise UsageError(
+            "unknown-suffix",
+            f"-o {output} has suffix {suffix or '(none)'!r}, expected one of {', '.join(PICTURES)}",
+            "the suffix decides the format; rename the file",
+        )
+    return suffix.removeprefix(".")
+
+
+def _drawn(found: RunReport | RunPhases, figure: Picture) -> Figure:
+    """The figure, or why the run has none."""
+    from entropylaw.report import figures
+    from entropylaw.report.forecast_figure import forecast_figure
+    from entropylaw.report.phase_figure import phase_figure
+
+    makers: dict[Picture, Callable[[Any], Figure]] = {
+        Picture.law: lambda run: figures.law_figure(run.fit),
+        Picture.series: lambda run: figures.series_figure(run.fit),
+        Picture.residuals: lambda run: figures.residual_figure(run.fit),
+        Picture.forecast: forecast_figure,
+        Picture.phases: phase_figure,
+    }
+    entry = found.fit if hasattr(found, "fit") else found
+    if entry.refusal is not None:
+        _nothing(found.run, figure, entry.refusal.message, entry.refusal.hint)
+    try:
+        return makers[figure](found)
+    except ValueError as error:
+        _nothing(found.run, figure, str(error), "wait for more evaluations, or draw another figure")
+
+
+def _nothing(run: str, figure: Picture, why: str, hint: str) -> NoReturn:
+    raise FitError("nothing-to-draw", f"{run} has no figure of its {figure.value}: {why}", hint)
+
+
+def _fitted(source: str, name: str | None, figure: Picture) -> RunReport:
+    """The run's law, with its forecast where that is what will be drawn."""
+    from entropylaw.documents.fit import load_fit
+    from entropylaw.documents.report import RunReport, load_report
+    from entropylaw.workflow import default_settings, fit_or_refuse
+
+    kind = _document_kind(source)
+    if kind == "phases":
+        raise _not_there(source, "phases document", "law", "the log, or what `entropylaw fit` wrote")
+    if kind == "report":
+        return _chosen(load_report(source).runs, name, source)
+    if kind:
+        entry = _chosen(load_fit(source).runs, name, source)
+    else:
+        run = _chosen(_read(source), name, source, lambda run: run.name)
+        entry = fit_or_refuse(run, default_settings())
+    return _ahead(entry) if figure is Picture.forecast else RunReport(fit=entry)
+
+
+def _ahead(entry: RunFit) -> RunReport:
+    """The forecast of a report at more steps, so that its fan is smooth."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from entropylaw.analysis.forecast import forecast
+    from entropylaw.reporting import AHEAD, run_report
+
+    report = run_report(entry)
+    law = entry.law
+    if law is None or report.forecast is None:
+        return report
+    last, reach = float(law.step[-1]), max(AHEAD) * float(law.step[-1] - law.step[0])
+    later = np.linspace(last, last + reach, FAN + 1)[1:]
+    whole = np.unique(np.ceil(later)) if (law.step % 1 == 0).all() else later
+    told = forecast(law.step, law.entropy, law.reward, at_step=whole, level=law.level, run=law.run)
+    return replace(report, forecast=told)
+
+
+def _phases(source: str, name: str | None) -> RunPhases:
+    """The run's phases."""
+    from entropylaw.documents.phases import PhaseSettings, load_phases
+    from entropylaw.documents.report import load_report
+    from entropylaw.ingest.phasecolumns import CANDIDATES
+    from entropylaw.phasing import phases_of
+
+    kind = _document_kind(source)
+    if kind == "phases":
+        return _chosen(load_phases(source).runs, name, source)
+    if kind == "report":
+        report = _chosen(load_report(source).runs, name, source)
+        if report.phases is None:
+            why = "the log had no entropies of planning or execution tokens"
+            _nothing(report.run, Picture.phases, why, "`entropylaw tokens` makes them of token-level logs")
+        return report.phases
+    if kind:
+        raise _not_there(source, f"{kind} document", "phases", "the log, or what `entropylaw phases` wrote")
+    run = _chosen(_read(source, CANDIDATES), name, source, lambda run: run.name)
+    return phases_of(run, PhaseSettings(level=0.95))[0]
+
+
+def _document_kind(source: str) -> str:
+    """``fit``, ``report``, ``phases`` or another kind of document of ours; empty for a log."""
+    from entropylaw.cli.sources import is_document
+    from entropylaw.documents.store import load_json
+
+    return str(load_json(source)["schema"]).split("/")[1] if is_document(source) else ""
+
+
+def _read(source: str, columns: Sequence[str] = ()) -> Sequence[Run]:
+    """The runs of a log; where there is none, the reason is raised."""
+    from entropylaw.workflow import read_logs
+
+    reading = read_logs([source], step=None, run=None, columns=list(columns))
+    if not reading.runs:
+        for _, error in reading.failures:
+            raise error
+    return reading.runs
+
+
+def _chosen(
+    runs: Sequence[T],
+    name: str | None,
+    source: str,
+    called: Callable[[T], str] = lambda run: run.run,  # type: ignore[attr-defined]
+) -> T:
+    """The run of that name, or the only one."""
+    names = [called(run) for run in runs]
+    if name is None and len(runs) == 1:
+        return runs[0]
+    if name in names:
+        return runs[names.index(name)]
+    there = ", ".join(names[:MOST_NAMED]) + (
+        f" and {len(names) - MOST_NAMED} more" if names[MOST_NAMED:] else ""
+    )
+    if name is None:
+        raise UsageError(
+            "which-run",
+            f"{source} holds {len(names)} runs, and a figure shows one: {there}",
+            "add --run NAME",
+        )
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {near[0]}?" if near else "give one of these names, as it is written there"
+    raise UsageError("unknown-run", f"{source} holds no run {name!r}, but {there}", hint)
+
+
+def _not_there(source: str, what: str, missing: str, give: str) -> UsageError:
+    return UsageError(
+        "figure-not-in-source", f"{source} is a {what}, which holds no {missing}", f"give {give}"
+    )

@@ -1,0 +1,106 @@
+"""A run against the run of the same name in an older document: by what share a quantity fell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from entropylaw.gates.quantities import Part
+from entropylaw.gates.subjects import Subject, Unknown, Value
+from entropylaw.results import Estimate
+
+METHOD = "MOVER-R, from the two intervals as independent"
+
+
+def regression(subject: Subject, measured: str, baseline: Sequence[Subject], *, any_law: bool) -> Value:
+    """Share by which ``measured`` fell from the baseline's run to this one; below 0 it rose.
+
+    ``any_law`` compares the numbers of laws that do not hold, too.
+    """
+    runs = [run for run in baseline if run.run == subject.run and Part.law in run.parts]
+    if len(runs) != 1:
+        count = "no run" if not runs else f"{len(runs)} runs"
+        return Unknown(reason=f"the baseline has {count} of the name {subject.run!r}")
+    (before,) = runs
+    if before.refusal is not None:
+        return Unknown(reason=f"the baseline's run was refused: {before.refusal.message}")
+    if before.reasons and not any_law:
+        return Unknown(reason=f"the baseline's law is not valid: {before.reasons[0]}")
+    return share_fallen(_number(subject.values, measured), _number(before.values, measured), measured)
+
+
+def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -> Value:
+    """1 − now/before with its interval, of estimates as documents hold them.
+
+    Parameters
+    ----------
+    now, before
+        Estimates with both ends of their intervals, at one level.
+    measured
+        What they are of, for the reasons.
+
+    Returns
+    -------
+    An :class:`~entropylaw.results.Estimate`; an Unknown where an end is missing, the levels differ, or the
+    interval of ``before`` does not lie above 0, so that a share of it means nothing.
+
+    Notes
+    -----
+    MOVER recovers variances from the ends of given intervals: Zou & Donner (2008, doi:10.1002/sim.3095) for
+    a difference. For a ratio its limits of now − r·before are set to 0, which gives a quadratic in r
+    (MOVER-R; Newcombe 2016, doi:10.1177/0962280213502144, for a numerator of any sign). The two runs are
+    taken as independent; for two fits of the same evaluations the interval is wider than it need be.
+    """
+    if now is None or before is None:
+        return Unknown(reason=f"{'this run' if now is None else 'the baseline'} has no {measured}")
+    ends = (now.value, now.low, now.high, before.value, before.low, before.high)
+    if any(end is None for end in ends):
+        return Unknown(reason=f"the interval of {measured} has an open end here or in the baseline")
+    if now.level != before.level:
+        return Unknown(reason=f"the levels differ: {now.level:g} here, {before.level:g} in the baseline")
+    assert before.value is not None
+    assert before.low is not None
+    if before.low <= 0:
+        return Unknown(
+            reason=f"the baseline's {measured} may be 0 or less: its interval begins at {before.low:.3g}"
+        )
+    assert now.value is not None
+    low, high = _ratio(now, before)
+    return Estimate(
+        value=1.0 - now.value / before.value,
+        low=1.0 - high,
+        high=1.0 - low,
+        level=now.level,
+        method=METHOD,
+    )
+
+
+def _ratio(top: Estimate, bottom: Estimate) -> tuple[float, float]:
+    """MOVER-R limits of top/bottom; the interval of ``bottom`` lies above 0."""
+    assert top.value is not None
+    assert top.low is not None
+    assert top.high is not None
+    assert bottom.value is not None
+    assert bottom.low is not None
+    assert bottom.high is not None
+    above, below = bottom.high - bottom.value, bottom.value - bottom.low
+    # r·bottom lies in the other direction where r is negative, and then its other half counts.
+    low = _limit(top.value, bottom.value, top.value - top.low, above if top.low >= 0 else below, 1.0)
+    high = _limit(top.value, bottom.value, top.high - top.value, below if top.high >= 0 else above, -1.0)
+    return low, high
+
+
+def _limit(top: float, bottom: float, top_half: float, bottom_half: float, side: float) -> float:
+    """Solve top − r·bottom = side·√(top_half² + r²·bottom_half²) for r."""
+    square, product, rest = bottom**2 - bottom_half**2, top * bottom, top**2 - top_half**2
+    root = math.sqrt(max(product**2 - square * rest, 0.0))
+    # Of the two forms of the root the one that subtracts nothing.
+    if product * side >= 0:
+        stable = product + side * root
+        return rest / stable if stable else 0.0
+    return (product - side * root) / square
+
+
+def _number(values: Mapping[str, Value], name: str) -> Estimate | None:
+    found = values.get(name)
+    return found if isinstance(found, Estimate) else None

@@ -1,0 +1,253 @@
+"""Whether a gate trips: the interval decides, on full floats; what is not known fails.
+
+A gate names what must not be. It trips where the data establish that: the expression holds for the whole
+interval. Where it holds for a part only, the data neither establish nor exclude it; that is said, and trips
+with ``strict``. Where the quantity is not known, or the law that it belongs to does not hold, the gate fails.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from entropylaw.gates.baseline import regression
+from entropylaw.gates.digits import beside
+from entropylaw.gates.expression import Gate
+from entropylaw.gates.quantities import REGRESSION, WRITTEN_BY, Kind, Quantity
+from entropylaw.gates.subjects import Subject, Unknown, Value
+from entropylaw.results import Estimate
+
+
+class Outcome(StrEnum):
+    """What a gate says of a run."""
+
+    passed = "passed"
+    open = "not excluded"
+    tripped = "tripped"
+    unknown = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateCase:
+    """One gate on one run.
+
+    Attributes
+    ----------
+    run
+        Its name; with the document's where several runs have that name.
+    sources
+        The documents or logs that it was read from.
+    gate
+        The expression.
+    outcome
+        ``passed``, ``not excluded``, ``tripped`` or ``unknown``.
+    failed
+        Whether it makes the check fail.
+    value, low, high
+        The number and its interval; None where there is none.
+    level, method
+        The interval's.
+    word
+        The value of a quantity that is a word.
+    limit
+        What it was compared with; a percentage as a share.
+    sentence
+        What was found, in words.
+    """
+
+    run: str
+    sources: tuple[str, ...]
+    gate: str
+    outcome: str
+    failed: bool
+    sentence: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+    method: str | None = None
+    word: str | None = None
+    limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How to decide.
+
+    ``strict``: what is not excluded trips, too. ``point``: the point decides, not the interval. ``any_law``:
+    numbers of laws that do not hold are compared as well.
+    """
+
+    strict: bool = False
+    point: bool = False
+    any_law: bool = False
+
+
+Baselines = Mapping[str, Sequence[Subject]]
+"""Path as written in a gate → the runs of that document."""
+
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_SIDES = {
+    "<": "below",
+    "<=": "at or below",
+    ">": "above",
+    ">=": "at or above",
+    "==": "equal to",
+    "!=": "different from",
+}
+
+
+def decide(
+    gates: Sequence[Gate], subjects: Sequence[Subject], baselines: Baselines, rules: Rules
+) -> tuple[GateCase, ...]:
+    """Every gate on every run, run by run."""
+    names = [subject.run for subject in subjects]
+    cases = []
+    for subject in subjects:
+        shared = names.count(subject.run) > 1
+        name = f"{subject.run} ({', '.join(subject.sources)})" if shared else subject.run
+        cases += [_case(gate, subject, name, baselines, rules) for gate in gates]
+    return tuple(cases)
+
+
+def _case(gate: Gate, subject: Subject, name: str, baselines: Baselines, rules: Rules) -> GateCase:
+    found = _found(gate, subject, baselines, rules)
+    outcome, sentence = _judged(gate, found, rules)
+    estimate = found if isinstance(found, Estimate) else None
+    failed = outcome in (Outcome.tripped, Outcome.unknown) or (outcome is Outcome.open and rules.strict)
+    return GateCase(
+        run=name,
+        sources=subject.sources,
+        gate=gate.shown,
+        outcome=outcome.value,
+        failed=failed,
+        sentence=sentence,
+        value=estimate.value if estimate else found if isinstance(found, float) else None,
+        low=estimate.low if estimate else None,
+        high=estimate.high if estimate else None,
+        level=estimate.level if estimate else None,
+        method=estimate.method if estimate else None,
+        word=found if isinstance(found, str) else None,
+        limit=gate.limit,
+    )
+
+
+def _found(gate: Gate, subject: Subject, baselines: Baselines, rules: Rules) -> Value | _Flag:
+    """What a run has for a gate: validity first, then the value."""
+    quantity = gate.quantity
+    if gate.quantity.kind is Kind.flag:
+        return _flag(quantity.name, subject)
+    if quantity.name not in subject.values and (subject.refusal or quantity.part not in subject.parts):
+        return Unknown(reason=_absent(quantity, subject))
+    if quantity.of_law and subject.reasons and not rules.any_law:
+        return Unknown(reason=_invalid(subject.reasons))
+    if quantity is REGRESSION:
+        assert gate.baseline is not None
+        assert gate.measured is not None
+        return regression(subject, gate.measured, baselines[gate.baseline], any_law=rules.any_law)
+    return subject.values.get(quantity.name, Unknown(reason=f"the run has no {quantity.name}"))
+
+
+def _absent(quantity: Quantity, subject: Subject) -> str:
+    """Why nothing is known of a quantity."""
+    if subject.refusal is not None:
+        return f"the run was refused: {subject.refusal.message}"
+    written = WRITTEN_BY[quantity.part]
+    return f"no document given for this run holds {quantity.name}; {written} writes one"
+
+
+class _Flag(NamedTuple):
+    """Whether a run is what a flag names, in a word and in words."""
+
+    up: bool
+    sentence: str
+
+
+def _flag(name: str, subject: Subject) -> _Flag | Unknown:
+    refusal = subject.refusal
+    if name == "refused":
+        said = f"the run was refused: {refusal.message}" if refusal else "the run was not refused"
+        return _Flag(refusal is not None, said)
+    if subject.reasons is None:
+        why = refusal.message if refusal else "no document given for it holds its law"
+        return Unknown(reason=f"whether the law holds is not known: {why}")
+    if subject.reasons:
+        return _Flag(True, _invalid(subject.reasons))
+    return _Flag(False, "the law is valid for this run")
+
+
+def _invalid(reasons: Sequence[str]) -> str:
+    """Why the law is not valid; the first reason of several."""
+    more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    return f"the law is not valid for this run: {reasons[0]}{more}"
+
+
+def _judged(gate: Gate, found: Value | _Flag, rules: Rules) -> tuple[Outcome, str]:
+    if isinstance(found, Unknown):
+        return Outcome.unknown, found.reason
+    if isinstance(found, _Flag):
+        return (Outcome.tripped if found.up else Outcome.passed), found.sentence
+    if isinstance(found, str):
+        holds = (found == gate.word) is (gate.operator == "==")
+        return (Outcome.tripped if holds else Outcome.passed), f"{gate.quantity.name} is {found!r}"
+    assert gate.limit is not None
+    assert gate.operator is not None
+    if isinstance(found, Estimate) and not rules.point:
+        return _by_interval(gate, found)
+    value = found.value if isinstance(found, Estimate) else found
+    if value is None:
+        note = found.note if isinstance(found, Estimate) else None
+        return Outcome.unknown, f"{gate.quantity.name} has no value{f': {note}' if note else ''}"
+    holds = _COMPARE[gate.operator](value, gate.limit)
+    (text,) = beside([value], gate.limit, percent=gate.percent)
+    is_it = "is" if holds else "is not"
+    sentence = f"{_called(gate)} {text} {is_it} {_SIDES[gate.operator]} {gate.limit_text}"
+    return (Outcome.tripped if holds else Outcome.passed), sentence
+
+
+def _by_interval(gate: Gate, found: Estimate) -> tuple[Outcome, str]:
+    """All of the interval, none of it, or a part; an open end is open to anything."""
+    assert gate.limit is not None
+    assert gate.operator is not None
+    if found.low is None and found.high is None:
+        note = f": {found.note}" if found.note else ""
+        return Outcome.unknown, f"{gate.quantity.name} has no interval{note}"
+    low = -math.inf if found.low is None else found.low
+    high = math.inf if found.high is None else found.high
+    all_of_it, some_of_it = holds_for(gate.operator, low, high, gate.limit)
+    value, left, right = beside([found.value, found.low, found.high], gate.limit, percent=gate.percent)
+    outcome = Outcome.tripped if all_of_it else Outcome.open if some_of_it else Outcome.passed
+    extent = {Outcome.tripped: "all", Outcome.open: "a part", Outcome.passed: "none"}[outcome]
+    number = "" if found.value is None else f"{value} "
+    sentence = (
+        f"{_called(gate)} {number}[{left}, {right}]: {extent} of the {100 * found.level:g} % interval is "
+        f"{_SIDES[gate.operator]} {gate.limit_text}"
+    )
+    return outcome, sentence + (f" ({found.note})" if found.note else "")
+
+
+def holds_for(sign: str, low: float, high: float, limit: float) -> tuple[bool, bool]:
+    """Whether ``x sign limit`` holds for all x from ``low`` to ``high``, and whether for any."""
+    compare = _COMPARE[sign]
+    if sign == "==":
+        return low == high == limit, low <= limit <= high
+    if sign == "!=":
+        return not low <= limit <= high, not low == high == limit
+    ends = compare(low, limit), compare(high, limit)
+    return all(ends), any(ends)
+
+
+def _called(gate: Gate) -> str:
+    """The quantity as a sentence names it."""
+    return f"fall of {gate.measured}" if gate.quantity is REGRESSION else gate.quantity.name

@@ -1,0 +1,244 @@
+"""The language of gates: ``ceiling<0.62``, ``phases=='overlapping'``, ``regression(F)>1%``, ``invalid``."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import NoReturn
+
+from entropylaw.errors import UsageError
+from entropylaw.gates.naming import shown_path
+from entropylaw.gates.quantities import MEASURED, QUANTITIES, REGRESSION, Kind, Quantity
+
+GRAMMAR = (
+    "write QUANTITY OP NUMBER (as ceiling<0.62, used>90%), QUANTITY=='WORD', "
+    "regression(BASELINE.fit.json)>1%, invalid or refused; OP is one of < <= > >= == !="
+)
+
+_OPERATOR = re.compile(r"<=|>=|==|!=|<|>")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+_WORD = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+_CALL_END = re.compile(r"\)\s*(?=[<>=!]|$)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """A gate, understood.
+
+    Attributes
+    ----------
+    text
+        The expression as given.
+    quantity
+        What it asks about.
+    operator
+        One of ``< <= > >= == !=``; None for a flag.
+    limit
+        The number that it compares with; a percentage is a share here.
+    limit_text
+        The number as it was written.
+    word
+        The word that it compares with.
+    baseline
+        The document that a regression is measured against.
+    measured
+        What the regression is of.
+    """
+
+    text: str
+    quantity: Quantity
+    operator: str | None = None
+    limit: float | None = None
+    limit_text: str = ""
+    word: str | None = None
+    baseline: str | None = None
+    measured: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """The expression as documents hold it: no absolute path in it."""
+        if self.baseline is None:
+            return self.text
+        before, _, after = self.text.rpartition(self.baseline)
+        return before + shown_path(self.baseline) + after
+
+    @property
+    def percent(self) -> bool:
+        """Whether the limit was written as a percentage; then everything is shown as one."""
+        return self.limit_text.endswith("%")
+
+
+def parse(text: str) -> Gate:
+    """An expression as a gate.
+
+    Raises
+    ------
+    UsageError
+        ``unknown-quantity``; ``bad-gate`` for anything else, with the place.
+    """
+    return _Reader(text).gate()
+
+
+def with_baseline(text: str, change: Callable[[str], str]) -> str:
+    """An expression with its baseline's path changed; one without a baseline, or a bad one, as it is."""
+    try:
+        path = parse(text).baseline
+    except UsageError:
+        return text
+    if path is None:
+        return text
+    before, _, after = text.rpartition(path)
+    return before + change(path) + after
+
+
+class _Reader:
+    """One pass over an expression, from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.place = 0
+        self.spaces()
+
+    def gate(self) -> Gate:
+        start = self.place
+        name = self.take(_NAME)
+        if name is None:
+            self.fail("a quantity was expected")
+        quantity = REGRESSION if name == REGRESSION.name else QUANTITIES.get(name)
+        if quantity is None:
+            raise unknown_quantity(self.text, name, start)
+        measured, baseline = self.call() if quantity is REGRESSION else (None, None)
+        if quantity.kind is Kind.flag:
+            self.end(f"; {name} stands alone")
+            return Gate(text=self.text.strip(), quantity=quantity)
+        sign_at = self.place
+        operator = self.operator(name)
+        word, limit_text = None, ""
+        if quantity.kind is Kind.word:
+            word = self.word(quantity, operator, sign_at)
+        else:
+            limit_text = self.number(quantity)
+        self.end("; a gate is one comparison, and --fail-if can be repeated")
+        return Gate(
+            text=self.text.strip(),
+            quantity=quantity,
+            operator=operator,
+            limit=_value(limit_text) if limit_text else None,
+            limit_text=limit_text,
+            word=word,
+            baseline=baseline,
+            measured=measured,
+        )
+
+    def call(self) -> tuple[str, str]:
+        """``(BASELINE)`` or ``(QUANTITY, BASELINE)``; the path may hold anything but needs no quotes."""
+        if self.text[self.place : self.place + 1] != "(":
+            self.fail("'(' and the baseline's document were expected")
+        ends = list(_CALL_END.finditer(self.text, self.place + 1))
+        if not ends:
+            self.fail("a closing ')' after the baseline's document was expected", at=len(self.text))
+        inside, begin = self.text[self.place + 1 : ends[-1].start()], self.place + 1
+        name, comma, path = inside.partition(",")
+        measured = MEASURED[0]
+        if comma and _NAME.fullmatch(name.strip()):
+            measured = name.strip()
+            if measured not in MEASURED:
+                self.fail(
+                    f"{' or '.join(MEASURED)} was expected", at=begin, more="; a regression is of these"
+                )
+        else:
+            path = inside
+        path = path.strip()
+        quoted = _WORD.fullmatch(path)
+        path = (quoted[1] or quoted[2] or "") if quoted else path
+        if not path:
+            self.fail("the baseline's document was expected", at=begin)
+        self.place = ends[-1].start() + 1
+        self.spaces()
+        return measured, path
+
+    def operator(self, name: str) -> str:
+        found = self.take(_OPERATOR)
+        if found is None:
+            equals = self.text[self.place : self.place + 1] == "="
+            self.fail("'==' was expected" if equals else f"one of < <= > >= == != was expected after {name}")
+        return found
+
+    def number(self, quantity: Quantity) -> str:
+        start = self.place
+        found = self.take(_NUMBER)
+        if found is None:
+            self.fail(f"a number was expected for {quantity.name}")
+        percent = self.text[self.place : self.place + 1] == "%"
+        if percent:
+            self.place += 1
+            self.spaces()
+        if abs(_value(found)) == float("inf"):
+            self.fail("a finite number was expected", at=start)
+        return found + "%" * percent
+
+    def word(self, quantity: Quantity, operator: str, before: int) -> str:
+        words = ", ".join(f"'{word}'" for word in quantity.words)
+        start = self.place
+        if operator not in ("==", "!="):
+            self.fail(f"== or != was expected before the word for {quantity.name}", at=before)
+        match = _WORD.match(self.text, self.place)
+        if match is None:
+            self.fail(f"one of {words} was expected, with its quotes")
+        word = match[1] if match[1] is not None else match[2]
+        if word not in quantity.words:
+            self.fail(f"one of {words} was expected", at=start, more=_meant(word, quantity.words))
+        self.place = match.end()
+        self.spaces()
+        return word
+
+    def end(self, more: str) -> None:
+        if self.place < len(self.text):
+            self.fail("the end was expected", more=more)
+
+    def take(self, pattern: re.Pattern[str]) -> str | None:
+        match = pattern.match(self.text, self.place)
+        if match is None:
+            return None
+        self.place = match.end()
+        self.spaces()
+        return match[0]
+
+    def spaces(self) -> None:
+        while self.place < len(self.text) and self.text[self.place].isspace():
+            self.place += 1
+
+    def fail(self, expected: str, at: int | None = None, more: str = "") -> NoReturn:
+        """What was expected, and where; ``more`` is said after what was found."""
+        place = self.place if at is None else at
+        rest = self.text[place:].strip()
+        found = f"found {rest[:40]!r}" if rest else "found its end"
+        raise UsageError(
+            "bad-gate",
+            f"--fail-if {self.text!r}: {expected} at character {place + 1}, {found}{more}",
+            GRAMMAR,
+        )
+
+
+def unknown_quantity(text: str, name: str, place: int) -> UsageError:
+    """No quantity has this name; the nearest ones, and all of them."""
+    names = [*QUANTITIES, REGRESSION.name]
+    return UsageError(
+        "unknown-quantity",
+        f"--fail-if {text!r}: no quantity is called {name!r} (character {place + 1}){_meant(name, names)}",
+        f"the quantities are {', '.join(names)}",
+    )
+
+
+def _meant(name: str, names: list[str] | tuple[str, ...]) -> str:
+    near = difflib.get_close_matches(name.casefold(), names, n=2, cutoff=0.6)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def _value(text: str) -> float:
+    """A number as written; of a percentage the share, rounded once."""
+    return float(Decimal(text[:-1]).scaleb(-2)) if text.endswith("%") else float(text)

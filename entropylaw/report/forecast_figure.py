@@ -1,0 +1,269 @@
+"""Where a run goes from here: the forecast's fan over later steps, the ceiling, when the entropy is spent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+
+from entropylaw.analysis.forecast import Forecast, SaturationForecast
+from entropylaw.analysis.law import LawFit
+from entropylaw.documents.report import RunReport
+from entropylaw.report import plotting as p
+from entropylaw.report.figures import reward_label
+from entropylaw.report.numbers import format_interval, format_percent, format_step
+from entropylaw.report.palette import as_text, light
+from entropylaw.report.words import headline
+from entropylaw.results import Estimate
+
+CEILING = light("vermilion")
+"""The ceiling stands out from the reward's blue in lightness and in hue."""
+
+FURTHEST = 1.0
+"""How far a step of saturation may widen the picture, in spans of the run; one further off is named only."""
+
+_LINE, _LEFT, _RIGHT, _BOTTOM = 0.135, 0.56, 0.12, 0.4
+_REWARD, _GAP, _ENTROPY = 1.42, 0.14, 0.78
+_DASHED: Any = (0, (4, 2))
+_DOTTED: Any = (0, (1, 1.5))
+
+
+def forecast_figure(run: RunReport) -> Figure:
+    """Reward, and entropy below it: what was logged, and the forecast's interval over the later steps.
+
+    The fan is of a new evaluation; between the last step and the first one forecast it is drawn from the
+    level now, fainter. The band across is the ceiling's interval, where the law holds; the upright band is
+    the interval of the step at which the entropy is spent.
+
+    Raises
+    ------
+    ValueError
+        There is no forecast; the message says why.
+    """
+    law = run.fit.law
+    if law is None or (run.forecast is None and run.spending is None):
+        raise ValueError(run.no_forecast or "no forecast was asked for")
+    with p.style():
+        title = [] if law.validity.ok else p.wrapped(headline(law).removesuffix("."), 58, 2)
+        keys, notes = _keys(run, law), _notes(run, law)
+        top = 0.08 + _LINE * (len(title) + len(keys)) + 0.06
+        bottom = _BOTTOM + _LINE * len(notes)
+        figure = p.new_figure(top + _REWARD + _GAP + _ENTROPY + bottom)
+        for i, line in enumerate(title):
+            p.write(figure, 0.06, 0.05 + i * _LINE, line, color=p.WARNING, weight="bold", size=7.5)
+        for i, (kind, text) in enumerate(keys):
+            _key(figure, 0.06 + _LINE * (len(title) + i), kind, text)
+        sides = {"left": _LEFT, "right": _RIGHT}
+        upper = p.add_axes(figure, **sides, bottom=bottom + _ENTROPY + _GAP, top=top)
+        lower = p.add_axes(figure, **sides, bottom=bottom, top=top + _REWARD + _GAP)
+        draw(upper, lower, run)
+        upper.tick_params(labelbottom=False)
+        height = figure.get_size_inches()[1]
+        for i, note in enumerate(notes):
+            p.write(figure, 0.06, height - 0.04 - _LINE * (len(notes) - i), note, size=7.0, color=p.MUTED)
+        p.make_room(figure)
+        return figure
+
+
+def draw(upper: Axes, lower: Axes, run: RunReport) -> None:
+    """The two panels alone."""
+    law = run.fit.law
+    assert law is not None
+    reward_panel(upper, law, run.forecast, run.spending, reward_label(run.fit))
+    _logged(lower, law.step, law.entropy, p.ENTROPY)
+    if run.forecast is not None and run.forecast.entropy:
+        now = _point(float(law.course[-1]))
+        _fan(lower, run.forecast.last_step, now, run.forecast.step, run.forecast.entropy, p.ENTROPY)
+    if run.spending is not None:
+        lower.axhline(run.spending.entropy, color=p.MUTED, linewidth=0.8, linestyle=_DOTTED, zorder=3)
+    told = () if run.forecast is None else run.forecast.entropy
+    seen = [end for e in told for end in (e.value, e.high) if end is not None]
+    most = float(law.entropy.max())
+    lower.set_ylim(
+        *p.padded(min(0.0, float(law.entropy.min())), min(max([most, *seen]), 1.5 * most), 0.0, 0.08)
+    )
+    _spent(lower, run.spending)
+    lower.set_xlim(*upper.get_xlim())
+    lower.set_ylabel("entropy (nats)")
+    lower.set_xlabel("step", labelpad=2)
+
+
+def draw_on(axes: Axes, told: Forecast) -> None:
+    """The fan alone on axes of anybody's, where the rewards of the run may be already."""
+    _fan(axes, told.last_step, told.reward_now, told.step, told.reward, p.REWARD)
+    if told.reward_now.value is not None:
+        axes.plot([told.last_step], [told.reward_now.value], "D", color=p.INK, markersize=3.5, zorder=6)
+    axes.set_xlabel("step")
+    axes.set_ylabel("reward")
+
+
+def mark_spent(axes: Axes, told: SaturationForecast) -> None:
+    """The step at which the entropy is spent, on axes of anybody's, which are widened to show it."""
+    ends = [end for end in (told.step.low, told.step.value, told.step.high) if end is not None]
+    left, right = axes.get_xlim() if axes.has_data() else (told.last_step, told.last_step)
+    if not axes.has_data():
+        axes.set_yticks([])
+    axes.set_xlim(*p.padded(left, max([right, *ends]), 0.0, 0.025))
+    _spent(axes, told)
+    axes.set_title(p.shown(_spending(told)), loc="left", color=p.MUTED, fontsize=8)
+    axes.set_xlabel("step")
+
+
+def reward_panel(
+    axes: Axes, law: LawFit, told: Forecast | None, spending: SaturationForecast | None, label: str
+) -> None:
+    """The reward as logged, its fan, the ceiling and the step at which the entropy is spent."""
+    _logged(axes, law.step, law.reward, p.REWARD)
+    if told is not None:
+        _fan(axes, told.last_step, told.reward_now, told.step, told.reward, p.REWARD)
+    if law.validity.ok:
+        _ceiling(axes, law.ceiling)
+    axes.set_xlim(*_steps(law, told, spending))
+    axes.set_ylim(*_rewards(law, told))
+    _spent(axes, spending)
+    axes.set_ylabel(label)
+
+
+def _logged(axes: Axes, step: p.FloatArray, values: p.FloatArray, colour: str) -> None:
+    size, alpha = (1.6, 0.45) if step.size > 120 else (2.2, 0.8)
+    p.dots(axes, step, values, size=size, color=colour, alpha=alpha, zorder=4)
+
+
+def _fan(
+    axes: Axes, last: float, now: Estimate, step: tuple[float, ...], told: tuple[Estimate, ...], colour: str
+) -> None:
+    """Medians and intervals over the later steps; steps whose interval is not known have a median only."""
+    order = np.argsort(step)
+    later = [(step[i], told[i]) for i in order if told[i].value is not None]
+    if not later:
+        return
+    axes.plot(
+        [last, *(x for x, _ in later)],
+        [now.value if now.value is not None else later[0][1].value, *(e.value for _, e in later)],
+        color=colour,
+        linewidth=1.2,
+        linestyle=_DASHED,
+        zorder=5,
+    )
+    banded = [(x, e.low, e.high) for x, e in later if e.low is not None and e.high is not None]
+    if not banded:
+        return
+    if now.low is not None and now.high is not None:
+        (x, low, high) = banded[0]
+        between: dict[str, Any] = {"color": colour, "alpha": 0.12, "linewidth": 0, "zorder": 2}
+        axes.fill_between([last, x], [now.low, low], [now.high, high], **between)
+    x, low, high = (list(part) for part in zip(*banded, strict=True))
+    axes.fill_between(x, low, high, color=colour, alpha=0.24, linewidth=0, zorder=2)
+    ends = (len(x) - 1,) if len(x) > 4 else range(len(x))
+    for i in ends:
+        axes.plot([x[i], x[i]], [low[i], high[i]], color=colour, linewidth=0.8, alpha=0.8, zorder=3)
+
+
+def _point(value: float) -> Estimate:
+    """A level whose interval is not in the document, from which a fan starts in a point."""
+    return Estimate(value=value, low=value, high=value, level=0.0, method="a place to start from")
+
+
+def _ceiling(axes: Axes, ceiling: Estimate) -> None:
+    if ceiling.value is None:
+        return
+    if ceiling.low is not None and ceiling.high is not None:
+        axes.axhspan(ceiling.low, ceiling.high, color=CEILING, alpha=0.13, linewidth=0, zorder=1)
+    axes.axhline(ceiling.value, color=CEILING, linewidth=1.0, zorder=3)
+
+
+def _spent(axes: Axes, spending: SaturationForecast | None) -> None:
+    """An upright line with its interval, as far as it is in the picture; an open end reaches the edge."""
+    if spending is None:
+        return
+    left, right = axes.get_xlim()
+    step = spending.step
+    high = right if step.high is None else min(step.high, right)
+    if step.low is not None and step.low < right:
+        axes.axvspan(max(step.low, left), high, color=p.MUTED, alpha=0.13, linewidth=0, zorder=0)
+    if step.value is not None and left <= step.value <= right:
+        axes.axvline(step.value, color=p.MUTED, linewidth=0.9, linestyle=_DOTTED, zorder=3)
+
+
+def _steps(law: LawFit, told: Forecast | None, spending: SaturationForecast | None) -> tuple[float, float]:
+    """All steps logged and forecast, and those of saturation that are not too far off."""
+    first, last = float(law.step[0]), float(law.step[-1])
+    furthest = last + FURTHEST * ((last - first) or 1.0)
+    right = max([last, *(told.step if told else ())])
+    if spending is not None:
+        ends = (spending.step.value, spending.step.high)
+        right = max([right, *(min(end, furthest) for end in ends if end is not None and end > last)])
+    return p.padded(first, right, 0.025, 0.025)
+
+
+def _rewards(law: LawFit, told: Forecast | None) -> tuple[float, float]:
+    """All rewards logged; of bands much wider than these the part that is near them."""
+    low, high = float(law.reward.min()), float(law.reward.max())
+    room = 0.8 * ((high - low) or abs(high) or 1.0)
+    wanted = [end for e in (told.reward if told else ()) for end in (e.low, e.value, e.high)]
+    if law.validity.ok:
+        wanted += [law.ceiling.low, law.ceiling.value, law.ceiling.high]
+    inside = [min(max(end, low - room), high + room) for end in wanted if end is not None]
+    return p.padded(min([low, *inside]), max([high, *inside]), 0.06, 0.08)
+
+
+def _keys(run: RunReport, law: LawFit) -> list[tuple[str, str]]:
+    """What is to be seen, line by line: (kind of mark, words)."""
+    keys = []
+    if run.forecast is not None:
+        level = format_percent(run.forecast.level)
+        of = "a new evaluation" if run.forecast.block == 1 else f"a mean of {run.forecast.block} new ones"
+        keys.append(("fan", f"forecast and {level} interval of {of}"))
+    if law.validity.ok and law.ceiling.value is not None:
+        keys.append(("ceiling", f"ceiling {format_interval(law.ceiling)}"))
+    if run.spending is not None:
+        keys.append(("spent", _spending(run.spending)))
+    return [(kind, p.shown(text.replace(" -", " −").replace("[-", "[−"))) for kind, text in keys]
+
+
+def _spending(told: SaturationForecast) -> str:
+    what = f"{format_percent(told.share)} of the law’s promise spent"
+    if told.step.value is None:
+        earliest = (
+            "no step"
+            if told.step.low is None
+            else f"step {format_step(round(told.step.low))} at the earliest"
+        )
+        return f"{what}: {earliest}"
+    low, high = ("?" if end is None else format_step(round(end)) for end in (told.step.low, told.step.high))
+    return f"{what}: step {format_step(round(told.step.value))} [{low}, {high}]"
+
+
+def _notes(run: RunReport, law: LawFit) -> list[str]:
+    """What is not drawn, and why."""
+    told = []
+    if not law.validity.ok:
+        told.append("no ceiling is drawn: it is the law’s, and the law is not to be read here")
+    if run.no_forecast is not None:
+        told.append(f"no forecast: {run.no_forecast}")
+    if run.forecast is not None:
+        told += run.forecast.notes
+    if run.spending is not None and run.spending.step.note:
+        told.append(run.spending.step.note)
+    return [line for text in told for line in p.wrapped(text, 66, 3)]
+
+
+def _key(figure: Figure, y: float, kind: str, text: str) -> None:
+    """A small mark as in the panels, and its words."""
+    width, height = figure.get_size_inches()
+    colour = {"fan": p.REWARD, "ceiling": CEILING, "spent": p.MUTED}[kind]
+    place = (0.08 / width, 1 - (y + 0.1) / height)
+    box = Rectangle(place, 0.2 / width, 0.085 / height, facecolor=colour, alpha=0.24, linewidth=0)
+    box.set_transform(figure.transFigure)
+    figure.add_artist(box)
+    upright = kind == "spent"
+    ends = ((0.18, y + 0.015), (0.18, y + 0.1)) if upright else ((0.08, y + 0.0575), (0.28, y + 0.0575))
+    (x0, y0), (x1, y1) = (p.inches(figure, *end) for end in ends)
+    line = Line2D([x0, x1], [y0, y1], color=colour, linewidth=1.0, transform=figure.transFigure)
+    line.set_linestyle({"fan": _DASHED, "ceiling": "-", "spent": _DOTTED}[kind])
+    figure.add_artist(line)
+    p.write(figure, 0.34, y, text, size=7.0, color=as_text(colour))

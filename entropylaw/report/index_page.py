@@ -1,0 +1,288 @@
+"""The index of a report: one page over one run or a thousand, one row a run, ordered without any script.
+
+It is made from rows alone, so that no more than those have to be held. Radio buttons and the ``order`` of
+grid rows do the ordering; a browser that knows no ``:has`` shows the rows by name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from markupsafe import Markup
+
+from entropylaw._version import __version__
+from entropylaw.analysis.forecast import SPENT
+from entropylaw.report import reportwords
+from entropylaw.report.html import environment
+from entropylaw.report.index_rows import MOST_POINTS, NO_CURVES, AheadRow, IndexRow, LawRow, Spark, by_name
+from entropylaw.report.numbers import format_interval, format_number, format_step
+from entropylaw.results import Estimate
+
+WIDTH = 240.0
+"""Of the picture of a ceiling, in its own units."""
+
+_EDGE = 12.0
+_MIDDLE = 11.0
+_TICKS = (6, 4, 3, 2, 1)
+_LETTER = 9.0
+_LONGEST_LABEL = 8
+_REACH = 0.6
+_VERDICTS = ("valid", "with cautions", "law fails", "undecided", "refused")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """A number on the axis, at ``x``."""
+
+    x: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """The axis that the ceilings of all rows share."""
+
+    low: float
+    high: float
+    ticks: tuple[Tick, ...]
+    title: str
+    width: str = f"{WIDTH:g}"
+
+    def place(self, x: float) -> float:
+        """Where ``x`` lies; outside of the axis it lies outside of the picture."""
+        return _EDGE + (x - self.low) / (self.high - self.low) * (WIDTH - 2 * _EDGE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    title: str
+    ends: str
+    path: Markup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Forest:
+    title: str
+    marks: Markup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _View:
+    """What the template needs of a row besides the row itself."""
+
+    row: IndexRow
+    order: str
+    why: str
+    spent: str
+    no_phases: str
+    entropy: _Line | None
+    reward: _Line | None
+    forest: _Forest | None
+
+
+def render(
+    rows: Iterable[IndexRow],
+    *,
+    warnings: Sequence[str] = (),
+    files: Mapping[str, str] | None = None,
+    version: str = __version__,
+) -> str:
+    """The page.
+
+    Parameters
+    ----------
+    rows
+        One a run, in any order.
+    warnings
+        About files, not runs.
+    files
+        Label → address of what else the report has, relative to the page.
+    version
+        The one that wrote the report.
+    """
+    named = by_name(rows)
+    axis = ceiling_axis(named)
+    orders = _orders(named)
+    views = [_view(row, order, axis) for row, order in zip(named, orders, strict=True)]
+    return (
+        environment()
+        .get_template("index_page.html.j2")
+        .render(
+            views=views,
+            axis=axis,
+            sentences=reportwords.overall(named),
+            levels=sorted({row.law.level for row in named if row.law is not None}),
+            most_points=MOST_POINTS,
+            spent=SPENT,
+            warnings=warnings,
+            files=files or {},
+            version=version,
+        )
+    )
+
+
+def ceiling_axis(rows: Sequence[IndexRow]) -> Axis:
+    """An axis for the ceilings and the rewards now of some runs.
+
+    It holds the ceiling of every law that holds, and the rewards now but for the outermost twentieths;
+    ceilings that are not to be read, and the ends of intervals, as far as they lie not far off from these.
+    Whatever lies beyond is marked by an arrow in its row.
+    """
+    laws = [row.law for row in rows if row.law is not None]
+    holding = [row.law.ceiling for row in rows if row.law is not None and row.readable]
+    now = sorted(law.reward_now.value for law in laws if law.reward_now.value is not None)
+    cut = len(now) // 20
+    values = [e.value for e in holding if e.value is not None]
+    core = [*now[cut : len(now) - cut], *values] or [0.0, 1.0]
+    low, high = min(core), max(core)
+    reach = max(_REACH * (high - low), _typical_width(holding)) or abs(high) or 1.0
+    ends = (
+        x for law in laws for x in (law.ceiling.low, law.ceiling.value, law.ceiling.high) if x is not None
+    )
+    near = [x for x in ends if low - reach <= x <= high + reach]
+    low, high = min([low, *near]), max([high, *near])
+    return _axis(low, high) if low < high else _axis(low - reach, high + reach)
+
+
+def _typical_width(ceilings: Sequence[Estimate]) -> float:
+    """The middle one of the intervals' widths."""
+    widths = sorted(e.high - e.low for e in ceilings if e.low is not None and e.high is not None)
+    return widths[len(widths) // 2] if widths else 0.0
+
+
+def _axis(low: float, high: float) -> Axis:
+    """Ticks at round numbers, as many as have room for their labels; the axis ends where its values do."""
+    bare = Axis(low=low, high=high, ticks=(), title="")
+    ticks: tuple[Tick, ...] = ()
+    for most in _TICKS:
+        step = _round_step((high - low) / most)
+        at = [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
+        ticks = tuple(Tick(x=_short(bare.place(x)), label=_tick_label(x, step)) for x in at)
+        if (
+            len(at) < 2
+            or bare.place(at[1]) - bare.place(at[0]) > _LETTER * max(len(t.label) for t in ticks) + _LETTER
+        ):
+            break
+    return replace(bare, ticks=ticks, title=f"reward from {format_number(low)} to {format_number(high)}")
+
+
+def _tick_label(x: float, step: float) -> str:
+    decimals = max(0, -math.floor(math.log10(step)))
+    plain = f"{x + 0.0:.{decimals}f}"
+    return plain if len(plain) <= _LONGEST_LABEL else f"{x:.2g}"
+
+
+def _round_step(least: float) -> float:
+    """The smallest of 1, 2 and 5 times a power of ten that is at least so large."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(power * m for m in (1, 2, 5, 10) if power * m >= least * (1 - 1e-9))
+
+
+def _orders(rows: Sequence[IndexRow]) -> list[str]:
+    """For each row its place in every order, as custom properties; a tie is broken by name."""
+    places = {
+        "v": [_VERDICTS.index(row.verdict) for row in rows],
+        "c": _ranks(rows, lambda law: law.ceiling),
+        "h": _ranks(rows, lambda law: law.headroom),
+        "u": _ranks(rows, lambda law: law.used),
+    }
+    return [";".join(f"--{key}:{ranks[i]}" for key, ranks in places.items()) for i in range(len(rows))]
+
+
+def _ranks(rows: Sequence[IndexRow], number: Callable[[LawRow], Estimate | None]) -> list[int]:
+    """Largest first; what is not to be read after what is, and what is not known last."""
+
+    def key(place: int) -> tuple[bool, bool, float, int]:
+        row = rows[place]
+        estimate = number(row.law) if row.law is not None else None
+        value = estimate.value if estimate is not None else None
+        return value is None, not row.readable, -(value or 0.0), place
+
+    ranks = [0] * len(rows)
+    for rank, place in enumerate(sorted(range(len(rows)), key=key)):
+        ranks[place] = rank
+    return ranks
+
+
+def _view(row: IndexRow, order: str, axis: Axis) -> _View:
+    law, ahead = row.law, row.ahead
+    return _View(
+        row=row,
+        order=order,
+        why=_why(row),
+        spent=_spent(ahead),
+        no_phases="no curves" if row.no_phases == NO_CURVES else "not told, see its page",
+        entropy=_line(law.entropy, "entropy", " nats", 2) if law is not None else None,
+        reward=_line(law.reward, "reward", "", 3) if law is not None else None,
+        forest=_forest(law, axis) if law is not None else None,
+    )
+
+
+def _spent(ahead: AheadRow | None) -> str:
+    """The step by which the entropy is spent, or the earliest that cannot be excluded."""
+    if ahead is None:
+        return ""
+    low, value, high = (
+        "?" if end is None else format_step(round(end))
+        for end in (ahead.spent.low, ahead.spent.value, ahead.spent.high)
+    )
+    if ahead.spent.value is not None:
+        return f"spent by {value} [{low}, {high}]"
+    return "spent: not foreseen" if ahead.spent.low is None else f"spent: {low} or later"
+
+
+def _why(row: IndexRow) -> str:
+    """What is to be known before the numbers are read; empty where there is nothing."""
+    if row.law is None or row.reason is not None:
+        return f"{row.headline.removesuffix('.')}: {row.reason}"
+    return row.headline if row.law.rival is not None else ""
+
+
+def _line(spark: Spark, name: str, unit: str, digits: int) -> _Line:
+    """A series as a line between its own least and largest value, with a dot where it stands now."""
+    low, high = min(spark.value), max(spark.value)
+    first, last = spark.step[0], spark.step[-1]
+    across = 96.0 / ((last - first) or 1.0)
+    up = 18.0 / ((high - low) or 1.0)
+    points = [
+        (2 + (s - first) * across, 20 - (v - low) * up) for s, v in zip(spark.step, spark.value, strict=True)
+    ]
+    shown = " ".join(f"{_short(x)},{_short(y)}" for x, y in points)
+    x, y = points[-1]
+    begins, ends = format_number(spark.first, digits), format_number(spark.last, digits)
+    return _Line(
+        title=f"{name} from {begins} to {ends}{unit}, steps {format_step(first)} to {format_step(last)}",
+        ends=f"{begins} → {ends}",
+        path=Markup(f'<polyline points="{shown}"/><circle cx="{_short(x)}" cy="{_short(y)}" r="2.4"/>'),
+    )
+
+
+def _forest(law: LawRow, axis: Axis) -> _Forest:
+    """The ceiling's interval and value, and a bar where the run stands; arrows where they leave the axis."""
+    low, value, high = law.ceiling.low, law.ceiling.value, law.ceiling.high
+    left, right = 0.5, WIDTH - 0.5
+    marks = []
+    if low is not None and high is not None:
+        ends = [min(max(axis.place(x), left), right) for x in (low, high)]
+        if ends[0] < ends[1]:
+            marks.append(f'<path class="i" d="M{_short(ends[0])} {_MIDDLE:g}H{_short(ends[1])}"/>')
+    if law.reward_now.value is not None and 0 <= axis.place(law.reward_now.value) <= WIDTH:
+        marks.append(f'<path class="now" d="M{_short(axis.place(law.reward_now.value))} 4V18"/>')
+    if value is not None and 0 <= axis.place(value) <= WIDTH:
+        marks.append(f'<circle cx="{_short(axis.place(value))}" cy="{_MIDDLE:g}" r="4"/>')
+    shown = (low, value, high, law.reward_now.value)
+    beyond = [axis.place(x) for x in shown if x is not None]
+    if beyond and min(beyond) < 0:
+        marks.append('<path class="out" d="M0 11l7 -4.5v9z"/>')
+    if beyond and max(beyond) > WIDTH:
+        marks.append(f'<path class="out" d="M{WIDTH:g} 11l-7 -4.5v9z"/>')
+    outside = any(not 0 <= x <= WIDTH for x in beyond)
+    title = f"ceiling {format_interval(law.ceiling)}; reward now {format_interval(law.reward_now)}"
+    return _Forest(title=title + ("; runs out of the axis" if outside else ""), marks=Markup("".join(marks)))
+
+
+def _short(x: float) -> str:
+    """A coordinate to a tenth."""
+    return f"{x:.1f}".removesuffix(".0")

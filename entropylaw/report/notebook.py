@@ -1,0 +1,315 @@
+"""Results in a notebook: pictures on axes of the user's, and small HTML tables with the verdict first.
+
+Nothing here is imported before a result is looked at. The HTML has no script, no address and no style sheet;
+names from logs are text in it, whatever they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from entropylaw.analysis.forecast import Forecast, SaturationForecast
+from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.phaseresults import PhaseFit
+from entropylaw.documents.fit import FitDocument, RunFit
+from entropylaw.documents.phases import RunPhases
+from entropylaw.report.numbers import (
+    format_estimate,
+    format_interval,
+    format_number,
+    format_percent,
+    format_step,
+    format_weight,
+)
+from entropylaw.report.printable import one_line
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_RUNS = 50
+"""Rows of a document's table; the rest are counted below it."""
+
+MOST_FIGURES = 4
+"""With more runs a document is shown without figures."""
+
+Rows = list[tuple[str, ...]]
+
+
+def plot_law(law: LawFit, ax: Axes | None = None) -> Axes:
+    """Draw the law, its bands, its rivals, the ceiling and where the run stands; returns the axes."""
+    from entropylaw.report import law_figure, words
+
+    axes = _axes(ax)
+    law_figure.draw_on(axes, law, "reward")
+    if not law.validity.ok:
+        _warn(axes, words.headline(law).removesuffix("."))
+    return axes
+
+
+def plot_phases(found: PhaseFit, ax: Axes | None = None) -> Axes:
+    """Draw the curves, the smooth decays and the boundaries; returns the axes."""
+    from entropylaw.report import phase_figure
+
+    axes = _axes(ax)
+    phase_figure.draw_on(axes, _run_phases(found))
+    return axes
+
+
+def plot_forecast(told: Forecast, ax: Axes | None = None) -> Axes:
+    """Draw the fan of the reward over the later steps; returns the axes."""
+    from entropylaw.report import forecast_figure
+
+    axes = _axes(ax)
+    forecast_figure.draw_on(axes, told)
+    return axes
+
+
+def plot_saturation(told: SaturationForecast, ax: Axes | None = None) -> Axes:
+    """Mark the step at which the entropy is spent, with its interval; returns the axes."""
+    from entropylaw.report import forecast_figure
+
+    axes = _axes(ax)
+    forecast_figure.mark_spent(axes, told)
+    return axes
+
+
+def law_html(law: LawFit) -> str:
+    """The verdict, the numbers with their intervals, what speaks against them, the figure."""
+    from entropylaw.report import law_figure, words
+
+    checks = [("reason", text) for text in law.validity.reasons]
+    checks += [("caution", text) for text in law.validity.cautions]
+    named = (("a", law.a), ("b", law.b), ("ceiling", law.ceiling), ("reward now", law.reward_now))
+    return _html(
+        name=law.run,
+        headline=words.headline(law),
+        ok=law.validity.ok,
+        checks=checks,
+        head=("", "value", f"{format_percent(law.level)} interval"),
+        rows=[(label, *_cells(number)) for label, number in (*named, ("headroom", law.headroom))],
+        foot=[
+            f"{law.n} evaluations, steps {format_step(law.step[0])} to {format_step(law.step[-1])}",
+            f"intervals: {law.ceiling.method}",
+        ],
+        figures=[_svg(lambda: law_figure.draw(law, "reward"))],
+    )
+
+
+def phases_html(found: PhaseFit) -> str:
+    """The verdict, the curves in numbers, what may look like a boundary and is none, the figure."""
+    from entropylaw.report import phasetext
+    from entropylaw.report.phase_figure import phase_figure
+
+    run = _run_phases(found)
+    curves = phasetext.curves_of(run)
+    rows = [(label, *cells) for label, cells in phasetext.table_rows(curves)] if curves else []
+    return _html(
+        name=found.run,
+        headline=phasetext.headline(run) if curves else "no curve was fitted",
+        ok=bool(curves),
+        checks=[("caution", text) for text in found.cautions],
+        head=("", *(name for _, name in curves)),
+        rows=rows,
+        foot=list(found.notes),
+        figures=[_svg(lambda: phase_figure(run))] if curves else [],
+    )
+
+
+def forecast_html(told: Forecast) -> str:
+    """What to mind, the reward at every step with its interval, who was mixed, the fan."""
+    members = ", ".join(f"{member.name} {format_weight(member.weight)}" for member in told.members[:4])
+    entropies = told.entropy or (None,) * len(told.step)
+    now = f"step {format_step(told.last_step)}, where the reward is {format_interval(told.reward_now)}"
+    return _html(
+        name=told.run,
+        headline=f"Forecast from {now}",
+        ok=None,
+        checks=[("caution", text) for text in told.notes],
+        head=("step", "reward", f"{format_percent(told.level)} interval", "entropy (nats)"),
+        rows=[
+            (format_step(step), *_cells(reward), _entropy(entropy) + (", extrapolated" if outside else ""))
+            for step, reward, entropy, outside in zip(
+                told.step, told.reward, entropies, told.extrapolated, strict=True
+            )
+        ],
+        foot=[f"weights: {members}", f"{told.n} points fitted; a new evaluation, {told.reward[0].method}"],
+        figures=[_svg(lambda: _forecast_figure(told))],
+    )
+
+
+def document_html(document: FitDocument) -> str:
+    """Every run with its verdict, ceiling and headroom; figures where the runs are few."""
+    from entropylaw.report import law_figure, words
+
+    shown = document.runs[:MOST_RUNS]
+    left = len(document.runs) - len(shown)
+    few = document.fitted if len(document.runs) <= MOST_FIGURES else ()
+    valid = sum(law.validity.ok for law in document.fitted)
+    of = f"{valid} of the {len(document.fitted)} fitted"
+    return _html(
+        name="",
+        headline=f"{_runs(len(document.runs))}; the law holds in {of}",
+        ok=valid == len(document.runs),
+        checks=[("warning", text) for text in document.warnings],
+        head=("run", "verdict", "ceiling", "headroom"),
+        rows=[(run.run, words.badge(run), *_standing(run)) for run in shown],
+        foot=[f"and {_runs(left)} more"] if left else [],
+        figures=[_svg(lambda law=law: law_figure.draw(law, "reward")) for law in few],  # type: ignore[misc]
+    )
+
+
+def _standing(run: RunFit) -> tuple[str, str]:
+    """Ceiling and headroom, or why there are none."""
+    if run.law is None:
+        return (run.refusal.message if run.refusal else "refused", "")
+    return format_interval(run.law.ceiling), format_interval(run.law.headroom)
+
+
+def _runs(n: int) -> str:
+    return "1 run" if n == 1 else f"{n} runs"
+
+
+def _cells(estimate: Any) -> tuple[str, str]:
+    text = format_estimate(estimate)
+    return text.value, text.interval + (f" ({estimate.note})" if estimate.note else "")
+
+
+def _entropy(estimate: Any) -> str:
+    if estimate is None:
+        return "—"
+    return f"{format_number(estimate.value)}, given" if estimate.low is None else format_interval(estimate)
+
+
+def _run_phases(found: PhaseFit) -> RunPhases:
+    """Phases without a log behind them, for the renderers."""
+    return RunPhases(
+        run=found.run,
+        path="",
+        planning_column=None,
+        execution_column=None,
+        aggregate_column=None,
+        share_column=None,
+        length_column=None,
+        dropped=found.dropped,
+        notes=(),
+        cautions=(),
+        phases=found,
+        refusal=None,
+    )
+
+
+def _axes(ax: Axes | None) -> Axes:
+    """The axes given, or new ones of pyplot's, so that a notebook shows them."""
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(5.0, 3.4), layout="constrained")[1]
+
+
+def _warn(axes: Axes, text: str) -> None:
+    from entropylaw.report import plotting
+
+    axes.set_title(text, loc="left", color=plotting.WARNING, fontweight="bold", fontsize=8)
+
+
+def _forecast_figure(told: Forecast) -> Figure:
+    from entropylaw.report import forecast_figure, plotting
+
+    figure = plotting.new_figure(1.7)
+    axes = plotting.add_axes(figure, left=0.56, right=0.1, bottom=0.4, top=0.08)
+    forecast_figure.draw_on(axes, told)
+    plotting.make_room(figure)
+    return figure
+
+
+def _svg(make: Callable[[], Figure]) -> str:
+    """A figure as an element of the notebook's page, in colours of its own: it stands on white."""
+    from entropylaw.report import plotting, svg
+    from entropylaw.report.figures import figure_bytes
+
+    with plotting.style():
+        drawn = figure_bytes(make(), "svg", "notebook").decode("utf-8")
+    prefix = f"entropylaw-{sha256(drawn.encode()).hexdigest()[:10]}"
+    letters = svg.glyphs([drawn]).replace('class="glyphs"', 'style="position:absolute;width:0;height:0"')
+    return letters + svg.inline(drawn, prefix, "Figure", "The numbers are in the table above.", follow=False)
+
+
+def _html(
+    *,
+    name: str,
+    headline: str,
+    ok: bool | None,
+    checks: Iterable[tuple[str, str]],
+    head: tuple[str, ...],
+    rows: Rows,
+    foot: list[str],
+    figures: list[str],
+) -> str:
+    from markupsafe import Markup
+
+    return _template().render(
+        name=name,
+        headline=headline,
+        ok=ok,
+        checks=list(checks),
+        head=head,
+        rows=rows,
+        foot=foot,
+        figures=[Markup(figure) for figure in figures],
+    )
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["one_line"] = one_line
+    return environment.from_string(_PAGE)
+
+
+_PAGE = """\
+{% set cell = "padding:.2em .9em .2em 0;text-align:left;background:none;border-bottom:1px solid #e3e6e9" %}
+{% set verdicts = {true: "#1d6b4f", false: "#9a3412", none: "#1b1f24"} %}
+{% set colours = {"reason": "#9a3412", "caution": "#7a5b00", "warning": "#7a5b00"} %}
+<div class="entropylaw" style="background:#fff;color:#1b1f24;padding:.8em 1em;max-width:44em">
+<p style="margin:0">
+<strong style="color:{{ verdicts[ok] }}">{{ headline | one_line }}</strong>
+{% if name %}
+<span style="color:#59636e">{{ name | one_line }}</span>
+{% endif %}
+</p>
+{% for kind, text in checks %}
+<p style="margin:.2em 0 0;color:{{ colours[kind] }}">{{ kind }}: {{ text | one_line }}</p>
+{% endfor %}
+<table style="border-collapse:collapse;margin:.6em 0;color:#1b1f24;font-variant-numeric:tabular-nums">
+<thead><tr>
+{% for text in head %}
+<th scope="col" style="{{ cell }};font-weight:500">{{ text | one_line }}</th>
+{% endfor %}
+</tr></thead>
+<tbody>
+{% for row in rows %}
+<tr><th scope="row" style="{{ cell }}">{{ row[0] | one_line }}</th>
+{% for text in row[1:] %}
+<td style="{{ cell }}">{{ text | one_line }}</td>
+{% endfor %}
+</tr>
+{% endfor %}
+</tbody></table>
+{% for text in foot %}
+<p style="margin:.2em 0;color:#59636e;font-size:.9em">{{ text | one_line }}</p>
+{% endfor %}
+{% for figure in figures %}
+<div style="max-width:26em">{{ figure }}</div>
+{% endfor %}
+</div>
+"""

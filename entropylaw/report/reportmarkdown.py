@@ -1,0 +1,193 @@
+"""A report as Markdown, fit for a step summary or a comment: all runs in a table, then each as there is room.
+
+It is made from the rows of the index; whole documents are taken one at a time, and only as many as fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from entropylaw.documents.report import ReportDocument, RunReport
+from entropylaw.report import markdown, reportwords
+from entropylaw.report.index_rows import IndexRow, by_name, index_row
+from entropylaw.report.markdown import escaped_name, escaped_text
+from entropylaw.report.markdownparts import MOST_BYTES, sparkline, table, title
+from entropylaw.report.numbers import MISSING, format_estimate, format_interval, format_share, format_step
+from entropylaw.report.slugs import safe_name
+from entropylaw.results import Estimate
+
+_ROOM = 600
+"""Bytes kept for the lines that say what is left out."""
+
+_WARNINGS = 20
+"""Warnings that are shown; the page shows them all."""
+
+_HEAD = (
+    "run",
+    "verdict",
+    "entropy",
+    "reward",
+    "ceiling",
+    "headroom",
+    "used",
+    "drop per 100 steps",
+    "forecast",
+    "phases",
+)
+
+Figures = Mapping[str, Mapping[str, str]]
+
+
+def render(document: ReportDocument, figures: Figures | None = None) -> str:
+    """Every run of a report; ``figures`` as for :func:`entropylaw.report.markdown.render`."""
+    taken: set[str] = set()
+    named = [(report, safe_name(report.run, taken)) for report in document.runs]
+    rows = [index_row(report, slug) for report, slug in named]
+    return render_rows(rows, named, warnings=document.warnings, figures=figures)
+
+
+def render_rows(
+    rows: Iterable[IndexRow],
+    sections: Iterable[tuple[RunReport, str]] = (),
+    *,
+    warnings: Sequence[str] = (),
+    figures: Figures | None = None,
+) -> str:
+    """The Markdown of a report whose documents need not be held.
+
+    Parameters
+    ----------
+    rows
+        One a run, in any order.
+    sections
+        Runs with the names of their pages; taken one by one until there is no more room.
+    warnings
+        About files, not runs.
+    figures
+        Name of a page → caption → address of a figure.
+    """
+    named = by_name(rows)
+    head = "\n".join(_head(named, warnings))
+    left = MOST_BYTES - _ROOM - len(head.encode())
+    listed, missing = _fitting("\n".join(_table(named)).split("\n"), left)
+    blocks = [head, *listed]
+    if missing:
+        what = "runs and the sections of all runs are left out of this text"
+        return "\n".join([*blocks, "", f"*{missing} more {what}; {_WHERE}.*", ""])
+    left -= len("\n".join(listed).encode())
+    return "\n".join([*blocks, *_sections(sections, figures or {}, len(named), left)])
+
+
+_WHERE = "the page index.html and the table report.csv hold them all"
+
+
+def _sections(
+    sections: Iterable[tuple[RunReport, str]], figures: Figures, runs: int, left: int
+) -> Iterator[str]:
+    """A block a run while there is room, then a line that counts the others."""
+    for shown, (report, slug) in enumerate(sections):
+        block = "\n".join(_section(report, figures.get(slug, {})))
+        left -= len(block.encode()) + 1
+        if left < 0:
+            yield f"*The sections of {runs - shown} runs are left out of this text; their pages hold them.*\n"
+            return
+        yield block
+
+
+def _fitting(lines: Sequence[str], most: int) -> tuple[list[str], int]:
+    """As many lines as fit, and how many do not."""
+    size = 0
+    for place, line in enumerate(lines):
+        size += len(line.encode()) + 1
+        if size > most:
+            return list(lines[:place]), sum(bool(line) for line in lines[place:])
+    return list(lines), 0
+
+
+def _head(rows: Sequence[IndexRow], warnings: Sequence[str]) -> Iterator[str]:
+    told = [escaped_text(warning) for warning in warnings[:_WARNINGS]]
+    if len(warnings) > _WARNINGS:
+        told.append(f"{len(warnings) - _WARNINGS} more warnings are left out of this text.")
+    yield from title("Entropy law report", told)
+    for sentence in reportwords.overall(rows):
+        yield escaped_text(sentence)
+        yield ""
+
+
+def _table(rows: Sequence[IndexRow]) -> Iterator[str]:
+    yield from table(_HEAD, (_cells(row) for row in rows))
+
+
+def _cells(row: IndexRow) -> tuple[str, ...]:
+    law, ahead = row.law, row.ahead
+    name, phases = escaped_name(row.shown), row.phases or MISSING
+    if law is None:
+        return (name, row.verdict, *[MISSING] * 7, phases)
+    reward = (
+        MISSING if ahead is None else f"{format_interval(ahead.reward)} at step {format_step(ahead.step)}"
+    )
+    return (
+        name,
+        row.verdict,
+        sparkline(law.entropy.value),
+        sparkline(law.reward.value),
+        format_interval(law.ceiling),
+        format_interval(law.headroom),
+        MISSING if law.used is None or law.used.value is None else format_share(law.used),
+        _number(law.drop_per_100_steps),
+        reward,
+        phases,
+    )
+
+
+def _number(estimate: Estimate | None) -> str:
+    """A value with its interval, without the reason for what is missing: a cell has no room for it."""
+    if estimate is None or estimate.value is None:
+        return MISSING
+    text = format_estimate(estimate)
+    return f"{text.value} {text.interval}"
+
+
+def _section(report: RunReport, figures: Mapping[str, str]) -> Iterator[str]:
+    """What a fit's Markdown has of a run, with the forecast and the phases before what was read."""
+    run = report.fit
+    yield from markdown.run_head(run, reportwords.opening(report), figures)
+    if run.law is not None:
+        yield from markdown.numbers(run)
+        yield from markdown.rivals(run.law)
+        yield from _forecast(report)
+    yield from _phases(report)
+    if run.law is not None:
+        yield from markdown.checks(run.law)
+    yield from markdown.read(run)
+
+
+def _forecast(report: RunReport) -> Iterator[str]:
+    yield "### Forecast"
+    yield ""
+    told = report.forecast
+    if told is None:
+        yield f"There is no forecast: {escaped_text(report.no_forecast or 'none was asked for')}."
+        yield ""
+    else:
+        steps = zip(told.step, told.reward, told.entropy, told.extrapolated, strict=True)
+        yield from table(
+            ("step", "reward", "entropy", ""),
+            (
+                (format_step(s), format_interval(r), format_interval(h), "extrapolated" if outside else "")
+                for s, r, h, outside in steps
+            ),
+        )
+    for sentence in reportwords.forecast_notes(report):
+        yield escaped_text(sentence)
+        yield ""
+
+
+def _phases(report: RunReport) -> Iterator[str]:
+    yield "### Phases"
+    yield ""
+    why = reportwords.no_phases(report.phases)
+    if why is None and report.phases is not None:
+        why = reportwords.phases_sentence(report.phases)
+    yield escaped_text(why or "")
+    yield ""

@@ -1,0 +1,208 @@
+"""The pages of a report in a real browser: no complaint, no request, by keyboard, at every size, in print."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entropylaw.report import index_page, palette
+from entropylaw.report.index_rows import index_row
+from entropylaw.reporting import run_report
+from tests.browser.chromium import Browser, found
+from tests.unit.test_report_index import phases
+from tests.unit.test_report_run_page import drawn, report
+from tests.unit.test_report_samples import HOSTILE, falling, refused, synthetic
+
+pytestmark = pytest.mark.skipif(
+    found() is None, reason="no chromium here; Debian's package of that name is enough"
+)
+
+SIZES = {"phone": (390, 844), "tablet": (820, 1180), "laptop": (1280, 800)}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of four runs, one of them refused, one with a name from hell."""
+    from entropylaw.report import run_page
+
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "runs").mkdir()
+    runs = {
+        "sample": run_report(synthetic(), phases()),
+        "a": run_report(synthetic("a", h0=0.9)),
+        "falling": run_report(falling()),
+        "hostile": run_report(refused(HOSTILE)),
+    }
+    for slug, run in runs.items():
+        text = run_page.render(report(run), run, slug, drawn(run))
+        (folder / "runs" / f"{slug}.html").write_text(text, encoding="utf-8")
+    index = index_page.render([index_row(run, slug) for slug, run in runs.items()])
+    (folder / "index.html").write_text(index, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("profile")) as made:
+        yield made
+
+
+PAGES = ("index.html", "runs/sample.html", "runs/falling.html", "runs/hostile.html")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("page", PAGES)
+def test_page_is_whole_and_quiet(
+    browser: Browser, site: Path, tmp_path: Path, page: str, size: str, dark: bool
+) -> None:
+    width, height = SIZES[size]
+    browser.open(site / page, width=width, height=height, dark=dark, phone=size == "phone")
+    assert browser.complaints() == []
+    assert browser.requests() == [(site / page).resolve().as_uri()]
+    assert browser.value("document.documentElement.scrollWidth") <= width
+    picture = browser.screenshot(tmp_path / "page.png", whole=False)
+    assert picture.startswith(b"\x89PNG")
+    paper = palette.PALETTE["paper"]
+    assert browser.value("getComputedStyle(document.body).backgroundColor") == rgb(
+        paper.dark if dark else paper.light
+    )
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_prints(browser: Browser, site: Path, tmp_path: Path, page: str) -> None:
+    browser.open(site / page, width=1280, dark=True)
+    data = browser.pdf(tmp_path / "page.pdf")
+    assert data.startswith(b"%PDF")
+    assert browser.complaints() == []
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    assert browser.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    gone = "e => getComputedStyle(e).display == 'none'"
+    assert browser.value(f"[...document.querySelectorAll('.orders,nav,.skip')].every({gone})")
+
+
+def test_a_page_that_does_ask_for_something_is_noticed(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "bad.html"
+    page.write_text(
+        "<img src='https://example.org/x.png'><script>console.error('no')</script>", encoding="utf-8"
+    )
+    browser.open(page, width=800)
+    assert any("example.org" in address for address in browser.requests())
+    assert browser.complaints()
+
+
+def test_the_policy_stops_what_should_not_be_there(browser: Browser, site: Path, tmp_path: Path) -> None:
+    text = (site / "index.html").read_text(encoding="utf-8")
+    page = tmp_path / "index.html"
+    page.write_text(text.replace("</main>", "<script>document.title='run'</script></main>"), encoding="utf-8")
+    browser.open(page, width=800)
+    assert browser.value("document.title").startswith("Entropy law report")
+    assert any("Content Security Policy" in told for told in browser.complaints())
+
+
+def shown_order(browser: Browser) -> list[str]:
+    """The runs from top to bottom, as they stand on the screen."""
+    script = (
+        "[...document.querySelectorAll('.body .row')].map(e => [e.getBoundingClientRect().top, "
+        "e.querySelector('a').getAttribute('href')]).sort((a, b) => a[0] - b[0]).map(e => e[1])"
+    )
+    return [re.sub(r"runs/|\.html", "", address) for address in browser.value(script)]
+
+
+def focused(browser: Browser) -> str:
+    return str(
+        browser.value("document.activeElement.id || document.activeElement.getAttribute('href') || ''")
+    )
+
+
+def test_keyboard_reaches_orders_and_runs(browser: Browser, site: Path) -> None:
+    browser.open(site / "index.html", width=1280)
+    reached = []
+    for _ in range(6):
+        browser.press("Tab", 9)
+        reached.append(focused(browser))
+    assert reached[:2] == ["#main", "by-name"]
+    assert set(reached[2:]) == {f"runs/{slug}.html" for slug in ("a", "falling", "hostile", "sample")}
+    outline = "getComputedStyle(document.activeElement).outlineStyle"
+    assert browser.value(outline) == "solid"
+
+
+def test_orders_without_a_script(browser: Browser, site: Path) -> None:
+    browser.open(site / "index.html", width=1280)
+    assert shown_order(browser) == ["hostile", "a", "falling", "sample"]
+    browser.value("document.getElementById('by-name').focus()")
+    found = []
+    for _ in range(4):
+        browser.press("ArrowRight", 39)
+        found.append((focused(browser), shown_order(browser)))
+    assert [name for name, _ in found] == ["by-verdict", "by-ceiling", "by-headroom", "by-used"]
+    assert [order[2:] for _, order in found[:3]] == [["falling", "hostile"]] * 3
+    assert set(found[3][1][:2]) == {"a", "sample"}
+    assert found[1][1] != found[2][1] or found[1][1] != found[3][1]
+    label = "getComputedStyle(document.querySelector('#by-used + label')).outlineStyle"
+    assert browser.value(label) == "solid"
+
+
+def test_keys_follow_the_order_on_the_screen(browser: Browser, site: Path) -> None:
+    browser.open(site / "index.html", width=1280)
+    if not browser.value("CSS.supports('reading-flow', 'grid-rows')"):
+        pytest.skip("this chromium is too old for CSS reading-flow, keys go by name")
+    browser.value("document.getElementById('by-verdict').focus()")
+    browser.press(" ", 32)
+    order = shown_order(browser)
+    assert order != ["hostile", "a", "falling", "sample"]
+    reached = []
+    for _ in order:
+        browser.press("Tab", 9)
+        reached.append(re.sub(r"runs/|\.html", "", focused(browser)))
+    assert reached == order
+
+
+def test_rows_are_a_table_to_those_who_listen(browser: Browser, site: Path) -> None:
+    browser.open(site / "index.html", width=1280)
+    nodes: list[dict[str, Any]] = browser.call("Accessibility.getFullAXTree")["nodes"]
+    roles = [node["role"]["value"] for node in nodes if not node.get("ignored")]
+    assert roles.count("table") == 1
+    assert roles.count("columnheader") == 8
+    assert roles.count("rowheader") == 4
+    assert roles.count("radio") == 5
+    named = [n["name"]["value"] for n in nodes if n.get("role", {}).get("value") == "radio"]
+    assert named == ["name", "verdict", "ceiling", "headroom", "share used"]
+    pictures = [n["name"]["value"] for n in nodes if n.get("role", {}).get("value") == "image"]
+    assert all(pictures)
+    assert any(name.startswith("entropy from 1.2 to 0.061 nats") for name in pictures)
+
+
+TEXT_PAIRS = """
+[...document.querySelectorAll('body *')].filter(e => [...e.childNodes].some(
+  n => n.nodeType == 3 && n.textContent.trim()) && !e.closest('svg') && e.checkVisibility()).map(e => {
+  let under = e, fill = 'rgba(0, 0, 0, 0)';
+  const none = 'rgba(0, 0, 0, 0)';
+  while (under && (fill = getComputedStyle(under).backgroundColor) == none) under = under.parentElement;
+  return [getComputedStyle(e).color, fill, e.className + ': ' + e.textContent.trim().slice(0, 40)];
+})
+"""
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("page", PAGES)
+def test_words_can_be_read(browser: Browser, site: Path, page: str, dark: bool) -> None:
+    browser.open(site / page, width=1280, dark=dark)
+    pairs = {(one, other): where for one, other, where in browser.value(TEXT_PAIRS)}
+    assert len(pairs) > 2
+    weak = {where: palette.contrast(hexed(a), hexed(b)) for (a, b), where in pairs.items()}
+    assert {where: ratio for where, ratio in weak.items() if ratio < 4.5} == {}
+
+
+def rgb(colour: str) -> str:
+    """``#rrggbb`` as a browser writes it."""
+    return f"rgb({int(colour[1:3], 16)}, {int(colour[3:5], 16)}, {int(colour[5:7], 16)})"
+
+
+def hexed(colour: str) -> str:
+    """What a browser writes as ``#rrggbb``."""
+    return "#" + "".join(f"{int(part):02x}" for part in re.findall(r"\d+", colour)[:3])

@@ -1,0 +1,185 @@
+"""The GitHub action and the snippets of docs/ci.md: their commands, run with the installed package."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+
+from tests.conftest import LAB, ROOT, clean_environment
+
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+STEPS = {step["name"]: step for step in ACTION["runs"]["steps"]}
+PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+BASH = shutil.which("bash")
+
+pytestmark = pytest.mark.skipif(BASH is None, reason="no bash, in which the steps are written")
+
+
+def block(language, first):
+    """The block of docs/ci.md that begins with a line."""
+    (found,) = re.findall(rf"```{language}\n({re.escape(first)}\n.*?)```", PAGE, re.DOTALL)
+    return found
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """A workspace with two logs; ``python -m pip`` only notes what it was asked to install."""
+    (tmp_path / "logs").mkdir()
+    for name in ("clean_start_s0", "clean_start_s1"):
+        shutil.copy(LAB / name / "metrics.parquet", tmp_path / "logs" / f"{name}.parquet")
+    stubs = tmp_path / "bin"
+    stubs.mkdir()
+    (stubs / "entropylaw").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m entropylaw "$@"\n')
+    (stubs / "python").write_text(
+        "#!/bin/sh\n"
+        f'if [ "$2" = pip ]; then printf "%s\\n" "$@" > "{tmp_path}/pip.txt"; exit 0; fi\n'
+        f'exec "{sys.executable}" "$@"\n'
+    )
+    for stub in stubs.iterdir():
+        stub.chmod(0o755)
+
+    def start(command, **environment):
+        path = os.pathsep.join([str(stubs), os.environ["PATH"]])
+        return subprocess.run(
+            [BASH, "--noprofile", "--norc", "-eo", "pipefail", "-c", command],
+            cwd=tmp_path,
+            env=clean_environment() | {"PATH": path} | environment,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            timeout=120,
+        )
+
+    return start
+
+
+def filled(step, **inputs):
+    """A step's variables, with the action's inputs in them as GitHub puts them there."""
+    values = {name: str(given.get("default", "")) for name, given in ACTION["inputs"].items()} | inputs
+    known = {f"inputs.{name}": value for name, value in values.items()} | {"github.action_path": "/action"}
+    return {
+        name: re.sub(r"\$\{\{ (\S+) \}\}", lambda found: known[found[1]], text)
+        for name, text in STEPS[step]["env"].items()
+    }
+
+
+def test_no_input_is_ever_written_into_a_command():
+    for step in ACTION["runs"]["steps"]:
+        assert "${{" not in step.get("run", "")
+        assert step.get("shell", "bash") == "bash"
+    assert {step.get("shell") for step in ACTION["runs"]["steps"] if "run" in step} == {"bash"}
+
+
+def test_every_input_is_used_and_every_used_one_is_there():
+    text = (ROOT / "action.yml").read_text(encoding="utf-8")
+    assert set(re.findall(r"inputs\.([\w-]+)", text)) == set(ACTION["inputs"])
+    for given in ACTION["inputs"].values():
+        assert given["description"]
+        assert given.get("required") or "default" in given
+
+
+@pytest.mark.parametrize(("version", "what"), [("", "/action"), ("1.0", "entropylaw==1.0")])
+def test_the_action_installs_itself_or_a_version(shell, tmp_path, version, what):
+    done = shell(STEPS["Install entropylaw"]["run"], **filled("Install entropylaw", version=version))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "pip.txt").read_text().splitlines()[-2:] == ["--", what]
+
+
+def test_the_action_checks_every_log_against_every_gate(shell, tmp_path):
+    given = {"logs": "logs/*.parquet\n", "fail-if": "ceiling<0.1\n\nn<5\n"}
+    environment = filled("Check", **given) | {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
+    done = shell(STEPS["Check"]["run"], **environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    suites = ET.parse(tmp_path / "entropylaw-junit.xml").getroot()
+    assert (suites.get("tests"), len(suites)) == ("4", 2)
+    assert "PASSED: 2 gates on 2 runs" in (tmp_path / "summary.md").read_text()
+
+
+def test_the_action_fails_where_a_gate_trips_and_reports_all_the_same(shell, tmp_path):
+    given = {"logs": "logs/*.parquet", "fail-if": "ceiling<0.99", "report": "pages", "strict": "true"}
+    environment = filled("Check", **given) | {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
+    done = shell(STEPS["Check"]["run"], **environment)
+    assert done.returncode == 5
+    assert "--strict" in done.stdout
+    assert "!cancelled()" in STEPS["Report"]["if"]
+    done = shell(STEPS["Report"]["run"], **filled("Report", **given))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "pages" / "index.html").is_file()
+
+
+def test_inputs_are_never_read_as_code(shell, tmp_path):
+    evil = "$(touch pwned) `touch pwned`; touch pwned #"
+    given = {
+        "logs": f"a b {evil}\n--quiet",
+        "fail-if": f"ceiling<0.1 {evil}",
+        "strict": evil,
+        "junit": "a b.xml",
+    }
+    environment = filled("Check", **given) | {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
+    done = shell(STEPS["Check"]["run"], **environment)
+    assert done.returncode == 2
+    assert "error[bad-gate]" in done.stderr
+    done = shell(STEPS["Check"]["run"], **environment | {"FAIL_IF": "invalid"})
+    assert done.returncode == 3
+    assert done.stderr.count("error[file-not-found]") == 2
+    shell(STEPS["Report"]["run"], **filled("Report", **given | {"report": evil}))
+    shell(STEPS["Install entropylaw"]["run"], **filled("Install entropylaw", version=evil))
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_the_page_uses_the_action_as_it_is():
+    workflow = yaml.safe_load(block("yaml", "# .github/workflows/entropy-law.yml"))
+    (step,) = (step for step in workflow["jobs"]["check"]["steps"] if "entropylaw" in step["uses"])
+    assert set(step["with"]) <= set(ACTION["inputs"])
+    required = {name for name, given in ACTION["inputs"].items() if given.get("required")}
+    assert required <= set(step["with"])
+
+
+def assert_failed_and_written(done, tmp_path):
+    """The page's gates trip on these logs, and what the job keeps is there."""
+    assert done.returncode == 5, done.stderr
+    root = ET.parse(tmp_path / "entropylaw-junit.xml").getroot()
+    assert int(root.get("failures")) > 0
+
+
+def test_the_page_s_workflow_runs(shell, tmp_path):
+    workflow = yaml.safe_load(block("yaml", "# .github/workflows/entropy-law.yml"))
+    (step,) = (step for step in workflow["jobs"]["check"]["steps"] if "entropylaw" in step["uses"])
+    environment = filled("Check", **step["with"]) | {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
+    assert_failed_and_written(shell(STEPS["Check"]["run"], **environment), tmp_path)
+    assert shell(STEPS["Report"]["run"], **filled("Report", **step["with"])).returncode == 0
+    kept = workflow["jobs"]["check"]["steps"][-1]["with"]["path"].split()
+    assert all((tmp_path / path).exists() for path in kept)
+
+
+def test_the_page_s_gitlab_job_runs(shell, tmp_path):
+    job = yaml.safe_load(block("yaml", "# .gitlab-ci.yml"))["entropy law"]
+    install, check = job["script"]
+    assert shell(install, **job["variables"]).returncode == 0
+    assert (tmp_path / "pip.txt").read_text().splitlines()[-1] == job["variables"]["ENTROPYLAW"]
+    assert_failed_and_written(shell(check), tmp_path)
+    for command in job["after_script"]:
+        assert shell(command).returncode == 0
+    assert all((tmp_path / path).exists() for path in job["artifacts"]["paths"])
+    assert (tmp_path / job["artifacts"]["reports"]["junit"]).is_file()
+
+
+def test_the_page_s_jenkinsfile_runs(shell, tmp_path):
+    text = block("groovy", "// Jenkinsfile")
+    install, check, report = (
+        one or other for one, other in re.findall(r"sh (?:'([^'\n]*)'|\"([^\"\n]*)\")", text)
+    )
+    assert shell(install, ENTROPYLAW="entropylaw").returncode == 0
+    assert_failed_and_written(shell(check), tmp_path)
+    assert shell(report).returncode == 0
+    (junit,) = re.findall(r"junit '([^']+)'", text)
+    assert (tmp_path / junit).is_file()
+    assert (tmp_path / "reports").is_dir()
+    assert text.count("{") == text.count("}")

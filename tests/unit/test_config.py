@@ -1,0 +1,418 @@
+"""Settings in a file: which file, what it may say, and what a command then gets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from entropylaw.cli import app
+from entropylaw.cli import config as cli_config
+from entropylaw.cli.options import IntervalChoice, Pair
+from entropylaw.errors import EntropyLawError, InputError, UsageError
+from entropylaw.settingsfile import BY_KEY, SETTINGS, look_for, read_settings
+
+COMMANDS = {"fit": ("level", "interval", "columns.entropy"), "phases": ("level",)}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Path:
+    """An empty project: a folder with ``.git``, which is the current one."""
+    monkeypatch.delenv(cli_config.VARIABLE, raising=False)
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def received(*arguments: str) -> dict[str, Any]:
+    """What a command would be called with."""
+    root: Any = get_command(app)
+    got: dict[str, Any] = {}
+    for command in root.commands.values():
+        command.callback = lambda **values: got.update(values)
+    root.main(list(arguments), standalone_mode=False)
+    return got
+
+
+def told(*arguments: str) -> list[dict[str, Any]]:
+    """The rows of ``entropylaw config`` as JSON."""
+    from typer.testing import CliRunner
+
+    done = CliRunner().invoke(app, [*arguments, "--format", "json"], catch_exceptions=False)
+    rows: list[dict[str, Any]] = json.loads(done.stdout)["settings"]
+    return rows
+
+
+def refusal(text: str | bytes, path: Path) -> EntropyLawError:
+    """How a file is refused."""
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(EntropyLawError) as caught:
+        read_settings(path, path.name, COMMANDS)
+    return caught.value
+
+
+def test_the_nearest_file_wins_and_git_ends_the_search(tmp_path):
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / "entropylaw.toml").write_text("level = 0.5")
+    assert look_for(inner).found == "../../entropylaw.toml"
+    (tmp_path / "a" / "pyproject.toml").write_text("[tool.entropylaw]")
+    assert look_for(inner).found == "../pyproject.toml"
+    (inner / ".git").write_text("gitdir: elsewhere")
+    search = look_for(inner)
+    assert (search.found, search.folders, search.bounded) == (None, 1, True)
+
+
+def test_in_one_folder_our_own_file_wins_and_the_other_is_named(here):
+    (here / "pyproject.toml").write_text("[tool.entropylaw]\nlevel = 0.5")
+    assert look_for(here).found == "pyproject.toml"
+    (here / "entropylaw.toml").write_text("level = 0.6")
+    search = look_for(here)
+    assert (search.found, search.beside) == ("entropylaw.toml", "pyproject.toml")
+    assert received("fit", "x.csv")["level"] == 0.6
+    (here / "pyproject.toml").write_text("entropylaw = [broken")
+    assert look_for(here).beside is None
+
+
+def test_a_pyproject_without_our_table_is_passed_over_even_broken(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "entropylaw.toml").write_text("")
+    inner = tmp_path / "x"
+    inner.mkdir()
+    (inner / "pyproject.toml").write_text("[tool.ruff]\nthis is no TOML")
+    assert look_for(inner).found == "../entropylaw.toml"
+    (inner / "pyproject.toml").write_text('[project]\nname = "entropylaw"')
+    assert look_for(inner).found == "../entropylaw.toml"
+    (inner / "pyproject.toml").write_text("[tool.entropylaw]\nlevel 0.9")
+    with pytest.raises(InputError, match=r"pyproject\.toml is not TOML: .*line 2"):
+        look_for(inner)
+
+
+def test_every_setting_arrives_and_a_flag_wins(here):
+    (here / "entropylaw.toml").write_text(
+        'inputs = ["a.csv", "b.csv"]\nlevel = 0.9\ninterval = "walk"\neval-size = "30x32"\n'
+        "entropy-sd = 0.25\n"
+        '[columns]\nentropy = "H"\nreward = "R"\nstep = "s"\nrun = "r"\npair = "next"\n'
+        '[fit]\noutput = ["x.json", "x.csv"]\n'
+    )
+    got = received("fit")
+    assert got["logs"] == ["a.csv", "b.csv"]
+    assert (got["level"], got["interval"], got["pair"]) == (0.9, IntervalChoice.walk, Pair.next)
+    assert (got["eval_size"], got["entropy_sd"]) == ("30x32", "0.25")
+    assert (got["entropy"], got["reward"], got["step"], got["run"]) == ("H", "R", "s", "r")
+    assert got["output"] == ["x.json", "x.csv"]
+    flags = ("--level", "0.5", "--interval", "drift", "--entropy", "h", "-o", "y.csv")
+    given = received("fit", "c.csv", *flags)
+    assert given["logs"] == ["c.csv"]
+    assert (given["level"], given["interval"], given["entropy"]) == (0.5, IntervalChoice.drift, "h")
+    assert given["output"] == ["y.csv"]
+
+
+def test_only_settings_that_a_command_has_are_passed_to_it(here):
+    (here / "entropylaw.toml").write_text(
+        'level = 0.9\ninterval = "walk"\n[columns]\nentropy = "H"\nplanning = "P"\n'
+    )
+    phases = received("phases", "x.csv")
+    assert (phases["level"], phases["entropy"], phases["planning"]) == (0.9, "H", "P")
+    assert "interval" not in phases
+    # There, --run is the name of a run, and no column.
+    assert "columns.run" not in cli_config.taken(get_command(app))["plot"]
+    tokens = received("tokens", "x.parquet")
+    assert tokens["entropy"] is None
+    assert tokens["planning"] is None
+
+
+def test_a_table_for_one_command_wins_there_alone(here):
+    (here / "entropylaw.toml").write_text(
+        'level = 0.9\n[columns]\nentropy = "H"\n[phases]\nlevel = 0.8\n[phases.columns]\nentropy = "K"\n'
+    )
+    assert (received("fit", "x.csv")["level"], received("phases", "x.csv")["level"]) == (0.9, 0.8)
+    assert (received("fit", "x.csv")["entropy"], received("phases", "x.csv")["entropy"]) == ("H", "K")
+
+
+def test_paths_start_at_the_file_and_patterns_are_expanded(here, monkeypatch):
+    (here / "logs").mkdir()
+    for name in ("b.csv", "a.csv", "[1].csv"):
+        (here / "logs" / name).touch()
+    (here / "entropylaw.toml").write_text(
+        'inputs = ["logs/?.csv", "logs/a.csv", "logs/[1].csv", "no/*.csv", "-", "s3://x/y", "/z.csv"]\n'
+        'folder = "pages"'
+    )
+    (here / "inner").mkdir()
+    monkeypatch.chdir(here / "inner")
+    names = ("logs/a.csv", "logs/b.csv", "logs/[1].csv", "no/*.csv")
+    assert received("fit")["logs"] == [*(f"../{name}" for name in names), "-", "s3://x/y", "/z.csv"]
+    assert received("report")["output"] == "../pages"
+    assert received("report", "-o", "pages")["output"] == "pages"
+
+
+def test_gates_and_styles_have_paths_too():
+    gates = ["ceiling<0.62", "regression(old/base.fit.json)>1%", "regression(ceiling, 'x (1).json') > 2 %"]
+    assert cli_config.located(BY_KEY["gates"], gates, Path("up")) == [
+        "ceiling<0.62",
+        "regression(up/old/base.fit.json)>1%",
+        "regression(ceiling, 'up/x (1).json') > 2 %",
+    ]
+    assert cli_config.located(BY_KEY["style"], "my.mplstyle", Path("up")) == "up/my.mplstyle"
+
+
+def test_an_empty_list_sets_nothing(here):
+    (here / "entropylaw.toml").write_text("inputs = []")
+    with pytest.raises(Exception, match="Missing parameter: logs"):
+        received("fit")
+
+
+def test_a_file_by_flag_by_variable_and_none(here, monkeypatch):
+    (here / "entropylaw.toml").write_text("level = 0.5")
+    (here / "ci.toml").write_text("level = 0.6")
+    (here / "other.toml").write_text('[tool.entropylaw]\nlevel = 0.7\n[tool.ruff]\nx = 1\n[project]\ny = "z"')
+    assert received("--config", "ci.toml", "fit", "x")["level"] == 0.6
+    assert received("--config", "other.toml", "fit", "x")["level"] == 0.7
+    assert received("--no-config", "fit", "x")["level"] == 0.95
+    monkeypatch.setenv(cli_config.VARIABLE, "ci.toml")
+    assert received("fit", "x")["level"] == 0.6
+    assert received("--config", "other.toml", "fit", "x")["level"] == 0.7
+    assert received("--no-config", "fit", "x")["level"] == 0.95
+    monkeypatch.setenv(cli_config.VARIABLE, "")
+    assert received("fit", "x")["level"] == 0.5
+    with pytest.raises(UsageError) as caught:
+        received("--config", "ci.toml", "--no-config", "fit", "x")
+    assert caught.value.slug == "config-and-no-config"
+
+
+def test_flags_and_settings_can_be_told_apart(here):
+    (here / "entropylaw.toml").write_text("level = 0.5")
+    root: Any = get_command(app)
+    context = root.make_context("entropylaw", ["fit", "x"])
+    context.default_map = {"fit": {"level": "0.5"}}
+    fit = root.commands["fit"].make_context("fit", ["x", "--interval", "ols"], parent=context)
+    assert cli_config.flags_given(fit, ["level", "interval", "pair"]) == ["interval"]
+
+
+@pytest.mark.parametrize("text", ["level = 95", "level", "lvl = 1", b"\xff"])
+def test_help_tells_what_is_built_in_whatever_a_file_says(run, tmp_path, text):
+    plain = run("fit", "--help").stdout
+    assert "[default: 0.95]" in plain
+    (tmp_path / "entropylaw.toml").write_text("level = 0.5")
+    assert run("fit", "--help").stdout == plain
+    (tmp_path / "entropylaw.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    done = run("fit", "--help")
+    assert (done.returncode, done.stdout) == (0, plain)
+    # The same file stops the command itself, with two lines.
+    assert run("fit", "x.csv").stderr.startswith("error[")
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("lvel = 0.9", "did you mean 'level'?"),
+        ("eval_size = 500", "did you mean 'eval-size'?"),
+        ('entropy = "H"', "did you mean 'columns.entropy'?"),
+        ('entrop = "H"', "did you mean 'columns.entropy'?"),
+        ("fail-if = []", "did you mean 'gates'?"),
+        ('logs = ["x"]', "did you mean 'inputs'?"),
+        ("[phase]\nlevel = 0.9", "did you mean 'phases'?"),
+        ("zzzz = 1", "expected one of inputs, columns.entropy"),
+        (
+            "[columns]\nentorpy = 'H'",
+            "'columns.entorpy', which is no setting there; did you mean 'columns.entropy'",
+        ),
+        (
+            "[phases]\ninterval = 'drift'",
+            "'phases.interval', which is no setting there; expected one of level",
+        ),
+        ('output = ["x.json"]', "'output', which is no setting"),
+        ("[tool.entropylaw]\nlevel = 0.9", "'tool', which is no setting"),
+    ],
+)
+def test_an_unknown_key_is_refused_with_the_nearest(tmp_path, text, named):
+    error = refusal(text, tmp_path / "entropylaw.toml")
+    assert (error.slug, error.exit_code) == ("unknown-setting", 2)
+    assert error.message.startswith("entropylaw.toml sets ")
+    assert named in error.message
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("level = '0.9'", "level = '0.9', expected a number between 0 and 1"),
+        ("level = true", "level = True"),
+        ("level = 95", "level = 95"),
+        ("level = nan", "level = nan"),
+        ("inputs = 'x.csv'", "inputs = 'x.csv', expected a list of paths"),
+        ("inputs = ['x.csv', 3]", "inputs = ['x.csv', 3]"),
+        ("interval = 'hac'", "interval = 'hac', expected 'drift', 'walk', 'odr' or 'ols'"),
+        ("eval-size = 0", "eval-size = 0"),
+        ("eval-size = '30x'", "eval-size = '30x'"),
+        ("entropy-sd = inf", "entropy-sd = inf"),
+        ("jobs = 2.0", "jobs = 2.0"),
+        ("folder = ''", "folder = ''"),
+        ("columns = 'H'", "columns = 'H', expected a table"),
+        ("fit = 3", "fit = 3, expected a table"),
+        ("[fit.columns]\nentropy = 3", "fit.columns.entropy = 3, expected a column's name"),
+        ("style = ['a']", "style = ['a']"),
+        ("folder = '" + "x" * 10 + "\\u001b'\nlevel = '" + "y" * 300 + "'", "level = 'yyyy"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_with_file_key_and_value(tmp_path, text, shown):
+    error = refusal(text, tmp_path / "entropylaw.toml")
+    assert (error.slug, error.exit_code) == ("bad-setting", 2)
+    assert error.message.startswith(f"entropylaw.toml sets {shown}")
+    assert len(error.message) < 250
+
+
+def test_in_a_pyproject_keys_are_named_whole(tmp_path):
+    error = refusal("[tool.entropylaw.fit]\nlevel = 2", tmp_path / "pyproject.toml")
+    assert error.message.startswith("pyproject.toml sets tool.entropylaw.fit.level = 2,")
+    error = refusal("[tool.ruff]", tmp_path / "pyproject.toml")
+    assert error.slug == "no-settings"
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("level = 0.9\nlevel = 0.8", "line 2"),
+        ("a = 1\n\nb", "line 3"),
+        (b"a = 1\nb = '\xff'", "line 2"),
+        ("a = " + "[" * 100_000, "nested"),
+        ("[fit\n", "line 1"),
+    ],
+)
+def test_broken_toml_names_the_line(tmp_path, text, named):
+    error = refusal(text, tmp_path / "entropylaw.toml")
+    assert (error.slug, error.exit_code) == ("not-toml", 3)
+    assert named in error.message
+
+
+def test_a_byte_order_mark_is_no_error(tmp_path):
+    (tmp_path / "entropylaw.toml").write_bytes(b"\xef\xbb\xbflevel = 0.9")
+    assert read_settings(tmp_path / "entropylaw.toml", "x", COMMANDS).general == {"level": 0.9}
+
+
+def test_a_file_that_is_not_there(here):
+    with pytest.raises(InputError) as caught:
+        received("--config", "no.toml", "fit", "x")
+    assert (caught.value.slug, caught.value.message[:8]) == ("file-not-found", "no.toml ")
+    with pytest.raises(InputError) as caught:
+        received("--config", ".git", "fit", "x")
+    assert caught.value.slug == "file-unreadable"
+
+
+def test_config_prints_every_value_and_where_it_comes_from(here):
+    (here / "pyproject.toml").write_text(
+        "[tool.entropylaw]\nlevel = 0.9\ninputs = ['a*.csv']\n[tool.entropylaw.fit]\nlevel = 0.8"
+    )
+    rows = {(row["key"], row["command"]): row for row in told("config")}
+    at = "pyproject.toml: tool.entropylaw."
+    assert rows["level", None] == {
+        "key": "level",
+        "command": None,
+        "value": 0.9,
+        "source": "file",
+        "where": f"{at}level",
+    }
+    assert (rows["level", "fit"]["value"], rows["level", "fit"]["where"]) == (0.8, f"{at}fit.level")
+    assert rows["inputs", None]["value"] == ["a*.csv"]
+    assert (rows["interval", None]["value"], rows["interval", None]["source"]) == ("drift", "default")
+    assert (rows["columns.entropy", None]["value"], rows["columns.entropy", None]["where"]) == (None, None)
+
+
+def test_config_as_text(run, tmp_path):
+    (tmp_path / ".git").mkdir()
+    nothing = run("config").stdout
+    assert nothing.startswith(
+        "no settings found: looked for entropylaw.toml, and [tool.entropylaw] in pyproject.toml, here"
+    )
+    (tmp_path / "entropylaw.toml").write_text('inputs = ["a\\u001b[31m.csv", "b.csv"]\nlevel = 0.9')
+    (tmp_path / "pyproject.toml").write_text("[tool.entropylaw]")
+    lines = run("config").stdout.splitlines()
+    assert lines[:3] == [
+        "settings from entropylaw.toml",
+        "not read: [tool.entropylaw] in pyproject.toml, which stands beside it",
+        "",
+    ]
+    assert lines[3].split() == ["inputs", "a\\x1b[31m.csv", "entropylaw.toml:", "inputs"]
+    assert lines[4].split() == ["b.csv"]
+    assert ["level", "0.9", "entropylaw.toml:", "level"] in [line.split() for line in lines]
+    assert ["interval", "drift", "default"] in [line.split() for line in lines]
+    assert run("--no-config", "config").stdout.startswith("no settings are read: --no-config\n")
+    named = run("config", ENTROPYLAW_CONFIG="entropylaw.toml").stdout
+    assert named.startswith("settings from entropylaw.toml, named by ENTROPYLAW_CONFIG\n")
+
+
+def test_config_shows_no_absolute_path(run, tmp_path):
+    far = tmp_path / "secret" / "far"
+    far.mkdir(parents=True)
+    inside = tmp_path / "work" / "deep"
+    inside.mkdir(parents=True)
+    (far / "ci.toml").write_text(
+        f'inputs = ["{far}/x.csv", "y.csv"]\nfolder = "{far}/pages"\n'
+        f'gates = ["regression({far}/b.fit.json)>1%"]'
+    )
+    for form in ("text", "json"):
+        done = run("--config", far / "ci.toml", "config", "--format", form, cwd=inside)
+        assert done.returncode == 0, done.stderr
+        assert "far/ci.toml" in done.stdout
+        assert str(tmp_path) not in done.stdout
+        assert "secret" not in done.stdout.replace("../../secret", "")
+
+
+def test_the_choices_are_those_of_the_flags():
+    for key, choices in (("interval", IntervalChoice), ("columns.pair", Pair)):
+        setting = BY_KEY[key]
+        assert all(setting.fits(choice.value) for choice in choices)
+        assert setting.expected.count("'") == 2 * len(choices)
+        assert not setting.fits("other")
+
+
+def test_every_default_that_is_told_is_the_same_for_all_commands():
+    """But for predict, whose level is the fit's."""
+    takers = cli_config.taken(get_command(app))
+    for setting in SETTINGS:
+        values = {
+            str(cli_config.built_in(keys[setting.key]))
+            for name, keys in takers.items()
+            if setting.key in keys and (name, setting.key) != ("predict", "level")
+        }
+        assert len(values) <= 1, (setting.key, values)
+
+
+def test_the_page_has_every_setting_as_the_code_has_it():
+    """The page's example is read as any file is, and its table has a row a setting."""
+    from tests.conftest import ROOT
+
+    page = (ROOT / "docs" / "config.md").read_text(encoding="utf-8")
+    example = page.split("```toml\n")[1].split("```")[0]
+    import tomllib
+
+    keys = {key for key, value in tomllib.loads(example).items() if not isinstance(value, dict)}
+    assert keys <= set(BY_KEY)
+    rows = [line.split("|")[1].strip(" `") for line in page.splitlines() if line.startswith("| `")]
+    assert rows == [setting.key for setting in SETTINGS]
+
+
+def test_reading_settings_imports_nothing_heavy(run, tmp_path):
+    (tmp_path / "entropylaw.toml").write_text("level = 0.9")
+    import subprocess
+    import sys
+
+    from tests.conftest import clean_environment
+
+    program = (
+        "import sys\nfrom entropylaw.cli import app\ntry: app(['config'])\nexcept SystemExit: pass\n"
+        "heavy = ('numpy', 'scipy', 'pyarrow', 'matplotlib', 'jinja2', 'rich')\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=clean_environment(),
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert "entropylaw.toml: level" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"

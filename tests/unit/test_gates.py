@@ -1,0 +1,502 @@
+"""Gates: the decision, the numbers that are shown, baselines, and what is written."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+from decimal import Decimal
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entropylaw.documents.check import SCHEMA, CheckDocument
+from entropylaw.errors import InputError
+from entropylaw.gates.baseline import share_fallen
+from entropylaw.gates.decide import Outcome, Rules, decide, holds_for
+from entropylaw.gates.digits import beside
+from entropylaw.gates.expression import parse
+from entropylaw.gates.quantities import QUANTITIES, Kind, Part
+from entropylaw.gates.subjects import Unknown, joined, subjects_of
+from entropylaw.report import gatemarkdown, gatetext, junit
+from entropylaw.results import Estimate
+from tests.conftest import ROOT
+
+SIGNS = ("<", "<=", ">", ">=", "==", "!=")
+HOSTILE = "a\x00\x1b[31m|<b>&\n../`x`" + "n" * 300
+numbers = st.floats(allow_nan=False, allow_infinity=False, width=64)
+
+
+def number(value, low=None, high=None, *, level=0.95, note=None):
+    return {"value": value, "low": low, "high": high, "level": level, "method": "m", "note": note}
+
+
+def fitted(run="r", *, ok=True, path="log.csv", ceiling=(0.6, 0.5, 0.7), **more):
+    """A run of a fit document with as much as gates read."""
+    some = number(*ceiling)
+    law = dict.fromkeys(("a", "b", "ceiling", "headroom", "reward_now"), some) | {
+        "entropy_now": 0.1,
+        "entropy_noise": None,
+        "law_weight": 0.5,
+        "r_squared": 0.9,
+        "n": 51,
+        "residuals": {"lag1": None, "effective_n": 3.5},
+        "validity": {
+            "ok": ok,
+            "contradicted": not ok,
+            "reasons": [] if ok else ["it bends"],
+            "cautions": ["one"],
+        },
+    }
+    entry = {"run": run, "path": path, "entropy_column": {}, "law": law, "refusal": None}
+    return entry | {"used": some, "drop_per_100_steps": some} | more
+
+
+def refused(run="r", *, read=True, path="log.csv"):
+    refusal = {"slug": "too-few-evaluations", "message": "3 evaluations", "hint": "wait"}
+    return {
+        "run": run,
+        "path": path,
+        "entropy_column": {} if read else None,
+        "law": None,
+        "refusal": refusal,
+    }
+
+
+def document(*runs, kind="fit"):
+    return {"schema": f"entropylaw/{kind}/1", "version": "0.1.0", "runs": list(runs)}
+
+
+def cases(data, *gates, baselines=None, **rules):
+    found = joined([subject for one in data for subject in subjects_of(one, "x.fit.json")])
+    return decide([parse(gate) for gate in gates], found, baselines or {}, Rules(**rules))
+
+
+def case(data, gate, **more):
+    (only,) = cases([data], gate, **more)
+    return only
+
+
+def checked(found, gates=("invalid",)):
+    return CheckDocument(
+        inputs=(),
+        gates=tuple(gates),
+        strict=False,
+        point=False,
+        even_if_invalid=False,
+        runs=len({one.run for one in found}),
+        failed=any(one.failed for one in found),
+        cases=tuple(found),
+    )
+
+
+# --- the numbers that are shown ---
+
+
+def test_a_difference_from_the_limit_is_always_seen():
+    assert beside([0.6199996], 0.62) == ["0.6199996"]
+    assert beside([0.62], 0.62) == ["0.6200"]
+    assert beside([0.6, 0.55, 0.6199996], 0.62) == ["0.6000000", "0.5500000", "0.6199996"]
+    assert beside([0.0123], 0.01, percent=True) == ["1.230%"]
+    assert beside([590.0, None], 500.0) == ["590", "open"]
+
+
+@given(st.lists(numbers, min_size=1, max_size=3), numbers, st.booleans())
+def test_what_is_shown_stands_on_the_side_where_the_number_is(values, limit, percent):
+    shown = beside(values, limit, percent=percent)
+    bound = Decimal(repr(limit)).scaleb(2 * percent)
+    for value, text in zip(values, shown, strict=True):
+        told = Decimal(text.removesuffix("%"))
+        assert (told > bound, told < bound) == (value > limit, value < limit)
+
+
+# --- the decision ---
+
+
+@given(st.sampled_from(SIGNS), numbers, numbers, numbers)
+def test_the_interval_decides_as_every_point_in_it_would(sign, one, other, limit):
+    low, high = sorted((one, other))
+    compare = {
+        "<": float.__lt__,
+        "<=": float.__le__,
+        ">": float.__gt__,
+        ">=": float.__ge__,
+        "==": float.__eq__,
+        "!=": float.__ne__,
+    }[sign]
+    points = {low, high, *(x for x in (limit, math.nextafter(limit, -math.inf)) if low <= x <= high)}
+    points |= {x for x in (math.nextafter(limit, math.inf),) if low <= x <= high}
+    held = [compare(x, limit) for x in points]
+    assert holds_for(sign, low, high, limit) == (all(held), any(held))
+
+
+@pytest.mark.parametrize(
+    ("gate", "outcome"),
+    [
+        ("ceiling<0.7000001", "tripped"),
+        ("ceiling<0.7", "not excluded"),
+        ("ceiling<0.5", "passed"),
+        ("ceiling<=0.5", "not excluded"),
+        ("ceiling>0.5", "not excluded"),
+        ("ceiling>0.7", "passed"),
+        ("n<51", "passed"),
+        ("n<=51", "tripped"),
+        ("lag1>0", "unknown"),
+        ("entropy_noise>0", "unknown"),
+        ("verdict=='valid'", "tripped"),
+        ("verdict!='valid'", "passed"),
+        ("cautions>0", "tripped"),
+        ("invalid", "passed"),
+        ("refused", "passed"),
+        ("saturation_step<5", "unknown"),
+        ("phases=='overlapping'", "unknown"),
+    ],
+)
+def test_outcomes_of_a_valid_run(gate, outcome):
+    found = case(document(fitted()), gate)
+    assert found.outcome == outcome
+    assert found.failed is (outcome in ("tripped", "unknown"))
+    assert case(document(fitted()), gate, strict=True).failed is (outcome != "passed")
+
+
+def test_the_point_decides_where_that_is_asked_for():
+    assert case(document(fitted()), "ceiling<0.61").outcome == "not excluded"
+    assert case(document(fitted()), "ceiling<0.61", point=True).outcome == "tripped"
+    assert case(document(fitted()), "ceiling<0.59", point=True).outcome == "passed"
+
+
+def test_decided_on_the_full_float():
+    near = document(fitted(ceiling=(0.6, 0.5, 0.6199996)))
+    found = case(near, "ceiling<0.62")
+    assert found.outcome == "tripped"
+    assert "0.6199996]" in found.sentence
+    assert found.sentence.endswith("0.62")
+    assert case(document(fitted(ceiling=(0.6, 0.5, 0.62))), "ceiling<0.62").outcome == "not excluded"
+
+
+def test_a_law_that_does_not_hold_makes_its_numbers_unknown():
+    run = document(fitted(ok=False))
+    for name, quantity in QUANTITIES.items():
+        if quantity.part is Part.law and quantity.kind is Kind.estimate:
+            found = case(run, f"{name}<0.1")
+            assert (found.outcome == "unknown") is quantity.of_law, name
+            assert not quantity.of_law or "it bends" in found.sentence
+    assert case(run, "invalid").outcome == "tripped"
+    assert case(run, "verdict=='law fails'").outcome == "tripped"
+    assert case(run, "law_weight<0.05").outcome == "passed"
+    assert case(run, "ceiling<0.8", any_law=True).outcome == "tripped"
+
+
+def test_a_refused_run_is_unknown_for_every_gate_but_the_one_that_asks():
+    for gate in (
+        "ceiling<0.1",
+        "n<5",
+        "invalid",
+        "verdict!='valid'",
+        "saturation_step<3",
+        "phases=='overlapping'",
+    ):
+        found = case(document(refused()), gate)
+        assert (found.outcome, found.failed) == ("unknown", True), gate
+        assert "3 evaluations" in found.sentence
+    assert case(document(refused()), "refused").outcome == "tripped"
+
+
+def test_open_ends_are_open_to_anything():
+    ahead = {
+        "run": "r",
+        "path": "log.csv",
+        "validity": {"ok": True, "contradicted": False, "reasons": [], "cautions": []},
+        "forecast": {"reward": [number(0.5, 0.4, 0.6), number(0.7, 0.6, 0.8)]},
+        "spending": {
+            "step": number(None, 590, None, note="it stays above"),
+            "reward": number(None, note="no"),
+        },
+    }
+    told = document(ahead, kind="prediction")
+    assert case(told, "saturation_step<590").outcome == "passed"
+    assert case(told, "saturation_step<591").outcome == "not excluded"
+    assert case(told, "saturation_step>589").outcome == "tripped"
+    assert "[590, open]" in case(told, "saturation_step<1").sentence
+    assert "it stays above" in case(told, "saturation_step<1").sentence
+    assert case(told, "saturation_step<1", point=True).outcome == "unknown"
+    assert case(told, "saturation_reward<1").outcome == "unknown"
+    assert case(told, "forecast_reward>0.59").outcome == "tripped"
+    assert case(told, "invalid").outcome == "passed"
+
+
+def test_documents_of_one_run_are_one_subject_and_others_stay_apart():
+    curve = {"found": False, "p_value": 0.3, "boundary": {"step": number(5, 4, 6)}}
+    bent = curve | {"found": True}
+    phases = {
+        "run": "r",
+        "path": "log.csv",
+        "refusal": None,
+        "phases": {
+            "verdict": None,
+            "notes": ["no order"],
+            "delta": None,
+            "planning": curve,
+            "execution": bent,
+        },
+    }
+    told = document(phases, kind="phases")
+    (found,) = cases([document(fitted()), told], "boundary_execution>3")
+    assert found.outcome == "tripped"
+    assert found.sources == ("x.fit.json", "x.fit.json")
+    assert "p = 0.3" in case(told, "boundary_planning>3").sentence
+    assert "no order" in case(told, "phases!='overlapping'").sentence
+    assert len(cases([document(fitted()), document(fitted())], "invalid")) == 2
+    assert len(cases([document(fitted()), document(fitted(path="other"))], "invalid")) == 2
+    assert len({one.run for one in cases([document(fitted()), document(fitted())], "invalid")}) == 1
+    refusal = {"slug": "no-phase-curve", "message": "no curve", "hint": "log it"}
+    none = document({"run": "r", "path": "log.csv", "refusal": refusal, "phases": None}, kind="phases")
+    law, curves = cases([document(fitted()), none], "refused", "phases=='overlapping'")
+    assert (law.outcome, curves.outcome) == ("passed", "unknown")
+    assert "no curve" in curves.sentence
+
+
+def test_a_report_holds_the_parts_of_its_runs():
+    told = {"fit": fitted(), "forecast": None, "spending": None, "no_forecast": "too short", "phases": None}
+    report = document(told, kind="report")
+    assert case(report, "ceiling<0.8").outcome == "tripped"
+    assert "too short" in case(report, "forecast_reward<1").sentence
+    assert "no curves of planning" in case(report, "phases=='overlapping'").sentence
+    curves = {"verdict": "overlapping", "notes": [], "delta": None, "planning": None, "execution": None}
+    entry = {"run": "r", "path": "log.csv", "refusal": None, "phases": curves}
+    for both in ([report, document(entry, kind="phases")], [document(entry, kind="phases"), report]):
+        (found,) = cases(both, "phases=='overlapping'")
+        assert found.outcome == "tripped"
+
+
+def damage(path, value):
+    data = document(fitted())
+    *parents, last = path
+    place = data["runs"][0]
+    for name in parents:
+        place = place[name]
+    place[last] = value
+    return data
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("law",), 3),
+        (("law",), None),
+        (("run",), 7),
+        (("law", "ceiling"), None),
+        (("law", "ceiling", "low"), "0.5"),
+        (("law", "ceiling", "low"), True),
+        (("law", "ceiling", "low"), float("nan")),
+        (("law", "ceiling", "low"), 10**400),
+        (("law", "ceiling", "low"), 0.9),
+        (("law", "n"), []),
+        (("law", "validity", "ok"), "yes"),
+        (("law", "validity", "reasons"), "bad"),
+        (("refusal",), []),
+        (("used",), 4),
+    ],
+)
+def test_damage_is_named_with_its_place(path, value):
+    with pytest.raises(InputError) as error:
+        subjects_of(damage(path, value), "x.fit.json")
+    assert error.value.slug == "damaged-document"
+    assert "document.runs[0]" in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("schema", "slug"),
+    [
+        ("entropylaw/fit/2", "other-document-version"),
+        ("entropylaw/fit", "other-document-version"),
+        ("entropylaw/backtest/1", "not-a-document"),
+        ("other/fit/1", "not-a-document"),
+        (None, "not-a-document"),
+    ],
+)
+def test_other_schemas_are_refused_by_name(schema, slug):
+    with pytest.raises(InputError) as error:
+        subjects_of(document(fitted()) | {"schema": schema}, "x.json")
+    assert error.value.slug == slug
+
+
+def test_a_document_from_before_a_quantity_says_so():
+    old = fitted()
+    del old["used"]
+    assert "older than used" in case(document(old), "used>0").sentence
+
+
+# --- against a baseline ---
+
+
+def estimate(value, low, high, level=0.95):
+    return Estimate(value=value, low=low, high=high, level=level, method="m")
+
+
+def mover(now, before):
+    """MOVER limits of now/before from their definition, by bisection."""
+
+    def limit(r, side):
+        there = before.high - before.value if (r >= 0) == (side > 0) else before.value - before.low
+        here = now.value - now.low if side > 0 else now.high - now.value
+        return now.value - r * before.value - side * math.hypot(here, r * there)
+
+    ends = []
+    for side in (1, -1):
+        low, high = -1e6, 1e6
+        for _ in range(200):
+            middle = (low + high) / 2
+            low, high = (middle, high) if limit(middle, side) > 0 else (low, middle)
+        ends.append(low)
+    return ends
+
+
+@given(
+    st.floats(-3, 3),
+    st.floats(0.01, 2),
+    st.floats(0.01, 2),
+    st.floats(0.2, 3),
+    st.floats(0.01, 0.95),
+    st.floats(0.01, 4),
+)
+def test_the_share_that_fell_is_movers(now, below, above, before, share, up):
+    new, old = estimate(now, now - below, now + above), estimate(before, before * (1 - share), before + up)
+    found = share_fallen(new, old, "ceiling")
+    low, high = mover(new, old)
+    assert found.value == pytest.approx(1 - now / before)
+    assert (found.low, found.high) == pytest.approx((1 - high, 1 - low), rel=1e-6, abs=1e-6)
+    assert found.low <= found.value <= found.high
+
+
+def test_movers_interval_covers_as_often_as_the_two_it_is_made_of():
+    chance = random.Random(3)
+    draws, covered = 4000, 0
+    for _ in range(draws):
+        now, before = chance.gauss(0.55, 0.03), chance.gauss(0.6, 0.05)
+        new = estimate(now, now - 1.96 * 0.03, now + 1.96 * 0.03)
+        old = estimate(before, before - 1.96 * 0.05, before + 1.96 * 0.05)
+        found = share_fallen(new, old, "ceiling")
+        covered += found.low <= 1 - 0.55 / 0.6 <= found.high
+    # Fieller's interval is exact here, and MOVER-R is Fieller's for symmetric intervals.
+    assert abs(covered / draws - 0.95) < 3 * math.sqrt(0.95 * 0.05 / draws)
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "said"),
+    [
+        (estimate(0.5, 0.4, None), estimate(0.6, 0.5, 0.7), "open end"),
+        (estimate(0.5, 0.4, 0.6), estimate(0.6, 0.0, 0.7), "may be 0 or less"),
+        (estimate(0.5, 0.4, 0.6), estimate(0.6, 0.5, 0.7, level=0.9), "levels differ"),
+        (None, estimate(0.6, 0.5, 0.7), "this run has no ceiling"),
+    ],
+)
+def test_a_share_that_means_nothing_is_unknown(now, before, said):
+    found = share_fallen(now, before, "ceiling")
+    assert isinstance(found, Unknown)
+    assert said in found.reason
+
+
+def test_regressions_are_against_the_run_of_the_same_name():
+    gate = "regression(b.json)>1%"
+    tight = (0.6, 0.599, 0.601)
+
+    def against(*runs, now=(0.5, 0.499, 0.501), **rules):
+        baselines = {"b.json": subjects_of(document(*runs), "b.json")}
+        return case(document(fitted(ceiling=now)), gate, baselines=baselines, **rules)
+
+    fell = against(fitted(ceiling=tight))
+    assert fell.outcome == "tripped"
+    assert "fall of ceiling 16.67% [" in fell.sentence
+    assert against(fitted(ceiling=tight), now=tight).outcome == "passed"
+    assert "no run of the name 'r'" in against(fitted("other")).sentence
+    assert "2 runs" in against(fitted(), fitted()).sentence
+    assert "it bends" in against(fitted(ok=False, ceiling=tight)).sentence
+    assert against(fitted(ok=False, ceiling=tight), any_law=True).outcome == "tripped"
+    assert "3 evaluations" in against(refused()).sentence
+
+
+# --- what is written ---
+
+
+SHAPE = {
+    "testsuites": ({"name", "tests", "failures", "errors"}, {"testsuite"}),
+    "testsuite": ({"name", "tests", "failures", "errors"}, {"testcase"}),
+    "testcase": ({"name", "classname"}, {"error", "failure", "system-out"}),
+    "error": ({"message", "type"}, set()),
+    "failure": ({"message", "type"}, set()),
+    "system-out": (set(), set()),
+}
+"""Of the elements that we write: attributes and children, all of which Jenkins' schema allows."""
+
+
+def test_junit_has_the_shape_that_readers_know():
+    from xml.etree import ElementTree as ET
+
+    found = cases([document(fitted(HOSTILE), fitted("b", ok=False), refused("c"))], "ceiling<0.8", "invalid")
+    root = ET.fromstring(junit.render(checked(found)))
+    for element in root.iter():
+        attributes, children = SHAPE[element.tag]
+        assert set(element.attrib) == attributes
+        assert {child.tag for child in element} <= children
+    for suite in [root, *root.iter("testsuite")]:
+        for name, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error")):
+            assert int(suite.get(name)) == len(list(suite.iter(tag)))
+    assert len(list(root.iter("testcase"))) == 6
+    assert {one.get("type") for one in root.iter("error")} == {Outcome.unknown.value}
+
+
+def test_hostile_names_stay_on_their_line_in_every_format():
+    found = cases([document(fitted(HOSTILE), fitted("b"))], "ceiling<0.8", "n>3")
+    told = checked(found)
+    text = gatetext.render(told)
+    assert len(text.splitlines()) == 5
+    assert all(character.isprintable() for line in text.splitlines() for character in line)
+    markdown = gatemarkdown.render(told)
+    assert len([line for line in markdown.splitlines() if line.startswith("| **tripped")]) == 4
+    assert "<b>" not in markdown
+    raw = junit.render(told)
+    assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", raw)
+    assert json.loads(json.dumps(told.to_json()))["cases"][0]["run"] == HOSTILE
+
+
+def test_failures_come_last_on_a_terminal_and_first_in_markdown():
+    found = cases([document(fitted("bad", ok=False), fitted("good"))], "invalid")
+    lines = gatetext.render(checked(found)).splitlines()
+    assert [line.split()[0] for line in lines] == ["passed", "TRIPPED", "FAILED:"]
+    found = cases([document(fitted("good"), fitted("bad", ok=False))], "invalid")
+    markdown = gatemarkdown.render(checked(found))
+    assert markdown.index("## bad") < markdown.index("## good")
+
+
+def test_markdown_ends_before_a_forges_limit_and_says_what_is_missing():
+    found = cases([document(*(fitted(f"run {i}", path=str(i)) for i in range(900)))], "invalid", "n<3")
+    text = gatemarkdown.render(checked(found))
+    assert 50_000 < len(text.encode()) <= 60_200
+    shown, left = text.count("\n## "), int(re.search(r"\*(\d+) more runs are left out", text)[1])
+    assert shown + left == 900
+
+
+def test_the_document_follows_its_schema():
+    found = cases(
+        [document(fitted(), fitted("b", ok=False), refused("c"))], "ceiling<0.8", "verdict!='valid'"
+    )
+    schema = json.loads((ROOT / "entropylaw/documents/schemas/check-1.json").read_text(encoding="utf-8"))
+    body = checked(found).to_json()
+    jsonschema.validate(body, schema)
+    assert body["schema"] == SCHEMA
+    assert [one["failed"] for one in body["cases"]] == [one.failed for one in found]
+
+
+def test_the_page_lists_every_quantity_and_no_other():
+    whole = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    page = whole[whole.index("## Quantities") : whole.index("## GitHub")]
+    rows = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
+    assert rows == list(QUANTITIES)
+    for quantity in QUANTITIES.values():
+        (row,) = re.findall(rf"^\| `{quantity.name}` \|.*$", page, re.MULTILINE)
+        assert quantity.meaning in row
+        assert ("| yes |" in row) is quantity.of_law

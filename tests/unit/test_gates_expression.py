@@ -1,0 +1,103 @@
+"""The language of gates: what is one, and what is said of what is none."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entropylaw.analysis.phaseresults import VERDICTS
+from entropylaw.errors import UsageError
+from entropylaw.gates.expression import parse, with_baseline
+from entropylaw.gates.quantities import ORDERS, QUANTITIES
+
+
+@pytest.mark.parametrize(
+    ("text", "sign", "limit"),
+    [
+        ("ceiling<0.62", "<", 0.62),
+        ("  ceiling  <=  -6.2e-1 ", "<=", -0.62),
+        ("used>90%", ">", 0.9),
+        ("used >= 1.1 %", ">=", 0.011),
+        ("n==51", "==", 51.0),
+        ("n!=.5", "!=", 0.5),
+    ],
+)
+def test_comparisons(text, sign, limit):
+    gate = parse(text)
+    assert (gate.operator, gate.limit) == (sign, limit)
+    assert gate.text == text.strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "measured", "baseline"),
+    [
+        ("regression(base.fit.json)>1%", "ceiling", "base.fit.json"),
+        ("regression( reward_now , a (2), b.json ) > 1%", "reward_now", "a (2), b.json"),
+        ("regression('x y>.json')>0", "ceiling", "x y>.json"),
+        ("regression(ceiling,a)==b).json)>0", "ceiling", "a)==b).json"),
+    ],
+)
+def test_baselines(text, measured, baseline):
+    gate = parse(text)
+    assert (gate.measured, gate.baseline, gate.operator) == (measured, baseline, ">")
+
+
+def test_a_baselines_path_can_be_changed_and_nothing_else():
+    assert with_baseline("regression(reward_now, b.json)>1%", lambda path: f"up/{path}") == (
+        "regression(reward_now, up/b.json)>1%"
+    )
+    assert with_baseline("ceiling<1", str.upper) == "ceiling<1"
+    assert with_baseline("regression(b.json", str.upper) == "regression(b.json"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "said"),
+    [
+        ("", 1, "a quantity was expected"),
+        ("0.5<ceiling", 1, "a quantity was expected"),
+        ("ceiling", 8, "one of < <= > >= == != was expected"),
+        ("ceiling=0.6", 8, "'==' was expected"),
+        ("ceiling<x", 9, "a number was expected for ceiling"),
+        ("ceiling<1e999", 9, "a finite number"),
+        ("ceiling<0.6 and b>1", 13, "--fail-if can be repeated"),
+        ("ceiling<1%%", 11, "the end was expected"),
+        ("invalid==1", 8, "invalid stands alone"),
+        ("phases<'overlapping'", 7, "== or != was expected"),
+        ("phases==overlapping", 9, "with its quotes"),
+        ("phases=='overlaping'", 9, "did you mean 'overlapping'?"),
+        ("regression>1%", 11, "'(' and the baseline's document"),
+        ("regression(a.json", 18, "a closing ')'"),
+        ("regression()>1%", 12, "the baseline's document was expected"),
+        ("regression(used,a.json)>1%", 12, "ceiling or reward_now was expected"),
+    ],
+)
+def test_bad_expressions_name_the_place(text, place, said):
+    with pytest.raises(UsageError) as error:
+        parse(text)
+    assert error.value.slug == "bad-gate"
+    assert f"at character {place}, found " in error.value.message
+    assert said in error.value.message
+    assert error.value.hint
+
+
+def test_an_unknown_quantity_names_the_nearest_and_all():
+    with pytest.raises(UsageError) as error:
+        parse(" ceilling<1")
+    assert error.value.slug == "unknown-quantity"
+    assert "(character 2); did you mean 'ceiling'?" in error.value.message
+    assert all(name in error.value.hint for name in (*QUANTITIES, "regression"))
+
+
+@given(st.text(max_size=40) | st.text("abceilng<>=!0.5%()' ", max_size=30))
+def test_any_text_is_a_gate_or_a_usage_error(text):
+    try:
+        slug, told = "", parse(text).text
+    except UsageError as error:
+        slug, told = error.slug, error.message
+    assert slug in ("", "bad-gate", "unknown-quantity")
+    assert (repr(text) if slug else text.strip()) in told
+
+
+def test_words_are_those_of_the_analysis():
+    assert ORDERS == VERDICTS

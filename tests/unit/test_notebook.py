@@ -1,0 +1,154 @@
+"""Results in a notebook: pictures on anybody's axes, and tables that are safe and say the verdict first."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import entropylaw
+from entropylaw.analysis.forecast import SaturationForecast
+from entropylaw.report import notebook
+from tests.conftest import ROOT, clean_environment
+from tests.pages import Page
+from tests.unit.test_phase_report import neither, ordered
+from tests.unit.test_report_samples import HOSTILE, document, falling, refused, synthetic
+
+
+def ahead(name: str = "sample") -> entropylaw.Forecast:
+    law = synthetic(name).law
+    assert law is not None
+    steps = [400.0, 450.0, 500.0]
+    return entropylaw.forecast(law.step, law.entropy, law.reward, at_step=steps, run=name)
+
+
+def spending() -> SaturationForecast:
+    law = synthetic().law
+    assert law is not None
+    return entropylaw.saturation_forecast(law.step, law.entropy, law.reward)
+
+
+def hostile_phases() -> entropylaw.PhaseFit:
+    found = ordered().phases
+    assert found is not None
+    return replace(found, run=HOSTILE, cautions=(f"caution about {HOSTILE}",))
+
+
+RESULTS: dict[str, Callable[[], Any]] = {
+    "law": lambda: synthetic().law,
+    "invalid law": lambda: falling().law,
+    "phases": lambda: ordered().phases,
+    "no boundary": lambda: neither().phases,
+    "forecast": ahead,
+}
+HOSTILES: dict[str, Callable[[], Any]] = {
+    "law": lambda: synthetic(HOSTILE).law,
+    "phases": hostile_phases,
+    "forecast": lambda: ahead(HOSTILE),
+    "document": lambda: document(synthetic(HOSTILE), refused(HOSTILE), warnings=(HOSTILE,)),
+}
+
+
+@pytest.mark.parametrize("name", [*RESULTS, "spending"])
+def test_a_picture_is_drawn_on_the_axes_given_and_these_are_returned(name: str) -> None:
+    axes = Figure().add_subplot()
+    settings = dict(mpl.rcParams)
+    result = spending() if name == "spending" else RESULTS[name]()
+    assert result.plot(axes) is axes
+    assert dict(mpl.rcParams) == settings
+    assert axes.has_data() or axes.patches
+    assert axes.get_xlabel()
+    axes.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_without_axes_pyplot_makes_some(name: str) -> None:
+    with mpl.rc_context({"backend": "agg"}):
+        from matplotlib import pyplot
+
+        axes = RESULTS[name]().plot()
+        assert axes is pyplot.gca()
+        pyplot.close(axes.figure)
+
+
+def test_a_forecast_goes_on_top_of_what_is_there() -> None:
+    axes = Figure().add_subplot()
+    axes.plot(np.arange(390.0), np.zeros(390))
+    ahead().plot(axes)
+    assert axes.get_xlim()[0] <= 0
+    assert axes.get_xlim()[1] >= 500
+
+
+def test_an_invalid_law_says_so_on_the_axes() -> None:
+    axes = Figure().add_subplot()
+    falling().law.plot(axes)  # type: ignore[union-attr]
+    assert axes.get_title(loc="left") == "The law does not describe this run"
+
+
+@pytest.mark.parametrize("name", HOSTILES)
+def test_names_are_text(name: str) -> None:
+    page = Page(HOSTILES[name]()._repr_html_())
+    assert not page.open
+    assert not {"script", "img", "a", "iframe", "style"} & set(page.tags)
+    assert HOSTILE.replace("\n", "\\n") in page.text
+    assert not [key for key, _ in page.attributes if key.startswith("on")]
+    assert len(page.ids) == len(set(page.ids))
+    assert set(page.references) <= set(page.ids)
+    outside = re.sub(r'xmlns(:\w+)?="[^"]*"', "", HOSTILES[name]()._repr_html_())
+    assert not re.search(r"https?://", outside.replace("[b](http://c.example)", ""))
+
+
+@pytest.mark.parametrize("name", [*RESULTS, "document"])
+def test_the_same_result_has_the_same_table(name: str) -> None:
+    make = {**RESULTS, **HOSTILES}[name]
+    assert make()._repr_html_() == make()._repr_html_()
+    assert "<svg" in make()._repr_html_()
+    assert "var(" not in make()._repr_html_()
+
+
+def test_validity_comes_before_the_numbers() -> None:
+    page = Page(falling().law._repr_html_())  # type: ignore[union-attr]
+    places = [
+        page.text.index(word)
+        for word in ("does not describe", "reason: reward falls", "headroom", "evaluations")
+    ]
+    assert places == sorted(places)
+
+
+def test_a_forecast_tells_every_step_and_what_is_extrapolated() -> None:
+    told = ahead()
+    text = " ".join(Page(told._repr_html_()).text.split())  # type: ignore[attr-defined]
+    for step in ("400", "450", "500"):
+        assert f" {step} " in text
+    assert text.count(", extrapolated") == sum(told.extrapolated)
+    assert text.index("caution: ") < text.index("95 % interval")
+
+
+def test_a_document_has_a_row_for_every_run_and_figures_for_a_few() -> None:
+    page = Page(document(synthetic(), falling(), refused("short"))._repr_html_())  # type: ignore[attr-defined]
+    assert "3 runs; the law holds in 1 of the 2 fitted" in page.text
+    assert "3 usable evaluations, expected at least 5" in page.text
+    many = document(*(replace(synthetic(), run=f"run {i}") for i in range(60)))
+    page = Page(many._repr_html_())  # type: ignore[attr-defined]
+    assert "svg" not in page.tags
+    assert page.tags.count("tr") == notebook.MOST_RUNS + 1
+    assert "and 10 runs more" in page.text
+
+
+def test_matplotlib_is_loaded_when_a_result_is_looked_at_and_not_before() -> None:
+    code = (
+        "import sys, entropylaw, numpy as n\n"
+        "fit = entropylaw.fit_law(n.linspace(1, 0.1, 20), n.linspace(0, 1, 20) ** 2, n.arange(20))\n"
+        "assert 'matplotlib' not in sys.modules and 'jinja2' not in sys.modules\n"
+        "fit._repr_html_()\n"
+        "assert 'matplotlib' in sys.modules and 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=clean_environment(), check=True)

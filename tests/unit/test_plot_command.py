@@ -1,0 +1,129 @@
+"""``entropylaw plot`` as a user starts it: every figure from every source, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from entropylaw.cli.plot import Picture, plot
+from entropylaw.documents.phases import PhasesDocument, PhaseSettings
+from entropylaw.documents.report import from_fits
+from entropylaw.documents.store import dumps
+from entropylaw.errors import EntropyLawError, FitError, InputError
+from entropylaw.report import figures
+from entropylaw.reporting import run_report
+from tests.unit.test_phase_report import ordered
+from tests.unit.test_report_samples import HOSTILE, document, refused, synthetic
+
+LOG = "data/lab/grpo_s0/metrics.parquet"
+HEADS = {"pdf": b"%PDF", "svg": b"<svg", "png": b"\x89PNG"}
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> dict[str, str]:
+    """A fit document of one run, one of three, a report and a phases document."""
+    one, three = document(synthetic()), document(synthetic(), synthetic("other"), refused(HOSTILE))
+    phases = ordered()
+    documents = {
+        "one.fit.json": one,
+        "three.fit.json": three,
+        "report.json": from_fits(three, [run_report(run) for run in three.runs]),
+        "phases.json": PhasesDocument(inputs=(), settings=PhaseSettings(level=0.95), runs=(phases,)),
+    }
+    for name, content in documents.items():
+        (tmp_path / name).write_text(dumps(content.to_json()))
+    return {name.partition(".")[0]: name for name in documents}
+
+
+@pytest.mark.parametrize("figure", ["law", "series", "residuals", "forecast", "phases"])
+def test_every_figure_of_a_log(run, lab, tmp_path, figure):
+    (tmp_path / "own.mplstyle").write_text("font.family: DejaVu Serif\n")
+    done = run("plot", figure, LOG, "-o", "out/styled.svg", "--style", "own.mplstyle")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "wrote out/styled.svg\n")
+    assert "DejaVuSerif" in (tmp_path / "out" / "styled.svg").read_text()
+
+
+@pytest.mark.parametrize("kind", HEADS)
+def test_the_suffix_decides_and_the_bytes_are_the_same_again(run, stored, tmp_path, kind):
+    for name in ("a", "b"):
+        assert run("plot", "forecast", stored["one"], "-o", f"{name}.{kind}").returncode == 0
+    first, second = ((tmp_path / f"{name}.{kind}").read_bytes() for name in ("a", "b"))
+    assert first.startswith(HEADS[kind])
+    assert first == second
+
+
+def test_a_stored_fit_gives_the_figure_of_the_fresh_one(run, stored, tmp_path):
+    assert run("plot", "law", stored["three"], "--run", "other", "-o", "law.svg").returncode == 0
+    fresh = figures.figure_bytes(figures.law_figure(synthetic("other")), "svg", "other-law")
+    assert (tmp_path / "law.svg").read_bytes() == fresh
+
+
+def test_figures_of_a_report_and_of_phases(run, stored):
+    assert run("plot", "forecast", stored["report"], "--run", "sample", "-o", "a.pdf").returncode == 0
+    assert run("plot", "phases", stored["phases"], "-o", "b.pdf").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "slug", "said"),
+    [
+        (("law", "one", "-o", "a.jpg"), 2, "unknown-suffix", "'.jpg', expected one of .pdf, .svg, .png"),
+        (("law", "one", "-o", "a"), 2, "unknown-suffix", "(none)"),
+        (("law", "three", "-o", "a.svg"), 2, "which-run", "three.fit.json holds 3 runs"),
+        (("law", "three", "--run", "simple", "-o", "a.svg"), 2, "unknown-run", "did you mean sample?"),
+        (
+            ("phases", "one", "-o", "a.svg"),
+            2,
+            "figure-not-in-source",
+            "a fit document, which holds no phases",
+        ),
+        (("law", "phases", "-o", "a.svg"), 2, "figure-not-in-source", "which holds no law"),
+        (("law", "three", "--run", HOSTILE, "-o", "a.svg"), 4, "nothing-to-draw", "3 usable evaluations"),
+        (
+            ("phases", "report", "--run", "sample", "-o", "a.svg"),
+            4,
+            "nothing-to-draw",
+            "planning or execution",
+        ),
+        (("law", "one", "-o", "a.svg", "--style", "none"), 3, "unreadable-style", "No such file"),
+        (("law", "missing", "-o", "a.svg"), 3, "file-not-found", "missing"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(stored, tmp_path, monkeypatch, arguments, code, slug, said):
+    figure, source, *rest = arguments
+    options = dict(zip(rest[::2], rest[1::2], strict=True))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(EntropyLawError) as caught:
+        plot(
+            Picture(figure),
+            stored.get(source, source),
+            options["-o"],
+            run=options.get("--run"),
+            style=options.get("--style"),
+        )
+    assert (caught.value.exit_code, caught.value.slug) == (code, slug)
+    assert said in f"{caught.value.message} {caught.value.hint}"
+    assert not list(tmp_path.glob("a*"))
+
+
+def test_a_refusal_is_two_lines(run, stored):
+    done = run("plot", "law", stored["three"], "--run", HOSTILE, "-o", "a.svg")
+    assert done.returncode == 4
+    assert done.stderr.startswith("error[nothing-to-draw]: ")
+    assert len(done.stderr.splitlines()) == 2
+
+
+def test_a_forecast_that_cannot_be_says_why(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("short.fit.json").write_text(dumps(document(synthetic("few", n=6)).to_json()))
+    with pytest.raises(FitError, match="a forecast needs at least 8"):
+        plot(Picture.forecast, "short.fit.json", "a.svg")
+    plot(Picture.law, "short.fit.json", "a.svg", quiet=True)
+    assert Path("a.svg").read_bytes().startswith(b"<svg")
+
+
+def test_a_style_is_a_file_and_no_address(stored, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="No such file") as caught:
+        plot(Picture.law, stored["one"], "a.svg", style="https://example.com/a.mplstyle")
+    assert caught.value.slug == "unreadable-style"

@@ -1,0 +1,301 @@
+"""A report on many runs: nothing done twice, one bad run alone, every file whole whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from entropylaw.batch import pool
+from entropylaw.batch import run as batch
+from entropylaw.batch.gathering import gather
+from entropylaw.batch.state import FOLDER, only_writer
+from entropylaw.batch.tasks import Making
+from entropylaw.documents.report import load_report
+from entropylaw.errors import OutputError
+from entropylaw.workflow import default_settings
+from tests.conftest import clean_environment
+from tests.unit.test_cli import assert_error
+
+
+def log(path: Path, seed: int = 0, n: int = 40) -> Path:
+    rng = np.random.default_rng(seed)
+    entropy = np.linspace(1.2, 0.2, n) + 0.005 * rng.standard_normal(n)
+    reward = 0.9 - 0.2 * np.exp(entropy) + 0.01 * rng.standard_normal(n)
+    rows = [
+        f"{5 * i},{h!r},{r!r}" for i, (h, r) in enumerate(zip(entropy.tolist(), reward.tolist(), strict=True))
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(["step,entropy,reward", *rows]) + "\n")
+    return path
+
+
+@pytest.fixture
+def logs(tmp_path):
+    for i in range(4):
+        log(tmp_path / "logs" / f"run-{i}.csv", seed=i)
+    return tmp_path / "logs"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file() and FOLDER not in path.parts)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(files)}
+
+
+def times(folder: Path) -> dict[str, int]:
+    return {name: (folder / name).stat().st_mtime_ns for name in contents(folder)}
+
+
+def test_pages_documents_and_tables(run, logs, tmp_path):
+    done = run("report", "logs", "-o", "out", "--figures", "svg,pdf")
+    assert done.returncode == 0, done.stderr
+    names = set(contents(tmp_path / "out"))
+    assert {"index.html", "report.md", "report.csv", "report.json"} <= names
+    for i in range(4):
+        assert {f"runs/run-{i}.html", f"runs/run-{i}.json"} <= names
+        for figure in ("law", "series", "residuals", "forecast"):
+            assert {f"figures/run-{i}-{figure}.{kind}" for kind in ("svg", "pdf")} <= names
+    assert not [name for name in names if name.endswith(".png")]
+    index = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert index["schema"] == "entropylaw/index/1"
+    assert [row["run"] for row in index["rows"]] == [f"run-{i}" for i in range(4)]
+    assert load_report(tmp_path / "out" / "runs" / "run-2.json").runs[0].run == "run-2"
+
+
+def test_what_has_not_changed_is_not_done_again(run, logs, tmp_path):
+    command = ("report", "logs", "-o", "out", "--figures", "none")
+    assert run(*command).returncode == 0
+    before = times(tmp_path / "out")
+    again = run(*command)
+    assert "4 runs, 4 fitted, 4 of them as before" in again.stderr
+    log(logs / "run-1.csv", seed=9)
+    changed = run(*command)
+    assert "3 of them as before" in changed.stderr
+    after = times(tmp_path / "out")
+    assert {name for name in before if name.startswith("runs") and before[name] != after[name]} == {
+        "runs/run-1.html",
+        "runs/run-1.json",
+    }
+    other = run(*command, "--level", "0.9")
+    assert "as before" not in other.stderr
+
+
+def test_a_new_neighbour_makes_pages_and_no_fits(logs, tmp_path, monkeypatch):
+    making = Making(folder=tmp_path / "out", settings=default_settings(), kinds=(), phases=True)
+    batch.report_logs([str(logs)], making, jobs=1)
+    before = (tmp_path / "out" / "runs" / "run-3.json").read_bytes()
+    log(logs / "run-4.csv", seed=4)
+    fitted = []
+    from entropylaw.batch import work
+
+    monkeypatch.setattr(
+        work,
+        "fit_or_refuse",
+        lambda run, asked, real=work.fit_or_refuse: fitted.append(run.name) or real(run, asked),
+    )
+    outcome = batch.report_logs([str(logs)], making, jobs=1)
+    assert fitted == ["run-4"]
+    assert outcome.unchanged == 3
+    assert (tmp_path / "out" / "runs" / "run-3.json").read_bytes() == before
+    assert "run-4.html" in (tmp_path / "out" / "runs" / "run-3.html").read_text()
+
+
+def test_a_lost_or_cut_file_is_made_again(run, logs, tmp_path):
+    command = ("report", "logs", "-o", "out", "--figures", "none")
+    run(*command)
+    whole = contents(tmp_path / "out")
+    (tmp_path / "out" / "runs" / "run-0.html").unlink()
+    (tmp_path / "out" / "runs" / "run-1.json").write_text("{")
+    (tmp_path / "out" / FOLDER / "run-2.json").write_text("not json")
+    assert "1 of them as before" in run(*command).stderr
+    assert contents(tmp_path / "out") == whole
+
+
+def test_the_number_of_processes_does_not_matter(run, logs, tmp_path):
+    for i in range(4, 6):
+        log(logs / f"run-{i}.csv", seed=i)
+    for jobs in ("1", "2"):
+        assert run("report", "logs", "-o", f"out{jobs}", "--jobs", jobs, "--figures", "svg").returncode == 0
+    assert contents(tmp_path / "out1") == contents(tmp_path / "out2")
+
+
+def test_one_bad_run_stops_no_other(run, logs, tmp_path):
+    (logs / "short.csv").write_text("step,entropy,reward\n0,1,0.1\n5,0.5,0.2\n")
+    (logs / "torn.csv").write_bytes(b"PAR1\xff\x00")
+    done = run("report", "logs", "nosuch.csv", "-o", "out", "--figures", "none")
+    assert done.returncode == 0
+    assert "error[file-not-found]" in done.stderr
+    assert "error[too-few-evaluations]: short" in done.stderr
+    page = (tmp_path / "out" / "runs" / "short.html").read_text()
+    assert "too-few-evaluations" in page
+    strict = run("report", "logs", "nosuch.csv", "-o", "out", "--figures", "none", "--strict")
+    assert strict.returncode == 4
+
+
+def test_a_bug_in_one_run_is_told_and_stops_no_other(logs, tmp_path, monkeypatch):
+    from entropylaw.batch import work
+
+    def broken(run, asked, real=work.fit_or_refuse):
+        if run.name == "run-2":
+            raise ZeroDivisionError("made up")
+        return real(run, asked)
+
+    monkeypatch.setattr(work, "fit_or_refuse", broken)
+    making = Making(folder=tmp_path / "out", settings=default_settings(), kinds=(), phases=True)
+    outcome = batch.report_logs([str(logs)], making, jobs=1)
+    assert outcome.fitted == 3
+    ((name, failure),) = outcome.failures
+    assert (name, failure.slug) == ("run-2", "bug")
+    assert "ZeroDivisionError: made up" in failure.message
+
+
+def test_nothing_fitted_leaves_the_old_index(run, logs, tmp_path):
+    run("report", "logs", "-o", "out", "--figures", "none")
+    index = (tmp_path / "out" / "index.html").read_bytes()
+    done = run("report", "nosuch.csv", "-o", "out", "--figures", "none")
+    assert_error(done, "file-not-found", 3)
+    assert (tmp_path / "out" / "index.html").read_bytes() == index
+
+
+def test_stored_fits_and_folders_of_them(run, logs, tmp_path):
+    assert run("fit", "logs").returncode == 0
+    assert run("report", "logs", "-o", "fresh", "--figures", "none").returncode == 0
+    assert run("report", "reports", "-o", "stored", "--figures", "none").returncode == 0
+    assert contents(tmp_path / "stored") == contents(tmp_path / "fresh")
+    again = run(
+        "report", *sorted(str(p) for p in (tmp_path / "fresh" / "runs").glob("*.json")), "-o", "third"
+    )
+    assert again.returncode == 0, again.stderr
+    pages = {name: text for name, text in contents(tmp_path / "third").items() if name.endswith("json")}
+    fresh = contents(tmp_path / "fresh")
+    assert all(fresh[name] == text for name, text in pages.items())
+    assert_error(run("report", "reports", "-o", "x", "--level", "0.5"), "fit-is-fixed", 2)
+    assert_error(run("report", "fresh/report.json", "-o", "x"), "not-a-document", 3)
+
+
+def test_unknown_formats_of_figures(run, logs):
+    assert_error(run("report", "logs", "-o", "out", "--figures", "gif"), "bad-figures", 2)
+
+
+def test_a_folder_has_one_writer(tmp_path):
+    with only_writer(tmp_path / "out"):
+        code = (
+            "from pathlib import Path\nfrom entropylaw.batch.state import only_writer\n"
+            f"with only_writer(Path({str(tmp_path / 'out')!r})): pass"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, env=clean_environment()
+        )
+        assert "folder-busy" in done.stderr
+
+
+def test_a_place_that_cannot_be_a_folder(tmp_path, logs):
+    (tmp_path / "taken").write_text("a file")
+    making = Making(folder=tmp_path / "taken", settings=default_settings(), kinds=(), phases=True)
+    with pytest.raises(OutputError) as caught:
+        batch.report_logs([str(logs)], making, jobs=1)
+    assert caught.value.slug == "cannot-write"
+    assert (tmp_path / "taken").read_text() == "a file"
+
+
+def _double(task: int) -> int:
+    if task < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 2 * task
+
+
+def _dead(task: int) -> int:
+    return -1
+
+
+def test_a_killed_worker_takes_nobody_with_it():
+    tasks = [1, 2, -3, 4, 5, 6]
+    found = dict(pool.results(_double, tasks, jobs=2, died=_dead))
+    assert found == {1: 2, 2: 4, -3: -1, 4: 8, 5: 10, 6: 12}
+
+
+def test_ctrl_c_leaves_a_usable_report(logs, tmp_path):
+    for i in range(4, 30):
+        log(logs / f"run-{i}.csv", seed=i)
+    command = [
+        sys.executable,
+        "-m",
+        "entropylaw",
+        "report",
+        "logs",
+        "-o",
+        "out",
+        "--figures",
+        "none",
+        "--jobs",
+        "2",
+    ]
+    started = subprocess.Popen(
+        command, cwd=tmp_path, env=clean_environment(), stderr=subprocess.PIPE, text=True
+    )
+    state = tmp_path / "out" / FOLDER
+    while started.poll() is None and len(list(state.glob("run-*.json"))) < 4:
+        time.sleep(0.02)
+    started.send_signal(signal.SIGINT)
+    _, said = started.communicate(timeout=120)
+    assert started.returncode == 130, said
+    assert "Traceback" not in said
+    index = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert 0 < len(index["rows"]) < 30
+    assert index["unfinished"] == 30 - len(index["rows"])
+    for row in index["rows"]:
+        assert load_report(tmp_path / "out" / "runs" / f"{row['slug']}.json").runs[0].run == row["run"]
+
+
+ENDINGS = {
+    ".html": b"</html>\n",
+    ".json": b"}\n",
+    ".svg": b"</svg>\n",
+    ".pdf": b"%%EOF\n",
+    ".png": b"IEND\xaeB`\x82",
+}
+
+
+def test_killed_at_twenty_moments_every_file_is_whole_and_the_next_run_completes_it(run, logs, tmp_path):
+    for i in range(4, 10):
+        log(logs / f"run-{i}.csv", seed=i)
+    command = ["report", "logs", "-o", "out", "--figures", "svg,png,pdf", "--jobs", "2"]
+    when = random.Random(20261121)
+    for _ in range(20):
+        started = subprocess.Popen(
+            [sys.executable, "-m", "entropylaw", *command],
+            cwd=tmp_path,
+            env=clean_environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        time.sleep(when.uniform(0.3, 3.0))
+        started.kill()
+        started.wait()
+        for name, data in contents(tmp_path / "out").items():
+            path = Path(name)
+            if path.name.startswith(".") and path.suffix == ".part":
+                continue
+            assert data.endswith(ENDINGS.get(path.suffix, b"\n")), name
+    assert run(*command).returncode == 0
+    assert run("report", "logs", "-o", "whole", *command[4:]).returncode == 0
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+
+
+def test_order_and_names_of_many_runs(tmp_path):
+    for name in ("run-10.csv", "run-2.csv", "a/run-2.csv"):
+        log(tmp_path / "logs" / name, seed=len(name))
+    making = Making(folder=tmp_path / "out", settings=default_settings(), kinds=None, phases=True)
+    gathered = gather([str(tmp_path / "logs")], making, told=False)
+    assert len({task.slug for task in gathered.tasks}) == 3
+    assert gathered.tasks[-1].name == "run-10"
+    assert gathered.tasks[0].after == (gathered.tasks[1].name, gathered.tasks[1].slug)
+    assert gathered.tasks[0].making.kinds == ("svg", "png", "pdf")

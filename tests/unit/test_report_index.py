@@ -1,0 +1,288 @@
+"""The index over all runs: from rows alone, ordered without a script, and nothing cut off in silence."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entropylaw.analysis.phases import fit_phases
+from entropylaw.documents.codec import DocumentMismatchError
+from entropylaw.documents.phases import RunPhases, unphased_file
+from entropylaw.errors import FitError
+from entropylaw.ingest.phasecolumns import TOKEN, PhaseColumn
+from entropylaw.report import index_page
+from entropylaw.report.index_rows import MOST_POINTS, NO_CURVES, IndexRow, by_name, index_row, spark
+from entropylaw.reporting import run_report, steps_ahead
+from entropylaw.results import Estimate
+from tests.pages import Page
+from tests.unit.test_report_samples import (
+    HOSTILE,
+    estimate,
+    falling,
+    refused,
+    synthetic,
+)
+
+
+@cache
+def phases() -> RunPhases:
+    """Execution falls and then rises from step 100, planning only falls."""
+    step, random = np.arange(0.0, 400.0, 8.0), np.random.default_rng(3)
+    noise = 0.004 * random.standard_normal((2, step.size))
+    planning = 0.2 + np.exp(-step / 80) + noise[0]
+    execution = 0.1 + 0.5 * np.exp(-step / 30) + 0.001 * np.maximum(step - 100, 0) + noise[1]
+    found = fit_phases(step, planning, execution, run="sample")
+    nothing = unphased_file(
+        "logs/sample.csv", FitError("none", "stands for phases that are put here", "none")
+    )
+    columns = (PhaseColumn(column=name, what=TOKEN, why="by its name", usable=50) for name in ("plan", "act"))
+    one, other = columns
+    return replace(nothing, refusal=None, planning_column=one, execution_column=other, phases=found)
+
+
+def phases_refused() -> RunPhases:
+    """Too few points."""
+    error = FitError("too-few-points", "6 entropies of planning, expected at least 20", "log more often")
+    return unphased_file("logs/sample.csv", error)
+
+
+@cache
+def row(kind: str) -> IndexRow:
+    """A row of each kind, forecasts and all."""
+    made = {
+        "good": lambda: run_report(synthetic(), phases()),
+        "failing": lambda: run_report(falling()),
+        "refused": lambda: run_report(refused()),
+        "short": lambda: run_report(synthetic("few", n=7), phases_refused()),
+    }
+    return index_row(made[kind](), kind)
+
+
+def rows() -> list[IndexRow]:
+    return [row(kind) for kind in ("good", "failing", "refused", "short")]
+
+
+def with_ceiling(name: str, value: float, low: float | None, high: float | None) -> IndexRow:
+    """The good run with another ceiling."""
+    good = row("good")
+    assert good.law is not None
+    law = replace(good.law, ceiling=estimate(value, low, high), headroom=estimate(value, low, high))
+    return replace(good, run=name, slug=name, law=law)
+
+
+def orders(text: str) -> dict[str, dict[str, int]]:
+    """Run → its place in each order, as the page says it."""
+    found = re.findall(r'style="([^"]*)">\s*<div role="rowheader"><a href="runs/([^"]*)\.html"', text)
+    return {name: {k: int(v) for k, v in re.findall(r"--(\w):(\d+)", style)} for style, name in found}
+
+
+def test_row_comes_back_from_json() -> None:
+    for one in rows():
+        assert IndexRow.from_json(json.loads(json.dumps(one.to_json()))) == one
+    with pytest.raises(DocumentMismatchError, match="verdict"):
+        IndexRow.from_json({**row("good").to_json(), "verdict": 7})
+
+
+def test_row_says_what_is_missing_and_why() -> None:
+    good, failing, none, few = rows()
+    assert good.readable
+    assert good.phases is not None
+    assert good.phases_words.startswith(good.phases)
+    assert good.no_phases is None
+    assert failing.reason is not None
+    assert failing.reason.startswith("reward falls as entropy is spent")
+    assert not failing.readable
+    assert failing.no_phases == NO_CURVES
+    assert none.law is none.ahead is None
+    assert none.reason == "3 usable evaluations, expected at least 5"
+    assert none.refusal == "too-few-evaluations"
+    assert none.no_forecast == "the run has no fit"
+    assert few.ahead is None
+    assert few.no_forecast == "7 usable evaluations, a forecast needs at least 8"
+    assert few.no_phases == "6 entropies of planning, expected at least 20"
+
+
+def test_forecast_is_of_the_end_and_half_a_run_more() -> None:
+    law = synthetic().law
+    assert law is not None
+    assert steps_ahead(law) == (488.0, 585.0)
+    good = row("good")
+    assert good.ahead is not None
+    assert (good.ahead.last_step, good.ahead.step) == (390.0, 585.0)
+
+
+def test_spark_keeps_ends_and_means() -> None:
+    values = np.arange(1000.0)
+    thin = spark(values, values)
+    assert len(thin.value) == len(thin.step) == MOST_POINTS
+    assert (thin.first, thin.last) == (0.0, 999.0)
+    assert thin.value[0] == 12.0
+    few = spark(values[:7], values[:7])
+    assert few.value == tuple(range(7))
+
+
+def test_names_are_ordered_as_people_do() -> None:
+    named = [replace(row("good"), run=name) for name in ("run-10", "Run-9", "run-2", "a")]
+    assert [one.run for one in by_name(named)] == ["a", "run-2", "Run-9", "run-10"]
+
+
+def test_nothing_runs_and_nothing_is_fetched() -> None:
+    text = index_page.render(
+        [*rows(), replace(row("good"), run=HOSTILE)], warnings=("<img src=x> was empty",)
+    )
+    parsed = Page(text)
+    assert not parsed.open
+    assert not {"script", "iframe", "object", "embed", "link", "img", "form", "base"} & set(parsed.tags)
+    assert not [name for name, _ in parsed.attributes if name.startswith("on")]
+    assert not re.search(r"https?://(?!c\.example)", text)
+    assert not re.search(r"@import|url\(", text)
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    assert ("content", policy) in parsed.attributes
+    assert text.index("Content-Security-Policy") < text.index("<style>")
+    assert "<img" not in text
+
+
+def test_ids_are_unique_and_every_reference_is_there() -> None:
+    parsed = Page(index_page.render(rows()))
+    assert len(parsed.ids) == len(set(parsed.ids))
+    named = [
+        value for name, value in parsed.attributes if name in ("for", "aria-describedby", "aria-labelledby")
+    ]
+    assert {*parsed.references, *named} <= set(parsed.ids)
+    assert parsed.tags.count("label") == parsed.tags.count("input") == 5
+
+
+def test_hostile_and_endless_names_are_text() -> None:
+    endless = replace(row("good"), run="x" * 5000)
+    text = index_page.render([replace(row("refused"), run=HOSTILE), endless])
+    assert "<script" not in text
+    assert HOSTILE.replace("\n", "\\n") in Page(text).text
+    assert "x" * 119 + "…" in text
+    assert "x" * 120 not in text
+
+
+def test_order_puts_what_is_not_to_be_read_behind() -> None:
+    many = [
+        with_ceiling("low", 0.5, 0.4, 0.6),
+        with_ceiling("high", 0.9, 0.8, 1.0),
+        replace(with_ceiling("wrong", 3.0, 2.0, 4.0), reason="it is wrong", verdict="law fails"),
+        row("refused"),
+    ]
+    found = orders(index_page.render(many))
+    for key in ("c", "h"):
+        by_place = sorted(found, key=lambda name: found[name][key])
+        assert by_place == ["high", "low", "wrong", "refused"]
+    assert {name: place["v"] for name, place in found.items()} == {
+        "high": 0,
+        "low": 0,
+        "wrong": 2,
+        "refused": 4,
+    }
+
+
+def test_the_orders_of_the_page_are_those_of_the_style() -> None:
+    text = index_page.render(rows())
+    choices = re.findall(r'id="by-(\w+)"', text)
+    assert choices == ["name", "verdict", "ceiling", "headroom", "used"]
+    used = dict(re.findall(r"#by-(\w+):checked\) \.body \.row\{order:var\(--(\w)\)\}", text))
+    assert used == {"verdict": "v", "ceiling": "c", "headroom": "h", "used": "u"}
+    assert all(set(place) == set(used.values()) for place in orders(text).values())
+
+
+def test_refused_run_is_a_row_with_its_reason() -> None:
+    text = Page(index_page.render(rows())).text
+    assert "This run could not be fitted: 3 usable evaluations, expected at least 5" in text
+    assert "The law does not describe this run: reward falls as entropy is spent" in text
+
+
+def test_what_runs_out_of_the_axis_has_an_arrow_and_its_numbers() -> None:
+    near = [with_ceiling(f"run {i}", 0.5 + 0.01 * i, 0.45, 0.65) for i in range(9)]
+    wild = replace(with_ceiling("wild", 40.0, -30.0, 90.0), reason="wild", verdict="undecided")
+    text = index_page.render([*near, wild])
+    row_of_wild = text[text.index("runs/wild.html") :]
+    assert row_of_wild.count('class="out"') == 2
+    assert "runs out of the axis" in row_of_wild
+    assert "[−30, 90]" in row_of_wild
+    assert text[: text.index("runs/wild.html")].count('class="out"') == 0
+
+
+def test_a_reward_now_beyond_the_axis_has_an_arrow_too() -> None:
+    near = [with_ceiling(f"run {i}", 0.5 + 0.01 * i, 0.45, 0.65) for i in range(30)]
+    far = near[0]
+    assert far.law is not None
+    far = replace(far, run="far", slug="far", law=replace(far.law, reward_now=estimate(700.0, 690.0, 710.0)))
+    text = index_page.render([*near, far])
+    row_of_far = text[text.index("runs/far.html") : text.index("runs/run 0.html")]
+    assert row_of_far.count('class="out"') == 1
+    assert 'class="now"' not in row_of_far
+
+
+numbers = st.floats(min_value=-1e9, max_value=1e9, allow_nan=False)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(numbers, numbers, numbers, st.booleans()), min_size=1, max_size=6))
+def test_marks_stay_in_the_picture_whatever_the_ceilings(
+    found: list[tuple[float, float, float, bool]],
+) -> None:
+    many = []
+    for i, (one, two, three, holds) in enumerate(found):
+        low, value, high = sorted((one, two, three))
+        made = with_ceiling(f"r{i}", value, low, high)
+        many.append(made if holds else replace(made, reason="no", verdict="undecided"))
+    axis = index_page.ceiling_axis(many)
+    assert axis.low < axis.high
+    assert all(0 <= float(tick.x) <= index_page.WIDTH for tick in axis.ticks)
+    text = index_page.render(many)
+    for picture in re.findall(r'class="forest"><svg.*?</svg>', text, re.DOTALL):
+        places = [float(x) for x in re.findall(r'(?:cx="|d="M|H)(-?[\d.]+)', picture)]
+        assert all(0 <= x <= index_page.WIDTH for x in places)
+        assert places
+
+
+def test_numbers_that_are_not_known_are_not_shown_as_numbers() -> None:
+    nothing = Estimate(value=None, low=None, high=None, level=0.95, method="none", note="cannot be told")
+    good = row("good")
+    assert good.law is not None
+    law = replace(good.law, ceiling=nothing, headroom=nothing, used=nothing, a=nothing)
+    parsed = Page(index_page.render([replace(good, law=law)]))
+    assert parsed.text.count("unknown") == 4
+    assert not re.search(r"\bnan\b|\bNone\b|\binf\b", parsed.text)
+
+
+def test_same_bytes_whatever_the_order() -> None:
+    assert index_page.render(rows()) == index_page.render(reversed(rows()))
+
+
+def test_no_runs_at_all() -> None:
+    assert "There are no runs." in Page(index_page.render([])).text
+
+
+def test_headings_and_language() -> None:
+    text = index_page.render(rows())
+    assert '<html lang="en">' in text
+    assert re.findall(r"<h(\d)", text) == ["1", "2"]
+    assert '<a class="skip" href="#main">' in text
+
+
+def test_a_thousand_runs_stay_below_three_megabytes() -> None:
+    base = index_row(run_report(synthetic("long", n=200, noise=0.02), phases()), "long")
+    worst = index_row(run_report(synthetic("wrong", n=200, a=-0.2, b=0.3, noise=0.03), phases()), "wrong")
+    many = [
+        replace(one, run=f"entropy_bonus_0.1_seed_{i}", slug=f"entropy_bonus_0.1_seed_{i}")
+        for i, one in enumerate([base, worst] * 500)
+    ]
+    size = len(index_page.render(many).encode())
+    assert size < 3_000_000
+    assert len(worst.to_json()["law"]["entropy"]["value"]) == MOST_POINTS
+
+
+def test_no_machine_in_it() -> None:
+    assert not re.search(r"/(work|tmp|home|root|usr)/|matplotlib", index_page.render(rows()))

@@ -1,0 +1,240 @@
+"""The page of one run: words first, honest, safe, small, and the same from a stored document."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from entropylaw.documents.codec import decode
+from entropylaw.documents.fit import RunFit
+from entropylaw.documents.phases import RunPhases
+from entropylaw.documents.report import ReportDocument, RunReport, from_fits
+from entropylaw.report import figures, reportwords, run_page
+from entropylaw.report.forecast_figure import forecast_figure
+from entropylaw.report.phase_figure import phase_figure
+from entropylaw.report.run_page import Neighbour
+from entropylaw.reporting import report_runs, run_report
+from entropylaw.results import Validity
+from tests.pages import Page
+from tests.unit.test_report_index import phases, phases_refused
+from tests.unit.test_report_samples import (
+    HOSTILE,
+    by_hand,
+    document,
+    falling,
+    refused,
+    run_by_hand,
+    synthetic,
+)
+
+
+def report(*runs: RunReport) -> ReportDocument:
+    return from_fits(document(*(run.fit for run in runs)), runs)
+
+
+def drawn(run: RunReport) -> dict[str, str]:
+    """Every figure that a page can hold."""
+    found = {}
+    if run.fit.law is not None:
+        found = {"law": figures.law_figure(run.fit), "residuals": figures.residual_figure(run.fit)}
+    if run.forecast is not None:
+        found["forecast"] = forecast_figure(run)
+    if run.phases is not None and run.phases.phases is not None:
+        found["phases"] = phase_figure(run.phases)
+    return {name: figures.figure_bytes(made, "svg", name).decode() for name, made in found.items()}
+
+
+def page(fit: RunFit, found: RunPhases | None = None, links: dict[str, Sequence[str]] | None = None) -> str:
+    run = run_report(fit, found)
+    return run_page.render(report(run), run, "slug", drawn(run), links)
+
+
+@cache
+def good() -> str:
+    return page(
+        synthetic(), phases(), {"law": ["../figures/slug-law.svg"], "series": ["../figures/slug-series.svg"]}
+    )
+
+
+@cache
+def failing() -> str:
+    return page(falling())
+
+
+@cache
+def short() -> str:
+    return page(synthetic("few", n=7), phases_refused())
+
+
+@cache
+def none() -> str:
+    return page(refused(HOSTILE))
+
+
+ALL = [good, failing, short, none]
+
+
+@pytest.mark.parametrize("made", ALL)
+def test_nothing_runs_and_nothing_is_fetched(made) -> None:
+    text = made()
+    parsed = Page(text)
+    assert not parsed.open
+    assert not {"script", "iframe", "object", "embed", "link", "img", "form", "base"} & set(parsed.tags)
+    assert not [name for name, _ in parsed.attributes if name.startswith("on")]
+    outside = re.sub(r'xmlns(:\w+)?="[^"]*"', "", text).replace("[b](http://c.example)", "")
+    assert not re.search(r"https?://", outside)
+    assert not re.search(r"@import|url\((?!#)", outside)
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    assert ("content", policy) in parsed.attributes
+
+
+@pytest.mark.parametrize("made", ALL)
+def test_ids_references_headings_tables(made) -> None:
+    parsed = Page(made())
+    assert len(parsed.ids) == len(set(parsed.ids))
+    labels = [v for name, value in parsed.attributes if name == "aria-labelledby" for v in value.split()]
+    assert {*parsed.references, *labels} <= set(parsed.ids)
+    headings = [int(level) for level in re.findall(r"<h(\d)", made())]
+    assert headings[0] == 1
+    assert set(headings[1:]) == {2}
+    assert len(re.findall(r"<th[ >]", made())) == len(re.findall(r'<th[^>]* scope="(?:col|row)"', made()))
+    assert made().count("<tr") == made().count("</tr>")
+
+
+def test_order_of_the_page() -> None:
+    found = re.findall(r'<h2 id="(\w+)"', good())
+    assert found == ["numbers", "rivals", "forecast", "phases", "trust", "read", "inputs"]
+    text = good()
+    marks = ['class="verdict"', 'class="summary"', 'class="card law"', 'id="numbers"']
+    places = [text.index(mark, text.index("<body>")) for mark in marks]
+    assert places == sorted(places)
+
+
+def test_opens_with_what_is_used() -> None:
+    text = Page(good()).text
+    opening = text[text.index("The law describes this run.") :]
+    told = (
+        "The law describes this run. This run has used 97.2 % [95.9, 98.2] of the reward that its entropy "
+        "can buy: the reward stands at 0.5794 [0.5724, 0.5853], and the ceiling at"
+    )
+    assert " ".join(opening.split()).startswith(told)
+
+
+def test_a_law_that_fails_is_said_first() -> None:
+    text = Page(failing()).text
+    first = text.index("The law does not describe this run: reward falls as entropy is spent")
+    assert first < text.index("Whoever reads the numbers of the law anyway") < text.index("Numbers")
+    assert "of the reward that its entropy can buy" not in text
+    assert "not for use" in text
+    assert "The forecast does not rest on it alone" in text
+
+
+def test_the_rival_that_does_better_is_named_before_any_number() -> None:
+    wrong = Validity(ok=False, contradicted=True, reasons=("a straight line in H describes the run better",))
+    law = by_hand(validity=wrong, law_weight=0.02, line_weight=0.95)
+    first, better, _ = reportwords.opening(run_report(run_by_hand(law)))
+    assert first.startswith("The law does not describe this run: a straight line in H")
+    assert better.startswith("Of the forms, a straight line in H does best (weight 0.95 against 0.02)")
+
+
+def test_what_is_not_there_is_said() -> None:
+    few = Page(short()).text
+    assert "There is no forecast: 7 usable evaluations, a forecast needs at least 8." in few
+    assert "The phases could not be told: 6 entropies of planning, expected at least 20." in few
+    assert "The log has no entropy of planning or of execution tokens." in Page(failing()).text
+
+
+def test_refused_run_has_a_page_with_the_reason() -> None:
+    text = Page(none()).text
+    assert "3 usable evaluations, expected at least 5." in text
+    assert "too-few-evaluations" in text
+    assert HOSTILE.replace("\n", "\\n") in text
+    assert "<script" not in none()
+    assert 'id="numbers"' not in none()
+
+
+def test_figures_are_named_and_their_files_linked() -> None:
+    parsed = Page(good())
+    assert sum(name == "role" and value == "img" for name, value in parsed.attributes) == 4
+    assert parsed.tags.count("desc") == 4
+    links = [value for name, value in parsed.attributes if name == "href" and value.startswith("../figures/")]
+    assert links == ["../figures/slug-law.svg", "../figures/slug-series.svg"]
+    assert "Not drawn here: series." in parsed.text
+
+
+def test_neighbours_and_the_way_back() -> None:
+    run = run_report(refused())
+    before = Neighbour(run="a <b>", href="a.html")
+    text = run_page.render(report(run), run, "slug", {}, previous=before)
+    assert '<a href="../index.html">All runs</a>' in text
+    assert '<a href="a.html" rel="prev">' in text
+    assert "Previous: a &lt;b&gt;" in text
+    assert "Next:" not in text
+
+
+def test_files_are_those_of_the_run() -> None:
+    one, other = run_report(synthetic()), run_report(refused())
+    both = report(one, other)
+    assert [file.path for file in run_page.files_of(both, other)] == ["logs/short.csv"]
+    joined = replace(other, fit=replace(other.fit, path="logs"))
+    assert len(run_page.files_of(both, joined)) == 2
+    assert run_page.files_of(report(joined), joined) == report(joined).inputs
+    unread = replace(other, fit=replace(other.fit, path="elsewhere"))
+    assert run_page.files_of(both, unread) == ()
+
+
+def test_same_bytes_from_a_stored_document() -> None:
+    run = run_report(synthetic(), phases())
+    fresh = report(run)
+    stored = decode(ReportDocument, json.loads(json.dumps(fresh.to_json())))
+    shown = {"law": drawn(run)["law"]}
+    text = run_page.render(fresh, run, "slug", shown)
+    assert run_page.render(stored, stored.runs[0], "slug", shown) == text
+
+
+def test_a_report_pairs_fits_with_their_phases_by_file_and_name() -> None:
+    from entropylaw.documents.phases import PhasesDocument, PhaseSettings
+
+    found = PhasesDocument(
+        inputs=(), settings=PhaseSettings(level=0.95), runs=(replace(phases(), run="sample"),)
+    )
+    made = report_runs(document(synthetic(), refused()), found)
+    assert [run.phases is not None for run in made.runs] == [True, False]
+    assert made.runs[0].forecast is not None
+    assert made.runs[1].no_forecast == "the run has no fit"
+    elsewhere = replace(found, runs=(replace(phases(), run="sample", path="logs/other.csv"),))
+    assert [run.phases for run in report_runs(document(synthetic()), elsewhere).runs] == [None]
+
+
+@pytest.mark.parametrize("n", [40, 300, 2500])
+def test_size_of_a_page(n: int) -> None:
+    run = run_report(synthetic(n=n, noise=0.03), phases())
+    assert len(run_page.render(report(run), run, "slug", drawn(run)).encode()) < 300_000
+
+
+def test_compact_figures_are_the_same_picture() -> None:
+    from entropylaw.report.html import compact
+
+    same = 'style="fill:red"'
+    row = f'<use href="#m" x="1" y="2" {same}/>\n<use href="#m" x="3" y="4" {same}/>'
+    other = '<use href="#m" x="5" y="6" style="fill:blue"/>'
+    assert compact(f"{row}\n{other}") == (
+        f'<g {same}><use href="#m" x="1" y="2"/><use href="#m" x="3" y="4"/></g>\n{other}'
+    )
+    assert compact('<path d="M 1 -2 L 3.25 4 z"/>') == '<path d="M1-2L3.25 4z"/>'
+
+
+def test_no_machine_in_it() -> None:
+    for made in ALL:
+        assert not re.search(r"/(work|tmp|home|root|usr)/|matplotlib|DejaVu", made())
+
+
+@pytest.mark.parametrize("word", ["model", "alpha", "sigma", "nan", "None"])
+def test_vocabulary(word: str) -> None:
+    for made in (good, failing, short):
+        assert not re.search(rf"\b{word}\b", Page(made()).text), word

@@ -1,0 +1,155 @@
+"""The JSON Schemas as they are shipped, and every document that the commands write over the lab's runs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from entropylaw.cli.schema import Kind, schema_text
+from entropylaw.documents import backtest, check, fit, phases, prediction, report
+from entropylaw.documents.loading import load_document
+from entropylaw.documents.store import dumps
+from entropylaw.errors import InputError
+from tests.conftest import LAB
+
+DOCUMENTS: dict[Kind, tuple[type, str]] = {
+    Kind.fit: (fit.FitDocument, fit.SCHEMA),
+    Kind.prediction: (prediction.PredictionDocument, prediction.SCHEMA),
+    Kind.phases: (phases.PhasesDocument, phases.SCHEMA),
+    Kind.report: (report.ReportDocument, report.SCHEMA),
+    Kind.check: (check.CheckDocument, check.SCHEMA),
+    Kind.backtest: (backtest.BacktestDocument, backtest.SCHEMA),
+}
+
+
+def validate(body: dict[str, Any], kind: Kind) -> None:
+    schema = json.loads(schema_text(kind))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.Draft202012Validator(schema).validate(body)
+
+
+@pytest.fixture(scope="module")
+def fits() -> fit.FitDocument:
+    """Every run of the lab, and a file that is not there."""
+    from entropylaw.workflow import fit_logs
+
+    return fit_logs([LAB, "nowhere.csv"])
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_schema_is_printed_as_it_is_shipped(run, kind):
+    done = run("schema", kind.value)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == schema_text(kind)
+    body = json.loads(done.stdout)
+    jsonschema.Draft202012Validator.check_schema(body)
+    assert body["title"] == DOCUMENTS[kind][1]
+    assert body["properties"]["schema"] == {"const": DOCUMENTS[kind][1]}
+
+
+def test_an_unknown_kind_is_a_usage_error(run):
+    done = run("schema", "law")
+    assert done.returncode == 2
+    assert "law" in done.stderr
+    assert "backtest" in done.stderr
+
+
+def test_fits_and_predictions_of_the_lab(fits):
+    assert len(fits.runs) > 40
+    assert any(entry.law is None for entry in fits.runs)
+    validate(json.loads(dumps(fits.to_json())), Kind.fit)
+    told = prediction.predict_runs(
+        fits, entropies=[0.05, 0.3], rewards=[0.5, 0.9], saturation=True, at_step=[1000.0], gains=[0.01]
+    )
+    validate(json.loads(dumps(told.to_json())), Kind.prediction)
+
+
+def test_a_fit_with_everything_that_can_be_asked_for():
+    from dataclasses import replace
+
+    from entropylaw.workflow import default_settings, fit_logs, with_shared
+
+    asked = replace(default_settings(), shared=("a",), find_seams=True, seams=(200.0,))
+    whole = with_shared(fit_logs(sorted(LAB.glob("clean_r*_s0")), asked))
+    assert whole.shared is not None
+    assert any(entry.segments is not None for entry in whole.runs)
+    validate(json.loads(dumps(whole.to_json())), Kind.fit)
+
+
+@pytest.mark.parametrize("command", ["phases", "backtest", "fit"])
+def test_what_a_command_prints(run, lab, command):
+    """A run that is fitted, some that are refused or differ in what they have, and several at once."""
+    runs = ("grpo_s0", "grpo_s1", "clean_start_s0", "diverging", "too_hard", "entropy_minimised")
+    logs = [f"data/lab/{name}/metrics.parquet" for name in runs]
+    done = run(command, *logs, "nowhere.csv", "--format", "json", "-o", "-", "-q")
+    assert done.returncode == 0, done.stderr
+    body = json.loads(done.stdout)
+    assert len(body["runs"]) == len(runs) + 1
+    validate(body, Kind(command))
+
+
+def test_reports_of_the_lab(fits):
+    from entropylaw.reporting import report_runs
+
+    told = report_runs(fits)
+    assert any(entry.forecast is not None for entry in told.runs)
+    validate(json.loads(dumps(told.to_json())), Kind.report)
+
+
+def required_places(schema: dict[str, Any], body: Any, where: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The places in a document whose absence its schema forbids; one each of the first list items."""
+    if "anyOf" in schema:
+        schema = next((option for option in schema["anyOf"] if option.get("type") == "object"), {})
+    found = []
+    if isinstance(body, dict):
+        found += [(*where, key) for key in schema.get("required", ()) if key in body]
+        for key, inner in schema.get("properties", {}).items():
+            if key in body:
+                found += required_places(inner, body[key], (*where, key))
+    if isinstance(body, list) and body and isinstance(schema.get("items"), dict):
+        found += required_places(schema["items"], body[0], (*where, 0))
+    return found
+
+
+def test_nothing_that_is_required_can_be_left_out(fits):
+    """Every one of them, one by one: a schema that demands nothing would let all pass."""
+    body = json.loads(dumps(fits.to_json()))
+    body["runs"] = [next(entry for entry in body["runs"] if entry["law"] is not None)]
+    schema = json.loads(schema_text(Kind.fit))
+    places = required_places(schema, body)
+    assert len(places) > 30
+    validator = jsonschema.Draft202012Validator(schema)
+    for place in places:
+        copy = json.loads(json.dumps(body))
+        inner = copy
+        for step in place[:-1]:
+            inner = inner[step]
+        del inner[place[-1]]
+        assert not validator.is_valid(copy), place
+
+
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("number", ["0", "2", "10", "1.1"])
+def test_another_version_is_refused_by_name(tmp_path, kind, number):
+    document, schema = DOCUMENTS[kind]
+    other = f"{schema.rpartition('/')[0]}/{number}"
+    (tmp_path / "x.json").write_text(json.dumps({"schema": other, "version": "9.8.7"}))
+    with pytest.raises(InputError) as caught:
+        load_document(document, tmp_path / "x.json", schema, command=f"entropylaw {kind}")
+    assert caught.value.slug == "other-document-version"
+    for named in (repr(other), "'9.8.7'", repr(schema)):
+        assert named in caught.value.message
+
+
+@pytest.mark.parametrize("number", ["0", "2"])
+def test_commands_refuse_another_version_too(run, tmp_path, number):
+    body = {"schema": f"entropylaw/fit/{number}", "version": "9.8.7"}
+    (tmp_path / "x.json").write_text(json.dumps(body))
+    for command in (("predict", "x.json", "--saturation"), ("report", "x.json")):
+        done = run(*command)
+        assert done.returncode == 3
+        assert "error[other-document-version]" in done.stderr
+        assert f"entropylaw/fit/{number}" in done.stderr
