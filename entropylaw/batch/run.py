@@ -40,6 +40,15 @@ class Outcome:
         """Runs with a law."""
         return len(self.done) - len(self.failures)
 
+    @property
+    def answered(self) -> int:
+        """Runs with a law, or with phases: what `entropylaw tokens` wrote has no reward."""
+        return sum(map(_answered, self.done))
+
+
+def _answered(done: Done) -> bool:
+    return done.failure is None or done.row.phases is not None
+
 
 def report_logs(
     sources: Sequence[str], making: Making, *, jobs: int, told: bool = False, progress: Progress | None = None
@@ -72,10 +81,10 @@ def report_logs(
         in_order = tuple(done[task.slug] for task in gathered.tasks if task.slug in done)
         unfinished = len(gathered.tasks) - len(in_order)
         # An index of failures alone would take the place of one that somebody had, for a slip of the pen.
-        fitted = any(one.failure is None for one in in_order)
+        answered = any(map(_answered, in_order))
         index = _index(gathered, in_order, unfinished)
         files = {one.row.slug: one.files for one in in_order}
-        written = write_index(making.folder, index, files) if fitted else ()
+        written = write_index(making.folder, index, files) if answered else ()
     return Outcome(
         done=in_order,
         unchanged=unchanged,

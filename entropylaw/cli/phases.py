@@ -14,7 +14,7 @@ from entropylaw.cli import options
 from entropylaw.cli.gather import Gathered
 from entropylaw.cli.options import Format
 from entropylaw.cli.progress import reading_shown
-from entropylaw.errors import EntropyLawError, UsageError
+from entropylaw.errors import UsageError
 
 if TYPE_CHECKING:
     from entropylaw.documents.phases import PhasesDocument, PhaseSettings, RunPhases

@@ -171,7 +171,7 @@ def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
             f"interrupted: {outcome.unfinished} runs are missing; the same command finishes them", quiet=False
         )
         raise typer.Exit(130)
-    if not outcome.fitted:
+    if not outcome.answered:
         unread = all(failure.exit_code == InputError.exit_code for _, failure in failures)
         raise typer.Exit(InputError.exit_code if unread else FitError.exit_code)
     if strict and failures:

@@ -17,6 +17,7 @@ class Kind(StrEnum):
     prediction = "prediction"
     phases = "phases"
     report = "report"
+    index = "index"
     check = "check"
     backtest = "backtest"
 
@@ -27,12 +28,12 @@ VERSION = 1
 
 def schema(
     kind: Annotated[
-        Kind, typer.Argument(metavar="KIND", help="fit, prediction, phases, report, check, backtest.")
+        Kind, typer.Argument(metavar="KIND", help="fit, prediction, phases, report, index, check, backtest.")
     ],
 ) -> None:
     """Print the JSON Schema of a document, as `--format json` and `-o FILE.json` write it.
 
-    A document names its schema and the version of entropylaw that wrote it. Fields may be added to a schema;
+    `report` is the document of one run, in runs/, `index` that of all runs, report.json. A document names its schema and the version of entropylaw that wrote it. Fields may be added to a schema;
     a change that a reader would feel makes a new one.
     """
     from entropylaw.cli.output import print_result

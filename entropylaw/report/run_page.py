@@ -15,7 +15,7 @@ from entropylaw.report.html import compact, environment, figure_markup
 from entropylaw.report.printable import one_line
 from entropylaw.report.svg import glyphs
 
-FIGURES = ("law", "forecast", "phases", "residuals")
+FIGURES = ("law", "forecast", "phases", "tokens", "residuals")
 """The figures that a page has room for, in its order; others are named by the links to their files."""
 
 INDEX = "../index.html"
@@ -23,6 +23,7 @@ INDEX = "../index.html"
 _CAPTIONS = {
     "forecast": "The reward and the entropy so far, and their forecasts with their bands.",
     "phases": "The curves with their bands, one smooth decay dashed, and below where each boundary may be.",
+    "tokens": "Entropy of the tokens at every step: how many lie where, and what the highest fifth holds.",
     "residuals": "What the law leaves over, between ±1 standard deviation.",
 }
 
@@ -102,6 +103,7 @@ def _inlined(kind: str, svg: str, run: RunReport) -> Markup:
         "law": f"The law on {name}",
         "forecast": f"Forecast of {name}",
         "phases": f"Phases of {name}",
+        "tokens": f"Entropy of the tokens of {name}",
         "residuals": f"Residuals of {name}",
     }
     if kind == "law":

@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.batch import pool
@@ -299,3 +301,22 @@ def test_order_and_names_of_many_runs(tmp_path):
     assert gathered.tasks[-1].name == "run-10"
     assert gathered.tasks[0].after == (gathered.tasks[1].name, gathered.tasks[1].slug)
     assert gathered.tasks[0].making.kinds == ("svg", "png", "pdf")
+
+
+def test_summaries_of_tokens_have_phases_and_a_heat_map(run, tmp_path):
+    """They have no reward, and so no law; the report says that, and shows what there is."""
+    rng = np.random.default_rng(7)
+    step = np.repeat(np.arange(30), 40)
+    planning = rng.random(step.size) < 0.3
+    entropy = np.where(planning, 1.0, 0.4) * np.exp(-step / 10) + rng.exponential(0.05, step.size)
+    pq.write_table(
+        pa.table({"step": step, "entropy": entropy, "is_planning": planning}), tmp_path / "tokens.parquet"
+    )
+    assert run("tokens", "tokens.parquet", "-o", "steps.parquet").returncode == 0
+    done = run("report", "steps.parquet", "-o", "out", "--figures", "svg")
+    assert done.returncode == 0, done.stderr
+    assert "no-reward-column" in done.stderr
+    page = (tmp_path / "out" / "runs" / "steps.html").read_text()
+    assert "Entropy of the tokens of steps" in page
+    assert (tmp_path / "out" / "figures" / "steps-tokens.svg").exists()
+    assert load_report(tmp_path / "out" / "runs" / "steps.json").runs[0].phases.phases is not None

@@ -8,6 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from entropylaw.batch import index
 from entropylaw.cli.schema import Kind, schema_text
 from entropylaw.documents import backtest, check, fit, phases, prediction, report
 from entropylaw.documents.loading import load_document
@@ -20,6 +21,7 @@ DOCUMENTS: dict[Kind, tuple[type, str]] = {
     Kind.prediction: (prediction.PredictionDocument, prediction.SCHEMA),
     Kind.phases: (phases.PhasesDocument, phases.SCHEMA),
     Kind.report: (report.ReportDocument, report.SCHEMA),
+    Kind.index: (index.IndexDocument, index.SCHEMA),
     Kind.check: (check.CheckDocument, check.SCHEMA),
     Kind.backtest: (backtest.BacktestDocument, backtest.SCHEMA),
 }
@@ -89,6 +91,20 @@ def test_what_a_command_prints(run, lab, command):
     body = json.loads(done.stdout)
     assert len(body["runs"]) == len(runs) + 1
     validate(body, Kind(command))
+
+
+def test_what_a_report_writes(run, lab, tmp_path):
+    logs = [f"data/lab/{name}/metrics.parquet" for name in ("grpo_s0", "too_hard", "diverging")]
+    assert run("report", *logs, "nowhere.csv", "-o", "out", "--figures", "none").returncode == 0
+    validate(json.loads((tmp_path / "out" / "report.json").read_text()), Kind.index)
+    documents = sorted((tmp_path / "out" / "runs").glob("*.json"))
+    assert len(documents) == 4
+    for path in documents:
+        validate(json.loads(path.read_text()), Kind.report)
+    gates = ("--fail-if", "ceiling<0.1", "--fail-if", "invalid", "--format", "json")
+    done = run("check", *documents, *gates, "--fail-if", "regression(out/runs/grpo_s0.json)>1%")
+    assert done.returncode == 5
+    validate(json.loads(done.stdout), Kind.check)
 
 
 def test_reports_of_the_lab(fits):
