@@ -3,6 +3,8 @@
 python -m benchmarks.tokens            20 million rows
 python -m benchmarks.tokens --full     100 million rows
 python -m benchmarks.tokens --write    and put the table into docs/method.md
+python -m benchmarks.tokens --grams    --grams on 5 million rows of text: seconds and memory
+python -m benchmarks.tokens --lab      percentiles of the lab's few tokens a step against numpy's
 """
 
 from __future__ import annotations
@@ -24,8 +26,11 @@ from benchmarks.readers import peak
 
 FILES, STEPS, CHUNK = 8, 400, 1_000_000
 ROWS, ALL_ROWS, TURNS = 20_000_000, 100_000_000, 3
+GRAM_ROWS, RESPONSE = 5_000_000, 500
+WORDS = ("let's", "try", "another", "way", "so", "we", "add", "x", "=", "4", ".", "the", "sum", "is", "not")
 THREADS = min(os.cpu_count() or 1, 8)
 DOCS = Path(__file__).parent.parent / "docs" / "method.md"
+LAB = Path(__file__).parent.parent / "data" / "lab"
 
 SAME = """
 SELECT step, is_planning, count(*) AS tokens,
@@ -50,10 +55,18 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="put the table into docs/method.md")
     parser.add_argument("--full", action="store_true", help=f"{ALL_ROWS:,} rows in place of {ROWS:,}")
     parser.add_argument("--rows", type=int, help="another number of rows")
+    parser.add_argument("--grams", action="store_true", help="time --grams in place of the summary alone")
+    parser.add_argument("--lab", action="store_true", help="compare the percentiles of small steps")
     parser.add_argument("--alone", nargs=2, metavar=("WHO", "FOLDER"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.alone:
         alone(*arguments.alone)
+        return
+    if arguments.grams:
+        print(with_grams(arguments.rows or GRAM_ROWS))
+        return
+    if arguments.lab:
+        print(small_steps())
         return
     text = table(arguments.rows or (ALL_ROWS if arguments.full else ROWS))
     print(text)
@@ -131,6 +144,61 @@ def generate(folder: Path, rows: int) -> None:
         writer.close()
 
 
+def with_grams(rows: int) -> str:
+    """Seconds and peak memory of ``--grams default`` on made-up text."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    words = np.array([f" {word}" for word in WORDS])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "tokens").mkdir()
+        writer = None
+        for start in range(0, rows, CHUNK):
+            at = np.arange(start, min(start + CHUNK, rows))
+            rng = np.random.default_rng(start)
+            columns = {
+                "step": (at // RESPONSE * RESPONSE * STEPS // rows).astype(np.int32),
+                "sequence": at // RESPONSE,
+                "position": (at % RESPONSE).astype(np.int32),
+                "token": pa.array(words[rng.integers(0, len(words), len(at))]),
+                "entropy": rng.exponential(0.3, len(at)).astype(np.float32).clip(0, 7),
+            }
+            part = pa.table(columns)
+            writer = writer or pq.ParquetWriter(folder / "tokens" / "t.parquet", part.schema)
+            writer.write_table(part)
+        assert writer is not None
+        writer.close()
+        took = measured("grams", folder)
+    return f"--grams on {rows:,} tokens: {took['seconds']:.1f} s, {took['peak'] / 1e6:.0f} MB at most"
+
+
+def small_steps() -> str:
+    """Percentiles of the lab's tokens, hundreds to thousands a step, against the order statistics."""
+    import pyarrow.parquet as pq
+
+    from entropylaw.tokens.backends import duckdb_backend
+    from entropylaw.tokens.grid import PERCENTS
+    from entropylaw.tokens.run import Asked, summarise_tokens
+
+    off: dict[int, list[float]] = {percent: [] for percent in PERCENTS}
+    sizes = []
+    for path in sorted(LAB.glob("*/tokens.parquet")):
+        raw = pq.read_table(path, columns=["step", "entropy"])
+        step, entropy = (raw.column(name).to_numpy() for name in raw.column_names)
+        for row in summarise_tokens([str(path)], Asked(), duckdb_backend).steps.to_pylist():
+            ordered = np.sort(entropy[step == row["step"]].astype(float))
+            sizes.append(len(ordered))
+            for percent in PERCENTS:
+                exact = ordered[max(1, -(-percent * len(ordered) // 100)) - 1]
+                if exact > 0:
+                    off[percent].append(abs(row[f"entropy_p{percent:02d}"] / exact - 1))
+    lines = [f"{len(sizes)} steps of {min(sizes):,} to {max(sizes):,} tokens; off by, median and most:"]
+    for percent, values in off.items():
+        lines.append(f"p{percent:02d}  {100 * statistics.median(values):.2g} %  {100 * max(values):.2g} %")
+    return "\n".join(lines)
+
+
 def measured(who: str, folder: Path) -> dict[str, float]:
     """Seconds of a process from its start to its end, and its peak memory in bytes."""
     command = [sys.executable, "-m", "benchmarks.tokens", "--alone", who, str(folder)]
@@ -141,10 +209,12 @@ def measured(who: str, folder: Path) -> dict[str, float]:
 
 def alone(who: str, folder: str) -> None:
     """One measurement: write the result beside the tokens, print the peak."""
-    if who == "ours":
+    if who in ("ours", "grams"):
         from entropylaw.cli import app
 
-        app(["tokens", f"{folder}/tokens", "-o", f"{folder}/ours.parquet", "-q"], standalone_mode=False)
+        more = ["--grams", "default"] if who == "grams" else []
+        output = ["-o", f"{folder}/{who}.parquet", "-q"]
+        app(["tokens", f"{folder}/tokens", *output, *more], standalone_mode=False)
     else:
         import duckdb
 

@@ -26,10 +26,10 @@ from entropylaw.ingest.naming import told_apart
 from entropylaw.ingest.run import Run
 from entropylaw.report.index_rows import natural
 from entropylaw.report.slugs import safe_name
+from entropylaw.tokens.output import histogram_of
 from entropylaw.workflow import named_columns, read_logs, settings_differ
 
 FITS = "*.fit.json"
-HISTOGRAM = ".hist.parquet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +50,7 @@ class _Found:
     run: Run | None = None
     known: RunFit | RunReport | None = None
     inputs: tuple[InputFile, ...] = ()
+    histogram: Beside | None = None
 
 
 def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
@@ -96,7 +97,10 @@ def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
         read, warnings = _logs(logs, settings)
         found += read
     made = replace(making, settings=settings).formats(len(found))
-    return Gathered(tasks=tuple(_tasks(found, made)), settings=settings, warnings=warnings)
+    beside = [_histogram(one.run) for one in found]
+    warnings += tuple(warning for _, warning in beside if warning)
+    known = [replace(one, histogram=file) for one, (file, _) in zip(found, beside, strict=True)]
+    return Gathered(tasks=tuple(_tasks(known, made)), settings=settings, warnings=warnings)
 
 
 def _logs(logs: Sequence[str], settings: Settings) -> tuple[list[_Found], tuple[str, ...]]:
@@ -156,18 +160,21 @@ def _tasks(found: Sequence[_Found], making: Making) -> Iterator[Task]:
             run=run,
             known=_called(one.known, name),
             inputs=one.inputs,
-            histogram=_histogram(run),
+            histogram=one.histogram,
             before=places[i - 1] if i else None,
             after=places[i + 1] if i + 1 < len(places) else None,
         )
         yield with_keys(task)
 
 
-def _histogram(run: Run | None) -> Beside | None:
-    """The tokens' sums beside a summary that ``entropylaw tokens`` wrote."""
-    if run is None or not (path := Path(run.source.path).with_suffix(HISTOGRAM)).is_file():
-        return None
-    return Beside(path=str(path), sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+def _histogram(run: Run | None) -> tuple[Beside | None, str]:
+    """The tokens' sums beside a summary that ``entropylaw tokens`` wrote, or why they are not drawn."""
+    if run is None or not Path(run.source.path).is_file():
+        return None, ""
+    beside, warning = histogram_of(Path(run.source.path))
+    if beside is None:
+        return None, warning
+    return Beside(path=str(beside), sha256=hashlib.sha256(beside.read_bytes()).hexdigest()), ""
 
 
 def _called(known: RunFit | RunReport | None, name: str) -> RunFit | RunReport | None:

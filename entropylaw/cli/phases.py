@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 EXAMPLE = "Example:  entropylaw phases data/lab/grpo_s0/metrics.parquet --figure phases.svg"
 
 PICTURES = (".svg", ".png", ".pdf")
-HISTOGRAM = ".hist.parquet"
-"""What `entropylaw tokens` calls the histograms beside its summary."""
 
 Planning = Annotated[
     str | None,
@@ -174,11 +172,17 @@ class _Work(Gathered):
 
     def histograms(self) -> dict[str, str]:
         """Run → the file with the histograms beside its summary, where there is one."""
+        from entropylaw.cli.output import say
+        from entropylaw.report.printable import one_line
+        from entropylaw.tokens.output import histogram_of
+
         found = {}
         for run in self.runs:
-            beside = Path(run.source.path).with_suffix(HISTOGRAM)
-            if beside.is_file():
+            beside, warning = histogram_of(Path(run.source.path))
+            if beside is not None:
                 found[run.name] = str(beside)
+            if warning:
+                say(one_line(warning), quiet=False)
         return found
 
     def _fitted(self, run: Run) -> RunPhases:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+import signal
 import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest.wording import shown
-from entropylaw.tokens.expression import unrolled
 from entropylaw.tokens.files import TokenFile, check_alike
 from entropylaw.tokens.roles import Roles
+from entropylaw.tokens.sequences import ROW
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -25,10 +27,14 @@ if TYPE_CHECKING:
 MEMORY = "256MB"
 """What DuckDB may hold; it spills to disk beyond. Python, the libraries and the result come on top."""
 
+SORT_MEMORY = "160MB"
+"""The same while a table is put in order: what sorting took stays taken while the text is searched."""
+
 _MOST_THREADS = 8
 # Each thread that reads JSON keeps two buffers of the longest line, 32 MiB by default.
 _MOST_JSON_THREADS = 2
 _POLL_SECONDS = 0.1
+_MASTER = re.compile(r"(local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+)$")
 _SETTINGS = (
     f"SET memory_limit = '{MEMORY}'",
     "SET preserve_insertion_order = false",
@@ -49,7 +55,7 @@ class Backend(Protocol):
     name: str
 
     def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
-        """The files as one table with one row a token."""
+        """The files as one table, with a number of every row where that tells responses apart."""
 
     def run(self, expression: ir.Table) -> pa.Table:
         """The rows of a small result."""
@@ -96,6 +102,8 @@ class _DuckDB:
         self._progress = progress
 
     def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
+        import ibis
+
         paths = [str(file.path) for file in files]
         with _explained():
             if files[0].kind == "jsonl":
@@ -104,7 +112,8 @@ class _DuckDB:
                 rows = self._connection.read_json(paths, columns=columns, format="newline_delimited")
             else:
                 rows = self._connection.read_parquet(paths, hive_partitioning=bool(files[0].hive))
-            return _one_row_a_token(rows, roles)
+            # Any different numbers do: no result depends on which they are.
+            return rows.mutate(**{ROW: ibis.uuid()}) if ROW in roles.columns.response else rows
 
     def parquet(self, path: Path) -> ir.Table:
         """One Parquet file as it is."""
@@ -115,8 +124,10 @@ class _DuckDB:
         """Write a large result to a Parquet file, in its order."""
         # What has an order keeps it only so.
         self._connection.con.execute("SET preserve_insertion_order = true")
+        self._connection.con.execute(f"SET memory_limit = '{SORT_MEMORY}'")
         self._watched(lambda: self._connection.to_parquet(expression, path))
         self._connection.con.execute("SET preserve_insertion_order = false")
+        self._connection.con.execute(f"SET memory_limit = '{MEMORY}'")
 
     def run(self, expression: ir.Table) -> pa.Table:
         return self._watched(lambda: self._connection.to_pyarrow(expression))
@@ -182,6 +193,12 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Back
         ``spark-not-installed``, ``spark-failed``.
 
     """
+    if master is not None and not _MASTER.match(master):
+        raise UsageError(
+            "spark-failed",
+            f"--master {shown(master)} is no Spark master",
+            "spark://HOST:7077, yarn, k8s://HOST, local or local[4]",
+        )
     try:
         # ibis and pyspark warn about the newest pandas, which nothing here uses.
         with warnings.catch_warnings():
@@ -194,8 +211,11 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Back
             f"--backend spark needs pyspark, which cannot be imported ({error})",
             "pip install 'entropylaw[spark]', and Java 17 or later",
         ) from None
+
     builder = (
         SparkSession.builder.appName("entropylaw tokens")
+        # What goes wrong comes back as an exception, and is told once.
+        .config("spark.log.level", "WARN" if os.environ.get("ENTROPYLAW_DEBUG") else "OFF")
         # Sums that do not fit are an error, never another number.
         .config("spark.sql.ansi.enabled", "true")
         .config("spark.sql.session.timeZone", "UTC")
@@ -204,7 +224,7 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Back
     )
     if master is not None:
         builder = builder.master(master)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _without_traces():
         warnings.simplefilter("ignore")
         try:
             session = builder.getOrCreate()
@@ -212,13 +232,40 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Back
             raise UsageError(
                 "spark-failed",
                 f"Spark could not be started at {shown(master or 'its configured master')}: "
-                f"{shown(_first_line(error), 200)}",
+                f"{shown(_java_cause(error), 200)}",
                 "check --master, and that JAVA_HOME is a Java 17 or later",
             ) from None
+        if threading.current_thread() is threading.main_thread():
+            # Spark's own handler asks Java while Java is being asked, and fails.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             yield _Spark(ibis.pyspark.connect(session), session)
         finally:
             session.stop()
+
+
+@contextmanager
+def _without_traces() -> Iterator[None]:
+    """No tracebacks of what is raised anyway: py4j logs them to the root logger, which prints by default."""
+    silent = logging.NullHandler()
+    logging.getLogger().addHandler(silent)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(silent)
+
+
+def _java_cause(error: BaseException) -> str:
+    """The first line of what went wrong in Java at the bottom, where Python only says that something did."""
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    try:
+        while java is not None and java.getCause() is not None:
+            java = java.getCause()
+        lines = "" if java is None else str(java.toString())
+    except Exception:  # Java may be gone by now
+        lines = ""
+    kind, _, message = (lines.strip().splitlines() or [""])[0].partition(": ")
+    return message or kind.rpartition(".")[2] or _first_line(error)
 
 
 class _Spark:
@@ -245,8 +292,13 @@ class _Spark:
                     base = files[0].path.absolute().parents[depth - 1]
                     reader = reader.option("basePath", f"file:{base.as_posix()}")
                 frame = reader.parquet(*paths)
+            if ROW in roles.columns.response:
+                from pyspark.sql.functions import monotonically_increasing_id
+
+                frame = frame.withColumn(ROW, monotonically_increasing_id())
             frame.createOrReplaceTempView("entropylaw_tokens")
-            return _one_row_a_token(self._connection.table("entropylaw_tokens"), roles)
+            table: ir.Table = self._connection.table("entropylaw_tokens")
+            return table
 
     def run(self, expression: ir.Table) -> pa.Table:
         """Run on the cluster; Ctrl-C cancels the jobs."""
@@ -254,7 +306,10 @@ class _Spark:
             with self._explained():
                 return self._connection.to_pyarrow(expression)
         except KeyboardInterrupt:
-            self._session.sparkContext.cancelAllJobs()
+            with suppress(
+                Exception
+            ):  # an interrupted connection may not take it; stopping ends the jobs, too
+                self._session.sparkContext.cancelAllJobs()
             raise
 
     @contextmanager
@@ -267,8 +322,8 @@ class _Spark:
         except (Py4JError, PySparkException) as error:
             raise InputError(
                 "spark-failed",
-                f"Spark could not finish the query: {shown(_first_line(error), 300)}",
-                "see Spark's own log; every worker must see the files under the same path",
+                f"Spark could not finish the query: {shown(_java_cause(error), 300)}",
+                "every worker must see the files at the same path; ENTROPYLAW_DEBUG=1 shows Spark's own log",
             ) from None
 
 
@@ -277,25 +332,25 @@ def _spark_path(path: Path) -> str:
     return "file:" + re.sub(r"([\[\]{}*?\\])", r"\\\1", path.absolute().as_posix())
 
 
-def _one_row_a_token(rows: ir.Table, roles: Roles) -> ir.Table:
-    if not roles.lists:
-        return rows
-    return unrolled(rows, roles.lists, [name for name in roles.columns.all if name not in roles.lists])
-
-
 def json_types(files: Sequence[TokenFile], roles: Roles) -> dict[str, str]:
     """Types of the columns that are used, for engines that would otherwise each guess their own.
 
-    Numbers that are measured are ``double``, whatever the first record shows.
+    Numbers that are measured are ``double``, whatever the first records show; flags are text, because a later
+    value of another kind (0.5 for a mask) would be rounded to a flag without a word.
     """
-    check_alike(files, roles.columns.all)
-    measured = (roles.columns.step, roles.columns.entropy, roles.columns.logprob, roles.columns.position)
+    check_alike(files, roles.stored)
+    columns = roles.columns
+    flags = (columns.planning, columns.mask, columns.correct)
+    measured = (columns.entropy, columns.logprob, columns.position)
     types = {}
-    for name in roles.columns.all:
-        seen = [file.types[name].removeprefix("list of ") for file in files]
-        inner = "double" if "double" in seen else next((kind for kind in seen if kind != "null"), "string")
-        if name in measured and inner in ("int64", "string", "bool") and set(seen) <= {"int64", "null"}:
+    for name in roles.stored:
+        seen = {file.types[name].removeprefix("list of ") for file in files} - {"null"}
+        if name in flags:
+            inner = "string"
+        elif name in measured or (name == columns.step and seen <= {"int64", "double"}):
             inner = "double"
+        else:
+            inner = "double" if seen == {"int64", "double"} else next(iter(sorted(seen)), "string")
         types[name] = f"list of {inner}" if name in roles.lists else inner
     return types
 

@@ -9,10 +9,13 @@ import numpy as np
 
 from entropylaw.errors import InputError
 from entropylaw.tokens.expression import (
+    HIGH,
     LEAST_LOGPROB,
+    MASK_UNKNOWN,
     MASKED,
     MISSING,
     NEGATIVE,
+    NO_MASK,
     NOT_BINARY,
     NOT_FINITE,
     ROUNDED,
@@ -21,16 +24,13 @@ from entropylaw.tokens.expression import (
     UNKNOWN_CLASS,
     TokenColumns,
 )
-from entropylaw.tokens.grid import BINS, EDGES, HALF, LIMIT, POINT
+from entropylaw.tokens.grid import BINS, EDGES, LIMIT, POINT
 from entropylaw.tokens.sums import Sums
 
-_PADDING_FROM = 8.0
-"""Nats: e^8 = 2,981 equally likely tokens; vocabularies are larger, and no policy is there twice exactly."""
-
 _FEWEST_PADDED = 3
-BITS = 1 / math.log(2)
-_UNIT_TOLERANCE = 0.05
-_UNIT_PERCENTS = (50, 80, 90, 95, 99)
+_SHARE_PADDED = 0.2
+"""Share of the tokens above HIGH that padding has: of many nearly uniform choices a few agree by chance."""
+_NO_TOKENS = {"tokens": 0, "total": 0, "first": 0}
 
 
 def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> None:
@@ -48,7 +48,7 @@ def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> Non
     Raises
     ------
     InputError
-        ``no-records``, ``entropy-negative``, ``entropy-too-high``, ``entropy-padding``, ``all-masked``,
+        ``no-records``, ``mask-not-binary``, ``entropy-negative``, ``entropy-too-high``, ``all-masked``,
         ``entropy-missing``, ``class-unknown``, ``correct-not-binary``.
 
     """
@@ -59,6 +59,13 @@ def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> Non
             "no-records", "the table has columns and no rows", "check that the run has logged something"
         )
     name = columns.entropy
+    if counts.get(MASK_UNKNOWN):
+        raise InputError(
+            "mask-not-binary",
+            f"{counts[MASK_UNKNOWN]:,} of {rows:,} values of '{columns.mask}' are neither 0 nor 1 "
+            f"({_where(sums, MASK_UNKNOWN)})",
+            "a mask is 1 (or true) for the tokens that count; name another with --mask, or --mask ''",
+        )
     if counts.get(NEGATIVE):
         raise InputError(
             "entropy-negative",
@@ -67,8 +74,8 @@ def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> Non
             "negated entropies and log-probabilities are negative: name the entropies with --entropy",
         )
     _check_high(sums, columns, counts.get(TOO_HIGH, 0), rows)
-    usable = rows - sum(counts.get(code, 0) for code in (MISSING, NOT_FINITE, MASKED))
-    if not usable and counts.get(MASKED, 0) == rows:
+    usable = rows - sum(counts.get(code, 0) for code in (MISSING, NOT_FINITE, MASKED, NO_MASK))
+    if not usable and counts.get(MASKED, 0) + counts.get(NO_MASK, 0) == rows:
         raise InputError(
             "all-masked",
             f"'{columns.mask}' leaves out every one of {rows:,} rows",
@@ -91,28 +98,50 @@ def _check_high(sums: Sums, columns: TokenColumns, high: int, rows: int) -> None
             f"({_where(sums, TOO_HIGH)}), and a choice among a million tokens has at most 13.82",
             "entropies are per token and in nats: divide bits by 1.4427, and sums by their tokens",
         )
-    padding = _padding(sums)
-    if padding is not None:
-        value, count = padding
-        raise InputError(
-            "entropy-padding",
-            f"{count:,} of {rows:,} values of '{columns.entropy}' are one and the same, {value:.4f} nats = "
-            f"log({round(math.exp(value)):,}): a uniform choice from a vocabulary, as padding has",
-            "prime-rl pads position 0 so; name the mask of the tokens that count with --mask, or drop them",
-        )
 
 
-def _padding(sums: Sums) -> tuple[float, int] | None:
-    """A value beyond any entropy that several tokens have exactly, the greatest of all."""
+def above(sums: Sums) -> int:
+    """Tokens so high that padding could be among them."""
     cells = sums.cells
-    top = int(cells["bin"].max())
-    if top < 0 or EDGES[top] < _PADDING_FROM:
-        return None
-    here = cells["bin"] == top
-    n, total = int(cells["tokens"][here].sum()), int(cells["total"][here].sum())
-    high, low = int(cells["square_high"][here].sum()), int(cells["square_low"][here].sum())
-    same = n * ((high << HALF) + low) == total * total
-    return (total / n / POINT, n) if same and n >= _FEWEST_PADDED else None
+    here = cells["bin"] >= int(np.searchsorted(EDGES, HIGH, side="right")) - 1
+    return int(cells["tokens"][here].sum())
+
+
+def check_padding(values: Sequence[dict[str, int]], above: int, rows: int, columns: TokenColumns) -> None:
+    """Refuse high entropies that are one and the same, to rounding.
+
+    Parameters
+    ----------
+    values
+        The commonest of them, from the query ``high``.
+    above
+        Number of all of them.
+    rows
+        Number of all rows.
+    columns
+        The columns.
+
+    Raises
+    ------
+    InputError
+        ``entropy-padding``.
+
+    """
+    # What is rounded two ways can lie on both sides of a boundary between two values.
+    counted = {row["value"]: row for row in values}
+    groups = [[row, counted.get(value + 1, _NO_TOKENS)] for value, row in counted.items()]
+    group = max(groups, key=lambda rows: sum(row["tokens"] for row in rows), default=[_NO_TOKENS])
+    count, total, first = (sum(row[name] for row in group) for name in ("tokens", "total", "first"))
+    if count < max(_FEWEST_PADDED, _SHARE_PADDED * above):
+        return
+    nats = total / count / POINT
+    where = f", {first:,} of them at position 0" if first else ""
+    raise InputError(
+        "entropy-padding",
+        f"{count:,} of {rows:,} values of '{columns.entropy}' are one and the same, {nats:.4f} nats = "
+        f"log({round(math.exp(nats)):,}){where}: a uniform choice from a vocabulary, as padding has",
+        "prime-rl pads position 0 so; name the mask of the tokens that count with --mask, or drop them",
+    )
 
 
 def _check_codes(sums: Sums, columns: TokenColumns, strange: Sequence[str]) -> None:
@@ -145,6 +174,7 @@ def notes(sums: Sums) -> list[str]:
     told = []
     for code, words in (
         (MASKED, "masked"),
+        (NO_MASK, "their mask is null, neither 0 nor 1"),
         (MISSING, "without a value"),
         (NOT_FINITE, "nan or infinite"),
     ):
@@ -152,7 +182,8 @@ def notes(sums: Sums) -> list[str]:
             told.append(f"{counts[code]:,} of {sum(counts.values()):,} tokens left out: {words}")
     if counts.get(ROUNDED):
         told.append(f"{counts[ROUNDED]:,} entropies between -1e-6 and 0 count as 0")
-    lost = int((sums.cells["tokens"] - sums.cells["logprobs"])[sums.cells["bin"] >= 0].sum())
+    here = (sums.cells["bin"] >= 0) | (sums.cells["bin"] == ROUNDED)
+    lost = int((sums.cells["tokens"] - sums.cells["logprobs"])[here].sum())
     if sums.has_logprob and lost:
         told.append(f"{lost:,} tokens have no log-probability between {LEAST_LOGPROB:g} and 1")
     classes = set(np.unique(sums.cells["planning"][sums.cells["bin"] >= 0]).tolist())
@@ -165,41 +196,6 @@ def notes(sums: Sums) -> list[str]:
         told.append(
             f"{int(sums.cells['tokens'][rows].sum()):,} tokens have no class: they count overall only"
         )
-    return told
-
-
-def unit_cautions(steps: Sequence[int], percentiles: dict[int, Sequence[float | None]]) -> list[str]:
-    """Steps at which every percentile jumps by the factor between nats and bits.
-
-    Parameters
-    ----------
-    steps
-        Steps, ascending.
-    percentiles
-        Values in nats by per cent, one a step.
-
-    Returns
-    -------
-    list of str
-        A sentence for each jump. It is a suspicion: a policy can move by 1.44 at all percentiles at once.
-
-    """
-    told = []
-    for at in range(1, len(steps)):
-        ratios = []
-        for percent in _UNIT_PERCENTS:
-            before, after = percentiles[percent][at - 1], percentiles[percent][at]
-            # In the lowest bins a percentile is known to a tenth of itself, which shows no such factor.
-            if before is not None and after is not None and min(before, after) > 0.01:
-                ratios.append(after / before)
-        if len(ratios) < 3:
-            continue
-        for factor, words in ((BITS, "from nats to bits"), (1 / BITS, "from bits to nats")):
-            if all(abs(ratio / factor - 1) < _UNIT_TOLERANCE for ratio in ratios):
-                told.append(
-                    f"from step {steps[at - 1]} to {steps[at]} every percentile changes by the factor "
-                    f"{factor:.2f}, as {words}: are the units the same throughout?"
-                )
     return told
 
 

@@ -35,7 +35,7 @@ PLANNING = "planning_by_gram"
 PLANNING_LONG = "planning_by_long_gram"
 """The same without the grams of one or two words."""
 
-CHUNK_ROWS = 262_144
+CHUNK_ROWS = 65_536
 """Rows that are matched at once, and then the end of their last response."""
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from entropylaw.errors import UsageError
+from entropylaw.errors import OutputError, UsageError
+from entropylaw.ingest.wording import shown_path
 from entropylaw.tokens.files import SUMMARY_SUFFIX
 
 if TYPE_CHECKING:
@@ -40,10 +42,134 @@ def kind_of(path: str | None) -> str | None:
     return _SUFFIXES[suffix]
 
 
-def files(summary: Summary, path: str, kind: str) -> Iterator[tuple[str, str | bytes]]:
-    """Each file with its content: the histograms first, so that a summary never stands without them."""
-    yield str(Path(path).with_suffix(SUMMARY_SUFFIX)), to_parquet(summary.histogram)
-    yield path, to_parquet(summary.steps) if kind == "parquet" else rendered(summary, kind)
+def written_to(path: str) -> tuple[str, str]:
+    """Where the histograms go, and where the summary."""
+    return str(Path(path).with_suffix(SUMMARY_SUFFIX)), path
+
+
+def check_apart(output: str | None, inputs: Sequence[Path]) -> None:
+    """Notice a file that is read and would be written over.
+
+    Raises
+    ------
+    UsageError
+        ``output-is-input``.
+
+    """
+    for target in map(Path, written_to(output) if output is not None else ()):
+        for source in inputs:
+            same = target.resolve() == source.resolve()
+            if same or (target.exists() and source.exists() and target.samefile(source)):
+                raise UsageError(
+                    "output-is-input",
+                    f"{shown_path(str(target))} would be written and is read as {shown_path(str(source))}",
+                    "give the summary another name with -o",
+                )
+
+
+def write(summary: Summary, path: str, kind: str) -> tuple[str, str]:
+    """Write the histograms and the summary, both or neither; returns their paths.
+
+    Raises
+    ------
+    OutputError
+        ``cannot-write``: what stood there is as it was.
+
+    """
+    paths = written_to(path)
+    content = to_parquet(summary.steps) if kind == "parquet" else rendered(summary, kind)
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    write_together(dict(zip(paths, (to_parquet(summary.histogram), data), strict=True)))
+    return paths
+
+
+def write_together(files: Mapping[str, bytes]) -> None:
+    """Write several files so that a reader finds all of the old ones or, but for an instant, all new ones.
+
+    All are written beside their targets before the first takes its place; where one cannot take it, those
+    before it are put back.
+
+    Raises
+    ------
+    OutputError
+        ``cannot-write``.
+
+    """
+    staged = {Path(name): _beside(Path(name), "new") for name in files}
+    kept: dict[Path, Path | None] = {}
+    try:
+        for (target, part), data in zip(staged.items(), files.values(), strict=True):
+            _stage(target, part, data)
+        for target, part in staged.items():
+            _take_place(target, part, kept)
+        kept.clear()
+    finally:
+        # Whatever stopped it half-way, the files that were replaced come back.
+        for target, old in kept.items():
+            target.unlink(missing_ok=True) if old is None else old.replace(target)
+        for target, part in staged.items():
+            part.unlink(missing_ok=True)
+            _beside(target, "old").unlink(missing_ok=True)
+
+
+def _beside(target: Path, end: str) -> Path:
+    return target.with_name(f".{target.name[:40]}.{end}")
+
+
+def _stage(target: Path, part: Path, data: bytes) -> None:
+    from entropylaw.documents.store import write_atomically
+
+    if target.is_dir():
+        raise _unwritable(target, "it is a folder")
+    try:
+        write_atomically(part, data)
+    except OutputError as error:
+        cause = error.__cause__
+        raise _unwritable(target, getattr(cause, "strerror", None) or str(cause)) from error
+
+
+def _take_place(target: Path, part: Path, kept: dict[Path, Path | None]) -> None:
+    """Move a new file to its place, and remember what stood there under another name."""
+    old = _beside(target, "old")
+    old.unlink(missing_ok=True)
+    try:
+        if target.exists():
+            try:
+                os.link(target, old)
+            except OSError:  # a file system without links: for an instant there is no file
+                target.replace(old)
+            kept[target] = old
+        else:
+            kept[target] = None
+        part.replace(target)
+    except OSError as error:
+        raise _unwritable(target, error.strerror or str(error)) from error
+
+
+def _unwritable(target: Path, reason: str) -> OutputError:
+    return OutputError(
+        "cannot-write",
+        f"{shown_path(str(target))} could not be written ({reason}); what stood there is unchanged",
+        "check the folder's permissions and the space left, or choose another place with -o",
+    )
+
+
+def belong_together(summary: Path, histogram: Path) -> bool | None:
+    """Whether a summary and a file of histograms are of the same tokens; None where one does not say."""
+    from entropylaw.tokens.columntypes import own_facts
+
+    here, there = own_facts(summary).get("sums"), own_facts(histogram).get("sums")
+    return None if here is None or there is None else bool(here == there)
+
+
+def histogram_of(summary: Path) -> tuple[Path | None, str]:
+    """The histograms beside a summary, and a warning where a file of that name is of other tokens."""
+    beside = summary.with_suffix(SUMMARY_SUFFIX)
+    if not beside.is_file():
+        return None, ""
+    if belong_together(summary, beside) is False:
+        return None, f"{beside.name} is of other tokens than {summary.name}: it is not drawn"
+    return beside, ""
 
 
 def to_parquet(table: pa.Table) -> bytes:

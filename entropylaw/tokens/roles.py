@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.wording import listing, nearest, shown
+from entropylaw.tokens.columntypes import both
 from entropylaw.tokens.expression import TokenColumns
 from entropylaw.tokens.files import TokenFile
+from entropylaw.tokens.sequences import ROW, left_out
 
 NAMES: dict[str, tuple[str, ...]] = {
     "step": ("step", "global_step", "training_step", "train_step", "trainer_step", "export_step", "_step"),
@@ -19,6 +22,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "correct": ("correct", "is_correct"),
     "position": ("position", "pos", "token_position", "position_ids"),
     "token": ("token", "text", "token_text", "token_str"),
+    "prompt": ("prompt_id", "prompt_idx", "problem_id", "group_id", "example_id"),
 }
 """Names that are looked for, best first; upper and lower case are the same."""
 
@@ -35,6 +39,13 @@ _SPREAD = ("rank", "run_id")
 _RUNS = ("run", "run_id", "run_name", "seed")
 
 
+_NUMBER = re.compile(r"u?int\d+|halffloat|float|double|decimal.*|null")
+_OPTIONS = {"planning": "--class"}
+_PER_TOKEN = ("planning", "mask", "logprob", "position", "token")
+_NO_NUMBERS = ("token", "prompt", "position")
+"""Roles whose columns may hold anything, or are looked at where they are used."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
     """The columns, whether entropies are lists (one sequence a row), and what to tell the user."""
@@ -43,8 +54,20 @@ class Roles:
     lists: tuple[str, ...]
     notes: tuple[str, ...]
 
+    @property
+    def stored(self) -> tuple[str, ...]:
+        """The columns that the files have: all but the number of the row."""
+        return tuple(name for name in self.columns.all if name != ROW)
 
-def resolve(file: TokenFile, asked: dict[str, str | None], response: Sequence[str] | None) -> Roles:
+
+def looked_for(asked: dict[str, str | None]) -> dict[str, tuple[str, ...]]:
+    """Names by role that stand for a column, as asked or by default."""
+    return {role: NAMES[role] if asked.get(role) is None else (asked[role] or "",) for role in NAMES}
+
+
+def resolve(
+    files: Sequence[TokenFile], asked: dict[str, str | None], response: Sequence[str] | None
+) -> Roles:
     """Find the columns of a table, as asked or by their names.
 
     Raises
@@ -54,40 +77,94 @@ def resolve(file: TokenFile, asked: dict[str, str | None], response: Sequence[st
         ``column-not-numeric``, ``step-not-whole``.
 
     """
-    names = [*file.types, *(name for name in file.hive if name not in file.types)]
+    file, types = files[0], _types(files)
+    names = [*types, *(name for name in file.hive if name not in types)]
     found = {role: _found(role, names, asked.get(role)) for role in NAMES}
     for role in ("step", "entropy"):
         if found[role] is None:
             raise _missing(role, names, file.name)
     responses = _responses(names, response)
+    if found["prompt"] is None and asked.get("prompt") is None:
+        found["prompt"] = _prompt_of(responses)
     columns = TokenColumns(**found, response=responses)  # type: ignore[arg-type]
-    lists = tuple(name for name in columns.all if file.types.get(name, "").startswith("list"))
-    entropy = file.types.get(columns.entropy, "")
-    if "string" in entropy or "bool" in entropy or "struct" in entropy:
-        raise InputError(
-            "column-not-numeric",
-            f"column {shown(columns.entropy)} of {shown(file.name)} holds {entropy}, entropies are needed",
-            "name the column of entropies with --entropy",
-        )
-    kind = file.types.get(columns.step, "")
-    if "string" in kind or "bool" in kind or "struct" in kind:
-        raise InputError(
-            "step-not-whole",
-            f"column {shown(columns.step)} of {shown(file.name)} holds {kind}, whole numbers are needed",
-            "name the column of steps with --step",
-        )
-    if lists and columns.entropy not in lists:
+    _check_types(columns, types, file.name)
+    per_token = {getattr(columns, role) for role in _PER_TOKEN}
+    nested = types.get(columns.entropy, "").startswith("list")
+    lists = tuple(
+        name
+        for name in columns.all
+        if types.get(name, "").startswith("list")
+        or (nested and name in per_token and types.get(name) == "null")
+    )
+    notes = []
+    if lists and not nested:
         # A list beside a plain entropy cannot be aligned with it, and nobody asked for it by name.
-        columns = _without(columns, lists)
-        lists = ()
+        notes.append(left_out(lists, columns.entropy))
+        columns, lists = _without(columns, lists), ()
+    columns, told = _told_apart(columns, nested=nested)
     runs = [name for name in names if name.casefold() in _RUNS and name not in columns.response]
-    notes = [f"column {shown(name)} is not used: all rows count as one run" for name in runs]
-    return Roles(columns=columns, lists=lists, notes=tuple(notes))
+    notes += [f"column {shown(name)} is not used: all rows count as one run" for name in runs]
+    return Roles(columns=columns, lists=lists, notes=(*notes, *told))
+
+
+def _types(files: Sequence[TokenFile]) -> dict[str, str]:
+    """The first file's types; of JSON lines what all the files' records say together."""
+    types = dict(files[0].types)
+    for file in files[1:] if files[0].kind == "jsonl" else ():
+        for name, kind in file.types.items():
+            if name in types:
+                types[name] = both(types[name], kind)
+    return types
+
+
+def _told_apart(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns, list[str]]:
+    """Responses by row where nothing else tells them apart; a response is of one prompt."""
+    notes = []
+    if not columns.response and nested:
+        columns = replace(columns, response=(ROW,))
+        notes.append("no column tells responses apart: each row is taken for one (--response names columns)")
+    elif not columns.response:
+        columns = replace(columns, prompt=None)
+        notes.append(
+            "no column tells responses apart: no mean of responses, no error between them; see --response"
+        )
+    if columns.prompt is not None and columns.prompt not in columns.response:
+        columns = replace(columns, response=(columns.prompt, *columns.response))
+    return columns, notes
+
+
+def _prompt_of(response: Sequence[str]) -> str | None:
+    """The column of prompts among those that tell responses apart."""
+    pairs = {names[0] for names in RESPONSES if len(names) > 1}
+    return next((name for name in response if name.casefold() in pairs), None)
+
+
+def _check_types(columns: TokenColumns, types: dict[str, str], file: str) -> None:
+    """Notice columns that are no numbers, before an engine blames the file for them."""
+    for role in NAMES:
+        name = getattr(columns, role)
+        kind = types.get(name, "").removeprefix("list of ") if name else ""
+        if not kind or role in _NO_NUMBERS or _NUMBER.fullmatch(kind):
+            continue
+        if role == "step":
+            if kind != "string":
+                raise InputError(
+                    "step-not-whole",
+                    f"column {shown(name)} of {shown(file)} holds {kind}, whole numbers are needed",
+                    "name the column of steps with --step",
+                )
+        elif role in ("entropy", "logprob") or kind not in ("bool", "string"):
+            wanted = {"entropy": "entropies are", "logprob": "log-probabilities are"}.get(role, "0 and 1 are")
+            option = _OPTIONS.get(role, f"--{role}")
+            raise InputError(
+                "column-not-numeric",
+                f"column {shown(name)} of {shown(file)} holds {kind}, {wanted} needed",
+                f"name the column with {option}"
+                + ("" if role == "entropy" else f", or {option} '' for none"),
+            )
 
 
 def _without(columns: TokenColumns, lists: Sequence[str]) -> TokenColumns:
-    from dataclasses import replace
-
     dropped = {role: None for role in NAMES if getattr(columns, role) in lists}
     return replace(columns, **dropped)  # type: ignore[arg-type]
 

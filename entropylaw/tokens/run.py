@@ -10,23 +10,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entropylaw.errors import InputError, UsageError
+from entropylaw.errors import UsageError
 from entropylaw.ingest.wording import shown
-from entropylaw.tokens import checks, expression
+from entropylaw.tokens import checks, expression, responses, sequences, units
+from entropylaw.tokens.columntypes import METADATA
 from entropylaw.tokens.files import SUMMARY_SUFFIX, TokenFile, check_alike, find
-from entropylaw.tokens.grid import PERCENTS
-from entropylaw.tokens.roles import Roles, resolve
+from entropylaw.tokens.output import check_apart
+from entropylaw.tokens.roles import Roles, looked_for, resolve
 from entropylaw.tokens.summary import summarise
-from entropylaw.tokens.sums import (
-    METADATA,
-    Sums,
-    from_table,
-    masked_only,
-    merged,
-    read,
-    responses_of,
-    to_arrow,
-)
+from entropylaw.tokens.sums import Sums, from_table, identity, to_arrow, with_masked, with_responses
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,17 +28,23 @@ if TYPE_CHECKING:
 
 OpenBackend = Callable[[], AbstractContextManager["Backend"]]
 QUANTILE = "top quantile"
+_NAMED = {sequences.ROW: "(each row)"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What the caller asks for: columns by role (``""`` for none of that role), classes, gaps."""
+    """What the caller asks for: columns by role (``""`` for none of that role), classes, gaps.
+
+    ``output`` is the file that the summary will be written to, with the histograms beside it: it must be
+    none of those that are read.
+    """
 
     columns: dict[str, str | None] = field(default_factory=dict)
     response: tuple[str, ...] = ()
     top_quantile: float | None = None
     grams: str | None = None
     allow_missing: bool = False
+    output: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,18 +77,44 @@ def summarise_tokens(tables: Sequence[str], asked: Asked, backend: OpenBackend) 
             "summarise the tokens first, then join the sums",
         )
     if stored:
-        return _joined(stored, asked)
-    files = find(tables, allow_missing=asked.allow_missing)
-    roles = resolve(files[0], asked.columns, asked.response)
+        from entropylaw.tokens.join import join
+
+        return join(stored, asked)
+    if asked.grams is not None:
+        _check_grams(backend)
+    found = find(tables, allow_missing=asked.allow_missing, looked_for=looked_for(asked.columns))
+    files = found.files
+    check_apart(asked.output, [*(file.path for file in files), *_lists(asked)])
+    roles = resolve(files, asked.columns, asked.response)
     if asked.top_quantile is not None or asked.grams is not None:
         roles = replace(roles, columns=replace(roles.columns, planning=None))
-    check_alike(files, roles.columns.all)
+        roles = replace(roles, lists=tuple(name for name in roles.lists if name in roles.columns.all))
+    check_alike(files, roles.stored)
     about = {"read": _about(files), "columns": _about_columns(roles)}
     with backend() as engine:
+        table, told = _opened(engine, files, roles)
+        notes = [*found.notes, *roles.notes, *told]
         if asked.grams is not None:
-            return _by_grams(engine, files, roles, asked, about)
-        sums = _queried(engine, engine.table(files, roles), roles.columns)
-    return _finished(sums, asked, about, roles.notes, roles.columns.planning)
+            return _by_grams(engine, table, roles.columns, asked, about, notes)
+        sums = _queried(engine, table, roles.columns)
+    return finished(sums, asked, about, notes, roles.columns.planning)
+
+
+def _opened(engine: Backend, files: Sequence[TokenFile], roles: Roles) -> tuple[Any, list[str]]:
+    """The files as a table of one row a token, and notes on the lists that it was made from."""
+    table, columns = engine.table(files, roles), roles.columns
+    if not roles.lists:
+        return table, []
+    step = expression.step_of(table, columns)
+    (found,) = engine.run(sequences.inspected(table, columns.entropy, step, roles.lists)).to_pylist()
+    notes = sequences.check_lists(found, columns.entropy, roles.lists)
+    scalars = [name for name in columns.all if name not in roles.lists]
+    return sequences.unrolled(table, roles.lists, scalars), notes
+
+
+def _lists(asked: Asked) -> list[Path]:
+    """The user's own list of grams."""
+    return [] if asked.grams in (None, "default") else [Path(asked.grams or "")]
 
 
 def _check_asked(asked: Asked) -> None:
@@ -110,18 +134,40 @@ def _check_asked(asked: Asked) -> None:
 
 
 def _queried(engine: Backend, table: Any, columns: expression.TokenColumns) -> Sums:
-    """Both queries, and the checks between them."""
+    """The queries, and the checks between them."""
     sums = from_table(engine.run(expression.cells(table, columns)))
     strange: list[str] = []
     if (sums.cells["planning"] == expression.UNKNOWN_CLASS).any():
         strange = engine.run(expression.unknown_classes(table, columns)).column("value").to_pylist()
     checks.check(sums, columns, strange)
-    if not columns.response:
-        return sums
-    return replace(sums, responses=responses_of(engine.run(expression.responses(table, columns))))
+    _check_padding(engine, table, columns, sums)
+    return _with_responses(engine, table, columns, sums) if columns.response else sums
 
 
-def _finished(
+def _check_padding(engine: Backend, table: Any, columns: expression.TokenColumns, sums: Sums) -> None:
+    above = checks.above(sums)
+    if above:
+        values = engine.run(expression.high(table, columns)).to_pylist()
+        checks.check_padding(values, above, sum(sums.counts().values()), columns)
+
+
+def _with_responses(engine: Backend, table: Any, columns: expression.TokenColumns, sums: Sums) -> Sums:
+    """Responses one by one, or where they are too many what they sum to."""
+    rows = engine.run(expression.each_response(table, columns, responses.MOST))
+    if rows.num_rows <= responses.MOST:
+        prompt = None if columns.prompt is None else columns.response.index(columns.prompt)
+        by_row = sequences.ROW in columns.response
+        each = responses.each_of(rows, len(columns.response), prompt, by_row=by_row)
+        return with_responses(sums, each, prompts=prompt is not None)
+    del rows
+    by_step = responses.from_rows(engine.run(expression.responses(table, columns)))
+    if columns.prompt is None:
+        return replace(sums, responses=by_step)
+    by_prompt = engine.run(expression.responses(table, replace(columns, response=(columns.prompt,))))
+    return replace(sums, responses=by_step, prompts=responses.from_rows(by_prompt))
+
+
+def finished(
     sums: Sums, asked: Asked, about: dict[str, Any], notes: Sequence[str], planning: str | None
 ) -> Summary:
     """Apply the rule for classes and summarise."""
@@ -145,62 +191,33 @@ def _finished(
             *notes,
             "no column of classes; --class, --top-quantile or --grams makes them",
         ]
-    about = about | {"class": about.get("class", rule)}
+    about = about | {"class": about.get("class", rule), "sums": identity(sums)}
     table = summarise(sums, cuts)
-    told = [*notes, *checks.notes(sums), *_units(table)]
+    told = [*notes, *checks.notes(sums), *units.cautions(sums)]
     return Summary(
         steps=_described(table, about), histogram=to_arrow(sums, about), about=about, notes=tuple(told)
     )
 
 
-def _units(table: pa.Table) -> list[str]:
-    values = {percent: table.column(f"entropy_p{percent:02d}").to_pylist() for percent in PERCENTS}
-    return checks.unit_cautions(table.column("step").to_pylist(), values)
+def _check_grams(backend: OpenBackend) -> None:
+    """Notice an engine that cannot look for grams before it is started, which takes Spark a while."""
+    from entropylaw.tokens.backends import spark_backend
 
-
-def _joined(paths: Sequence[str], asked: Asked) -> Summary:
-    """The sums of several shards as one."""
-    given = [name for name in asked.columns.values() if name] or asked.response or asked.grams
-    if given:
+    if getattr(backend, "func", backend) is spark_backend:
         raise UsageError(
-            "sums-are-fixed",
-            "sums have no columns and no text any more, and options that name some were given",
-            "summarise the tokens themselves with these options",
+            "grams-need-duckdb",
+            "--grams reads the tokens of each response in their order, which --backend spark does not",
+            "mark the tokens in a column of the table, or use --backend duckdb",
         )
-    parts = []
-    for path in paths:
-        if not Path(path).is_file():
-            raise InputError("file-not-found", f"{shown(path)} does not exist", "check the path")
-        parts.append((read(Path(path)), Path(path).name))
-    first, name = parts[0][0][1], parts[0][1]
-    for (_, facts), other in parts[1:]:
-        for part in ("class", "columns"):
-            if facts[part] != first[part]:
-                raise InputError(
-                    "shards-differ",
-                    f"{shown(other)} was made with {part} {json.dumps(facts[part], sort_keys=True)}, "
-                    f"{shown(name)} with {json.dumps(first[part], sort_keys=True)}",
-                    "summarise all shards with the same options",
-                )
-    sums = merged([sums for (sums, _), _ in parts])
-    checks.check(sums, expression.TokenColumns(step="step", entropy="entropy"))
-    about = {"read": _all_read([facts["read"] for (_, facts), _ in parts]), "columns": first["columns"]}
-    share = first["class"].get("share")
-    if asked.top_quantile is None and share is not None:
-        asked = replace(asked, top_quantile=share)
-    elif asked.top_quantile is None:
-        about["class"] = first["class"]
-    rule = first["class"]["rule"]
-    return _finished(sums, asked, about, [], None if rule == "none" else rule)
-
-
-def _all_read(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    files = sorted((each for part in parts for each in part["files"]), key=lambda each: each["name"])
-    return {"files": files, "bytes": sum(part["bytes"] for part in parts)}
 
 
 def _by_grams(
-    engine: Backend, files: Sequence[TokenFile], roles: Roles, asked: Asked, about: dict[str, Any]
+    engine: Backend,
+    table: Any,
+    columns: expression.TokenColumns,
+    asked: Asked,
+    about: dict[str, Any],
+    notes: Sequence[str],
 ) -> Summary:
     """Mark tokens that strategic n-grams cover, then summarise, with and without the short ones."""
     from entropylaw.tokens import classes
@@ -209,32 +226,26 @@ def _by_grams(
     from entropylaw.tokens.gramscan import PLANNING, PLANNING_LONG
 
     assert asked.grams is not None
-    if not isinstance(engine, LocalBackend):
-        raise UsageError(
-            "grams-need-duckdb",
-            "--grams reads the tokens of each response in their order, which --backend spark does not",
-            "mark the tokens in a column of the table, or use --backend duckdb",
-        )
-    classes.check_text(roles.columns)
+    assert isinstance(engine, LocalBackend)
+    classes.check_text(columns)
     grams: GramList = default_grams() if asked.grams == "default" else read_grams(asked.grams)
     with tempfile.TemporaryDirectory(prefix="entropylaw-tokens-") as folder:
         target, ordered = Path(folder) / "marked.parquet", Path(folder) / "ordered.parquet"
-        table = engine.table(files, roles)
-        columns = replace(roles.columns, planning=None)
         everything = from_table(engine.run(expression.cells(table, columns)))
         checks.check(everything, columns)
+        _check_padding(engine, table, columns, everything)
         engine.write(classes.in_order(table, columns), ordered)
         scan = classes.mark(ordered, columns, grams, target)
         ordered.unlink()
         marked = engine.parquet(target)
         columns = replace(columns, position=None, token=None)
         sums = _queried(engine, marked, replace(columns, planning=PLANNING))
-        long = _queried(engine, marked, replace(columns, planning=PLANNING_LONG, response=()))
-    sums = replace(merged([sums, replace(masked_only(everything), responses={})]), responses=sums.responses)
+        long = _queried(engine, marked, replace(columns, planning=PLANNING_LONG, response=(), prompt=None))
+    sums = with_masked(sums, everything)
     name = Path(asked.grams).name
     rule = f"{len(grams)} n-grams of {'our own default list' if asked.grams == 'default' else repr(name)}"
     about |= {"class": {"rule": rule, "grams": len(grams), "sha256": grams.fingerprint}}
-    done = _finished(sums, asked, about, roles.notes, rule)
+    done = finished(sums, asked, about, notes, rule)
     steps = _beside(done.steps, summarise(long), _LONG, "_long")
     for long_only in (False, True):
         found = scan.result(long_only=long_only).table()
@@ -272,7 +283,8 @@ def _about_columns(roles: Roles) -> dict[str, Any]:
         "mask": columns.mask,
         "logprob": columns.logprob,
         "correct": columns.correct,
-        "response": list(columns.response) or None,
+        "response": [_NAMED.get(name, name) for name in columns.response] or None,
+        "prompt": columns.prompt,
     }
     return {role: name for role, name in parts.items() if name is not None}
 

@@ -15,6 +15,7 @@ from entropylaw.tokens.expression import (
     MASKED,
     MEAN_POINT,
     MISSING,
+    NO_MASK,
     NOT_FINITE,
     PLANNING,
     ROUNDED,
@@ -22,7 +23,8 @@ from entropylaw.tokens.expression import (
     WRONG,
 )
 from entropylaw.tokens.grid import BINS, LOW, PERCENTS, POINT, Cells, IntArray, together
-from entropylaw.tokens.sums import Responses, Sums
+from entropylaw.tokens.responses import Responses
+from entropylaw.tokens.sums import Sums
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,6 +33,7 @@ Value = float | int | None
 
 CLASSES = {"planning": PLANNING, "execution": EXECUTION}
 JUDGED = {"correct": CORRECT, "wrong": WRONG}
+_NONE = Responses(number=0, mean_total=0, tokens=0, entropy=0, tt=0, tn=0, nn=0)
 
 
 def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
@@ -60,9 +63,11 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
         standard error of ``entropy`` with responses, not tokens, as independent, by the ratio estimator
         (Cochran 1977, *Sampling Techniques*, eq. 6.13) :math:`\sqrt{m/(m-1)\sum_i(s_i-Hn_i)^2}/\sum_i n_i`
         with s the sum of entropies and n the tokens of a response. Responses to one prompt are taken as
-        independent.
+        independent. ``prompts, entropy_se_prompts``: the same with prompts in place of responses, where a
+        column names them: the larger of the two is the noise of ``entropy``.
         ``logprob``: mean log-probability of the tokens that were drawn. ``tokens_masked``,
-        ``tokens_without_entropy`` (null, nan, infinite): rows that count nowhere else.
+        ``tokens_without_entropy`` (null, nan, infinite): rows that count nowhere else. What has no mask
+        counts as masked.
 
     """
     import pyarrow as pa
@@ -72,7 +77,7 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
     arrays = {}
     for name in names:
         values = [row.get(name) for row in rows]
-        counted = name == "step" or name == "responses" or name.startswith("tokens")
+        counted = name in ("step", "responses", "prompts") or name.startswith("tokens")
         arrays[name] = pa.array(values, pa.int64() if counted else pa.float64())
     return pa.table(arrays)
 
@@ -87,14 +92,17 @@ def _rows(sums: Sums, cuts: dict[int, float] | None) -> Iterator[dict[str, Value
         part = {name: values[start:stop] for name, values in cells.items()}
         row = _row(part, classed=any(found.values()), judged=judged)
         if sums.has_logprob:
-            number = int(part["logprobs"][part["bin"] >= 0].sum())
-            total = int(part["logprob_total"][part["bin"] >= 0].sum())
+            here = (part["bin"] >= 0) | (part["bin"] == ROUNDED)
+            number = int(part["logprobs"][here].sum())
+            total = int(part["logprob_total"][here].sum())
             row["logprob"] = total / (number * LOGPROB_POINT) if number else None
         if sums.responses is not None:
-            row |= _of_responses(sums.responses.get(step))
+            row |= _of_responses(sums.responses.get(step, _NONE))
+        if sums.prompts is not None:
+            row |= _of_prompts(sums.prompts.get(step, _NONE))
         if cuts is not None:
             row["class_cut"] = cuts[step]
-        for name, codes in (("masked", [MASKED]), ("without_entropy", [MISSING, NOT_FINITE])):
+        for name, codes in (("masked", [MASKED, NO_MASK]), ("without_entropy", [MISSING, NOT_FINITE])):
             row[f"tokens_{name}"] = int(part["tokens"][np.isin(part["bin"], codes)].sum())
         yield {"step": step, **row}
 
@@ -145,14 +153,27 @@ def _described(cells: Cells, suffix: str) -> dict[str, Value]:
 
 
 def _of_responses(sums: Responses | None) -> dict[str, Value]:
-    if sums is None:
-        return {"responses": 0, "response_length": None, "entropy_response_mean": None}
+    """Numbers of a step's responses; all unknown where the sums are."""
+    if sums is None or not sums.number:
+        return {
+            "responses": None if sums is None else 0,
+            "response_length": None,
+            "entropy_response_mean": None,
+            "entropy_se_responses": None,
+        }
     m = sums.number
     return {
         "responses": m,
         "response_length": sums.tokens / m,
         "entropy_response_mean": sums.mean_total / (m * MEAN_POINT),
         "entropy_se_responses": _ratio_error(sums),
+    }
+
+
+def _of_prompts(sums: Responses | None) -> dict[str, Value]:
+    return {
+        "prompts": None if sums is None else sums.number,
+        "entropy_se_prompts": None if sums is None else _ratio_error(sums),
     }
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,45 +13,35 @@ import numpy as np
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.wording import shown
-from entropylaw.tokens.expression import MASKED
-from entropylaw.tokens.grid import EDGES, HALF, POINT, IntArray
+from entropylaw.tokens import responses
+from entropylaw.tokens.columntypes import METADATA
+from entropylaw.tokens.expression import MASKED, NO_MASK
+from entropylaw.tokens.grid import EDGES, POINT, IntArray
+from entropylaw.tokens.responses import ByStep, Each
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 KEYS = ("step", "planning", "correct", "bin")
 SUMS = ("tokens", "total", "square_high", "square_low", "logprobs", "logprob_total")
-METADATA = b"entropylaw"
 FORMAT = "entropylaw tokens 1"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Responses:
-    """Sums over the responses of one step: with n tokens in a response, and t its entropy in 2^−10 nats.
-
-    ``tokens`` = Σn, ``entropy`` = Σt, ``tt`` = Σt², ``tn`` = Σtn, ``nn`` = Σn², and ``mean_total`` the sum of
-    the responses' means in 2^−34 nats.
-    """
-
-    number: int
-    mean_total: int
-    tokens: int
-    entropy: int
-    tt: int
-    tn: int
-    nn: int
+_LARGEST_STEP = 2.0**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sums:
     """Sorted cells (m,): by step, class, correctness and bin; and the responses of each step, if known.
 
-    ``has_logprob`` says whether the table had log-probabilities. Two ``Sums`` add up by :func:`merged`.
+    ``each`` are the responses one by one, None where they were too many to keep; ``responses`` and
+    ``prompts`` what responses and prompts sum to, None where no column tells them apart. ``has_logprob``
+    says whether the table had log-probabilities. Two ``Sums`` add up by :func:`merged`.
     """
 
     cells: dict[str, IntArray]
-    responses: dict[int, Responses] | None
     has_logprob: bool
+    responses: ByStep | None = None
+    prompts: ByStep | None = None
+    each: Each | None = None
 
     @property
     def steps(self) -> list[int]:
@@ -83,23 +74,13 @@ def from_table(cells: pa.Table) -> Sums:
         columns[name] = values.astype(np.int64, copy=False)
         # Each column is in memory once: the caller keeps no other hold of the table.
         cells = cells.drop_columns([name]) if present else cells
-    return Sums(cells=added([columns]), responses=None, has_logprob=has_logprob)
+    return Sums(cells=added([columns]), has_logprob=has_logprob)
 
 
-def responses_of(table: pa.Table) -> dict[int, Responses]:
-    """Sums over responses by step, from the result of the second query."""
-    return {
-        int(row["step"]): Responses(
-            number=row["responses"],
-            mean_total=row["mean_total"],
-            tokens=row["n"],
-            entropy=row["t"],
-            tt=(row["tt_high"] << HALF) + row["tt_low"],
-            tn=(row["tn_high"] << HALF) + row["tn_low"],
-            nn=(row["nn_high"] << HALF) + row["nn_low"],
-        )
-        for row in table.to_pylist()
-    }
+def with_responses(sums: Sums, each: Each, *, prompts: bool) -> Sums:
+    """The sums with their responses, one by one and by step."""
+    clusters = responses.by_step(responses.by_prompt(each)) if prompts else None
+    return replace(sums, each=each, responses=responses.by_step(each), prompts=clusters)
 
 
 def whole_steps(cells: pa.Table) -> IntArray:
@@ -111,14 +92,16 @@ def whole_steps(cells: pa.Table) -> IntArray:
     if missing.any():
         raise InputError(
             "step-missing",
-            f"{int(tokens[missing].sum()):,} of {int(tokens.sum()):,} rows have no step (null or nan)",
+            f"{int(tokens[missing].sum()):,} of {int(tokens.sum()):,} rows have no step (null, nan, or text "
+            "that is no whole number)",
             "give every token its step, or leave these rows out",
         )
-    broken = numbers != np.floor(numbers)
+    broken = (numbers != np.floor(numbers)) | (np.abs(numbers) > _LARGEST_STEP)
     if broken.any():
         raise InputError(
             "step-not-whole",
-            f"step {numbers[broken].min():g} is no whole number ({int(tokens[broken].sum()):,} rows)",
+            f"step {numbers[broken].min():g} is no whole number below 2^53 "
+            f"({int(tokens[broken].sum()):,} rows)",
             "name the column of steps with --step; an epoch or a time is none",
         )
     steps: IntArray = column.to_numpy().astype(np.int64, copy=False)
@@ -128,35 +111,34 @@ def whole_steps(cells: pa.Table) -> IntArray:
 def merged(parts: Sequence[Sums]) -> Sums:
     """The sums of several shards: exactly those of all their tokens, read at once.
 
-    A response whose tokens lie in two shards counts as two; responses are known only where they are in all.
+    Where the responses of a shard are not kept, those of a step that lies in several shards are not known:
+    some may have tokens in two. Responses are known only where they are in all shards, prompts likewise.
     """
-    responses: dict[int, Responses] | None = None
-    if all(part.responses is not None for part in parts):
-        responses = {}
-        for part in parts:
-            for step, sums in (part.responses or {}).items():
-                responses[step] = _joined(responses[step], sums) if step in responses else sums
-    return Sums(
+    sums = Sums(
         cells=added([part.cells for part in parts]),
-        responses=responses,
         has_logprob=all(part.has_logprob for part in parts),
     )
-
-
-def masked_only(sums: Sums) -> Sums:
-    """Only the tokens that a mask leaves out."""
-    here = sums.cells["bin"] == MASKED
-    return Sums(
-        cells={name: values[here] for name, values in sums.cells.items()},
-        responses=None,
-        has_logprob=sums.has_logprob,
+    known = [part.responses for part in parts if part.responses is not None]
+    if len(known) < len(parts):
+        return sums
+    clusters = [part.prompts for part in parts if part.prompts is not None]
+    prompts = len(clusters) == len(parts)
+    kept = [part.each for part in parts if part.each is not None]
+    if len(kept) == len(parts):
+        sums = with_responses(sums, responses.joined(kept), prompts=prompts)
+        return sums if len(sums.each.step) <= responses.MOST else replace(sums, each=None)  # type: ignore[union-attr]
+    return replace(
+        sums,
+        responses=responses.joined_by_step(known),
+        prompts=responses.joined_by_step(clusters) if prompts else None,
     )
 
 
-def _joined(one: Responses, other: Responses) -> Responses:
-    return Responses(
-        **{each.name: getattr(one, each.name) + getattr(other, each.name) for each in fields(one)}
-    )
+def with_masked(sums: Sums, everything: Sums) -> Sums:
+    """The sums, and beside them the tokens of ``everything`` that a mask leaves out."""
+    here = np.isin(everything.cells["bin"], (MASKED, NO_MASK))
+    masked = {name: values[here] for name, values in everything.cells.items()}
+    return replace(sums, cells=added([sums.cells, masked]))
 
 
 def added(parts: Sequence[dict[str, IntArray]]) -> dict[str, IntArray]:
@@ -188,7 +170,8 @@ def to_arrow(sums: Sums, about: dict[str, Any]) -> pa.Table:
     """The sums as a table that a heat map can be drawn from, and that :func:`from_arrow` reads back.
 
     A row is a bin of one step, class and correctness: its edges ``low`` and ``high`` in nats, its ``tokens``,
-    their ``entropy`` summed (nats). Rows without edges count what is no entropy; ``bin`` says what.
+    their ``entropy`` summed (nats). Rows without edges count what is no entropy; ``bin`` says what. Each
+    step's first row has the lists of its responses, unless they are too many.
     """
     import pyarrow as pa
 
@@ -206,17 +189,25 @@ def to_arrow(sums: Sums, about: dict[str, Any]) -> pa.Table:
         "bin": pa.array(cells["bin"].astype(np.int16)),
         **{name: pa.array(cells[name]) for name in SUMS[1:]},
     }
-    # Integers beyond 2^63 are text in JSON, which every reader takes for what they are.
-    responses = (
-        None
-        if sums.responses is None
-        else {
-            str(step): [str(value) for value in astuple(each)]
-            for step, each in sorted(sums.responses.items())
-        }
-    )
-    facts = {"format": FORMAT, "has_logprob": sums.has_logprob, "responses": responses, **about}
+    if sums.each is not None:
+        columns |= responses.to_lists(sums.each, cells["step"])
+    facts = {
+        "format": FORMAT,
+        "has_logprob": sums.has_logprob,
+        "responses": responses.to_facts(sums.responses),
+        "prompts": responses.to_facts(sums.prompts),
+        **about,
+    }
     return pa.table(columns).replace_schema_metadata({METADATA: json.dumps(facts, sort_keys=True).encode()})
+
+
+def identity(sums: Sums) -> str:
+    """A hash of the sums: a summary and the histograms beside it name the same one."""
+    digest = hashlib.blake2b(digest_size=12)
+    for name in (*KEYS, *SUMS):
+        digest.update(np.ascontiguousarray(sums.cells[name]).tobytes())
+    digest.update(json.dumps([responses.to_facts(x) for x in (sums.responses, sums.prompts)]).encode())
+    return digest.hexdigest()
 
 
 def _named(codes: IntArray, names: dict[int, Any]) -> pa.Array:
@@ -279,14 +270,14 @@ def _sums(table: pa.Table, facts: dict[str, Any]) -> tuple[Sums, dict[str, Any]]
     cells = {name: table.column(name).to_numpy().astype(np.int64) for name in ("step", "bin", *SUMS)}
     cells["planning"] = _codes(table.column("class"), {"planning": 1, "execution": 0})
     cells["correct"] = _codes(table.column("correct"), {True: 1, False: 0})
-    listed = facts.pop("responses")
-    responses = listed and {
-        int(step): Responses(
-            **{field.name: int(value) for field, value in zip(fields(Responses), each, strict=True)}
-        )
-        for step, each in listed.items()
-    }
-    return Sums(cells=added([cells]), responses=responses, has_logprob=facts.pop("has_logprob")), facts
+    return Sums(
+        cells=added([cells]),
+        has_logprob=facts.pop("has_logprob"),
+        responses=responses.from_facts(facts.pop("responses")),
+        # An earlier version knew no prompts and kept no responses one by one.
+        prompts=responses.from_facts(facts.pop("prompts", None)),
+        each=responses.from_lists(table),
+    ), facts
 
 
 def _codes(column: pa.ChunkedArray, codes: dict[Any, int]) -> IntArray:

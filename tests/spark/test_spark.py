@@ -1,5 +1,6 @@
 """The same summary from DuckDB and from a local Spark, to the last byte."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -82,6 +83,27 @@ def test_the_same_bytes_from_both(tokens, tmp_path):
     assert sum(table.column("tokens").to_pylist()) < ROWS // 4 * 4
     assert min(table.column("tokens_without_entropy").to_pylist()) >= 0
     assert None not in table.column("entropy_se_responses").to_pylist()
+    assert None not in table.column("entropy_se_prompts").to_pylist()
+
+
+def test_shards_from_both_join_to_the_same_bytes(tokens, tmp_path):
+    """Responses lie in all shards: their hashed keys are the same from either engine."""
+    first, second, *_ = sorted(tokens.iterdir())
+    for name, path, options in (("a", first, ()), ("b", second, SPARK), ("c", second, ())):
+        part = tmp_path / f"in_{name}.parquet"
+        pq.write_table(pq.read_table(path).slice(0, 3000), part)
+        summarised(tmp_path, [part], f"{name}.parquet", *options)
+    assert (tmp_path / "b.hist.parquet").read_bytes() != (tmp_path / "a.hist.parquet").read_bytes()
+    found = [pq.read_table(tmp_path / f"{name}.hist.parquet") for name in ("b", "c")]
+    assert found[0].replace_schema_metadata(None).equals(found[1].replace_schema_metadata(None))
+    joined = summarised(tmp_path, ["a.hist.parquet", "b.hist.parquet"], "joined.parquet")
+    summarised(tmp_path, [tmp_path / "in_a.parquet", tmp_path / "in_b.parquet"], "whole.parquet")
+    names = [
+        pq.read_table(tmp_path / f"{name}.parquet").replace_schema_metadata(None)
+        for name in ("joined", "whole")
+    ]
+    assert joined
+    assert names[0].equals(names[1])
 
 
 def test_sequences_in_json_lines_too(tmp_path):
@@ -99,6 +121,33 @@ def test_sequences_in_json_lines_too(tmp_path):
     assert pq.read_table(tmp_path / "duckdb.parquet").column("tokens").to_pylist() == [10]
 
 
+def test_rows_that_nothing_tells_apart_and_flags_of_text(tmp_path):
+    """A row is a response; a list is null; flags and steps are text; a prompt has several responses."""
+    rng = np.random.default_rng(1)
+    made = []
+    for at in range(60):
+        n = int(rng.integers(2, 6))
+        made.append(
+            {
+                "step": str(at // 20),
+                "prompt_id": f"p{at // 5}",
+                "entropy": rng.random(n).tolist() if at % 20 else None,
+                "loss_mask": rng.choice(["1", "true", "0", ""], n).tolist() if at % 7 else None,
+                "logprob": (-rng.random(n)).tolist() if at % 3 else None,
+                "correct": [None, "true", "0.0"][at % 3],
+            }
+        )
+    pq.write_table(pa.Table.from_pylist(made), tmp_path / "lists.parquet")
+    text = "".join(json.dumps(row) + "\n" for row in made)
+    (tmp_path / "lists.jsonl").write_text(text, encoding="utf-8")
+    for name in ("lists.parquet", "lists.jsonl"):
+        here = summarised(tmp_path, [name], "duckdb.parquet")
+        assert here == summarised(tmp_path, [name], "spark.parquet", *SPARK)
+    table = pq.read_table(tmp_path / "duckdb.parquet")
+    assert table.column("prompts").to_pylist() == [4, 4, 4]
+    assert max(table.column("responses").to_pylist()) > 10
+
+
 def test_partitions_named_by_folders_too(tokens, tmp_path):
     table = pq.read_table(next(tokens.iterdir())).slice(0, 2000)
     pq.write_to_dataset(table, tmp_path / "hive", partition_cols=["step"])
@@ -106,21 +155,16 @@ def test_partitions_named_by_folders_too(tokens, tmp_path):
     assert here == summarised(tmp_path, ["hive"], "spark.parquet", *SPARK)
 
 
-def test_a_cluster_that_is_not_there(tokens, tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "entropylaw",
-        "tokens",
-        str(tokens),
-        "--backend",
-        "spark",
-        "--master",
-        "no",
-    ]
+def test_what_java_says_is_told_without_its_traceback(tmp_path):
+    line = '{"step": 1, "entropy": [0.5, 0.25]}\n'
+    (tmp_path / "t.jsonl").write_text(line * 1001 + line.replace("1,", '"soon",'), encoding="utf-8")
+    command = [sys.executable, "-m", "entropylaw", "tokens", "t.jsonl", "-o", "steps.parquet", *SPARK]
     done = subprocess.run(
         command, cwd=tmp_path, env=clean_environment(), capture_output=True, encoding="utf-8", check=False
     )
-    assert done.returncode == 2
+    assert done.returncode == 3
     assert "error[spark-failed]" in done.stderr
-    assert not list(tmp_path.iterdir())
+    assert "Malformed records" in done.stderr
+    assert "\tat " not in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.glob("steps*"))

@@ -350,3 +350,15 @@ def test_the_lab_log_says_about_the_same(lab):
     common = steps.index.intersection(log.entropy_planning.dropna().index)
     assert len(common) >= 4
     np.testing.assert_allclose(steps.entropy_planning[common], log.entropy_planning[common], atol=0.12)
+
+
+def test_a_fit_takes_the_noise_between_prompts_from_a_column(run, lab, tmp_path):
+    """The two commands and the join of docs/method.md."""
+    assert run("tokens", lab / "grpo_s0" / "tokens.parquet", "-o", "steps.parquet", "-q").returncode == 0
+    steps = pq.read_table(tmp_path / "steps.parquet")
+    rewards = pq.read_table(lab / "grpo_s0" / "metrics.parquet", columns=["step", "val_acc"])
+    pq.write_table(steps.join(rewards, "step"), tmp_path / "run.parquet")
+    done = run("fit", "run.parquet", "--entropy-sd", "entropy_se_prompts", "-o", "-")
+    assert done.returncode == 0, done.stderr
+    errors = steps.column("entropy_se_prompts").to_pylist()
+    assert f"given as {min(errors):.2g} to {max(errors):.2g}" in done.stdout.replace("0.010", "0.01")

@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
-from entropylaw.tokens.checks import unit_cautions
 from entropylaw.tokens.sums import METADATA
 from tests.conftest import LAB, clean_environment
 from tests.unit.test_cli import assert_error
@@ -123,7 +122,13 @@ def test_steps_missing_or_broken(table):
     assert "1 of 4" in refused("step-missing", table(step=[1, None, 2, 2])).message
     assert "2 of 4" in refused("step-missing", table(step=[1.0, NAN, NAN, 2.0])).message
     assert "0.5" in refused("step-not-whole", table(step=[0.5, 1.0, 1.5, 2.0])).message
-    assert "string" in refused("step-not-whole", table(step=["1", "1", "2", "2"])).message
+    assert "2 of 4" in refused("step-missing", table(step=["1", "1", "step 2", "2.5"])).message
+    dates = pa.array([1, 1, 2, 2], pa.int32()).cast(pa.date32())
+    assert "date32" in refused("step-not-whole", table(step=dates)).message
+    large = pa.array([2**63, 2**63, 1, 1], pa.uint64())
+    assert "2 rows" in refused("step-not-whole", table(step=large)).message
+    assert set(rows(summary(table(step=pa.array([1, 1, 2, 2], pa.uint64()))))) == {1, 2}
+    assert set(rows(summary(table(step=["1", "1", " 2", "2.0"])))) == {1, 2}
     assert set(rows(summary(table(step=[3.0, 1.0, 3.0, 1.0])))) == {1, 3}
 
 
@@ -249,7 +254,7 @@ def test_empty_and_broken_tables(table, tmp_path):
     refused("file-corrupt", tmp_path / "broken.jsonl")
     (tmp_path / "list.jsonl").write_text("[1, 2]\n")
     assert "list" in refused("file-corrupt", tmp_path / "list.jsonl").message
-    (tmp_path / "late.jsonl").write_text(line(1) * 3 + '{"step": "soon", "entropy": [0.1]}\n')
+    (tmp_path / "late.jsonl").write_text(line(1) * 1001 + '{"step": "soon", "entropy": [0.1]}\n')
     assert "late.jsonl" in refused("file-corrupt", tmp_path / "late.jsonl").message
 
 
@@ -294,21 +299,6 @@ def test_sums_are_not_mixed_with_tokens_nor_asked_again(table, tmp_path):
     refused("not-token-sums", sums)
     sums.write_bytes(b"PAR1")
     refused("file-corrupt", sums)
-
-
-def test_a_change_of_units_is_a_caution(table):
-    rng = np.random.default_rng(0)
-    entropy = rng.lognormal(-1, 1, 120_000).clip(0, 5)
-    step = np.repeat([1, 2, 3, 4], 30_000)
-    assert not any("units" in note for note in summary(table(step=step, entropy=entropy)).notes)
-    mixed = np.where(step >= 3, entropy / math.log(2), entropy)
-    found = [note for note in summary(table(step=step, entropy=mixed)).notes if "units" in note]
-    assert len(found) == 1
-    assert "from step 2 to 3" in found[0]
-    back = {50: [1.0, 1.0], 80: [1.4427, 1.0], 90: [1.4427, 1.0], 95: [2.8854, 2.0], 99: [4.3281, 3.0]}
-    assert unit_cautions([1, 2], back) == []
-    back[50] = [1.4427, 1.0]
-    assert "bits to nats" in unit_cautions([1, 2], back)[0]
 
 
 def test_the_command_and_its_files(run, table, tmp_path):
@@ -356,6 +346,16 @@ def test_spark_that_is_not_installed(run, table, tmp_path):
     )
     assert_error(done, "spark-not-installed", 2)
     assert "entropylaw[spark]" in done.stderr
+
+
+def test_spark_is_not_started_for_what_it_cannot_do(run, table):
+    """Both are known without Java, which takes seconds to start."""
+    table()
+    done = run("tokens", "t.parquet", "--backend", "spark", "--master", "no")
+    assert_error(done, "spark-failed", 2)
+    assert "--master 'no' is no Spark master" in done.stderr
+    done = run("tokens", "t.parquet", "--backend", "spark", "--master", "local", "--grams", "default")
+    assert_error(done, "grams-need-duckdb", 2)
 
 
 def test_help_imports_no_engine():

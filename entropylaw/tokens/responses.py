@@ -1,0 +1,262 @@
+"""Responses of each step: one by one where they are not too many, and what they sum to.
+
+With its keys' hash beside each response, shards join exactly even where a response has tokens in two of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropylaw.tokens.expression import MEAN_POINT, SUM_SHIFT
+from entropylaw.tokens.grid import HALF, POINT, IntArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+KeyArray = NDArray[np.uint64]
+
+MOST = 1_000_000
+"""Responses that are kept one by one, 32 bytes each; of more only their sums by step are known."""
+
+LISTS = ("response_key", "response_prompt", "response_tokens", "response_entropy")
+ROW_KEY = np.uint64(0)
+"""The key of a response that is a row of its own."""
+
+_SAFE = 3_000_000_000
+"""The square of nothing larger fits into 63 bits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Responses:
+    """Sums over the responses of one step: with n tokens in a response, and t its entropy in 2^−10 nats.
+
+    ``tokens`` = Σn, ``entropy`` = Σt, ``tt`` = Σt², ``tn`` = Σtn, ``nn`` = Σn², and ``mean_total`` the sum of
+    the responses' means in 2^−34 nats.
+    """
+
+    number: int
+    mean_total: int
+    tokens: int
+    entropy: int
+    tt: int
+    tn: int
+    nn: int
+
+
+ByStep = dict[int, Responses | None]
+"""Step → the sums over its responses; None where they cannot be known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Each:
+    """Responses one by one, all (m,), by step and key.
+
+    ``key`` is a hash of the columns that tell responses apart, :data:`ROW_KEY` where each row is one;
+    ``prompt`` is a hash of the prompt's column (0 where there is none), ``tokens`` the number n of tokens,
+    ``total`` Σq.
+    """
+
+    step: IntArray
+    key: KeyArray
+    prompt: KeyArray
+    tokens: IntArray
+    total: IntArray
+
+
+def each_of(table: pa.Table, keys: int, prompt: int | None, *, by_row: bool) -> Each:
+    """Responses from the rows of the query; ``prompt`` is the place of the prompt among its ``keys``.
+
+    With ``by_row`` one of the keys is the number of a row, which is any number: it is not kept, because
+    nothing that is written may depend on it, and no row lies in two shards.
+    """
+    hashes = [_hashed(table.column(f"key_{i}")) for i in range(keys)]
+    together = np.full(table.num_rows, ROW_KEY, dtype=np.uint64)
+    if not by_row:
+        for one in hashes:
+            together = _mixed(together ^ one)
+    nobody = np.zeros(table.num_rows, dtype=np.uint64)
+    return _in_order(
+        step=table.column("step").to_numpy().astype(np.int64),
+        key=together,
+        prompt=nobody if prompt is None else _mixed(hashes[prompt]),
+        tokens=table.column("n").to_numpy().astype(np.int64),
+        total=table.column("s").to_numpy().astype(np.int64),
+    )
+
+
+def _hashed(column: pa.ChunkedArray) -> KeyArray:
+    """A number for each value, the same on every engine: whole numbers themselves, text by its hash."""
+    import pyarrow as pa
+
+    array = column.combine_chunks()
+    if pa.types.is_integer(array.type):
+        known = array.cast(pa.uint64() if pa.types.is_uint64(array.type) else pa.int64())
+        numbers = known.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64, casting="unsafe")
+    elif pa.types.is_floating(array.type):
+        # Whole numbers beside a null are floats in pandas' tables, and name the same responses.
+        values = array.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+        whole = (values == np.floor(values)) & (np.abs(values) < 2.0**63)
+        integers = np.where(whole, values, 0.0).astype(np.int64).astype(np.uint64)
+        numbers = np.where(whole, integers, values.copy().view(np.uint64))
+    else:
+        coded = array.cast(pa.string()).dictionary_encode()
+        names = [
+            int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
+            for name in coded.dictionary.to_pylist()
+        ]
+        index = coded.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
+        numbers = np.array([*names, 0], dtype=np.uint64)[index]
+    absent = array.is_null().to_numpy(zero_copy_only=False)
+    # Nothing is told from zero by one bit that a mixed number has at random.
+    return np.asarray(np.where(absent, np.uint64(0x9E3779B97F4A7C15), _mixed(numbers)))
+
+
+def _mixed(numbers: KeyArray) -> KeyArray:
+    """The finaliser of splitmix64, one to one over 64 bits."""
+    with np.errstate(over="ignore"):
+        mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+
+
+def _in_order(*, step: IntArray, key: KeyArray, prompt: KeyArray, tokens: IntArray, total: IntArray) -> Each:
+    """By step and key; what has both in common is one response, unless each row is one."""
+    order = np.lexsort((total, tokens, prompt, key, step))
+    step, tokens, total = step[order], tokens[order], total[order]
+    key, prompt = key[order], prompt[order]
+    new = np.ones(len(step), dtype=bool)
+    new[1:] = (step[1:] != step[:-1]) | (key[1:] != key[:-1]) | (key[1:] == ROW_KEY)
+    if not new.all():
+        starts = np.flatnonzero(new)
+        step, key, prompt = step[starts], key[starts], prompt[starts]
+        tokens, total = np.add.reduceat(tokens, starts), np.add.reduceat(total, starts)
+    return Each(step=step, key=key, prompt=prompt, tokens=tokens, total=total)
+
+
+def joined(parts: Sequence[Each]) -> Each:
+    """The responses of several shards; tokens of one response in two of them are one response's."""
+    return _in_order(
+        **{each.name: np.concatenate([getattr(p, each.name) for p in parts]) for each in fields(Each)}
+    )
+
+
+def by_step(each: Each) -> ByStep:
+    """What the responses of each step sum to: the same numbers as the engine's query gives."""
+    if not len(each.step):
+        return {}
+    starts = np.flatnonzero(np.append(True, each.step[1:] != each.step[:-1]))
+    n, s = each.tokens, each.total
+    t = (s + (1 << (SUM_SHIFT - 1))) >> SUM_SHIFT
+    mean = np.floor(s.astype(float) / n.astype(float) * (MEAN_POINT // POINT) + 0.5).astype(np.int64)
+    sums = [np.diff(np.append(starts, len(n))), *(np.add.reduceat(x, starts) for x in (mean, n, t))]
+    columns = [one.tolist() for one in sums]
+    columns += [_products(a, b, starts) for a, b in ((t, t), (t, n), (n, n))]
+    names = [one.name for one in fields(Responses)]
+    return {
+        step: Responses(**dict(zip(names, row, strict=True)))
+        for step, row in zip(each.step[starts].tolist(), zip(*columns, strict=True), strict=True)
+    }
+
+
+def _products(one: IntArray, other: IntArray, starts: IntArray) -> list[int]:
+    """Exact sums of products."""
+    if max(int(one.max()), int(other.max())) > _SAFE:
+        return list(np.add.reduceat(one.astype(object) * other.astype(object), starts))
+    product = one * other
+    halves = (np.add.reduceat(product >> HALF, starts), np.add.reduceat(product & ((1 << HALF) - 1), starts))
+    return [(high << HALF) + low for high, low in zip(*(half.tolist() for half in halves), strict=True)]
+
+
+def by_prompt(each: Each) -> Each:
+    """Prompts in place of responses: the tokens of all responses to one are one cluster."""
+    return _in_order(
+        step=each.step, key=each.prompt, prompt=each.prompt, tokens=each.tokens, total=each.total
+    )
+
+
+def joined_by_step(parts: Sequence[ByStep]) -> ByStep:
+    """Sums of shards whose responses are not kept: None for a step that lies in several of them."""
+    found: ByStep = {}
+    for part in parts:
+        for step, sums in part.items():
+            found[step] = None if step in found else sums
+    return found
+
+
+def from_rows(table: pa.Table) -> ByStep:
+    """Sums over responses by step, from the result of the query that adds them up."""
+    return {
+        int(row["step"]): Responses(
+            number=row["responses"],
+            mean_total=row["mean_total"],
+            tokens=row["n"],
+            entropy=row["t"],
+            tt=(row["tt_high"] << HALF) + row["tt_low"],
+            tn=(row["tn_high"] << HALF) + row["tn_low"],
+            nn=(row["nn_high"] << HALF) + row["nn_low"],
+        )
+        for row in table.to_pylist()
+    }
+
+
+def to_facts(sums: ByStep | None) -> dict[str, list[str] | None] | None:
+    """Sums as JSON: integers beyond 2^63 are text, which every reader takes for what they are."""
+    if sums is None:
+        return None
+    return {
+        str(step): None if one is None else [str(getattr(one, each.name)) for each in fields(Responses)]
+        for step, one in sorted(sums.items())
+    }
+
+
+def from_facts(listed: Mapping[str, Sequence[str] | None] | None) -> ByStep | None:
+    """Sums from what :func:`to_facts` made."""
+    if listed is None:
+        return None
+    names = [one.name for one in fields(Responses)]
+    return {
+        int(step): None
+        if values is None
+        else Responses(**{name: int(value) for name, value in zip(names, values, strict=True)})
+        for step, values in listed.items()
+    }
+
+
+def to_lists(each: Each, steps: IntArray) -> dict[str, pa.Array]:
+    """Columns of lists beside sorted ``steps`` (m,): a step's responses in its first row, null elsewhere."""
+    import pyarrow as pa
+
+    firsts = np.append(True, steps[1:] != steps[:-1])
+    here = np.where(firsts, np.searchsorted(each.step, steps), 0)
+    stop = np.where(firsts, np.searchsorted(each.step, steps, side="right"), 0)
+    length = stop - here
+    offsets = np.append(0, np.cumsum(length)).astype(np.int64)
+    mask = pa.array(~firsts)
+    values = (each.key, each.prompt, each.tokens, each.total)
+    return {
+        name: pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(one), mask=mask)
+        for name, one in zip(LISTS, values, strict=True)
+    }
+
+
+def from_lists(table: pa.Table) -> Each | None:
+    """The responses that :func:`to_lists` stored; None where a file has none."""
+    if any(name not in table.column_names for name in LISTS):
+        return None
+    lists = [table.column(name).combine_chunks() for name in LISTS]
+    lengths = lists[0].value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+    key, prompt, tokens, total = (one.flatten().to_numpy(zero_copy_only=False) for one in lists)
+    return _in_order(
+        step=np.repeat(table.column("step").to_numpy().astype(np.int64), lengths),
+        key=key.astype(np.uint64),
+        prompt=prompt.astype(np.uint64),
+        tokens=tokens.astype(np.int64),
+        total=total.astype(np.int64),
+    )
