@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 
 from entropylaw import PhaseFit, combine_phases, fit_phases
 from entropylaw.analysis.phaseresults import CurvePhases
-from entropylaw.report.numbers import format_interval, format_weight
+from entropylaw.report.numbers import format_number
+from entropylaw.report.phasetext import chance, does, percent_words, sees_nothing
 from lab.findings import Made
 from lab.markdown import MISSING, table
 from lab.page import PLAIN, Groups
@@ -67,22 +68,31 @@ def _of(key: _Key) -> _Fitted:
 
 
 def boundaries(by_group: Groups) -> str:
-    """A row a run: the verdict on its token entropies, and each curve's test and boundary."""
+    """A row a run: the verdict on its token entropies, what each curve does, and planning's share now."""
     rows = []
     for each in fitted(by_group):
         curves = (each.tokens.planning, each.tokens.execution, each.semantic.planning)
         told = [_told(curve) for curve in curves if curve is not None]
-        rows.append((f"`{each.run}`", each.tokens.verdict or MISSING, *told))
-    head = ("run", "order, token entropies", "planning", "execution", "semantic entropy")
+        share = each.tokens.share_planning
+        now = MISSING if share is None else percent_words(share)
+        rows.append((f"`{each.run}`", each.tokens.verdict or MISSING, *told, now))
+    head = (
+        "run",
+        "order, token entropies",
+        "planning",
+        "execution",
+        "semantic entropy",
+        "planning's share of entropy now",
+    )
     return table(head, rows)
 
 
 def _told(curve: CurvePhases) -> str:
     if curve.found:
-        return f"p = {format_weight(curve.p_value)}, step {format_interval(curve.boundary.step)}"
-    if curve.detectable is None:
-        return f"p = {format_weight(curve.p_value)}"
-    return f"p = {format_weight(curve.p_value)}; a rise of {curve.detectable:.2g} would show"
+        return f"{does(curve)} ({chance(curve)})"
+    if sees_nothing(curve):
+        return f"{chance(curve)}; the test could see nothing"
+    return f"{chance(curve)}; a rise of {format_number(curve.detectable, 2)} would show"
 
 
 def in_words(by_group: Groups) -> str:
@@ -97,7 +107,10 @@ def in_words(by_group: Groups) -> str:
         ),
     }
     said = ", ".join(f"in {name} in {count} of {len(found)}" for name, count in counts.items())
-    return f"A boundary beyond one smooth decay: {said}; in both token entropies in {across.both}"
+    return (
+        f"A boundary beyond one smooth decay: {said}; in both token entropies in {across.both}; planning "
+        f"turns to rise after execution's fall in {across.rises_after}"
+    )
 
 
 def classes(folders: Sequence[Path]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.phaseresults import CurvePhases
-from entropylaw.analysis.seams import jumps_of
+from entropylaw.analysis.seams import Seam, jumps_of
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.kinks import FIRST, LAST
 
@@ -23,7 +23,7 @@ WIDE = 0.5
 GROWS, SHRINKS = 1.5, 0.5
 """Last over first third of the response length from which on, or up to which, it is a caution."""
 
-NEIGHBOURS = 4
+NEIGHBOURS = 8
 """Points nearest to one, half on either side where there are as many, that it is compared with."""
 
 FAR_GLOBAL, FAR_LOCAL, FAR_END = 10.0, 3.0, 8.0
@@ -31,8 +31,9 @@ FAR_GLOBAL, FAR_LOCAL, FAR_END = 10.0, 3.0, 8.0
 deviations of that distance over the whole run (1.4826 times the median distance), and than so many times the
 range that they span: the third for the first and the last point, for a decay may start steeply."""
 
-LEAST = 1e-3
-"""Share of the run's range (from the 5th to the 95th of 100 points) that is never far."""
+LEAST, FEW_UNITS = 0.05, 5.0
+"""Never far is this share of the run's range (from the 5th to the 95th of 100 points), nor so many times the
+smallest difference of two values: that of a log with two decimals is its last digit."""
 
 MOST_NAMED = 3
 """Outliers that are named."""
@@ -56,15 +57,15 @@ def phase_cautions(
         said += _outliers(step, given[name], TOLD[name])
         said += _gradual(TOLD[name], curve)
         said += _at_the_edge(TOLD[name], curve)
-        # A curve that falls steeply would seem to jump; what the smooth decay leaves does not.
-        said += _jumps(curve.step, curve.entropy - curve.decay, TOLD[name], curve.found)
+        said += _told(_curve_jumps(curve), TOLD[name], curve.found)
     if "planning" in curves and "execution" in curves:
         said += _the_same(given["planning"], given["execution"])
     if length is not None:
         values = np.asarray(length, dtype=float).ravel()
         there = np.isfinite(values)
         found = any(curve.found for curve in curves.values())
-        said += _jumps(*blocked(step[there], values[there]), "the response length", found)
+        length_jumps = jumps_of(*blocked(step[there], values[there]), "length", LEVEL)
+        said += _told(length_jumps, "the response length", found)
         said += _other_length(values[there])
     return said
 
@@ -72,12 +73,12 @@ def phase_cautions(
 def _gradual(name: str, curve: CurvePhases) -> list[str]:
     """Whether the transition takes so long that there is hardly a boundary."""
     width = curve.boundary.width
-    span = curve.last_step - curve.first_step
+    span = float(curve.step[-1] - curve.step[0])
     if not curve.found or width.value is None or width.value < WIDE * span:
         return []
     return [
-        f"the change of {name} is gradual: it takes {width.value:.0f} steps, half of the run or more, so that "
-        "its place is the middle of a long bend"
+        f"the change of {name} is gradual: it takes {width.value:.0f} steps, half of the run or more, so "
+        "that its place is the middle of a long bend"
     ]
 
 
@@ -95,12 +96,26 @@ def _at_the_edge(name: str, curve: CurvePhases) -> list[str]:
     ]
 
 
-def _jumps(step: FloatArray, values: FloatArray, name: str, found: bool) -> list[str]:
-    """Jumps from one step to the next, as the seams of a run are found."""
+def _curve_jumps(curve: CurvePhases) -> list[Seam]:
+    """Jumps of a curve, as the seams of a run are found.
+
+    They are looked for in what the smooth decay leaves over, for a steep start would pass for a jump; and in
+    what the decay with a boundary leaves, for a bend that a smooth decay misses would, too. No bend makes a
+    jump disappear.
+    """
+    plain, bent = (
+        jumps_of(curve.step, curve.entropy - shape, curve.name, LEVEL)
+        for shape in (curve.decay, curve.fitted)
+    )
+    place = {seam: int(np.searchsorted(curve.step, seam.step)) for seam in (*plain, *bent)}
+    return [seam for seam in plain if any(abs(place[seam] - place[other]) <= 1 for other in bent)]
+
+
+def _told(jumps: list[Seam], name: str, found: bool) -> list[str]:
     near = ": a boundary near it may be that" if found else ""
     return [
         f"{name} jumps by {seam.jump.value:.3g} between steps {seam.after:g} and {seam.step:g}{near}"
-        for seam in jumps_of(step, values, name, LEVEL)
+        for seam in jumps
     ]
 
 
@@ -113,8 +128,8 @@ def _other_length(length: FloatArray) -> list[str]:
     if before <= 0 or SHRINKS < after / before < GROWS:
         return []
     return [
-        f"the response length goes from {before:.0f} to {after:.0f} tokens (medians of the first and the last "
-        "third of the run): other tokens are averaged, which moves an entropy by itself"
+        f"the response length goes from {before:.0f} to {after:.0f} tokens (medians of the first and the "
+        "last third of the run): other tokens are averaged, which moves an entropy by itself"
     ]
 
 
@@ -123,7 +138,9 @@ def _the_same(planning: FloatArray, execution: FloatArray) -> list[str]:
     both = np.isfinite(planning) & np.isfinite(execution)
     if not both.any() or not np.array_equal(planning[both], execution[both]):
         return []
-    return ["planning and execution have the same entropy at every step: one column was logged under two names"]
+    return [
+        "planning and execution have the same entropy at every step: one column was logged under two names"
+    ]
 
 
 def _outliers(step: FloatArray, entropy: FloatArray, name: str) -> list[str]:
@@ -135,8 +152,10 @@ def _outliers(step: FloatArray, entropy: FloatArray, name: str) -> list[str]:
         return []
     named = ", ".join(f"{y[i]:.4g} at step {s[i]:g}" for i in at[:MOST_NAMED])
     more = f" and {at.size - MOST_NAMED} more" if at.size > MOST_NAMED else ""
-    padded = "; the logarithm of a vocabulary, which a padded position has" if y[at].max() > VOCABULARY else ""
-    return [f"{name} is far off its neighbours: {named}{more}{padded}; such a point may make a boundary, or hide one"]
+    padded = (
+        "; the logarithm of a vocabulary, which a padded position has" if y[at].max() > VOCABULARY else ""
+    )
+    return [f"{name} is far off its neighbours: {named}{more}{padded}; it may make a boundary, or hide one"]
 
 
 def far_off(values: FloatArray) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -150,7 +169,8 @@ def far_off(values: FloatArray) -> np.ndarray[Any, np.dtype[np.int64]]:
     beside = values[nearest]
     distance = np.abs(values - np.median(beside, axis=1))
     low, high = np.quantile(values, (0.05, 0.95))
-    scale = max(FAR_GLOBAL * 1.4826 * float(np.median(distance)), LEAST * float(high - low))
+    unit = float(np.diff(np.unique(values)).min(initial=np.ptp(values)))
+    scale = max(FAR_GLOBAL * 1.4826 * float(np.median(distance)), LEAST * float(high - low), FEW_UNITS * unit)
     times = np.full(n, FAR_LOCAL)
     times[[0, -1]] = FAR_END
     far = (distance > times * np.ptp(beside, axis=1)) & (distance > scale)

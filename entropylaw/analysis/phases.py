@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from entropylaw.analysis.estimate import from_mixture
 from entropylaw.analysis.law import checked_level
-from entropylaw.analysis.phasecautions import FEWEST, blocked, phase_cautions
+from entropylaw.analysis.phasecautions import FEWEST, TOLD, blocked, phase_cautions
 from entropylaw.analysis.phaseplaces import (
     METHOD,
     boundary_of,
@@ -20,7 +20,7 @@ from entropylaw.analysis.phaseplaces import (
     places_of,
     weighted_points,
 )
-from entropylaw.analysis.phaseresults import KINDS, CurvePhases, PhaseFit
+from entropylaw.analysis.phaseresults import KINDS, UNKNOWN_SHARE, CurvePhases, PhaseFit
 from entropylaw.analysis.phasetest import checked_test_level, decay_test, smallest_rise
 from entropylaw.analysis.validity import lag1
 from entropylaw.engine.bends import Bends
@@ -85,12 +85,12 @@ def fit_phases(
 
     Notes
     -----
-    *The test.* One smooth decay to a floor (exponential, of the root, power) against the same with a hinge,
-    drift and noise integrated out. The statistic is the log of the evidence for a hinge, averaged over its
-    place; its distribution without one is simulated from the fitted decay, with covariances drawn by their
-    probability given a hinge, and the p-value corrected by one more simulation from each (fast double
-    bootstrap, Davidson & MacKinnon 2007, doi:10.1016/j.csda.2006.04.001). A straight line as null would find
-    a boundary in every decay. The seed is that of the data.
+    *The test.* One smooth decay to a floor (:data:`entropylaw.engine.decays.FAMILIES`) against the same with
+    a hinge, drift and noise integrated out. The statistic is the log of the evidence for a hinge, averaged
+    over its place; its distribution without one is simulated from the fitted decay, with covariances drawn by
+    their probability over both answers, and the p-value corrected by one more simulation from each (fast
+    double bootstrap, Davidson & MacKinnon 2007, doi:10.1016/j.csda.2006.04.001). A straight line as null
+    would find a boundary in every decay. The seed is that of the data.
 
     *The boundary.* Given that there is one: its probability over places and widths with flat priors, the
     bend's coefficient flat; the interval is its most probable steps. Points beyond
@@ -130,7 +130,7 @@ def fit_phases(
         level=level,
         cautions=tuple(phase_cautions(s, given, curves, length)),
         notes=tuple(note for note in (why, reason) if note),
-        dropped={f"no entropy of {name} at that step": lost for name, lost in missing.items() if lost},
+        dropped={f"no entropy of {TOLD[name]} at that step": lost for name, lost in missing.items() if lost},
     )
 
 
@@ -143,13 +143,13 @@ def _fitted(
     if s.size < FEWEST:
         raise FitError(
             "too-few-points",
-            f"{s.size} entropies of {name}, expected at least {FEWEST}",
+            f"{s.size} entropies of {TOLD[name]}, expected at least {FEWEST}",
             "log the entropy of either class at every step",
         )
     if np.ptp(y) <= 1e-12 * np.abs(y).max():
         raise FitError(
             "entropy-constant",
-            f"the entropy of {name} is {y[0]:g} at all {y.size} steps, expected one that moves",
+            f"the entropy of {TOLD[name]} is {y[0]:g} at all {y.size} steps, expected one that moves",
             "check the logger, or name another column",
         )
     decays = likely_decays(s, y)
@@ -274,7 +274,7 @@ def _planning_share(
         return None, None
     share, why = _token_share(given, tokens)
     if share is None:
-        return None, f"planning's share of the entropy is not known: {why}"
+        return None, f"{UNKNOWN_SHARE}: {why}"
     points = ((np.arange(_SHARE_POINTS) + 0.5) / _SHARE_POINTS).tolist()
     plan, act = (
         np.maximum(_level(curves[name].step, curves[name].entropy).quantiles(points)[:, 0], 0.0)
@@ -284,7 +284,7 @@ def _planning_share(
     with np.errstate(invalid="ignore"):
         shares = (ours / (ours + others)).ravel()
     if not np.isfinite(shares).all():
-        return None, "planning's share of the entropy is not known: neither class has any"
+        return None, f"{UNKNOWN_SHARE}: neither class has any"
     return of_points(shares, level, f"both levels now, {NOW}"), None
 
 
@@ -328,7 +328,7 @@ def _column(name: str, values: Any, step: FloatArray) -> FloatArray:
     if column.size != step.size:
         raise FitError(
             "lengths-differ",
-            f"{column.size} entropies of {name} and {step.size} steps, expected one of each",
+            f"{column.size} entropies of {TOLD[name]} and {step.size} steps, expected one of each",
             "pass arrays of the same length",
         )
     if not np.all(np.diff(step) > 0):
@@ -342,7 +342,7 @@ def _column(name: str, values: Any, step: FloatArray) -> FloatArray:
     if least < -1e-6:
         raise FitError(
             "entropy-negative",
-            f"the entropy of {name} goes down to {least:.3g}, expected none below 0",
+            f"the entropy of {TOLD[name]} goes down to {least:.3g}, expected none below 0",
             "an entropy over a vocabulary is never negative: check the sign, or name another column",
         )
     return np.where(np.isfinite(column), column, np.nan)

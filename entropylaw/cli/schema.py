@@ -17,7 +17,7 @@ class Kind(StrEnum):
     prediction = "prediction"
     phases = "phases"
     report = "report"
-    index = "index"
+    many = "index"
     check = "check"
     backtest = "backtest"
 
@@ -33,8 +33,9 @@ def schema(
 ) -> None:
     """Print the JSON Schema of a document, as `--format json` and `-o FILE.json` write it.
 
-    `report` is the document of one run, in runs/, `index` that of all runs, report.json. A document names its schema and the version of entropylaw that wrote it. Fields may be added to a schema;
-    a change that a reader would feel makes a new one.
+    `report` is the document of one run, in runs/, `index` that of all runs, report.json. A document names its
+    schema and the version of entropylaw that wrote it. Fields may be added to a schema; a change that a
+    reader would feel makes a new one.
     """
     from entropylaw.cli.output import print_result
 

@@ -23,6 +23,7 @@ from entropylaw.ingest.repeats import without_repeats
 from entropylaw.ingest.run import Run, Source
 from entropylaw.ingest.samples import sample_columns
 from entropylaw.ingest.settings import settings_beside
+from entropylaw.ingest.steps import folded
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, shown_path
 
@@ -79,6 +80,11 @@ class _Asked(NamedTuple):
     def useful(self, name: str) -> bool:
         """Whether a column of a large file is worth keeping."""
         return name in self.columns or name in (self.step, self.run) or catalog.is_useful(name)
+
+    def has_entropy(self, names: Iterable[str]) -> bool:
+        """Whether an entropy is among ``names`` that is asked for, such as that of one class of tokens."""
+        wanted = {folded(name) for name in self.columns if "entropy" in name.casefold()}
+        return any(folded(name) in wanted for name in names)
 
 
 def read_runs(
@@ -289,7 +295,8 @@ def _no_log(read: _Read, asked: _Asked) -> str:
     """Say why a table in a folder is no log; nothing where it is one."""
     if read.source.format == "jsonl" and read.source.rows < 2:
         return "a single record, such as a configuration or a summary"
-    if asked.step is None and not read.has_metric and not sample_columns(read.table.columns):
+    names = read.table.columns
+    if asked.step is None and not (read.has_metric or asked.has_entropy(names) or sample_columns(names)):
         return "neither an entropy nor a reward among its columns"
     return ""
 

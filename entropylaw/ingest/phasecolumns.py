@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -31,17 +32,22 @@ _LENGTHS = (
     *("rollout/response_len/mean", "mean_response_length", "response_len", "mean_gen_tokens_per_sample"),
     *("generate/response_len/mean", "generate/avg_num_tokens", "seq_len/mean"),
 )
+# An entropy in bits is found, so that it can be refused by name.
+_BITS = re.compile(r"(?:^|[\W_])bits?(?:$|[\W_])", re.IGNORECASE)
 # How often prompts were drawn again until enough of them had answers that differ (DAPO's dynamic sampling).
 _FILTERS = ("train/num_gen_batches", "num_gen_batches", "dynamic_sampling_num_gen_batches")
 
 RESUMED = "resumed run"
+NO_SHARE = "no share of the entropy is told: a semantic entropy is no part of the token entropy"
+"""Why planning's share is not known where one of the curves is a semantic entropy."""
 WHOLE = "all tokens"
 
 
 def _names(kind: str) -> tuple[str, ...]:
     plain = _PLANNING if kind == "planning" else _EXECUTION
     split = tuple(template.format(kind) for template in _SPLIT)
-    return tuple(folder + name for name in plain for folder in _FOLDERS) + split
+    names = tuple(folder + name for name in plain for folder in _FOLDERS) + split
+    return names + tuple(f"{name}_bits" for name in names)
 
 
 CANDIDATES = (
@@ -123,6 +129,7 @@ class _Curve:
     column: PhaseColumn
     values: FloatArray
     notes: tuple[str, ...] = ()
+    sign: int = 1
 
 
 def phase_series(
@@ -146,9 +153,10 @@ def phase_series(
     Raises
     ------
     InputError
-        ``no-phase-columns`` where there is neither of the two and no aggregate either;
-        ``column-not-found``, ``column-not-numeric``, ``column-empty``, ``entropy-both-signs`` and
-        ``entropy-not-a-mean`` as :func:`entropylaw.ingest.select.choose_entropy`.
+        ``no-phase-columns`` where there is neither of the two and no curve of all tokens either;
+        ``entropy-in-bits``, ``entropy-signs-differ``; ``column-not-found``, ``column-not-numeric``,
+        ``column-empty``, ``entropy-both-signs`` and ``entropy-not-a-mean`` as
+        :func:`entropylaw.ingest.select.choose_entropy`.
     UsageError
         ``same-column``.
 
@@ -157,6 +165,7 @@ def phase_series(
     notes: list[str] = []
     curves = {kind: _class_curve(run, kind, wanted) for kind, wanted in _wanted(planning, execution)}
     _require_two_columns(run, curves["planning"], curves["execution"])
+    _require_one_sign(run, curves["planning"], curves["execution"])
     whole = _whole(run, entropy, notes, alone=not any(curves.values()))
     if whole is not None:
         curves[WHOLE] = whole
@@ -173,7 +182,7 @@ def phase_series(
         share, share_column = None, None
         if len(values) > 1:
             values.pop(WHOLE, None)
-        notes.append("no share of the entropy is told: a semantic entropy is no part of the token entropy")
+        notes.append(NO_SHARE)
     length = _first_usable(run, _LENGTHS)
     return PhaseSeries(
         step=run.step[there],
@@ -213,6 +222,7 @@ def _class_curve(run: Run, kind: str, wanted: str | None) -> _Curve | None:
         if found is None:
             return None
         column, why = found, "by its name"
+    _require_nats(run, column)
     try:
         chosen = choose_entropy(run, column)
     except InputError as error:
@@ -221,6 +231,32 @@ def _class_curve(run: Run, kind: str, wanted: str | None) -> _Curve | None:
         column=PhaseColumn(column=column, what=_what(column), why=why, usable=chosen.choice.usable),
         values=chosen.values,
         notes=chosen.notes,
+        sign=chosen.choice.meaning.sign,
+    )
+
+
+def _require_nats(run: Run, column: str) -> None:
+    if _BITS.search(column):
+        raise InputError(
+            "entropy-in-bits",
+            f"{shown(column)} of run {shown(run.name)} is in bits by its name; every entropy here is in nats",
+            "multiply the entropies of both classes by ln 2 = 0.693147 and name them without bits",
+        )
+
+
+def _require_one_sign(run: Run, planning: _Curve | None, execution: _Curve | None) -> None:
+    """Two classes of one logger's tokens have one sign; two kinds of entropy may come from two loggers."""
+    if planning is None or execution is None or planning.sign == execution.sign:
+        return
+    if planning.column.what != execution.column.what:
+        return
+    less, other = (planning, execution) if planning.sign < 0 else (execution, planning)
+    raise InputError(
+        "entropy-signs-differ",
+        f"{shown(less.column.column)} of run {shown(run.name)} is negative and "
+        f"{shown(other.column.column)} is positive; entropies of one sign were expected",
+        "one of the two is no entropy of its class, or was logged as a loss: name two columns of one logger "
+        "with --planning and --execution",
     )
 
 

@@ -72,5 +72,5 @@ def refuse_samples(path: str, names: Iterable[str], steps: Column) -> None:
             "token-level-table",
             f"{shown_path(path)} has one row a token or an answer ({counted(len(values), 'row')} for "
             f"{counted(distinct, 'step')}; columns {listing(marks, 4)}), one row a step is needed",
-            "summarise it to one row a step (mean entropy, mean reward) and read that",
+            "summarise it to one row a step with `entropylaw tokens`, and read that",
         )

@@ -13,9 +13,17 @@ from entropylaw.analysis.phaseresults import CurvePhases
 from entropylaw.documents.phases import RunPhases
 from entropylaw.ingest.phasecolumns import SEMANTIC
 from entropylaw.report import plotting as p
-from entropylaw.report.numbers import format_percent
+from entropylaw.report.numbers import format_number, format_percent
 from entropylaw.report.palette import as_text, light
-from entropylaw.report.phasetext import Curves, curves_of, headline, place, wrapped
+from entropylaw.report.phasetext import (
+    Curves,
+    cautions_counted,
+    curves_of,
+    does,
+    sees_nothing,
+    verdict_words,
+    wrapped,
+)
 
 COLOURS = {"planning": light("vermilion"), "execution": light("blue"), "aggregate": p.ENTROPY}
 """Vermilion and blue, which differ in lightness too; purple for all tokens."""
@@ -25,15 +33,19 @@ SHORT = {"planning": "planning", "execution": "execution", "aggregate": "all"}
 
 _LINE, _KEY, _BODY, _REST, _STRIP, _GAP, _BOTTOM = 0.14, 0.13, 1.3, 0.62, 0.2, 0.07, 0.36
 _LEFT, _RIGHT = 0.56, 0.1
+_SHARP = 0.1
+"""Share of the run: a boundary that may be anywhere in more of it does not fill its strip."""
+
 _DASHED: Any = (0, (3, 2))
 
 
 def phase_figure(run: RunPhases) -> Figure:
     """The curves with their bands, one smooth decay dashed, and the distribution of every boundary.
 
-    The panel in the middle has the same less the smooth decay, which is what the test looks at. A strip a
-    curve holds the probability of the boundary's place, each to its own height; a curve without a boundary
-    says so there, and places that were not tried are grey. The verdict is the title.
+    A curve without a boundary has its smooth decay as a solid line, and no band. The panel in the middle has
+    the same less the smooth decay, which is what the test looks at. A strip a curve holds the probability a
+    step of the boundary's place, all to one scale; a curve without a boundary says so there, and which rise
+    would have been seen. Places that were not tried are grey. The verdict is the title.
 
     Raises
     ------
@@ -44,11 +56,10 @@ def phase_figure(run: RunPhases) -> Figure:
     if run.phases is None or not curves:
         raise ValueError("a run without phases has no figure")
     with p.style():
-        title = wrapped(p.shown(headline(run)), 50)
-        keys = [
-            *(name for _, name in curves),
-            f"one smooth decay (bands: {format_percent(run.phases.level)}; grey: places not tried)",
-        ]
+        title = wrapped(p.shown(verdict_words(run) + cautions_counted(run)), 50)
+        keys = [name if curve.found else f"{name} (smooth decay)" for curve, name in curves]
+        if any(curve.found for curve, _ in curves):
+            keys.append(f"one smooth decay (bands: {format_percent(run.phases.level)})")
         top = 0.08 + _LINE * len(title) + 0.05 + _KEY * len(keys) + 0.06
         strips = len(curves) * (_STRIP + _GAP)
         height = top + _BODY + _GAP + _REST + strips + _BOTTOM
@@ -67,12 +78,13 @@ def phase_figure(run: RunPhases) -> Figure:
         rest.set_ylabel("less decay")
         for above in (axes, rest):
             above.tick_params(labelbottom=False)
+        tallest = _tallest(curves)
         for i, (curve, name) in enumerate(curves):
             bottom = _BOTTOM + (len(curves) - 1 - i) * (_STRIP + _GAP)
             label = "plans" if name.startswith(SEMANTIC) else SHORT[curve.name]
-            below = _strip(figure, axes, curve, label, bottom, height)
+            below = _strip(figure, axes, curve, label, bottom, height, tallest)
             below.tick_params(labelbottom=i == len(curves) - 1, bottom=i == len(curves) - 1)
-        below.set_xlabel("step; below the curves, where the boundary may be", labelpad=2)
+        below.set_xlabel("step (strips: boundary's place; grey: not tried)", labelpad=2)
         p.make_room(figure)
         return figure
 
@@ -90,7 +102,7 @@ def draw_on(axes: Axes, run: RunPhases) -> None:
             for low, high in curve.boundary.intervals:
                 y = 0.02 + 0.025 * i
                 axes.plot([low, high], [y, y], color=colour, linewidth=2.5, solid_capstyle="butt", **bottom)
-        found = "boundary " + place(curve.boundary) if curve.found else "no boundary found"
+        found = does(curve) if curve.found else "no boundary found"
         axes.plot([], [], color=colour, label=p.shown(f"{name}: {found}"))
     axes.legend(frameon=False, fontsize=7)
     axes.set_xlabel("step")
@@ -106,9 +118,9 @@ def _unit(run: RunPhases) -> str:
 
 
 def _keys(figure: Figure, curves: Curves, keys: list[str], y: float) -> None:
-    """One line a curve in its colour, and what the dashes are."""
+    """One line a curve in its colour, and what the dashes are, where there are any."""
     colours = [COLOURS[curve.name] for curve, _ in curves] + [p.INK]
-    for i, (key, colour) in enumerate(zip(keys, colours, strict=True)):
+    for i, (key, colour) in enumerate(zip(keys, colours, strict=False)):
         at = y + i * _KEY
         left, right = p.inches(figure, 0.08, at + 0.055), p.inches(figure, 0.28, at + 0.055)
         decay = i == len(curves)
@@ -120,9 +132,11 @@ def _keys(figure: Figure, curves: Curves, keys: list[str], y: float) -> None:
 
 
 def _curve(axes: Axes, curve: CurvePhases) -> None:
-    """Points, band, the curve with a boundary, and the decay without one."""
+    """Points, and the decay without a boundary; where one was found also the curve that has it."""
     _shape(axes, curve, np.zeros(curve.n))
-    axes.plot(curve.step, curve.decay, color=p.INK, linewidth=0.8, linestyle=_DASHED, zorder=6)
+    dashed: dict[str, Any] = {"color": p.INK, "linewidth": 0.8, "linestyle": _DASHED, "zorder": 6}
+    solid: dict[str, Any] = {"color": COLOURS[curve.name], "linewidth": 1.1, "zorder": 5}
+    axes.plot(curve.step, curve.decay, **(dashed if curve.found else solid))
 
 
 def _less_decay(axes: Axes, curves: Curves) -> None:
@@ -130,15 +144,19 @@ def _less_decay(axes: Axes, curves: Curves) -> None:
     left = []
     for curve, _ in curves:
         _shape(axes, curve, curve.decay)
-        left += [curve.entropy - curve.decay, curve.fitted - curve.decay]
+        left += [curve.entropy - curve.decay]
+        left += [curve.fitted - curve.decay] if curve.found else []
     whole = np.concatenate(left)
     axes.set_ylim(*p.padded(float(whole.min()), float(whole.max()), 0.1, 0.1))
     axes.axhline(0.0, color=p.INK, linewidth=0.8, linestyle=_DASHED, zorder=6)
 
 
 def _shape(axes: Axes, curve: CurvePhases, less: p.FloatArray) -> None:
+    """The points, and the curve with its boundary and band where it has one, less something."""
     colour = COLOURS[curve.name]
     p.dots(axes, curve.step, curve.entropy - less, size=1.6, color=colour, alpha=0.35, zorder=2)
+    if not curve.found:
+        return
     axes.fill_between(
         curve.step, curve.low - less, curve.high - less, color=colour, alpha=0.22, linewidth=0, zorder=3
     )
@@ -146,16 +164,36 @@ def _shape(axes: Axes, curve: CurvePhases, less: p.FloatArray) -> None:
 
 
 def _limits(axes: Axes, curves: Curves) -> None:
-    """All points; bands that run out of them are cut, and the axis starts at 0."""
+    """All points and lines; bands that run out of them are cut, and the axis starts at 0."""
     first = min(float(curve.step[0]) for curve, _ in curves)
     last = max(float(curve.step[-1]) for curve, _ in curves)
     axes.set_xlim(*p.padded(first, last, 0.025, 0.025))
-    low = min(min(float(curve.entropy.min()), float(curve.fitted.min())) for curve, _ in curves)
-    high = max(max(float(curve.entropy.max()), float(curve.fitted.max())) for curve, _ in curves)
-    axes.set_ylim(*p.padded(min(0.0, low), high, 0.02, 0.06))
+    shown = [c.entropy for c, _ in curves] + [c.decay for c, _ in curves]
+    whole = np.concatenate([*shown, *(c.fitted for c, _ in curves if c.found)])
+    axes.set_ylim(*p.padded(min(0.0, float(whole.min())), float(whole.max()), 0.02, 0.06))
 
 
-def _strip(figure: Figure, above: Axes, curve: CurvePhases, label: str, bottom: float, height: float) -> Axes:
+def _a_step(curve: CurvePhases) -> p.FloatArray:
+    """Probability of a boundary a step, at its places."""
+    places = curve.boundary.places
+    return np.asarray(curve.boundary.density / (places[1] - places[0]))
+
+
+def _tallest(curves: Curves) -> float:
+    """Probability a step that fills a strip: the highest there is, or an even one over :data:`_SHARP`."""
+    span = max(curve.last_step for curve, _ in curves) - min(curve.first_step for curve, _ in curves)
+    return float(max([1.0 / (_SHARP * span), *(_a_step(curve).max() for curve, _ in curves if curve.found)]))
+
+
+def _strip(
+    figure: Figure,
+    above: Axes,
+    curve: CurvePhases,
+    label: str,
+    bottom: float,
+    height: float,
+    tallest: float,
+) -> Axes:
     """The boundary's distribution in the curve's colour, over a bar along its most probable steps."""
     colour = COLOURS[curve.name]
     axes = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=bottom, top=height - bottom - _STRIP)
@@ -172,11 +210,29 @@ def _strip(figure: Figure, above: Axes, curve: CurvePhases, label: str, bottom: 
         axes.axvspan(one, other, color=p.GRID, linewidth=0, zorder=0)
     if not curve.found:
         middle: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "va": "center"}
-        axes.text(0.5, 0.5, "no boundary found", color=as_text(colour), **middle)
+        seen = "blind here" if sees_nothing(curve) else f"+{format_number(curve.detectable, 2)} would show"
+        axes.text(0.5, 0.5, f"no boundary found ({seen})", color=as_text(colour), **middle)
         return axes
-    density = boundary.density / np.max(boundary.density)
+    density = _a_step(curve) / tallest
     axes.fill_between(boundary.places, 0.0, density, color=colour, alpha=0.3, linewidth=0)
     axes.plot(boundary.places, density, color=colour, linewidth=0.7)
     for low, high in boundary.intervals:
         axes.plot([low, high], [0.04, 0.04], color=colour, linewidth=2.0, solid_capstyle="butt")
+    _extent(axes, curve, first, last)
     return axes
+
+
+def _extent(axes: Axes, curve: CurvePhases, first: float, last: float) -> None:
+    """How many steps the interval has, on the side of the strip where there is less of the distribution."""
+    boundary = curve.boundary
+    total = sum(high - low for low, high in boundary.intervals)
+    left = float(boundary.density @ boundary.places) > 0.5 * (first + last)
+    level = format_percent(boundary.step.level)
+    axes.annotate(
+        f"{level} in {format_number(total, 2)} steps",
+        (0.02 if left else 0.98, 0.5),
+        xycoords="axes fraction",
+        ha="left" if left else "right",
+        va="center",
+        color=as_text(COLOURS[curve.name]),
+    )

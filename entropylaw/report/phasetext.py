@@ -79,7 +79,21 @@ def full_name(column: PhaseColumn | None, kind: str) -> str:
 
 
 def headline(run: RunPhases) -> str:
-    """The verdict in one sentence: what each curve does, where, and what would have been seen."""
+    """The verdict in one sentence, and what would have been seen where nothing was."""
+    curves = [curve for curve, _ in curves_of(run)]
+    missing = [curve for curve in curves if not curve.found]
+    if not missing:
+        return verdict_words(run)
+    none = ""
+    if len(curves) == 2 and len(missing) == 1:
+        (other,) = missing
+        column = run.planning_column if other.name == "planning" else run.execution_column
+        none = f"; none beyond one smooth decay in {_owner(column, other.name)} ({chance(other)})"
+    return f"{verdict_words(run)}{none}{_blind(missing)}"
+
+
+def verdict_words(run: RunPhases) -> str:
+    """What the curves that have a boundary do, and where; or that there is none."""
     phases = run.phases
     if phases is None:
         return "This run could not be fitted."
@@ -92,14 +106,10 @@ def headline(run: RunPhases) -> str:
     if not plan.found and not act.found:
         return (
             "no boundary: none is found beyond one smooth decay in either curve "
-            f"({planning} {chance(plan)}, {execution} {chance(act)}){_blind((plan, act))}"
+            f"({planning} {chance(plan)}, {execution} {chance(act)})"
         )
-    one, other = (plan, act) if plan.found else (act, plan)
-    names = (planning, execution) if plan.found else (execution, planning)
-    return (
-        f"one boundary: {names[0]} {does(one)} ({chance(one)}){_after(phases, execution)}; none beyond one "
-        f"smooth decay in {names[1]} ({chance(other)}){_blind((other,))}"
-    )
+    one, name = (plan, planning) if plan.found else (act, execution)
+    return f"one boundary: {name} {does(one)} ({chance(one)}){_after(phases, execution)}"
 
 
 def does(curve: CurvePhases) -> str:
@@ -124,7 +134,10 @@ def stretches(boundary: Boundary) -> str:
         return "somewhere in the run"
     first, last = boundary.searched or (float(boundary.places[0]), float(boundary.places[-1]))
     if len(boundary.intervals) > 1:
-        ends = [(f"{max(low, first):.0f}", f"{min(high, last):.0f}", low, high) for low, high in boundary.intervals]
+        ends = [
+            (f"{max(low, first):.0f}", f"{min(high, last):.0f}", low, high)
+            for low, high in boundary.intervals
+        ]
         return " or ".join(
             f"{_or_before(a, low <= first)}–{_or_after(b, high >= last)}" for a, b, low, high in ends
         )
@@ -226,10 +239,10 @@ def table_rows(curves: Curves) -> Iterator[tuple[str, list[str]]]:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """``text`` in lines that do not break inside ``p = 0.05``, ``[30, 55 or after]``, or before an interval."""
+    """``text`` in lines that do not break inside ``p = 0.05`` or ``[30, 55 or after]``, nor before those."""
     joined = re.sub(r"\[[^][]*\]", lambda interval: interval.group().replace(" ", "\xa0"), one_line(text))
-    joined = re.sub(r" (?=[=≤] )|(?<=[=≤]) | (?=\[)", "\xa0", joined)
-    return [line.replace("\xa0", " ") for line in textwrap.wrap(joined, width)]
+    joined = re.sub(r" (?=[=≤] )|(?<=[=≤]) | (?=\[)|(?<=\d) (?=%|cautions?\b)", "\xa0", joined)
+    return [line.replace("\xa0", " ") for line in textwrap.wrap(joined, width, break_on_hyphens=False)]
 
 
 def value_words(estimate: Estimate) -> str:
@@ -298,22 +311,29 @@ def _two_boundaries(phases: PhaseFit, plan: tuple[CurvePhases, str], act: tuple[
             f"{phases.verdict}: {sooner[1]} {does(sooner[0])}, {later[1]} {later[0].kind or BENDS} "
             f"{steps_words(gap)} later"
         )
-    likely = "" if phases.later is None else f" ({plan[1]} is later with probability {format_weight(phases.later)})"
+    likely = (
+        ""
+        if phases.later is None
+        else f" ({plan[1]} is later with probability {format_weight(phases.later)})"
+    )
     return (
         f"overlapping: {plan[1]} {does(plan[0])}, {act[1]} {does(act[0])}; which comes first is open{likely}"
     )
 
 
 def _after(phases: PhaseFit, execution: str) -> str:
-    """How planning's boundary lies to execution's fall; a decay that levels off has no boundary of its own."""
+    """How planning's boundary lies to execution's fall: a decay that levels off has no boundary."""
     gap = phases.after_fall
     if gap is None or gap.value is None or gap.low is None or gap.high is None:
         return ""
-    when = "after" if gap.value >= 0 else "before"
-    told = steps_words(gap if gap.value >= 0 else _negated(gap))
     # Beside two boundaries it is not plain whose place this is.
-    whose = "planning's boundary lies" if phases.delta is not None else "that is"
-    return f"; {whose} {told} {when} {execution} has made 95 % of its fall"
+    whose = "that is" if phases.delta is None else "planning's boundary lies"
+    fall = f"{execution} has made 95 % of its fall"
+    if gap.low <= 0 <= gap.high:
+        return f"; whether {whose} before or after {fall} is open ({steps_words(gap)})"
+    if gap.high < 0:
+        return f"; {whose} {steps_words(_negated(gap))} before {fall}"
+    return f"; {whose} {steps_words(gap)} after {fall}"
 
 
 def steps_words(estimate: Estimate) -> str:
@@ -329,22 +349,26 @@ def _negated(estimate: Estimate) -> Estimate:
     return replace(estimate, value=value, low=low, high=high)
 
 
+def sees_nothing(curve: CurvePhases) -> bool:
+    """Whether the test is blind: no rise that was tried would show, or none smaller than the whole curve."""
+    return curve.detectable is None or curve.detectable > float(np.ptp(curve.entropy))
+
+
 def _blind(curves: Sequence[CurvePhases]) -> str:
-    """The rise that would have been seen in each of the curves; a curve in which none would is named."""
-    for curve in curves:
-        where = "" if len(curves) == 1 else f" in {TOLD[curve.name]}"
-        if curve.detectable is None:
-            return f"; but{where} the test could see nothing here: it would have missed every rise that was tried"
-        reach = float(np.ptp(curve.entropy))
-        if curve.detectable > reach:
-            return (
-                f"; but{where} the test could see nothing here: only a rise of "
-                f"{format_number(curve.detectable, 2)} nats would show, and the whole curve spans "
-                f"{format_number(reach, 2)}"
-            )
-    rise = format_number(max(curve.detectable or 0.0 for curve in curves), 2)
-    there = " there" if len(curves) == 1 else ""
-    return f"; in {100 * POWER:g} of 100 such runs a rise of {rise} nats from mid-run would have been seen{there}"
+    """The rise that would have been seen in all of the curves; one in which none would is named."""
+    blind = next(filter(sees_nothing, curves), None)
+    if blind is None:
+        rise = format_number(max(curve.detectable or 0.0 for curve in curves), 2)
+        there = " there" if len(curves) == 1 else ""
+        often = f"in {100 * POWER:g} of 100 such runs"
+        return f"; {often} a rise of {rise} nats from mid-run would have been seen{there}"
+    where = "" if len(curves) == 1 else f" in {TOLD[blind.name]}"
+    told = f"; but{where} the test could see nothing here"
+    if blind.detectable is None:
+        return f"{told}: it would have missed every rise that was tried"
+    reach = format_number(float(np.ptp(blind.entropy)), 2)
+    needed = format_number(blind.detectable, 2)
+    return f"{told}: only a rise of {needed} nats would show, and the whole curve spans {reach}"
 
 
 def _one_curve(run: RunPhases) -> str:
@@ -353,7 +377,7 @@ def _one_curve(run: RunPhases) -> str:
     kind = "one curve, not taken apart" if curve.name == "aggregate" else "one curve"
     if curve.found:
         return f"{kind}: the {name} {does(curve)} ({chance(curve)})"
-    return f"{kind}: no boundary beyond one smooth decay in the {name} ({chance(curve)}){_blind((curve,))}"
+    return f"{kind}: no boundary beyond one smooth decay in the {name} ({chance(curve)})"
 
 
 def _run_lines(run: RunPhases) -> list[str]:
@@ -374,7 +398,9 @@ def _run_lines(run: RunPhases) -> list[str]:
         *(labelled_lines("share", share) if share else ()),
         *labelled_lines("read", f"{read_words(run)}; dropped: {dropped}"),
     ]
-    labelled = [("caution", text) for text in all_cautions(run)] + [("note", text) for text in told_notes(run)]
+    labelled = [("caution", text) for text in all_cautions(run)] + [
+        ("note", text) for text in told_notes(run)
+    ]
     return [*top, *_fitting(labelled, _LINES - len(top) - len(bottom)), *bottom]
 
 
@@ -413,12 +439,15 @@ def _row(label: str, cells: Sequence[str]) -> str:
 
 
 def _fitting(labelled: list[tuple[str, str]], lines: int) -> list[str]:
-    """Whole sentences while they fit into ``lines``; the first caution in any case, the others counted."""
+    """Whole sentences while they fit into ``lines``, the others counted; of the first caution what fits."""
     shown: list[str] = []
     for i, (label, text) in enumerate(labelled):
         sentence = labelled_lines(label, text)
-        rest = i + 1 < len(labelled)
-        if len(shown) + len(sentence) + rest > lines and not (i == 0 and label == "caution"):
+        more = i + 1 < len(labelled)
+        if i == 0 and label == "caution" and len(sentence) + more > lines:
+            sentence = sentence[: max(lines - more, 1)]
+            sentence[-1] = f"{sentence[-1][: WIDTH - 2]} …"
+        elif len(shown) + len(sentence) + more > lines:
             return [*shown, f"  {'':<10} … and {len(labelled) - i} more in the JSON"]
         shown += sentence
     return shown

@@ -14,7 +14,14 @@ import pytest
 from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.text import Text
 
-from entropylaw.analysis.phaseresults import Boundary, CurvePhases, PhaseFit, PhasesAcross
+from entropylaw.analysis.phaseresults import (
+    UNKNOWN_SHARE,
+    Boundary,
+    CurvePhases,
+    PhaseFit,
+    PhasesAcross,
+)
+from entropylaw.analysis.phasetest import DRAWS
 from entropylaw.documents.codec import decode
 from entropylaw.documents.fit import InputFile, Refusal
 from entropylaw.documents.phases import PhasesDocument, PhaseSettings, RunPhases, load_phases
@@ -73,6 +80,10 @@ def curve(name: str, *, at: float = 40.0, found: bool = True, **other) -> CurveP
         "fitted": fitted,
         "low": fitted - 0.01,
         "high": fitted + 0.01,
+        "first_step": 0.0,
+        "last_step": 200.0,
+        "kind": "turns to rise" if found else None,
+        "settled": estimate(88.0, 80.0, 97.0),
     }
     return CurvePhases(**(values | other))
 
@@ -158,6 +169,8 @@ def across() -> PhasesAcross:
         runs=3,
         both=2,
         share_both=estimate(2 / 3, 0.208, 0.939),
+        rises_after=1,
+        share_rises_after=estimate(1 / 3, 0.0615, 0.792),
         planning=estimate(0.63, 0.5, 0.76),
         execution=estimate(0.2, 0.1, 0.3),
         delta=None,
@@ -175,42 +188,75 @@ def lines_of(run: RunPhases) -> list[str]:
 
 def test_the_verdict_comes_first_in_one_sentence():
     assert phasetext.headline(ordered()) == (
-        "execution first: execution's boundary at step 40 [28, 54], planning's 86 steps later [60, 112]"
+        "execution first: execution turns to rise at step 40 [28, 54], planning turns to rise "
+        "86 steps [60, 112] later"
     )
-    assert lines_of(ordered())[1].startswith("  execution first: execution's boundary at step 40 [28, 54]")
+    assert lines_of(ordered())[1].startswith("  execution first: execution turns to rise at step 40 [28, 54]")
     back = replace(
         ordered(),
         phases=fit(
-            curve("planning"),
-            curve("execution", at=126.0),
+            curve("planning", kind="leaves its decay downwards"),
+            curve("execution", at=126.0, kind="bends"),
             delta=estimate(-86.0, -112.0, -60.0),
             verdict="planning first",
         ),
     )
     assert phasetext.headline(back) == (
-        "planning first: planning's boundary at step 40 [28, 54], execution's 86 steps later [60, 112]"
+        "planning first: planning leaves its decay downwards at step 40 [28, 54], execution bends "
+        "86 steps [60, 112] later"
     )
 
 
 def test_no_boundary_says_what_would_have_been_seen():
     assert phasetext.headline(neither()) == (
-        "no boundary: none is found beyond one smooth decay in either curve (planning's p = 0.41, "
-        "execution's p = 0.22); a rise of 0.081 nats by the end would have been seen"
+        "no boundary: none is found beyond one smooth decay in either curve (planning p = 0.41, "
+        "execution p = 0.22); in 80 of 100 such runs a rise of 0.081 nats from mid-run would have been seen"
     )
     blind = fit(curve("planning", found=False), curve("execution", found=False, detectable=None))
     assert phasetext.headline(run_of(blind)).endswith(
-        "but in execution's no rise that was tried would have been seen"
+        "but in execution the test could see nothing here: it would have missed every rise that was tried"
     )
-    both = fit(*(curve(name, found=False, detectable=None) for name in ("planning", "execution")))
-    assert phasetext.headline(run_of(both)).endswith("so that this says little")
+
+
+def test_a_rise_larger_than_the_curve_itself_is_no_sight():
+    execution = curve("execution", found=False, detectable=0.6)
+    assert np.ptp(execution.entropy) < 0.6 < np.ptp(curve("planning").entropy)
+    told = phasetext.headline(run_of(fit(curve("planning", found=False), execution)))
+    assert "in execution the test could see nothing here: only a rise of 0.60 nats would show" in told
+    assert "would have been seen" not in told
+    wide = fit(curve("planning", found=False, detectable=0.6), curve("execution", found=False))
+    assert "0.60 nats from mid-run would have been seen" in phasetext.headline(run_of(wide))
 
 
 def test_one_boundary_of_two_is_no_order_and_not_none():
     phases = fit(curve("planning", found=False), curve("execution"))
     assert phasetext.headline(run_of(phases)) == (
-        "one boundary: execution's at step 40 [28, 54] (p = 0.005); none beyond one smooth "
-        "decay in planning's curve (p = 0.41); a rise of 0.081 nats by the end would have been seen"
+        "one boundary: execution turns to rise at step 40 [28, 54] (p = 0.005); none beyond one smooth "
+        "decay in planning (p = 0.41); in 80 of 100 such runs a rise of 0.081 nats from mid-run would have "
+        "been seen there"
     )
+
+
+def test_a_boundary_after_a_fall_that_has_none():
+    later = fit(
+        curve("planning", at=126.0), curve("execution", found=False), after_fall=estimate(38.0, 29.0, 46.0)
+    )
+    told = phasetext.headline(run_of(later))
+    assert "(p = 0.005); that is 38.0 steps [29.0, 46.0] after execution has made 95 % of its fall;" in told
+    sooner = replace(later, after_fall=estimate(-38.0, -46.0, -29.0))
+    assert "38.0 steps [29.0, 46.0] before execution has made 95 %" in phasetext.headline(run_of(sooner))
+    either = replace(later, after_fall=estimate(-3.0, -54.0, 89.0))
+    told = phasetext.headline(run_of(either))
+    assert "; whether that is before or after execution has made 95 % of its fall is open (-3 steps" in told
+    two = replace(ordered().phases, after_fall=estimate(38.0, 29.0, 46.0))
+    assert "; planning's boundary lies 38.0 steps" in phasetext.headline(run_of(two))
+    assert "95 % of its fall" not in phasetext.headline(ordered())
+
+
+def test_no_smaller_p_than_the_simulations_know():
+    floor = 1.0 / (DRAWS + 1)
+    assert phasetext.chance(curve("planning", p_value=floor)) == "p ≤ 0.0025"
+    assert phasetext.chance(curve("planning", p_value=2 * floor)) == "p = 0.005"
 
 
 def test_overlapping_boundaries_leave_the_order_open():
@@ -218,18 +264,19 @@ def test_overlapping_boundaries_leave_the_order_open():
         curve("planning", at=50.0),
         curve("execution"),
         delta=estimate(10.0, -20.0, 40.0),
+        later=0.74,
         verdict="overlapping",
     )
     assert phasetext.headline(run_of(phases)) == (
-        "overlapping: planning's boundary at step 50 [38, 64], execution's at step 40 [28, 54]; which comes "
-        "first is open; planning's less execution's is 10 steps [-20, 40]"
+        "overlapping: planning turns to rise at step 50 [38, 64], execution turns to rise at step "
+        "40 [28, 54]; which comes first is open (planning is later with probability 0.74)"
     )
 
 
 def test_one_curve_is_not_taken_apart():
     assert phasetext.headline(whole_only()) == (
-        "one curve, not taken apart: a boundary at step 40 [28, 54] (p = 0.005) in the token "
-        "entropy of all tokens"
+        "one curve, not taken apart: the token entropy of all tokens turns to rise at step 40 [28, 54] "
+        "(p = 0.005)"
     )
     text = "\n".join(lines_of(whole_only()))
     assert "cannot be taken apart" in text.split("all tokens", 2)[2]
@@ -241,7 +288,7 @@ def test_semantic_entropy_is_never_called_token_entropy():
     assert "semantic entropy of plans" in text
     assert "token entropy of planning tokens" not in text
     assert "token entropy of execution tokens" in text
-    assert "semantic entropy's 86 steps later" in text.replace("\n  ", " ")
+    assert "semantic entropy turns to rise 86 steps [60, 112] later" in " ".join(text.split())
     assert "'entropy_semantic' (semantic entropy)" in text
     (row, *_) = csv.DictReader(io.StringIO(phasecsv.render(document(semantic()))))
     assert (row["curve"], row["entropy_of"]) == ("planning", "semantic entropy")
@@ -252,23 +299,30 @@ def test_semantic_entropy_is_never_called_token_entropy():
 
 def test_a_boundary_that_is_nowhere_is_said_to_be():
     known = curve("planning").boundary
-    assert phasetext.place(replace(known, whole=True)) == "anywhere in the run"
+    assert phasetext.place(replace(known, whole=True)) == "somewhere in the run"
     two = replace(known, intervals=((22.0, 30.0), (90.5, 140.0)))
     assert phasetext.place(two) == "at step 22–30 or 90–140"
-    early = replace(known, step=estimate(30.0, float(known.places[0]), 55.0))
+    # Half a cell beyond what was searched.
+    early = replace(known, step=estimate(30.0, 19.0, 55.0), intervals=((19.0, 55.0),))
     assert phasetext.place(early) == "at step 30 [20 or before, 55]"
-    late = replace(known, step=estimate(160.0, 120.0, float(known.places[-1])))
+    late = replace(known, step=estimate(160.0, 120.0, 181.0), intervals=((120.0, 181.0),))
     assert phasetext.place(late) == "at step 160 [120, 180 or after]"
+    # The density may reach less far than the search: its first step is then no edge.
+    inner = replace(early, searched=(10.0, 190.0))
+    assert phasetext.place(inner) == "at step 30 [19, 55]"
+    ends = replace(two, intervals=((19.0, 30.0), (90.0, 181.0)))
+    assert phasetext.place(ends) == "at step 20 or before–30 or 90–180 or after"
     cells = dict(phasetext.rows_of(curve("planning", found=False), 200.0))
-    assert cells["boundary, step"] == "none found"
-    assert {cells[name] for name in ("slope before, a step", "slope after, a step", "rise by the end")} == {
-        "—"
-    }
+    assert cells["what it does"] == "one smooth decay, p = 0.41"
+    assert {
+        cells[name]
+        for name in ("boundary, step", "slope before, a step", "slope after, a step", "rise by the end")
+    } == {"—"}
 
 
 def test_a_curve_that_ends_early_is_not_now():
     short = curve("execution")
-    short = replace(short, n=30, **{name: getattr(short, name)[:30] for name in SERIES})
+    short = replace(short, n=30, last_step=58.0, **{name: getattr(short, name)[:30] for name in SERIES})
     lines = lines_of(run_of(fit(curve("planning"), short)))
     assert any(
         line.startswith("  entropy now") and line.endswith("0.162 [0.150, 0.174], step 58") for line in lines
@@ -299,16 +353,47 @@ def test_twenty_lines_a_hundred_columns(run):
         assert len(lines) <= 20
         assert max(map(len, lines)) <= 100
     if crowded.phases is not None:
+        assert any(line.endswith("more in the JSON") for line in lines_of(crowded))
         assert "(6 cautions)" in " ".join(" ".join(lines_of(crowded)).split())
         assert any(line.startswith("  caution    something") for line in lines_of(crowded))
+
+
+def test_nothing_is_left_out_without_being_counted():
+    notes = ("the records are not in the order of their steps; sorted", "a note")
+    unknown = f"{UNKNOWN_SHARE}: no share of planning tokens was logged"
+    phases = replace(ordered().phases, share_planning=None, notes=(unknown,), cautions=("first", "second"))
+    told = "\n".join(lines_of(run_of(phases, notes=notes)))
+    assert told.index("second") < told.index("sorted") < told.index("a note") < told.index(UNKNOWN_SHARE)
+    many = tuple(f"caution {i}" for i in range(30))
+    lines = lines_of(run_of(replace(phases, cautions=many), notes=notes))
+    shown = sum("caution    caution" in line for line in lines)
+    assert len(lines) <= 20
+    assert f"… and {30 + 3 - shown} more in the JSON" in "\n".join(lines)
+
+
+def test_the_head_has_the_curves_own_steps_and_not_the_middles_of_blocks():
+    lines = lines_of(run_of(fit(curve("planning", first_step=-1.0, last_step=201.0), curve("execution"))))
+    assert lines[0] == "made · 101 means of neighbours, steps -1–201 · logs/made.csv"
+
+
+def test_the_widest_transition_that_was_tried_is_no_end():
+    known = curve("planning")
+    cells = []
+    for ends in ((10.0, 0.0, 40.0), (100.0, 50.0, 160.0), (160.0, 160.0, 160.0)):
+        boundary = replace(known.boundary, width=estimate(*ends))
+        cells.append(dict(phasetext.rows_of(replace(known, boundary=boundary), 200.0))["its width, steps"])
+    assert cells == ["10 [0, 40]", "100 [50, 160 or more]", "160 or more"]
 
 
 def test_several_runs_end_with_what_they_say_together():
     text = phasetext.render(document(ordered(), neither(), across=across()))
     last = text.split("\n\n")[-1]
     assert last.startswith("3 runs together\n")
-    assert "in 2 of 3 runs: 67 % [21, 94] (by hand)" in last
-    assert "in 3 of 8" in last
+    assert "in both curves in 2 of 3 runs: 67 % [21, 94] (by hand)" in last
+    assert "planning turns to rise after execution's fall in 1 of 3 runs: 33 % [6, 79]" in " ".join(
+        last.split()
+    )
+    assert last.index("planning turns to rise") < last.index("in 3 of 8") < last.index("63 %")
     assert "arXiv:2509.03646" in last
     assert "semantic entropy of strategic grams" in " ".join(last.split())
     assert "63 % [50, 76] of the run" in last
@@ -359,7 +444,13 @@ def test_a_row_a_curve_in_full_precision():
     assert float(execution["slope_after"]) == 0.00103
     assert planning["boundary_stretches"] == "114:140"
     assert float(planning["delta_low"]) == 60.0
+    assert (planning["kind"], float(planning["settled_high"])) == ("turns to rise", 97.0)
+    assert (float(planning["first_step"]), float(planning["last_step"])) == (0.0, 200.0)
+    assert planning["after_fall_low"] == ""
     assert (bad["refusal"], bad["boundary"], bad["verdict"]) == ("too-few-points", "", "")
+    known = run_of(replace(ordered().phases, after_fall=estimate(38.0, 29.0, 46.0)))
+    (row, _) = csv.DictReader(io.StringIO(phasecsv.render(document(known))))
+    assert [float(row[f"after_fall{end}"]) for end in ("", "_low", "_high")] == [38.0, 29.0, 46.0]
 
 
 def test_names_from_logs_do_no_harm():
@@ -375,7 +466,7 @@ def test_names_from_logs_do_no_harm():
 
 def test_markdown_has_the_verdict_and_a_column_a_curve():
     text = phasemarkdown.render(document(ordered(), refused(), across=across()))
-    assert "**execution first: execution's boundary at step 40" in text
+    assert "**execution first: execution turns to rise at step 40" in text
     assert "| token entropy of planning tokens | token entropy of execution tokens |" in text
     assert "**Not fitted:** 6 entropies of planning" in text
     assert "3 runs together" in text
@@ -431,7 +522,7 @@ def test_the_same_bytes(name):
 
 def test_the_title_is_the_verdict():
     words = " ".join(word.get_text() for word in drawn_words(phase_figure(ordered())))
-    assert "execution first: execution's boundary" in words
+    assert "execution first: execution turns to rise" in words
     assert words.count("no boundary found") == 0
     none = " ".join(word.get_text() for word in drawn_words(phase_figure(neither())))
     assert none.count("no boundary found") == 2
@@ -456,3 +547,52 @@ def test_the_boundary_is_a_distribution_and_only_where_one_was_found():
 def test_a_run_without_phases_has_no_figure():
     with pytest.raises(ValueError, match="no figure"):
         phase_figure(refused())
+
+
+def test_strips_have_one_scale_and_an_uncertain_place_does_not_fill_its_own():
+    places = np.linspace(20.0, 180.0, 81)
+    vague = replace(
+        curve("planning").boundary,
+        places=places,
+        density=np.full(81, 1 / 81),
+        intervals=((20.0, 180.0),),
+        whole=True,
+    )
+    for planning in (curve("planning"), curve("planning", boundary=vague)):
+        strip = phase_figure(run_of(fit(planning, curve("execution", found=False)))).axes[2]
+        (shape,) = [c for c in strip.collections if isinstance(c, FillBetweenPolyCollection)]
+        height = shape.get_paths()[0].vertices[:, 1].max()
+        assert height == pytest.approx(1.0) if not planning.boundary.whole else height < 0.2
+    words = " ".join(word.get_text() for word in drawn_words(phase_figure(ordered())))
+    assert "95 % in 26 steps" in words
+
+
+def test_without_a_boundary_the_decay_is_the_line():
+    for run, dashed in ((neither(), 0), (ordered(), 2)):
+        axes = phase_figure(run).axes[0]
+        assert sum(line.get_linestyle() == "--" for line in axes.lines) == dashed
+        bands = [c for c in axes.collections if isinstance(c, FillBetweenPolyCollection)]
+        assert len(bands) == dashed
+        planning = run.phases.planning
+        solid = [line for line in axes.lines if line.get_linestyle() == "-"]
+        expected = planning.fitted if dashed else planning.decay
+        assert any(np.array_equal(line.get_ydata(), expected) for line in solid)
+        low, high = axes.get_ylim()
+        assert low <= planning.decay.min() <= planning.decay.max() <= high
+
+
+def test_the_title_counts_cautions():
+    words = " ".join(
+        word.get_text().replace("\n", " ")
+        for word in drawn_words(phase_figure(replace(ordered(), cautions=("one", "two"))))
+    )
+    assert "(2 cautions)" in words
+
+
+def test_lines_do_not_break_inside_an_interval():
+    text = "planning turns to rise at step 81.1 [77.8, 84.3 or after] and p = 0.05 after 95 % (12 cautions)"
+    for width in range(35, 60):
+        for line in phasetext.wrapped(text, width):
+            assert line.count("[") == line.count("]")
+            assert not line.startswith(("[", "%", "cautions", "= "))
+            assert not line.endswith(("=", " p"))

@@ -10,6 +10,7 @@ from entropylaw import FitError, combine_phases, fit_phases
 from entropylaw.analysis.phasecautions import MOST
 from entropylaw.analysis.phaseresults import VERDICTS, PhaseFit
 from entropylaw.documents.codec import decode, encode
+from entropylaw.errors import UsageError
 from tests.conftest import LAB
 
 STEP = np.arange(0.0, 800.0, 10.0)
@@ -150,3 +151,48 @@ def test_the_labs_runs_are_read():
     )
     assert fit.verdict in VERDICTS
     assert 0 < fit.share_planning.value < 1
+
+
+@pytest.fixture(scope="module")
+def published():
+    """Execution falls and is flat; planning falls, too, and turns to rise long after."""
+    rng = np.random.default_rng(12)
+    step = np.arange(120.0)
+    act = 0.6 - 0.5 * np.minimum(step, 40.0) / 40.0 + 0.01 * rng.standard_normal(120)
+    plan = 0.3 + 0.6 * np.exp(-step / 12) + 0.006 * np.maximum(step - 80, 0) + 0.01 * rng.standard_normal(120)
+    return fit_phases(step, plan, act, run="published")
+
+
+def test_planning_rises_after_a_fall_that_needs_no_boundary(published):
+    assert published.planning.kind == "turns to rise"
+    assert any(low <= 80 <= high for low, high in published.planning.boundary.intervals)
+    assert 25 < published.execution.settled.value < 50
+    assert published.after_fall.low < 80 - published.execution.settled.value < published.after_fall.high
+    assert published.rises_after
+    assert (published.planning.first_step, published.planning.last_step) == (0.0, 119.0)
+    across = combine_phases([published, published])
+    assert (across.rises_after, across.runs) == (2, 2)
+    assert across.share_rises_after.high == 1.0
+
+
+def test_two_boundaries_of_another_kind_are_no_rise():
+    rng = np.random.default_rng(13)
+    down = decay(rng, floor=0.6, rise=-0.3, place=0.7), decay(rng, floor=0.6, rise=-0.3, place=0.4)
+    fit = fit_phases(STEP, *down, planning_share=np.full(STEP.size, 0.2))
+    assert fit.planning.kind in ("leaves its decay downwards", "turns to fall")
+    assert not fit.rises_after
+    assert fit.share_planning.low < fit.share_planning.value < fit.share_planning.high
+
+
+def test_no_level_that_the_simulations_cannot_tell():
+    with pytest.raises(UsageError) as caught:
+        fit_phases(STEP, aggregate=decay(np.random.default_rng(1)), level=0.999)
+    assert caught.value.slug == "bad-level"
+
+
+def test_a_first_point_that_is_padding_is_named():
+    rng = np.random.default_rng(14)
+    padded = decay(rng)
+    padded[0] = 11.93
+    fit = fit_phases(STEP, aggregate=padded)
+    assert any("all tokens is far off its neighbours: 11.93 at step 0" in text for text in fit.cautions)

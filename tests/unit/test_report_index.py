@@ -109,10 +109,10 @@ def test_row_says_what_is_missing_and_why() -> None:
     assert few.no_phases == "6 entropies of planning, expected at least 20"
 
 
-def test_forecast_is_of_the_end_and_half_a_run_more() -> None:
+def test_forecast_goes_half_a_run_beyond_the_end() -> None:
     law = synthetic().law
     assert law is not None
-    assert steps_ahead(law) == (488.0, 585.0)
+    assert steps_ahead(law) == (439.0, 488.0, 537.0, 585.0)
     good = row("good")
     assert good.ahead is not None
     assert (good.ahead.last_step, good.ahead.step) == (390.0, 585.0)

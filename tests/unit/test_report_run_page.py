@@ -220,12 +220,6 @@ def test_size_of_a_page(n: int) -> None:
 def test_compact_figures_are_the_same_picture() -> None:
     from entropylaw.report.html import compact
 
-    same = 'style="fill:red"'
-    row = f'<use href="#m" x="1" y="2" {same}/>\n<use href="#m" x="3" y="4" {same}/>'
-    other = '<use href="#m" x="5" y="6" style="fill:blue"/>'
-    assert compact(f"{row}\n{other}") == (
-        f'<g {same}><use href="#m" x="1" y="2"/><use href="#m" x="3" y="4"/></g>\n{other}'
-    )
     assert compact('<path d="M 1 -2 L 3.25 4 z"/>') == '<path d="M1-2L3.25 4z"/>'
 
 

@@ -21,7 +21,7 @@ DOCUMENTS: dict[Kind, tuple[type, str]] = {
     Kind.prediction: (prediction.PredictionDocument, prediction.SCHEMA),
     Kind.phases: (phases.PhasesDocument, phases.SCHEMA),
     Kind.report: (report.ReportDocument, report.SCHEMA),
-    Kind.index: (index.IndexDocument, index.SCHEMA),
+    Kind.many: (index.IndexDocument, index.SCHEMA),
     Kind.check: (check.CheckDocument, check.SCHEMA),
     Kind.backtest: (backtest.BacktestDocument, backtest.SCHEMA),
 }
@@ -96,7 +96,7 @@ def test_what_a_command_prints(run, lab, command):
 def test_what_a_report_writes(run, lab, tmp_path):
     logs = [f"data/lab/{name}/metrics.parquet" for name in ("grpo_s0", "too_hard", "diverging")]
     assert run("report", *logs, "nowhere.csv", "-o", "out", "--figures", "none").returncode == 0
-    validate(json.loads((tmp_path / "out" / "report.json").read_text()), Kind.index)
+    validate(json.loads((tmp_path / "out" / "report.json").read_text()), Kind.many)
     documents = sorted((tmp_path / "out" / "runs").glob("*.json"))
     assert len(documents) == 4
     for path in documents:
