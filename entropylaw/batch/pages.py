@@ -65,7 +65,9 @@ def _figures(task: Task, report: RunReport) -> Mapping[str, Figure]:
     made: dict[str, Figure] = {}
     if report.fit.law is not None:
         made["law"] = figures.law_figure(report.fit)
-        made["series"] = figures.series_figure(report.fit)
+        if task.making.kinds:
+            # A page has no room for it.
+            made["series"] = figures.series_figure(report.fit)
         made["residuals"] = figures.residual_figure(report.fit)
         if report.forecast is not None or report.spending is not None:
             made["forecast"] = forecast_figure(report)

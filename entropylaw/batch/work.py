@@ -6,9 +6,11 @@ from entropylaw.batch.pages import files_of
 from entropylaw.batch.state import document_of, remember
 from entropylaw.batch.tasks import Done, Failure, Task
 from entropylaw.documents.fit import FitDocument, RunFit, refused_file, refused_run
+from entropylaw.documents.phases import RunPhases, unphased_run
 from entropylaw.documents.report import RunReport, from_fits, load_report
 from entropylaw.documents.store import write_atomically
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
+from entropylaw.ingest.run import Run
 from entropylaw.phasing import class_phases
 from entropylaw.report.index_rows import index_row
 from entropylaw.reporting import run_report
@@ -33,8 +35,7 @@ def work(task: Task) -> Done:
         # One bad run never stops the rest, and a bug of ours is one of the ways to be bad.
         if isinstance(error, EntropyLawError):
             return _written(task, _failed(task, error))
-        why = f"{type(error).__name__}: {error}"
-        return _written(task, _failed(task, FitError("bug", why, "this is a bug in entropylaw; report it")))
+        return _written(task, _failed(task, _bug(error)))
 
 
 def died(task: Task) -> Done:
@@ -51,9 +52,23 @@ def _report(task: Task) -> RunReport:
     if task.run is None:
         assert task.known is not None
         return run_report(task.known)
-    settings = task.making.settings
-    phases = class_phases(task.run, settings.level) if task.making.phases else None
-    return run_report(fit_or_refuse(task.run, settings), phases)
+    return run_report(fit_or_refuse(task.run, task.making.settings), _phases(task, task.run))
+
+
+def _phases(task: Task, run: Run) -> RunPhases | None:
+    """The phases of a run; a bug of ours there takes no law with it."""
+    if not task.making.phases:
+        return None
+    try:
+        return class_phases(run, task.making.settings.level)
+    except UsageError:
+        raise
+    except Exception as error:
+        return unphased_run(run, None, _bug(error))
+
+
+def _bug(error: Exception) -> FitError:
+    return FitError("bug", f"{type(error).__name__}: {error}", "this is a bug in entropylaw; report it")
 
 
 def _failed(task: Task, error: EntropyLawError) -> RunReport:

@@ -82,7 +82,8 @@ def bend_posterior(
     """
     weight = kinks.bent_weights(null, columns)
     flat = weight.ravel()
-    order = np.argsort(-flat, kind="stable")[:_MOST]
+    heavy = np.sort(np.argpartition(-flat, _MOST)[:_MOST]) if flat.size > _MOST else np.arange(flat.size)
+    order = heavy[np.argsort(-flat[heavy], kind="stable")]
     count = int(np.searchsorted(np.cumsum(flat[order]), 1.0 - _LEFT_OUT)) + 1
     chosen = order[:count]
     point, shape, which = np.unravel_index(chosen, weight.shape)

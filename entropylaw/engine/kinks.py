@@ -79,9 +79,11 @@ class Kinks:
         plain = np.linalg.qr(self._raw(), mode="r")
         self.cost = self._gains.log_det[:, None] + 2.0 * _log_diagonal(triangle)
         self.cost = self.cost - 2.0 * _log_diagonal(np.asarray(plain))
-        bent = white[:, None, m + 1 :]
-        left = bent - (bent @ self.basis) @ self.basis.swapaxes(-1, -2)
-        self.added = left / np.linalg.norm(left, axis=-1, keepdims=True)
+        # Of each hinge: itself, what it shares with the decay, and the length of the rest.
+        self.hinges = white[:, m + 1 :]
+        self.shared = self.hinges[:, None] @ self.basis
+        rest = self.hinges[:, None] - self.shared @ self.basis.swapaxes(-1, -2)
+        self.length = np.maximum(np.linalg.norm(rest, axis=-1), np.sqrt(SLIGHT))
         self._roots: FloatArray | None = None
 
     @property
@@ -113,12 +115,19 @@ class Kinks:
         slack = unseen(series)
         for g in range(points):
             y = white[g].T
-            rss[g] = (y**2).sum(axis=0) - ((self.basis[g].swapaxes(-1, -2) @ y) ** 2).sum(axis=1) + slack
-            gain = (self.added[g] @ y) ** 2 / rss[g][:, None]
-            bent = -0.5 * self.free * np.log1p(-np.minimum(gain, 1.0 - 1e-12))
-            top = bent.max(axis=1)
-            more[g] = top + np.log(np.exp(bent - top[:, None]).mean(axis=1))
-            best[g] = rss[g] * (1.0 - np.minimum(gain.max(axis=1), 1.0 - 1e-12))
+            along = self.basis[g].swapaxes(-1, -2) @ y
+            rss[g] = (y**2).sum(axis=0) - (along**2).sum(axis=1) + slack
+            # In place: this is where the time goes, over thousands of simulated series.
+            left = self.hinges[g] @ y - self.shared[g] @ along
+            left /= self.length[g][..., None]
+            left *= left
+            left /= rss[g][:, None]
+            np.maximum(np.subtract(1.0, left, out=left), 1e-12, out=left)
+            least = left.min(axis=1)
+            best[g] = rss[g] * least
+            left /= least[:, None]
+            np.exp(-0.5 * self.free * np.log(left, out=left), out=left)
+            more[g] = np.log(left.mean(axis=1)) - 0.5 * self.free * np.log(least)
         log = self.grid.log_prior[:, None, None] - 0.5 * self.cost[..., None] - 0.5 * self.free * np.log(rss)
         whole, bent_whole = _log_sum(log), _log_sum(log + more)
         return Null(
@@ -160,10 +169,12 @@ class Kinks:
         """The smooth decay, averaged over covariances and shapes: shape (n, b)."""
         roots = self._unwhiten()
         total, whole = np.zeros(null.white.shape[:0:-1]), np.zeros(null.white.shape[1])
-        for g, j in zip(*np.nonzero(null.weight.max(axis=-1) > _LIGHT), strict=True):
-            q, weight = self.basis[g, j], null.weight[g, j]
-            total += weight * (roots[g] @ (q @ (q.T @ null.white[g].T)))
-            whole += weight
+        heavy = null.weight.max(axis=-1) > _LIGHT
+        for g in np.flatnonzero(heavy.any(axis=1)):
+            q, weight = np.concatenate(self.basis[g, heavy[g]], axis=1), null.weight[g, heavy[g]]
+            # The two columns of each decay have its weight.
+            total += roots[g] @ (q @ (np.repeat(weight, 2, axis=0) * (q.T @ null.white[g].T)))
+            whole += weight.sum(axis=0)
         return total / whole
 
     def draws(self, null: Null, mean: FloatArray, rng: np.random.Generator, count: int) -> FloatArray:

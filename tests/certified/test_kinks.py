@@ -55,7 +55,8 @@ def test_a_bends_gain_is_the_fall_of_the_sum_of_squares():
     x = np.column_stack([np.ones(step.size), kinks.decays[j], hinges(kinks.time)[k]])
     xw, yw = white @ x, white @ y
     left = yw - xw @ np.linalg.lstsq(xw, yw, rcond=None)[0]
-    gain = (kinks.added[g, j, k] @ (white @ y)) ** 2
+    along = kinks.basis[g, j].T @ (white @ y)
+    gain = ((kinks.hinges[g, k] @ (white @ y) - kinks.shared[g, j, k] @ along) / kinks.length[g, j, k]) ** 2
     unseen = step.size * (RESOLUTION * np.ptp(y)) ** 2
     assert null.rss[g, j, 0] - gain == pytest.approx(left @ left + unseen, rel=1e-6)
 
