@@ -15,7 +15,7 @@ from PIL import Image
 
 ROOT = Path(__file__).parent.parent
 TARGET = ROOT / "docs" / "images" / "report.png"
-WIDTH, HEIGHT, SHOWN = 1000, 2400, 1130
+WIDTH, HEIGHT, SHOWN = 1000, 2400, 1290
 
 
 def main() -> None:
@@ -24,7 +24,7 @@ def main() -> None:
         sys.exit("no Chromium on the PATH")
     with tempfile.TemporaryDirectory() as folder:
         log = "data/lab/clean_start_s0/metrics.parquet"
-        command = [sys.executable, "-m", "entropylaw", "report", log, "-o", folder, "--quiet"]
+        command = [sys.executable, "-m", "entropylaw", "report", log, "-o", folder, "--figures", "none", "-q"]
         subprocess.run(command, cwd=ROOT, check=True)
         shot = Path(folder) / "shot.png"
         subprocess.run(
@@ -32,7 +32,7 @@ def main() -> None:
                 *(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"),
                 *("--disable-background-networking", f"--user-data-dir={folder}/profile"),
                 *(f"--window-size={WIDTH},{HEIGHT}", f"--screenshot={shot}"),
-                (Path(folder) / "index.html").as_uri(),
+                (Path(folder) / "runs" / "clean_start_s0.html").as_uri(),
             ],
             check=True,
             capture_output=True,

@@ -203,7 +203,7 @@ def _steps(law: LawFit, told: Forecast | None, spending: SaturationForecast | No
 def _rewards(law: LawFit, told: Forecast | None) -> tuple[float, float]:
     """All rewards logged; of bands much wider than these the part that is near them."""
     low, high = float(law.reward.min()), float(law.reward.max())
-    room = 0.8 * ((high - low) or abs(high) or 1.0)
+    room = 1.5 * ((high - low) or abs(high) or 1.0)
     wanted = [end for e in (told.reward if told else ()) for end in (e.low, e.value, e.high)]
     if law.validity.ok:
         wanted += [law.ceiling.low, law.ceiling.value, law.ceiling.high]
@@ -247,6 +247,10 @@ def _notes(run: RunReport, law: LawFit) -> list[str]:
         told.append(f"no forecast: {run.no_forecast}")
     if run.forecast is not None:
         told += run.forecast.notes
+        last, (bottom, top) = run.forecast.reward[-1], _rewards(law, run.forecast)
+        if (last.low is not None and last.low < bottom) or (last.high is not None and last.high > top):
+            at = format_step(run.forecast.step[-1])
+            told.append(f"the band is cut: at step {at} the reward is {format_interval(last)}")
     if run.spending is not None and run.spending.step.note:
         told.append(run.spending.step.note)
     return [line for text in told for line in p.wrapped(text, 66, 3)]

@@ -186,7 +186,9 @@ def _now(axes: Axes, law: LawFit, low: float, high: float) -> None:
     upward = estimate.value < (low + high) / 2
     end = estimate.high if upward else estimate.low
     place = estimate.value if end is None else end
-    _label(axes, law.entropy_now, place, "now", estimate, upward, (low, high))
+    # The ceiling's label has the row at the edge, and may be as long as the axes are wide.
+    taken = law.ceiling.value is not None and upward == (law.ceiling.value >= (low + high) / 2)
+    _label(axes, law.entropy_now, place, "now", estimate, upward, (low, high), row=1 + taken)
 
 
 def _interval(axes: Axes, x: float, estimate: Estimate, marker: str, colour: str) -> None:
@@ -207,22 +209,31 @@ def _interval(axes: Axes, x: float, estimate: Estimate, marker: str, colour: str
 
 
 def _label(
-    axes: Axes, x: float, y: float, name: str, estimate: Estimate, upward: bool, limits: tuple[float, float]
+    axes: Axes,
+    x: float,
+    y: float,
+    name: str,
+    estimate: Estimate,
+    upward: bool,
+    limits: tuple[float, float],
+    *,
+    row: int = 1,
 ) -> None:
-    """A name and its numbers at the upper or lower edge, with a thin line to the end of the interval."""
+    """A name and its numbers in a row at an edge, with a thin line to the end of the interval."""
     low, high = limits
     text = format_estimate(estimate)
     room = name == "ceiling" and len(text.interval) <= _LONGEST_INTERVAL
     shown = f"{name} {text.value}" + (f" {text.interval}" if room else "")
-    row = high - 0.05 * (high - low) if upward else low + 0.05 * (high - low)
+    inward = (0.09 * row - 0.04) * (high - low)
+    at = high - inward if upward else low + inward
     left, right = axes.get_xlim()
     side = "left" if x < (left + right) / 2 else "right"
     offset = 3.0 if side == "left" else -3.0
     reach = min(max(y, low), high)
-    axes.plot([x, x], [reach, row], color=p.MUTED, linewidth=0.5, zorder=3)
+    axes.plot([x, x], [reach, at], color=p.MUTED, linewidth=0.5, zorder=3)
     axes.annotate(
         shown.replace("-", "−"),
-        (x, row),
+        (x, at),
         (offset, 0),
         textcoords="offset points",
         ha=side,

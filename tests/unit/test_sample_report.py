@@ -1,0 +1,75 @@
+"""The sample report in the repository is what the command writes today, byte for byte.
+
+``python docs/sample.py`` writes it anew; read the difference before you keep it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.conftest import ROOT
+
+LARGEST = 2_500_000
+"""Bytes of the whole folder: it is in every clone."""
+
+
+def loaded(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SAMPLE = loaded(ROOT / "docs" / "sample.py")
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report made again in another folder, in two processes, with another order of sets."""
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "data").symlink_to(ROOT / "data")
+    folder = elsewhere / "again"
+    SAMPLE.make(folder, "--jobs", "2", cwd=elsewhere, environment={"PYTHONHASHSEED": "7"})
+    return folder
+
+
+def test_the_words_are_those_in_the_repository(fresh: Path) -> None:
+    assert (fresh / "report.md").read_text("utf-8") == (SAMPLE.SAMPLE / "report.md").read_text("utf-8")
+
+
+def test_every_file_is_the_one_in_the_repository(fresh: Path) -> None:
+    recorded = json.loads((SAMPLE.SAMPLE / SAMPLE.VERSIONS).read_text("utf-8"))
+    here = SAMPLE.versions()
+    if other := [
+        f"{name} {here[name]}, not {known}" for name, known in recorded.items() if here[name] != known
+    ]:
+        pytest.skip(f"the last digits may be others here: {'; '.join(other)}")
+    assert not SAMPLE.different(fresh, SAMPLE.SAMPLE)
+
+
+def test_the_sample_is_small_and_has_a_page_for_every_run() -> None:
+    names = set(SAMPLE.files(SAMPLE.SAMPLE))
+    assert sum((SAMPLE.SAMPLE / name).stat().st_size for name in names) < LARGEST
+    pages = {f"runs/{run}.{kind}" for run in SAMPLE.RUNS for kind in ("html", "json")}
+    over_all = {"index.html", "report.csv", "report.json", "report.md", SAMPLE.VERSIONS}
+    assert names == pages | over_all
+
+
+def test_a_changed_and_a_missing_file_are_told(tmp_path: Path) -> None:
+    for name, text in {
+        "one/a": "1",
+        "one/runs/b": "2",
+        "other/a": "0",
+        "other/runs/b": "2",
+        "other/c": "",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert SAMPLE.different(tmp_path / "one", tmp_path / "other") == {"a", "c"}
