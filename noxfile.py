@@ -91,6 +91,8 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks.phases", "--write", "--runs", "1000" if full else "100")
     session.run("python", "-m", "benchmarks.shared", "--write", "--runs", "1000" if full else "100")
     session.run("python", "-m", "benchmarks.tokens", "--write", *(["--full"] if full else []))
+    session.run("python", "-m", "benchmarks.report", "--write", *([] if full else ["--runs", "100"]))
+    session.run("python", "-m", "benchmarks.startup", "--write")
     # The last release of W&B that has a reader in Python.
     session.install("wandb<0.30", "tensorboard", "pandas")
     session.run("python", "-m", "benchmarks.readers", "--write", *(["--full"] if full else []))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,11 @@ import pytest
 ROOT = Path(__file__).parent.parent
 LAB = ROOT / "data" / "lab"
 PUBLIC_LOGS = ROOT.parent / "shared" / "logs"
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what runs in the background deaf to Ctrl-C, and what that starts would be deaf too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def clean_environment() -> dict[str, str]:

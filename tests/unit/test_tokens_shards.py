@@ -137,9 +137,9 @@ def test_a_shard_counts_once(tmp_path):
     one = summed(made(500, seed=1), tmp_path / "a.hist.parquet")
     two = summed(made(500, seed=2), tmp_path / "b.hist.parquet")
     shutil.copy(one, tmp_path / "copy.hist.parquet")
-    assert "a.hist.parquet" in refused("shard-twice", one, two, one).message
+    assert "holds the same sums as" in refused("shard-twice", one, two, one).message
     refused("shard-twice", one, two, f"{tmp_path}/../{tmp_path.name}/a.hist.parquet")
-    assert "copy.hist.parquet" in refused("shard-twice", one, two, tmp_path / "copy.hist.parquet").message
+    refused("shard-twice", one, two, tmp_path / "copy.hist.parquet")
     assert sum(summary(one, two).steps.column("tokens").to_pylist()) == 1000
     assert sum(summary(tmp_path / "[ab].hist.parquet").steps.column("tokens").to_pylist()) == 1000
     refused("file-not-found", tmp_path / "[xy].hist.parquet")
