@@ -135,8 +135,8 @@ def tables(spread: Callable[..., Iterable[Any]], runs: int) -> str:
             *_strange_rows(strange, odd),
             "",
             "With a bend, sharp or over a quarter of the run, at places off every grid: share of runs in "
-            "which it is found; how often the 95 % interval of its place holds it, in all runs and in those whose "
-            "interval is not the whole run; how many these are; and the interval's width in runs:",
+            "which it is found; how often the 95 % interval of its place holds it, in all runs and in those "
+            "whose interval is not the whole run; how many these are; and the interval's width in runs:",
             "",
             "| n | bend at | over | rise | sd | ρ | noise / drift | found | interval holds | where not whole "
             "| not whole | width |",
