@@ -38,9 +38,7 @@ Figures = Annotated[
 ]
 Style = Annotated[
     str | None,
-    typer.Option(
-        "--style", metavar="FILE", help="A matplotlib style file, on top of our own style."
-    ),
+    typer.Option("--style", metavar="FILE", help="A matplotlib style file, on top of our own style."),
 ]
 Phases = Annotated[
     bool,
