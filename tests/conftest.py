@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,10 @@ LAB = ROOT / "data" / "lab"
 PUBLIC_LOGS = ROOT.parent / "shared" / "logs"
 
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    and threading.current_thread() is threading.main_thread()
+):
     # A shell starts what runs in the background deaf to Ctrl-C, and what that starts would be deaf too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
