@@ -34,14 +34,15 @@ def work(task: Task) -> Done:
     except Exception as error:
         # One bad run never stops the rest, and a bug of ours is one of the ways to be bad.
         if isinstance(error, EntropyLawError):
-            return _written(task, _failed(task, error))
-        return _written(task, _failed(task, _bug(error)))
+            return _written(task, _failed(task, error), error)
+        return _written(task, _failed(task, _bug(error)), _bug(error))
 
 
 def died(task: Task) -> Done:
     """Say of a run that its process was killed."""
     why = "the process that fitted it was killed twice, as happens where memory runs out"
-    return _written(task, _failed(task, FitError("worker-killed", why, "try that log alone, with --jobs 1")))
+    error = FitError("worker-killed", why, "try that log alone, with --jobs 1")
+    return _written(task, _failed(task, error), error)
 
 
 def _report(task: Task) -> RunReport:
@@ -77,7 +78,7 @@ def _failed(task: Task, error: EntropyLawError) -> RunReport:
     return run_report(refused_file(task.name, error))
 
 
-def _written(task: Task, report: RunReport) -> Done:
+def _written(task: Task, report: RunReport, error: EntropyLawError | None = None) -> Done:
     """Write the run's files, its document last but for the note that it is done."""
     fits = FitDocument(inputs=task.inputs, settings=task.making.settings, runs=(report.fit,))
     document = from_fits(fits, [report])
@@ -91,16 +92,17 @@ def _written(task: Task, report: RunReport) -> Done:
         key=task.key,
         row=index_row(report, task.slug),
         files=sizes,
-        failure=_failure(report.fit),
+        failure=_failure(report.fit, error),
     )
     remember(task, done)
     return done
 
 
-def _failure(entry: RunFit) -> Failure | None:
+def _failure(entry: RunFit, error: EntropyLawError | None) -> Failure | None:
     """Why there is no law; a run whose columns could not be found was not even read."""
     if entry.refusal is None:
         return None
-    kind = InputError if entry.entropy_column is None else FitError
+    read = InputError if entry.entropy_column is None else FitError
+    kind = read if error is None else type(error)
     refusal = entry.refusal
     return Failure(slug=refusal.slug, message=refusal.message, hint=refusal.hint, exit_code=kind.exit_code)

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example:  entropylaw report data/lab/grpo_s0/metrics.parquet -o reports/lab"
 
-KINDS = ("svg", "png", "pdf")
-
 LISTED = 20
 """Failures that are told one by one; the others are counted, and on their pages."""
 
@@ -112,19 +110,21 @@ def kinds_of(figures: str | None) -> tuple[str, ...] | None:
     UsageError
         ``bad-figures``.
     """
+    from entropylaw.batch.tasks import ALL
+
     if figures is None:
         return None
     named = [part.strip().lower() for part in figures.split(",")]
     if named == ["none"]:
         return ()
-    unknown = [part for part in named if part not in KINDS]
+    unknown = [part for part in named if part not in ALL]
     if unknown:
         raise UsageError(
             "bad-figures",
-            f"--figures {figures!r} names {unknown[0]!r}, expected some of {', '.join(KINDS)}, or none",
+            f"--figures {figures!r} names {unknown[0]!r}, expected some of {', '.join(ALL)}, or none",
             "give svg, or svg,png,pdf",
         )
-    return tuple(kind for kind in KINDS if kind in named)
+    return tuple(kind for kind in ALL if kind in named)
 
 
 def readable_style(style: str | None) -> str | None:

@@ -320,3 +320,12 @@ def test_summaries_of_tokens_have_phases_and_a_heat_map(run, tmp_path):
     assert "Entropy of the tokens of steps" in page
     assert (tmp_path / "out" / "figures" / "steps-tokens.svg").exists()
     assert load_report(tmp_path / "out" / "runs" / "steps.json").runs[0].phases.phases is not None
+
+
+def test_a_run_whose_process_was_killed_has_a_page_that_says_so(logs, tmp_path):
+    from entropylaw.batch import work
+
+    making = Making(folder=tmp_path / "out", settings=default_settings(), kinds=(), phases=True)
+    done = work.died(gather([str(logs)], making, told=False).tasks[0])
+    assert (done.failure.slug, done.failure.exit_code) == ("worker-killed", 4)
+    assert "worker-killed" in (tmp_path / "out" / "runs" / "run-0.html").read_text()
