@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -108,8 +107,13 @@ def fit_logs(paths: Sequence[Any], settings: Settings | None = None) -> FitDocum
     """
     asked = settings or default_settings()
     reading = read_logs(paths, step=asked.step, run=asked.run, columns=named_columns(asked))
+    return fit_reading(reading, asked)
+
+
+def fit_reading(reading: Reading, asked: Settings) -> FitDocument:
+    """Fit every run that was read; what could not be read stands in the document as refused."""
     runs = [fit_or_refuse(run, asked) for run in reading.runs]
-    runs += [refused_file(os.fspath(path), error) for path, error in reading.failures]
+    runs += [refused_file(*failure) for failure in reading.failures]
     return FitDocument(
         inputs=input_files(reading.runs),
         settings=asked,
@@ -135,9 +139,9 @@ def read_logs(paths: Sequence[Any], *, step: str | None, run: str | None, column
         An option that is wrong for one log is wrong for all.
     """
     reading = read_all(paths, step=step, run=run, columns=columns)
-    for _, error in reading.failures:
-        if isinstance(error, UsageError):
-            raise error
+    for failure in reading.failures:
+        if isinstance(failure.error, UsageError):
+            raise failure.error
     return reading
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from entropylaw.batch.tasks import Beside, Making, Task, light, with_keys
+from entropylaw.documents.finding import Stored, damaged, documents_in, find_document
 from entropylaw.documents.fit import (
     InputFile,
     RunFit,
@@ -20,16 +20,13 @@ from entropylaw.documents.fit import (
     shown_path,
 )
 from entropylaw.documents.report import RunReport, load_report
-from entropylaw.documents.store import load_json
-from entropylaw.errors import EntropyLawError, InputError, UsageError
+from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest.naming import told_apart
 from entropylaw.ingest.run import Run
 from entropylaw.report.index_rows import natural
 from entropylaw.report.slugs import safe_name
 from entropylaw.tokens.output import histogram_of
 from entropylaw.workflow import named_columns, read_logs, settings_differ
-
-FITS = "*.fit.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +56,7 @@ def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
     Parameters
     ----------
     sources
-        Logs, folders of logs, stored fits and reports, folders that hold nothing but stored fits.
+        Logs, folders of logs, stored fits and reports, folders that hold nothing but these.
     making
         What is made of each.
     told
@@ -74,14 +71,16 @@ def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
     """
     stored: list[tuple[str, str]] = []
     logs: list[str] = []
-    for source in sources:
-        inside = _visible(source)
-        kind = _document_kind(source)
-        if inside and all(path.match(FITS) for path in inside):
-            stored += [(str(path), "fit") for path in inside]
-        elif kind:
-            stored.append((source, kind))
-        else:
+    for source in dict.fromkeys(sources):
+        document = find_document(source)
+        inside: list[Stored] = []
+        if document is not None:
+            stored.append((source, _reportable(document)))
+        elif source != "-" and Path(source).is_dir():
+            inside, others = documents_in(source)
+            inside = [] if others else inside
+            stored += [(one.path, _reportable(one)) for one in inside]
+        if document is None and not inside:
             logs.append(source)
     if stored and told:
         raise UsageError(
@@ -111,17 +110,10 @@ def _logs(logs: Sequence[str], settings: Settings) -> tuple[list[_Found], tuple[
         _Found(name=run.name, path=run.source.path, run=light(run, keep), inputs=input_files([run]))
         for run in reading.runs
     ]
-    for path, error in reading.failures:
-        entry = refused_file(os.fspath(path), error)
+    for failure in reading.failures:
+        entry = refused_file(*failure)
         found.append(_Found(name=entry.run, path=entry.path, known=entry))
     return found, passed_over(reading.ignored)
-
-
-def _visible(folder: str) -> list[Path]:
-    """What a folder holds, hidden files apart; nothing where it is no folder."""
-    if folder == "-" or not Path(folder).is_dir():
-        return []
-    return sorted(path for path in Path(folder).iterdir() if not path.name.startswith("."))
 
 
 def _stored(sources: Sequence[tuple[str, str]]) -> tuple[Settings, list[_Found]]:
@@ -189,29 +181,21 @@ def _fit_called(entry: RunFit, name: str) -> RunFit:
     return replace(entry, run=name, law=entry.law and replace(entry.law, run=name))
 
 
-def _document_kind(source: str) -> str:
-    """``fit`` or ``report`` for a stored document; empty for anything else.
+def _reportable(document: Stored) -> str:
+    """``fit`` or ``report``.
 
     Raises
     ------
     InputError
-        ``not-a-document``: a document of ours of which no report can be made.
+        ``not-a-document``: a document of ours of which no report can be made. ``damaged-document``.
     """
-    path = Path(source)
-    if path.suffix != ".json" or not path.is_file():
-        return ""
-    try:
-        data = load_json(path)
-    except EntropyLawError:
-        return ""
-    schema = str(data.get("schema", "")) if isinstance(data, dict) else ""
-    if not schema.startswith("entropylaw/"):
-        return ""
-    kind = schema.split("/")[1]
-    if kind not in ("fit", "report"):
+    shown = shown_path(document.path)
+    if document.data is None:
+        raise damaged(document, shown)
+    if document.kind not in ("fit", "report"):
         raise InputError(
             "not-a-document",
-            f"{shown_path(source)} has schema {schema!r}, expected a fit or a report",
+            f"{shown} has schema {document.data['schema']!r}, expected a fit or a report",
             "give the log itself, or a file that `entropylaw fit` wrote",
         )
-    return kind
+    return document.kind

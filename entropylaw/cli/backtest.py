@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -40,7 +40,7 @@ def backtest(
     a line by least squares, and the ScaleRL sigmoid; how much of the rest the bands covered. Exit code 4
     means that no run at all could be tested.
     """
-    from entropylaw.cli.fit import grouped
+    from entropylaw.cli.fit import refuse_documents
     from entropylaw.cli.output import deliver, destinations, say_passed_over
 
     asked = options.settings(
@@ -54,10 +54,10 @@ def backtest(
         pair=pair,
     )
     wanted = destinations(output, format)
+    refuse_documents(logs)
     work = _Work()
     with reading_shown():
-        for group in grouped(logs):
-            work.test(group, asked)
+        work.test(logs, asked)
     told = work.document(asked.level)
     say_passed_over(told.warnings, quiet=quiet)
     deliver(wanted, partial(rendered, told), answered=bool(told.overall), quiet=quiet)
@@ -68,18 +68,19 @@ def backtest(
 class _Work(Gathered):
     """Every run with its file, beside what any command gathers."""
 
-    tested: list[tuple[RunBacktest, str]] = field(default_factory=list)
+    tested: list[RunBacktest] = field(default_factory=list)
 
-    def test(self, group: Sequence[str], asked: Settings) -> None:
-        """Backtest every run of a log; what cannot be read or tested stands beside the others."""
+    def test(self, logs: Sequence[str], asked: Settings) -> None:
+        """Backtest every run; what cannot be read or tested stands beside the others."""
         from entropylaw.documents.backtest import refused_backtest
         from entropylaw.documents.fit import shown_path
 
         named = [name for name in (asked.entropy, asked.reward) if name]
-        reading = self.read(group, step=asked.step, run=asked.run, columns=named)
-        self.tested += [(self._tested(run, asked), run.source.path) for run in reading.runs]
+        reading = self.read(logs, step=asked.step, run=asked.run, columns=named)
+        self.tested += [self._tested(run, asked) for run in reading.runs]
         self.tested += [
-            (refused_backtest(shown_path(path), path, error), path) for path, error in reading.failures
+            refused_backtest(failure.run or shown_path(failure.path), failure.path, failure.error)
+            for failure in reading.failures
         ]
 
     def _tested(self, run: Run, asked: Settings) -> RunBacktest:
@@ -98,13 +99,11 @@ class _Work(Gathered):
             return refused_backtest(run.name, run.source.path, error)
 
     def document(self, level: float) -> BacktestDocument:
-        """All of it, with runs of one name in different logs told apart."""
+        """All of it."""
         from entropylaw.analysis.backtest import skills
         from entropylaw.documents.backtest import BacktestDocument
-        from entropylaw.ingest.naming import told_apart
 
-        names = told_apart([told.run for told, _ in self.tested], [path for _, path in self.tested])
-        runs = tuple(replace(told, run=name) for (told, _), name in zip(self.tested, names, strict=True))
+        runs = tuple(self.tested)
         return BacktestDocument(
             level=level,
             runs=runs,

@@ -16,6 +16,7 @@ from entropylaw.errors import FitError, InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
     from entropylaw.documents.check import CheckDocument, CheckedFile
+    from entropylaw.documents.finding import Stored
     from entropylaw.documents.fit import Settings
     from entropylaw.gates.decide import Baselines, Rules
     from entropylaw.gates.expression import Gate
@@ -136,7 +137,7 @@ def check(
     """
     from entropylaw.cli.output import say, say_passed_over
     from entropylaw.gates.decide import Rules
-    from entropylaw.gates.documents import baselines, unfolded
+    from entropylaw.gates.documents import baselines
     from entropylaw.gates.expression import parse
 
     gates = [parse(text) for text in dict.fromkeys(fail_if or [])]
@@ -161,14 +162,15 @@ def check(
         )
 
     found = _Found(parts=frozenset(gate.quantity.part for gate in gates))
-    logs = found.read_documents(unfolded(sources))
+    logs = found.read_documents(sources)
     if found.inputs:
         _refuse_fitting_options(ctx)
     if logs:
         found.fit_logs(logs, asked())
     rules = Rules(strict=strict, point=point, any_law=even_if_invalid)
     told = _decided(found, gates, known, rules)
-    say_passed_over(told.warnings, quiet=quiet)
+    # A gate never skips a file in silence, not even with --quiet.
+    say_passed_over(told.warnings, quiet=False)
     _print(told, {"-": format} | wanted, quiet=quiet)
     if summary is not None:
         _append(summary, rendered(told, CheckFormat.markdown))
@@ -186,36 +188,49 @@ class _Found:
     warnings: list[str] = field(default_factory=list)
 
     def read_documents(self, sources: Sequence[str]) -> list[str]:
-        """Read the stored documents; returns the rest, which are logs. A bad one stops no other."""
-        from entropylaw.gates.documents import stored
-        from entropylaw.gates.subjects import unread
+        """Read the stored documents, those in folders too; returns what else there is, which are logs."""
+        from entropylaw.documents.finding import documents_in, find_document
+        from entropylaw.gates.naming import shown_path
+        from entropylaw.gates.subjects import READ
 
         logs = []
-        for source in sources:
-            document = stored(source)
-            if document is None:
+        for source in dict.fromkeys(sources):
+            document = find_document(source)
+            if document is not None:
+                self._take(document)
+            elif source != "-" and Path(source).is_dir():
+                inside, others = documents_in(source)
+                for one in inside:
+                    # What is no answer about a run, such as the index of a report, may lie in a folder.
+                    if one.kind in ("", *READ):
+                        self._take(one)
+                    else:
+                        self.warnings.append(
+                            f"{shown_path(one.path)} was not read: no gate asks for such a document"
+                        )
+                logs += [source] if others or not inside else []
+            else:
                 logs.append(source)
-                continue
-            self.inputs.append(document.file)
-            try:
-                self.subjects += document.subjects()
-            except InputError as error:
-                self.subjects.append(unread(document.file.path, error))
         return logs
 
+    def _take(self, document: Stored) -> None:
+        from entropylaw.gates.documents import checked_file, subjects_in
+
+        file = checked_file(document)
+        if file not in self.inputs:
+            self.inputs.append(file)
+            self.subjects += subjects_in(document)
+
     def fit_logs(self, logs: Sequence[str], asked: Settings) -> None:
-        """Fit the logs, and whatever else the gates ask of them."""
-        from entropylaw.cli.fit import watched
+        """Fit the logs, and whatever else the gates ask of them; documents in folders were read before."""
         from entropylaw.cli.progress import reading_shown
-        from entropylaw.cli.sources import grouped
         from entropylaw.gates.logs import logged
 
         with reading_shown():
-            for group in watched(grouped(logs)):
-                found = logged(group, asked, self.parts)
-                self.subjects += found.subjects
-                self.inputs += found.inputs
-                self.warnings += found.warnings
+            found = logged(logs, asked, self.parts, read={file.path for file in self.inputs})
+        self.subjects += found.subjects
+        self.inputs += found.inputs
+        self.warnings += found.warnings
 
     def finish(self, told: CheckDocument) -> None:
         """Say what was refused; exit 4 or 3 where everything was, 5 where a gate failed."""

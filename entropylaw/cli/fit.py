@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -78,9 +78,9 @@ def fit(
         keep_outliers=keep_outliers,
     )
     kinds = {path: format if path == "-" else format_of(path) for path in output or []}
-    groups = grouped(logs)
-    documents = list(fit_each(groups, asked))
-    whole = with_shared(combine(documents))
+    refuse_documents(logs)
+    fitted = fit_each(logs, asked)
+    whole = with_shared(combine(list(fitted.values())))
     say_passed_over(whole.warnings, quiet=quiet)
     # Where nothing was fitted the errors say it all, but a program that asked for JSON gets its document.
     if "-" not in kinds and (whole.fitted or format is not Format.text):
@@ -89,14 +89,20 @@ def fit(
         write_file(path, rendered(whole, kind))
         say(f"wrote {path}", quiet=quiet or path == "-")
     if not kinds:
-        for path, document in store_fits([group[0] for group in groups], documents):
+        for path, document in store_fits(fitted):
             say(f"wrote {path}", quiet=quiet)
             say(f"next  {next_command(path, document)}", quiet=quiet)
     finish(whole)
 
 
-def grouped(logs: Sequence[str]) -> list[list[str]]:
-    """Group the files that are one log together: such as charts with one metric each."""
+def refuse_documents(logs: Sequence[str]) -> None:
+    """Refuse stored documents where logs are needed.
+
+    Raises
+    ------
+    UsageError
+        ``already-a-fit``.
+    """
     from entropylaw.cli import sources
 
     for log in logs:
@@ -106,16 +112,16 @@ def grouped(logs: Sequence[str]) -> list[list[str]]:
                 f"{log} is a document of entropylaw, a log was expected",
                 "`entropylaw predict` and `entropylaw report` read fit documents",
             )
-    return sources.grouped(logs)
 
 
-def fit_each(groups: Sequence[list[str]], asked: Settings) -> Iterator[FitDocument]:
-    """One document a log, behind a progress bar where there is a terminal."""
-    from entropylaw.workflow import fit_logs
+def fit_each(logs: Sequence[str], asked: Settings) -> dict[str, FitDocument]:
+    """Read all logs at once, and make one document per log, behind a progress bar on a terminal."""
+    from entropylaw.workflow import fit_reading, named_columns, read_logs
 
     with reading_shown():
-        for group in watched(groups):
-            yield fit_logs(group, asked)
+        reading = read_logs(logs, step=asked.step, run=asked.run, columns=named_columns(asked))
+        parts = reading.by_argument()
+        return {log: fit_reading(parts[log], asked) for log in watched(list(parts))}
 
 
 def watched(logs: Sequence[T]) -> Iterable[T]:
@@ -139,13 +145,13 @@ def next_command(path: str, document: FitDocument) -> str:
     return f"entropylaw predict {shlex.quote(path)} --target-entropy {target} --saturation"
 
 
-def store_fits(logs: Sequence[str], documents: Sequence[FitDocument]) -> Iterator[tuple[str, FitDocument]]:
+def store_fits(fitted: Mapping[str, FitDocument]) -> Iterator[tuple[str, FitDocument]]:
     """Write ``reports/<name>.fit.json`` for every log that gave a fit; yields path and document."""
     from entropylaw.cli.output import write_file
     from entropylaw.documents.store import dumps
 
     taken: set[str] = set()
-    for log, document in zip(logs, documents, strict=True):
+    for log, document in fitted.items():
         if document.fitted:
             path = _free_path(_document_name(log, document), document, taken, moved=Path(log).is_absolute())
             write_file(path, dumps(document.to_json()))

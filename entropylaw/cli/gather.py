@@ -23,16 +23,16 @@ class Gathered:
     failures: list[EntropyLawError] = field(default_factory=list)
 
     def read(
-        self, group: Sequence[str], *, step: str | None, run: str | None, columns: Sequence[str]
+        self, logs: Sequence[str], *, step: str | None, run: str | None, columns: Sequence[str]
     ) -> Reading:
-        """Read a log, and note its files; what cannot be read stands among the failures."""
+        """Read logs, and note their files; what cannot be read stands among the failures."""
         from entropylaw.documents.fit import input_files, passed_over
         from entropylaw.workflow import read_logs
 
-        reading = read_logs(group, step=step, run=run, columns=columns)
+        reading = read_logs(logs, step=step, run=run, columns=columns)
         self.inputs |= {file.path: file for file in input_files(reading.runs)}
         self.warnings += passed_over(reading.ignored)
-        self.failures += [error for _, error in reading.failures]
+        self.failures += [failure.error for failure in reading.failures]
         return reading
 
     def refuse(self, run: str, error: EntropyLawError) -> None:

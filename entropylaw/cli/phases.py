@@ -74,7 +74,7 @@ def phases(
     means that no run at all could be fitted.
     """
     from entropylaw.analysis.law import checked_level
-    from entropylaw.cli.fit import grouped
+    from entropylaw.cli.fit import refuse_documents
     from entropylaw.cli.output import deliver, destinations, say, say_passed_over
     from entropylaw.documents.phases import PhaseSettings
 
@@ -88,10 +88,10 @@ def phases(
     )
     wanted = destinations(output, format)
     one_picture = picture_of(figure)
+    refuse_documents(logs)
     work = _Work(asked=asked)
     with reading_shown():
-        for group in grouped(logs):
-            work.gather(group)
+        work.gather(logs)
     if one_picture:
         work.require_one_run(str(figure))
     told = work.document()
@@ -131,13 +131,13 @@ class _Work(Gathered):
     runs: list[Run] = field(default_factory=list)
     unread: list[Failure] = field(default_factory=list)
 
-    def gather(self, group: Sequence[str]) -> None:
-        """Read every run of a log; what cannot be read stands beside the others."""
+    def gather(self, logs: Sequence[str]) -> None:
+        """Read every run; what cannot be read stands beside the others."""
         from entropylaw.ingest.phasecolumns import CANDIDATES
 
         asked = self.asked
         named = [name for name in (asked.planning, asked.execution, asked.entropy) if name]
-        reading = self.read(group, step=asked.step, run=asked.run, columns=[*CANDIDATES, *named])
+        reading = self.read(logs, step=asked.step, run=asked.run, columns=[*CANDIDATES, *named])
         self.runs += reading.runs
         self.unread += reading.failures
 
@@ -151,16 +151,13 @@ class _Work(Gathered):
             )
 
     def document(self) -> PhasesDocument:
-        """Fit every run, with runs of one name in different logs told apart."""
+        """Fit every run."""
         from entropylaw.analysis.phasesacross import combine_phases
         from entropylaw.cli.fit import watched
         from entropylaw.documents.phases import PhasesDocument, unphased_file
-        from entropylaw.ingest.naming import told_apart
 
-        names = told_apart([run.name for run in self.runs], [run.source.path for run in self.runs])
-        self.runs = [replace(run, name=name) for run, name in zip(self.runs, names, strict=True)]
         runs = [self._fitted(run) for run in watched(self.runs)]
-        runs += [unphased_file(path, error) for path, error in self.unread]
+        runs += [unphased_file(*failure) for failure in self.unread]
         told = PhasesDocument(
             inputs=tuple(self.inputs.values()),
             settings=self.asked,

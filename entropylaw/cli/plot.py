@@ -202,10 +202,10 @@ def _phases(source: str, name: str | None) -> RunPhases:
 
 def _document_kind(source: str) -> str:
     """``fit``, ``report``, ``phases`` or another kind of document of ours; empty for a log."""
-    from entropylaw.cli.sources import is_document
-    from entropylaw.documents.store import load_json
+    from entropylaw.documents.finding import find_document
 
-    return str(load_json(source)["schema"]).split("/")[1] if is_document(source) else ""
+    document = find_document(source)
+    return "" if document is None else document.kind or "fit"
 
 
 def _read(source: str, columns: Sequence[str] = ()) -> Sequence[Run]:
@@ -214,8 +214,8 @@ def _read(source: str, columns: Sequence[str] = ()) -> Sequence[Run]:
 
     reading = read_logs([source], step=None, run=None, columns=list(columns))
     if not reading.runs:
-        for _, error in reading.failures:
-            raise error
+        for failure in reading.failures:
+            raise failure.error
     return reading.runs
 
 

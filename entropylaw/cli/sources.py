@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,23 +11,13 @@ if TYPE_CHECKING:
     from entropylaw.documents.fit import FitDocument, Settings
 
 
-def grouped(sources: Sequence[str]) -> list[list[str]]:
-    """Group files that are one log, such as charts with one metric each; documents stay alone."""
-    from entropylaw.ingest.load import together
-
-    documents = [[source] for source in sources if is_document(source)]
-    groups = together([source for source in sources if not is_document(source)])
-    return sorted([*documents, *groups], key=lambda group: sources.index(group[0]))
-
-
-def document_for(sources: str | list[str], asked: Settings) -> FitDocument:
-    """Load a fit document, or fit one log, which several files may be."""
+def document_for(source: str, asked: Settings) -> FitDocument:
+    """Load a fit document, or fit one log."""
     from entropylaw.documents.fit import load_fit
     from entropylaw.workflow import default_settings, fit_logs
 
-    source, *others = [sources] if isinstance(sources, str) else sources
-    if others or not is_document(source):
-        return fit_logs([source, *others], asked)
+    if not is_document(source):
+        return fit_logs([source], asked)
     if asked != default_settings():
         raise UsageError(
             "fit-is-fixed",
@@ -54,11 +42,6 @@ def newest_fit(folder: str) -> str:
 
 def is_document(source: str) -> bool:
     """Whether a file is one of our documents, of whatever kind or version."""
-    path = Path(source)
-    if path.suffix != ".json" or not path.is_file():
-        return False
-    try:
-        data = json.loads(path.read_bytes())
-    except (ValueError, OSError, RecursionError):
-        return False
-    return isinstance(data, dict) and str(data.get("schema", "")).startswith("entropylaw/")
+    from entropylaw.documents.finding import find_document
+
+    return find_document(source) is not None

@@ -135,11 +135,11 @@ def refused_run(run: Run, series: Series | None, error: EntropyLawError) -> RunF
     return _run_fit(run, series, law=None, refusal=refusal_of(error, run.source.path))
 
 
-def refused_file(path: str, error: EntropyLawError) -> RunFit:
-    """A file without any run."""
+def refused_file(path: str, error: EntropyLawError, run: str = "") -> RunFit:
+    """A file without any run, or a ``run`` of it of which nothing can be used."""
     shown = shown_path(path)
     return RunFit(
-        run=shown,
+        run=run or shown,
         path=shown,
         entropy_column=None,
         reward_column=None,

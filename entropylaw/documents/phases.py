@@ -95,11 +95,11 @@ def unphased_run(run: Run, series: PhaseSeries | None, error: EntropyLawError) -
     return _run_phases(run, series, phases=None, refusal=refusal_of(error, run.source.path))
 
 
-def unphased_file(path: str, error: EntropyLawError) -> RunPhases:
-    """A file without any run."""
+def unphased_file(path: str, error: EntropyLawError, run: str = "") -> RunPhases:
+    """A file without any run, or a ``run`` of it of which nothing can be used."""
     shown = shown_path(path)
     return RunPhases(
-        run=shown,
+        run=run or shown,
         path=shown,
         planning_column=None,
         execution_column=None,

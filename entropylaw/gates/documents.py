@@ -3,69 +3,35 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from entropylaw.documents.check import CheckedFile
+from entropylaw.documents.finding import Stored, damaged
 from entropylaw.errors import InputError
 from entropylaw.gates.expression import Gate
 from entropylaw.gates.naming import shown_path
-from entropylaw.gates.subjects import Subject, document_kind, subjects_of
+from entropylaw.gates.subjects import Subject, document_kind, subjects_of, unread
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
-    """A document of entropylaw: what it holds, and the file that it came from."""
-
-    data: Any
-    file: CheckedFile
-
-    def subjects(self) -> list[Subject]:
-        """Its runs.
-
-        Raises
-        ------
-        InputError
-            As :func:`entropylaw.gates.subjects.subjects_of`.
-        """
-        return subjects_of(self.data, self.file.path)
+def checked_file(document: Stored) -> CheckedFile:
+    """A document's entry among the files that were read."""
+    schema = "damaged" if document.data is None else document.data["schema"]
+    digest = hashlib.sha256(document.content).hexdigest()
+    return CheckedFile(path=shown_path(document.path), sha256=digest, format=schema)
 
 
-def unfolded(sources: Sequence[str]) -> list[str]:
-    """A folder that holds stored fits and nothing else stands for them, as for `entropylaw report`."""
-    found: list[str] = []
-    for source in sources:
-        inside = _visible(source)
-        fits = inside and all(path.name.endswith(".fit.json") for path in inside)
-        found += map(str, inside) if fits else [source]
-    return found
+def subjects_in(document: Stored) -> list[Subject]:
+    """The runs of a document; one that cannot be used is a refused run.
 
-
-def _visible(folder: str) -> list[Path]:
-    """What a folder holds, hidden files apart; nothing where it is no folder."""
-    if folder == "-" or not Path(folder).is_dir():
-        return []
-    return sorted(path for path in Path(folder).iterdir() if not path.name.startswith("."))
-
-
-def stored(source: str) -> Stored | None:
-    """The document at ``source``; None where there is something else, or nothing."""
-    path = Path(source)
-    if path.suffix != ".json" or not path.is_file():
-        return None
+    A check, an index or another document without runs has none.
+    """
+    shown = shown_path(document.path)
     try:
-        content = path.read_bytes()
-        data = json.loads(content)
-    except (OSError, ValueError, RecursionError):
-        return None
-    schema = data.get("schema") if isinstance(data, dict) else None
-    if not isinstance(schema, str) or not schema.startswith("entropylaw/"):
-        return None
-    digest = hashlib.sha256(content).hexdigest()
-    return Stored(data=data, file=CheckedFile(path=shown_path(source), sha256=digest, format=schema))
+        if document.data is None:
+            raise damaged(document, shown)
+        return subjects_of(document.data, shown)
+    except InputError as error:
+        return [unread(shown, error)]
 
 
 def baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:

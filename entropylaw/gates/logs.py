@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 
 from entropylaw.documents.check import CheckedFile
 from entropylaw.documents.fit import FitDocument, Settings
-from entropylaw.documents.phases import PhasesDocument, PhaseSettings
+from entropylaw.documents.phases import PhasesDocument, PhaseSettings, unphased_file
+from entropylaw.gates.naming import shown_path
 from entropylaw.gates.quantities import Part
 from entropylaw.gates.subjects import Subject, joined, subjects_of
+from entropylaw.ingest.load import Reading
 from entropylaw.ingest.phasecolumns import CANDIDATES
 from entropylaw.phasing import phases_of
 from entropylaw.reporting import report_runs
-from entropylaw.workflow import fit_logs, read_logs
+from entropylaw.workflow import fit_reading, named_columns, read_logs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,13 +27,25 @@ class Logged:
     warnings: tuple[str, ...]
 
 
-def logged(group: Sequence[str], asked: Settings, parts: Set[Part]) -> Logged:
-    """Fit the runs of one log, which several files may be; with the ``parts`` that gates ask about."""
-    fits = fit_logs(list(group), asked)
+def logged(logs: Sequence[str], asked: Settings, parts: Set[Part], read: Set[str]) -> Logged:
+    """Fit the runs of logs, with the ``parts`` that gates ask about.
+
+    ``read`` are the documents in folders that were read already, so that they are no skipped files.
+    """
+    columns = [*named_columns(asked), *(CANDIDATES if Part.phases in parts else ())]
+    reading = read_logs(logs, step=asked.step, run=asked.run, columns=columns)
+    if read:
+        empty = [failure for failure in reading.failures if failure.error.slug == "no-logs-in-folder"]
+        reading = replace(
+            reading,
+            failures=tuple(failure for failure in reading.failures if failure not in empty),
+            ignored=tuple(file for file in reading.ignored if shown_path(file.path) not in read),
+        )
+    fits = fit_reading(reading, asked)
     whole = report_runs(fits) if Part.ahead in parts else fits
-    found = subjects_of(whole.to_json(), "the fit")
-    if Part.phases in parts:
-        found = joined([*found, *subjects_of(_phases(group, fits).to_json(), "the fit")])
+    found = subjects_of(whole.to_json(), "the fit") if whole.runs else []
+    if Part.phases in parts and whole.runs:
+        found = joined([*found, *subjects_of(_phases(reading, fits).to_json(), "the fit")])
     return Logged(
         subjects=tuple(replace(subject, sources=(subject.path,)) for subject in found),
         inputs=tuple(CheckedFile(path=f.path, sha256=f.sha256, format=f.format) for f in fits.inputs),
@@ -39,14 +53,10 @@ def logged(group: Sequence[str], asked: Settings, parts: Set[Part]) -> Logged:
     )
 
 
-def _phases(group: Sequence[str], fits: FitDocument) -> PhasesDocument:
+def _phases(reading: Reading, fits: FitDocument) -> PhasesDocument:
     """The phases of the same runs."""
     asked = fits.settings
     wanted = PhaseSettings(level=asked.level, entropy=asked.entropy, step=asked.step, run=asked.run)
-    columns = [*CANDIDATES, *([asked.entropy] if asked.entropy else [])]
-    reading = read_logs(list(group), step=asked.step, run=asked.run, columns=columns)
-    return PhasesDocument(
-        inputs=fits.inputs,
-        settings=wanted,
-        runs=tuple(phases_of(run, wanted)[0] for run in reading.runs),
-    )
+    runs = [phases_of(run, wanted)[0] for run in reading.runs]
+    runs += [unphased_file(*failure) for failure in reading.failures]
+    return PhasesDocument(inputs=fits.inputs, settings=wanted, runs=tuple(runs))

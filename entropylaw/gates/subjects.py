@@ -86,7 +86,10 @@ def subjects_of(data: Any, source: str) -> list[Subject]:
     kind = document_kind(data, source)
     document = _Node(data, "document", source)
     read = {"fit": _fit, "report": _report, "phases": _phases_run, "prediction": _prediction}[kind]
-    return [read(run, source) for run in document.items("runs")]
+    runs = [read(run, source) for run in document.items("runs")]
+    if not runs:
+        raise document.damaged("runs", "one run or more", [])
+    return runs
 
 
 def unread(source: str, error: InputError) -> Subject:
@@ -167,8 +170,8 @@ def _fit(run: _Node, source: str) -> Subject:
         values |= {name: run.later_estimate(name) for name in _RUN_ESTIMATES}
         reasons = _validity(law.required("validity"), values)
     refusal = _refusal(run, read=run.raw.get("entropy_column") is not None)
-    if law is None and refusal is None:
-        raise run.damaged("law", "a law or a refusal", None)
+    if (law is None) is (refusal is None):
+        raise run.damaged("law", "either a law or a refusal", "both" if law else "neither")
     return Subject(
         run=run.text("run"),
         path=run.text("path"),
@@ -223,13 +226,13 @@ def _phases_run(run: _Node, source: str) -> Subject:
     refusal = _refusal(run, read=run.raw.get("aggregate_column", run.raw.get("planning_column")) is not None)
     phases = run.node("phases", optional=True)
     values: dict[str, Value] = {}
+    if (phases is None) is (refusal is None):
+        raise run.damaged("phases", "either phases or a refusal", "both" if phases else "neither")
     if phases is not None:
         values = _phases(phases)
     elif refusal is not None:
         nothing = Unknown(reason=f"no phases: {refusal.message}")
         values = dict.fromkeys(("phases", "boundary_planning", "boundary_execution", "delta"), nothing)
-    else:
-        raise run.damaged("phases", "phases or a refusal", None)
     return Subject(
         run=run.text("run"),
         path=run.text("path"),
@@ -380,8 +383,13 @@ class _Node:
         level = self._finite("level")
         if level is None:
             raise self.damaged("level", "a number", None)
+        if not 0.0 < level < 1.0:
+            raise self.damaged("level", "a number between 0 and 1", level)
         if low is not None and high is not None and low > high:
             raise self.damaged("low", f"a number up to high = {high!r}", low)
+        below = value is not None and low is not None and value < low
+        if below or (value is not None and high is not None and value > high):
+            raise self.damaged("value", f"a number in its interval [{low!r}, {high!r}]", value)
         return Estimate(
             value=value,
             low=low,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from entropylaw.errors import InputError
 from entropylaw.ingest import packed
 from entropylaw.ingest.axes import on_one_axis
 from entropylaw.ingest.catalog import is_metric
-from entropylaw.ingest.labels import Group, split_runs
+from entropylaw.ingest.labels import Group, Split, split_runs
 from entropylaw.ingest.run import Run, Source
 from entropylaw.ingest.samples import refuse_samples
 from entropylaw.ingest.segments import OVERWRITTEN, SUPERSEDED, Life, is_bookkeeping, lives, merge
@@ -22,7 +23,7 @@ from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import FloatArray, Parsed, parse_column
 from entropylaw.ingest.wording import counted, shown, shown_path
 
-_GENERIC_STEMS = frozenset(
+GENERIC_STEMS = frozenset(
     (
         *(
             "metrics",
@@ -61,6 +62,10 @@ _GENERIC_STEMS = frozenset(
     )
 )
 
+# Of one run's records, fewer than one in so many without a step are slips, such as a line that two processes
+# wrote into; more may be another run.
+_FEW = 10
+
 # Folders that say nothing of the run in them.
 _NO_NAME = re.compile(
     r"checkpoint-\d+|attempt_\d+|logs|latest|latest-run|files|run_default|trainer|orchestrator|\.{1,2}"
@@ -79,7 +84,7 @@ def display_name(path: str) -> str:
     pure = packed.plain_name(path)
     # TensorBoard names its files after the host, which is nobody's name for a run.
     stem = pure.stem.casefold()
-    if stem in _GENERIC_STEMS or stem.isdecimal() or "tfevents" in pure.name:
+    if stem in GENERIC_STEMS or stem.isdecimal() or "tfevents" in pure.name:
         folders = [part for part in pure.parts[:-1] if not _NO_NAME.fullmatch(part)]
         if folders and folders[-1] != pure.anchor:
             return folders[-1]
@@ -98,12 +103,28 @@ class _Parts:
     table: Table
 
 
+class Lost(NamedTuple):
+    """A run, or records that may be one, of which nothing can be used; the name is empty if unknown."""
+
+    name: str
+    error: InputError
+
+
+class Assembled(NamedTuple):
+    """The runs of a table, and what was read and gave none."""
+
+    runs: tuple[Run, ...]
+    lost: tuple[Lost, ...] = ()
+
+
 def assemble(
     table: Table, source: Source, name: str, *, step: str | None = None, run: str | None = None
-) -> tuple[Run, ...]:
+) -> Assembled:
     """Turn a table into runs.
 
-    Records that belong to no run (without a step, unreadable) are counted in the first run of the file.
+    Records that belong to no run (without a step, unreadable) are counted in the first run of the file. Where
+    they name a run that has no other record, or are so many that they may be a run, they are returned as
+    lost: nobody may take the file for the runs that are left.
 
     Parameters
     ----------
@@ -139,10 +160,37 @@ def assemble(
         table=table,
     )
     runs = [one for group in split.groups for one in _lives_of(group, name, parts)]
-    lost = Counter(table.dropped)
-    lost[NO_STEP] += int(np.isnan(steps.values).sum())
-    runs[0] = replace(runs[0], dropped=dict(+(lost + Counter(runs[0].dropped))))
-    return tuple(runs)
+    dropped = Counter(table.dropped)
+    without_step = np.isnan(steps.values)
+    if table.unreadable is not None:
+        without_step &= ~table.unreadable
+    dropped[NO_STEP] += int(without_step.sum())
+    runs[0] = replace(runs[0], dropped=dict(+(dropped + Counter(runs[0].dropped))))
+    return Assembled(tuple(runs), tuple(_lost(split, parts)))
+
+
+def _lost(split: Split, parts: _Parts) -> Iterator[Lost]:
+    """Yield the runs without a step, and records without one that may be a run."""
+    where, records = shown_path(parts.source.path), len(parts.steps.values)
+    hint = "mend these records, name another step column with --step, or take them out of the file"
+    for group in split.lost:
+        what = f"none of the {counted(len(group.rows), 'record')} of run {shown(group.label)} in {where} "
+        yield Lost(group.label, InputError("run-without-steps", f"{what}has a readable step", hint))
+    for name in parts.table.lost:
+        what = f"none of the records of run {shown(name)} in {where} can be read"
+        yield Lost(
+            name, InputError("run-without-steps", what, "write the file again, or take the run out of it")
+        )
+    missed = np.zeros(records, dtype=bool)
+    if parts.table.unreadable is not None:
+        # A run that is still writing, or was killed, leaves its last record cut off.
+        missed[:-1] = parts.table.unreadable[:-1]
+    for column in filter(is_metric, parts.columns):
+        missed |= ~np.isnan(parts.columns[column])
+    number = int(missed[split.unowned].sum())
+    if number > 1 and (split.columns or number * _FEW > records):
+        what = f"{number} of {counted(records, 'record')} in {where} cannot be read or have no step"
+        yield Lost("", InputError("records-without-run", f"{what}; a run may be among them", hint))
 
 
 def _lives_of(group: Group, name: str, parts: _Parts) -> list[Run]:

@@ -13,10 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from entropylaw.errors import InputError
-from entropylaw.ingest.segments import BoolArray
 from entropylaw.ingest.steps import folded
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.values import Column, FloatArray, parse_column
+from entropylaw.ingest.values import BoolArray, Column, FloatArray, parse_column
 from entropylaw.ingest.wording import counted, shown_path
 
 _ROLLOUT, _TRAIN, _EVAL = "rollout/step", "train/step", "eval/step"
@@ -58,7 +57,8 @@ def on_one_axis(table: Table, path: str) -> Table:
     if updates > 1:
         note += f"; of {updates} updates a rollout, the first is kept"
     dropped = {**table.dropped, **({LATER_UPDATE: int(later.sum())} if later.any() else {})}
-    return replace(table, columns=kept, dropped=dropped, notes=(*table.notes, note))
+    unreadable = None if table.unreadable is None else table.unreadable[~later]
+    return replace(table, columns=kept, dropped=dropped, notes=(*table.notes, note), unreadable=unreadable)
 
 
 def _updates(steps: Mapping[str, FloatArray]) -> int:

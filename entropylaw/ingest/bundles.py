@@ -7,15 +7,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from entropylaw.errors import InputError
 from entropylaw.ingest import catalog
 from entropylaw.ingest.content import Content
+from entropylaw.ingest.opening import load
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import Column, FloatArray, parse_column
 from entropylaw.ingest.wording import counted
+
+if TYPE_CHECKING:
+    from entropylaw.ingest.registry import Reader
 
 _EVENT_FILE = re.compile(r".*\.tfevents\.(\d+)(?:\..*)?")
 _PART = re.compile(r"part[-_.].*|history[-_.]?\d+|.*-\d+-of-\d+|\d+")
@@ -81,8 +86,15 @@ class EventFiles(BundleReader):
     )
 
     def files(self, folder: str) -> tuple[str, ...]:
-        """List the event files in the order of their time stamps."""
+        """List the event files in the order of their time stamps.
+
+        One that does not open as such is left to be refused by itself, for it may have been a run.
+        """
+        from entropylaw.ingest.formats.tfevents import TensorBoardReader
+
         found = [(match, path) for path in _listed(folder) if (match := _EVENT_FILE.fullmatch(path.name))]
+        if len(found) > 1:
+            found = [(match, path) for match, path in found if _opens_as(TensorBoardReader(), path)]
         ordered = sorted(found, key=lambda item: (int(item[0][1]), item[1].name))
         return tuple(str(path) for _, path in ordered) if len(ordered) > 1 else ()
 
@@ -159,12 +171,22 @@ class WandbFolder(BundleReader):
 
     def groups(self, folder: str) -> list[tuple[str, ...]]:
         """List the files of a run's folder, or those of all folders of one run that was resumed."""
+        from entropylaw.ingest.formats.wandb_log import WandbReader
+
         starts: dict[str, list[Path]] = {}
         for path in sorted(_folders(folder), key=lambda path: path.name.removeprefix("offline-")):
             if found := _WANDB_RUN.fullmatch(path.name):
                 starts.setdefault(found[1], []).append(path)
         resumed = [many for many in starts.values() if len(many) > 1]
-        joined = [tuple(file for start in many for file in self.files(str(start))) for many in resumed]
+        joined = [
+            tuple(
+                file
+                for start in many
+                if (files := self.files(str(start))) and _opens_as(WandbReader(), Path(files[0]))
+                for file in files
+            )
+            for many in resumed
+        ]
         return [files for files in (self.files(folder), *joined) if files]
 
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
@@ -292,6 +314,14 @@ def _numbers(column: Column | None, length: int) -> FloatArray:
 
 def _with_notes(table: Table, notes: tuple[str, ...]) -> Table:
     return replace(table, notes=(*notes, *table.notes))
+
+
+def _opens_as(reader: Reader, path: Path) -> bool:
+    """Whether a file has the content that its name promises."""
+    try:
+        return reader.recognises(load(str(path)))
+    except InputError:
+        return False
 
 
 def _listed(folder: str) -> Iterable[Path]:

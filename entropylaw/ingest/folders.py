@@ -1,17 +1,20 @@
-"""Finding logs below a folder: which files may be some, which belong together, which another one contains."""
+"""Finding logs below a folder: which files may be some, which belong together, which may be copies."""
 
 from __future__ import annotations
 
-import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from entropylaw.errors import InputError
 from entropylaw.ingest import packed
 from entropylaw.ingest.bundles import BundleReader, bundle_readers
+from entropylaw.ingest.content import missing_file, unreadable_file
 from entropylaw.ingest.plugins import plugin_readers
 from entropylaw.ingest.wording import shown_path
+from entropylaw.walk import walk
 
 # Only these are looked at: logs stand beside checkpoints of gigabytes.
 _LOG_SUFFIXES = frozenset(
@@ -26,8 +29,8 @@ _NUMBERED = re.compile(r".*\.(?:log\.\d+|[oe]\d+)", re.IGNORECASE)
 _EVENT_FILE = re.compile(r".*\.tfevents\..*")
 _STATE = "trainer_state.json"
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)")
-# tinker-cookbook prints to the one what it writes to the other.
-_REPEATS = {"logs.log": "metrics.jsonl"}
+# tinker-cookbook prints to the one what it writes to the other; prime-rl has a folder of copies per process.
+_REPEATS = {"logs.log": "metrics.jsonl", "trainer": "trainer.log"}
 _GLOBAL_STEP = re.compile(rb'"global_step"\s*:\s*(\d{1,15})')
 # In a trainer's state, the step stands behind the list of log entries: at the end of the file.
 _TAIL = 1 << 16
@@ -36,21 +39,32 @@ _TAIL = 1 << 16
 class Log(NamedTuple):
     """A file or folder that may be a log.
 
-    ``reader`` reads ``files`` together; where it is None, the path is one file. ``passed_over`` says why
-    nobody needs to read it.
+    ``reader`` reads ``files`` together; where it is None, the path is one file. ``copy_of`` names a log of
+    which this is a copy by its place and name, if its values say so too. ``named`` is False where the name is
+    none of a log's, so that only the content can make it one. ``problem`` says why it cannot be read.
     """
 
     path: str
     files: tuple[str, ...] = ()
     reader: BundleReader | None = None
-    passed_over: str = ""
+    copy_of: str = ""
+    named: bool = True
+    problem: InputError | None = None
 
 
 def logs_in(folder: str) -> Iterator[Log]:
-    """Walk a folder and those in it, in sorted order; hidden ones are left out, links to folders too."""
+    """Walk a folder and those in it, in sorted order; hidden files and folders are left out.
+
+    Folders behind links are walked last, and each folder once. What cannot be entered or opened, and a link
+    that leads nowhere, is a log with a problem.
+    """
     claimed: set[str] = set()
-    for where, inner, names in os.walk(folder):
-        inner[:] = sorted(name for name in inner if not name.startswith("."))
+    copies: dict[str, str] = {}
+    for visit in walk(folder):
+        if isinstance(visit, OSError):
+            yield Log(path=str(visit.filename), problem=unreadable_file(str(visit.filename), visit))
+            continue
+        where, inner, names = visit
         for reader in bundle_readers():
             for files in reader.groups(where):
                 if claimed.intersection(files):
@@ -58,14 +72,38 @@ def logs_in(folder: str) -> Iterator[Log]:
                 claimed.update(files)
                 inner[:] = [name for name in inner if name not in reader.skips]
                 yield Log(path=where, files=files, reader=reader)
-        for log in (*_earlier_checkpoints(where, inner, names), *_repeated(where, inner, names)):
-            claimed.add(log.path)
-            yield log
-        for name in sorted(names):
+        copies |= _earlier_checkpoints(where, inner, names)
+        copies |= {
+            str(Path(where) / name): str(Path(where) / whole)
+            for name, whole in _REPEATS.items()
+            if whole in names
+        }
+        for name in names:
             path = str(Path(where) / name)
-            # A pipe would be waited for without end.
-            if path not in claimed and may_be_log(name) and Path(path).is_file():
-                yield Log(path=path)
+            named = may_be_log(name)
+            if path in claimed:
+                continue
+            problem = _problem(path)
+            if named or not problem:
+                copy_of = copies.get(path) or copies.get(where, "")
+                yield Log(path=path, copy_of=copy_of, named=named, problem=problem)
+
+
+def _problem(path: str) -> InputError | None:
+    """Say why a file of a folder cannot be opened: a pipe would be waited for without end."""
+    try:
+        kind = Path(path).stat().st_mode
+    except FileNotFoundError:
+        return missing_file(path)
+    except OSError as error:
+        return unreadable_file(path, error)
+    if stat.S_ISREG(kind):
+        return None
+    return InputError(
+        "file-unreadable",
+        f"{shown_path(path)} is a pipe, a socket or a device, a file was expected in a folder",
+        "name it on the command line to read from it, or take it out of the folder",
+    )
 
 
 def may_be_log(name: str) -> bool:
@@ -82,32 +120,16 @@ def _plugin_suffixes() -> frozenset[str]:
     return frozenset(suffix for reader in plugin_readers() for suffix in reader.suffixes)
 
 
-def _earlier_checkpoints(where: str, folders: list[str], names: list[str]) -> Iterator[Log]:
-    """Yield the states of a run that another state of it contains: each has all entries before it."""
+def _earlier_checkpoints(where: str, folders: list[str], names: list[str]) -> dict[str, str]:
+    """Map the states of a run to the latest one, which should have all of their entries."""
     states = [Path(where) / _STATE] if _STATE in names else []
     numbered = sorted((int(found[1]), name) for name in folders if (found := _CHECKPOINT.fullmatch(name)))
     states += [path for _, name in reversed(numbered) if (path := Path(where) / name / _STATE).is_file()]
     if len(states) < 2:
-        return
+        return {}
     # The first of equals: the one beside the checkpoints is written last.
     last = max(states, key=_global_step)
-    for path in states:
-        if path != last:
-            yield Log(path=str(path), passed_over=f"{shown_path(str(last))} of the same run contains it")
-
-
-def _repeated(where: str, folders: list[str], names: list[str]) -> Iterator[Log]:
-    """Yield what repeats another file; a folder that does is not visited."""
-    for name, whole in _REPEATS.items():
-        if name in names and whole in names:
-            yield Log(
-                path=str(Path(where) / name), passed_over=f"{shown_path(whole)} beside it says the same"
-            )
-    if "trainer.log" in names and "trainer" in folders:
-        folders.remove("trainer")
-        yield Log(
-            path=str(Path(where) / "trainer"), passed_over="each process's copy of 'trainer.log' beside it"
-        )
+    return {str(path): str(last) for path in states if path != last}
 
 
 def _global_step(path: Path) -> int:

@@ -13,8 +13,7 @@ import numpy as np
 from entropylaw.ingest import catalog
 from entropylaw.ingest.assemble import display_name, says_nothing
 from entropylaw.ingest.run import Run, Source
-from entropylaw.ingest.segments import BoolArray
-from entropylaw.ingest.values import FloatArray
+from entropylaw.ingest.values import BoolArray, FloatArray
 from entropylaw.ingest.wording import counted, listing, shown
 
 #: W&B's pages write the least and the greatest of the values behind a point into columns of these names.

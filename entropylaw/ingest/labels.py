@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -31,11 +31,16 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Split:
-    """A table's groups, the columns that tell them apart, and what was decided."""
+    """A table's groups, the columns that tell them apart, and what was decided.
+
+    ``lost`` are runs of which no record has a step, ``unowned`` the records without a step that name no run.
+    """
 
     groups: tuple[Group, ...]
     columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    lost: tuple[Group, ...] = ()
+    unowned: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
 
 def split_runs(table: Table, step: FloatArray, path: str, wanted: str | None = None) -> Split:
@@ -59,7 +64,16 @@ def split_runs(table: Table, step: FloatArray, path: str, wanted: str | None = N
     rows = np.flatnonzero(np.isfinite(step))
     if wanted is not None:
         name = require_column(wanted, tuple(table.columns), path, "--run")
-        return _grouped(rows, {name: _labels(table, name)}, (f"runs are told apart by column {shown(name)}",))
+        labels = {name: _labels(table, name)}
+        notes = [f"runs are told apart by column {shown(name)}"]
+    else:
+        labels, notes = _choose_labels(table, step, rows)
+    split = _grouped(rows, labels, tuple(notes))
+    return _with_lost(split, np.flatnonzero(~np.isfinite(step)), list(labels.values()))
+
+
+def _choose_labels(table: Table, step: FloatArray, rows: IntArray) -> tuple[dict[str, list[str]], list[str]]:
+    """Choose the columns that tell runs apart, by their names and by how often steps repeat without them."""
     labels: dict[str, list[str]] = {}
     notes: list[str] = []
     by_fold = {folded(name): name for name in reversed(tuple(table.columns))}
@@ -68,6 +82,8 @@ def split_runs(table: Table, step: FloatArray, path: str, wanted: str | None = N
         certain = folded(name) in _RUN_NAMES and not labels
         sure = certain and (table.labelled or table.partial)
         distinct = {cells[row] for row in rows} - {""}
+        # A run that has lost all of its steps is seen among the other records only.
+        lost = set(cells) - distinct - {""}
         if len(distinct) > 1 and _tells_apart(
             cells, len(distinct), step, rows, labels, certain=certain, sure=sure
         ):
@@ -75,9 +91,37 @@ def split_runs(table: Table, step: FloatArray, path: str, wanted: str | None = N
             notes.append(f"runs are told apart by column {shown(name)}")
         elif len(distinct) > 1:
             notes.append(f"column {shown(name)} has several values and was not taken for a run's label")
-        elif certain and distinct and not distinct.pop().startswith(f"{name}="):
+        elif distinct and (lost or (certain and not distinct.pop().startswith(f"{name}="))):
             labels[name] = cells
-    return _grouped(rows, labels, tuple(notes))
+    return labels, notes
+
+
+def _with_lost(split: Split, rows: IntArray, labels: list[list[str]]) -> Split:
+    """Find the runs and the records that are in no group: those ``rows`` have no step."""
+    if not labels:
+        return replace(split, unowned=rows)
+    kept = {tuple(column[group.rows[0]] for column in labels) for group in split.groups}
+    lost: dict[tuple[str, ...], list[int]] = {}
+    unowned = []
+    for row in rows.tolist():
+        key = tuple(column[row] for column in labels)
+        if not any(key):
+            unowned.append(row)
+        elif not any(_fits(key, known) for known in kept):
+            lost.setdefault(key, []).append(row)
+    return replace(
+        split,
+        lost=tuple(
+            Group(label=", ".join(part for part in key if part), rows=np.array(members, dtype=np.intp))
+            for key, members in lost.items()
+        ),
+        unowned=np.array(unowned, dtype=np.intp),
+    )
+
+
+def _fits(key: tuple[str, ...], known: tuple[str, ...]) -> bool:
+    """Whether the labels that a record has are those of a known run."""
+    return all(one in ("", other) for one, other in zip(key, known, strict=True))
 
 
 def _tells_apart(

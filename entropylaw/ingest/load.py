@@ -4,43 +4,36 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest import catalog, folders, frames
 from entropylaw.ingest.assemble import assemble, display_name
+from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats.wandb_export import history_notes
 from entropylaw.ingest.joining import joined
 from entropylaw.ingest.naming import told_apart
 from entropylaw.ingest.opening import is_remote, is_remote_folder, load, remote_listing
 from entropylaw.ingest.regime import relevant
 from entropylaw.ingest.registry import find_reader, split_format
-from entropylaw.ingest.repeats import without_repeats
+from entropylaw.ingest.repeats import without_copies
 from entropylaw.ingest.run import Run, Source
-from entropylaw.ingest.samples import sample_columns
 from entropylaw.ingest.settings import settings_beside
-from entropylaw.ingest.steps import folded
+from entropylaw.ingest.strangers import (
+    UNMEASURED,
+    is_document,
+    looks_measured,
+    resembles,
+    why_no_log,
+    why_skipped,
+)
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, shown_path
-
-# With one of these, a file in a folder is something else, not a log that went wrong. The words say nothing of
-# what is in it: somebody's keys may lie beside somebody's logs.
-_NEVER = {
-    "token-level-table": "one row a token or an answer",
-    "several-rows-a-step": "several rows a step",
-    "step-not-numeric": "no numbers in its step column",
-    "last-values-only": "last values only, without the run's course",
-}
-_NO_LOG = _NEVER | {
-    "not-a-log": "in none of the formats that are read",
-    "no-step-column": "no step column",
-    "no-records": "no record in it",
-    "file-empty": "empty",
-}
 
 
 class UnreadFileWarning(UserWarning):
@@ -48,10 +41,11 @@ class UnreadFileWarning(UserWarning):
 
 
 class Failure(NamedTuple):
-    """A path and the error that reading it gave."""
+    """A path and the error that reading it gave; ``run`` is set where only that run of a file is lost."""
 
     path: str
     error: EntropyLawError
+    run: str = ""
 
 
 class Ignored(NamedTuple):
@@ -63,11 +57,30 @@ class Ignored(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """Everything that came of some paths: runs, errors, and files that are no logs."""
+    """Everything that came of some paths: runs, errors, and files that are no logs.
+
+    ``given`` maps every path in it to the argument that led to it.
+    """
 
     runs: tuple[Run, ...]
     failures: tuple[Failure, ...] = ()
     ignored: tuple[Ignored, ...] = ()
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    def by_argument(self) -> dict[str, Reading]:
+        """Take the reading apart by argument; a run that several led to belongs to the first."""
+
+        def led(path: str) -> str:
+            return self.given[path if path in self.given else path.split(" + ")[0]]
+
+        return {
+            argument: Reading(
+                runs=tuple(run for run in self.runs if led(run.source.path) == argument),
+                failures=tuple(failure for failure in self.failures if led(failure.path) == argument),
+                ignored=tuple(file for file in self.ignored if led(file.path) == argument),
+            )
+            for argument in dict.fromkeys(self.given.values())
+        }
 
 
 class _Asked(NamedTuple):
@@ -80,11 +93,6 @@ class _Asked(NamedTuple):
     def useful(self, name: str) -> bool:
         """Whether a column of a large file is worth keeping."""
         return name in self.columns or name in (self.step, self.run) or catalog.is_useful(name)
-
-    def has_entropy(self, names: Iterable[str]) -> bool:
-        """Whether an entropy is among ``names`` that is asked for, such as that of one class of tokens."""
-        wanted = {folded(name) for name in self.columns if "entropy" in name.casefold()}
-        return any(folded(name) in wanted for name in names)
 
 
 def read_runs(
@@ -120,8 +128,6 @@ def read_runs(
         For each file of a folder that is a log and could not be read, while others could.
 
     """
-    if frames.is_frame(path):
-        return _read_frame(path, _Asked(step, run, frozenset(columns)))
     reading = read_all([path], step=step, run=run, columns=columns)
     if not reading.runs:
         raise reading.failures[0].error
@@ -135,62 +141,143 @@ def read_all(
 ) -> Reading:
     """Read many paths; one that cannot be read does not stop the others.
 
-    Files that hold one metric each are joined by run and step. Runs of different files that have the same
-    name get the file's name added. For the parameters see :func:`read_runs`.
+    A file that several paths lead to is read once. Files that hold one metric each are joined by run and
+    step. Runs of different files that have the same name get the file's name added. For the parameters see
+    :func:`read_runs`.
     """
-    asked = _Asked(step, run, frozenset(columns))
-    runs: list[Run] = []
-    failures: list[Failure] = []
-    ignored: list[Ignored] = []
+    found = _Collector(_Asked(step, run, frozenset(columns)))
     for path in paths:
+        found.take(path)
+    kept, copies = without_copies(joined(found.runs), found.copies)
+    ignored = (*found.ignored, *(Ignored(path=path, why=why) for path, why in copies))
+    return Reading(
+        runs=_renamed(kept), failures=tuple(found.failures), ignored=ignored, given=dict(found.given)
+    )
+
+
+class _Collector:
+    """Goes through paths, and collects what they hold.
+
+    ``copies`` maps a file to the log of which it is a copy by its place and name, ``given`` every path to the
+    argument that led to it.
+    """
+
+    def __init__(self, asked: _Asked) -> None:
+        self.runs: list[Run] = []
+        self.failures: list[Failure] = []
+        self.ignored: list[Ignored] = []
+        self.copies: dict[str, str] = {}
+        self.given: dict[str, str] = {}
+        self._asked = asked
+        self._seen: set[object] = set()
+
+    def take(self, path: object) -> None:
+        """Read a file, a folder, standard input or a table in memory."""
+        argument = os.fsdecode(path) if isinstance(path, (str, os.PathLike)) else frames.PATH
+        self.given.setdefault(argument, argument)
         try:
-            text = _path_text(path)
             if frames.is_frame(path):
-                runs += _read_frame(path, asked)
-            elif text != "-" and _is_folder(text):
-                inside = _read_folder(text, asked)
-                runs += inside.runs
-                failures += inside.failures
-                ignored += inside.ignored
+                self._add(_table_of_frame(path))
+            elif not isinstance(path, (str, os.PathLike)):
+                raise UsageError(
+                    "frame-not-understood",
+                    f"a path or a table was expected, not {type(path).__name__}",
+                    "several paths go to entropylaw.ingest.read_all",
+                )
+            elif argument != "-" and _is_folder(argument):
+                self._take_folder(argument)
             else:
-                runs += _read_file(text, asked)
+                file, forced = split_format(argument)
+                self.given.setdefault(file, argument)
+                if not self._seen_before(file):
+                    self._add(_table_of(load(file), self._asked, forced))
         except EntropyLawError as error:
-            failures.append(Failure(path=_shown_source(path), error=error))
-    kept, repeats = without_repeats(joined(runs))
-    ignored += [Ignored(path=path, why=why) for path, why in repeats]
-    return Reading(runs=_renamed(kept), failures=tuple(failures), ignored=tuple(ignored))
+            self.failures.append(Failure(path=argument, error=error))
 
+    def _take_folder(self, folder: str) -> None:
+        """Read each log below a folder.
 
-def together(paths: Sequence[str]) -> list[list[str]]:
-    """Group paths that are one log: files with one metric each go with their like, all others alone."""
-    groups: list[list[str]] = []
-    parts: list[str] | None = None
-    for path in paths:
-        if not _is_part(path):
-            groups.append([path])
-        elif parts is None:
-            parts = [path]
-            groups.append(parts)
-        else:
-            parts.append(path)
-    return groups
+        Raises
+        ------
+        InputError
+            ``no-logs-in-folder`` where none is there.
 
+        """
+        runs, ignored = len(self.runs), len(self.ignored)
+        found = again = 0
+        unmeasured: list[_Read] = []
+        for log in _remote_logs(folder) if is_remote(folder) else folders.logs_in(folder):
+            files = log.files or (log.path,)
+            fresh = [file for file in files if not self._seen_before(file)]
+            if not (fresh or log.problem):
+                again += 1
+                continue
+            self.given |= {path: folder for path in (log.path, *files) if path not in self.given}
+            if log.copy_of:
+                self.copies[log.path] = log.copy_of
+            found += self._take_log(log, unmeasured)
+        measured = [PurePath(run.source.path) for run in self.runs[runs:]]
+        for read in unmeasured:
+            if resembles(read.source.path, read.table, measured):
+                self._add(read)
+            else:
+                self.ignored.append(Ignored(path=read.source.path, why=UNMEASURED))
+        if not (found or again):
+            raise _no_logs(folder, self.ignored[ignored:])
 
-def _is_part(path: str) -> bool:
-    """Whether a file has a format that needs others; one that cannot be opened fails where it is read."""
-    if path == "-" or is_remote(path) or _is_folder(path):
+    def _take_log(self, log: folders.Log, unmeasured: list[_Read]) -> bool:
+        """Read one log of a folder; returns whether it was one. Tables without a metric go to the list."""
+        content, read = None, None
+        try:
+            if log.problem is not None:
+                raise log.problem
+            if log.reader is not None:
+                read = _table_of_bundle(log, self._asked)
+            else:
+                content = load(log.path)
+                if is_document(content):
+                    self.ignored.append(Ignored(path=log.path, why="a document of entropylaw, no log"))
+                    return False
+                if not log.named and not looks_measured(content):
+                    return False
+                read = _table_of(content, self._asked)
+            why = why_no_log(log.path, read.table, self._asked.columns, alone=read.source.format == "jsonl")
+            if why == UNMEASURED and self._asked.step is None:
+                if log.named:
+                    unmeasured.append(read)
+                return False
+            if not why or why == UNMEASURED:
+                self._add(read)
+                return True
+        except EntropyLawError as error:
+            if not log.named and error.slug in ("not-a-log", "file-empty"):
+                return False
+            table = None if read is None else read.table
+            # Files that are one log together are no strangers.
+            why = "" if log.reader else why_skipped(log.path, error, content, table)
+            if not why:
+                self.failures.append(Failure(path=log.path, error=error))
+                return True
+        self.ignored.append(Ignored(path=log.path, why=why))
         return False
-    try:
-        base, forced = split_format(path)
-        if base == "-":
-            return False
-        return getattr(find_reader(load(base), forced)[0], "joins", False)
-    except EntropyLawError:
-        return False
 
+    def _seen_before(self, path: str) -> bool:
+        """Whether a file was read already, under whatever name; from now on it was."""
+        try:
+            place = None if path == "-" or is_remote(path) else Path(path).stat()
+        except (OSError, ValueError):
+            place = None
+        regular = place is not None and stat.S_ISREG(place.st_mode)
+        key = (place.st_dev, place.st_ino) if place is not None and regular else path
+        seen = key in self._seen
+        self._seen.add(key)
+        return seen
 
-def _read_file(path: str, asked: _Asked) -> tuple[Run, ...]:
-    return _assembled(_table_of(path, asked), asked)
+    def _add(self, read: _Read) -> None:
+        """Turn a table into runs; what it holds and cannot be used is a failure."""
+        runs, lost = assemble(read.table, read.source, read.name, step=self._asked.step, run=self._asked.run)
+        self.runs += runs
+        self.failures += [Failure(path=read.source.path, error=error, run=name) for name, error in lost]
 
 
 class _Read(NamedTuple):
@@ -200,28 +287,17 @@ class _Read(NamedTuple):
     source: Source
     name: str
 
-    @property
-    def has_metric(self) -> bool:
-        """Whether an entropy or a reward is among its columns."""
-        return any(map(catalog.is_metric, self.table.columns))
 
-
-def _table_of(path: str, asked: _Asked) -> _Read:
-    base, forced = split_format(path)
-    content = load(base)
+def _table_of(content: Content, asked: _Asked, forced: str | None = None) -> _Read:
     content.useful = asked.useful
     reader, notes = find_reader(content, forced)
     table = reader.read(content)
-    source = Source(path=base, format=reader.name, sha256=content.sha256, rows=table.rows)
-    settings, found = _settings(table, base)
+    source = Source(path=content.path, format=reader.name, sha256=content.sha256, rows=table.rows)
+    settings, found = _settings(table, content.path)
     if reader.name in ("csv", "parquet", "jsonl"):
         found += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
     table = replace(table, notes=(*notes, *table.notes, *found), settings=settings)
-    return _Read(table, source, display_name(base))
-
-
-def _assembled(read: _Read, asked: _Asked) -> tuple[Run, ...]:
-    return assemble(read.table, read.source, read.name, step=asked.step, run=asked.run)
+    return _Read(table, source, display_name(content.path))
 
 
 def _settings(table: Table, path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
@@ -231,11 +307,11 @@ def _settings(table: Table, path: str) -> tuple[Mapping[str, object], tuple[str,
     return kept, notes if kept else ()
 
 
-def _read_frame(frame: object, asked: _Asked) -> tuple[Run, ...]:
+def _table_of_frame(frame: object) -> _Read:
     table = frames.from_frame(frame)
     digest = frames.fingerprint(table)
     source = Source(path=frames.PATH, format="frame", sha256=digest, rows=table.rows)
-    return assemble(table, source, "frame", step=asked.step, run=asked.run)
+    return _Read(table, source, "frame")
 
 
 def _table_of_bundle(log: folders.Log, asked: _Asked) -> _Read:
@@ -257,50 +333,6 @@ def _table_of_bundle(log: folders.Log, asked: _Asked) -> _Read:
     return _Read(table, source, display_name(str(Path(log.path) / "log")))
 
 
-def _read_folder(folder: str, asked: _Asked) -> Reading:
-    """Read each log below a folder.
-
-    Raises
-    ------
-    InputError
-        ``no-logs-in-folder`` where none is there; with failures, these are returned.
-
-    """
-    runs: list[Run] = []
-    failures: list[Failure] = []
-    ignored: list[Ignored] = []
-    for log in _remote_logs(folder) if is_remote(folder) else folders.logs_in(folder):
-        why = log.passed_over
-        read: _Read | None = None
-        try:
-            if not why:
-                read = _table_of_bundle(log, asked) if log.reader else _table_of(log.path, asked)
-                why = _no_log(read, asked)
-            if read is not None and not why:
-                runs += _assembled(read, asked)
-        except EntropyLawError as error:
-            # With a metric in it, a file without steps is a log that went wrong.
-            went_wrong = read is not None and read.has_metric
-            why = (_NEVER if went_wrong else _NO_LOG).get(error.slug, "")
-            if not why:
-                failures.append(Failure(path=log.path, error=error))
-        if why:
-            ignored.append(Ignored(path=log.path, why=why))
-    if not runs and not failures:
-        raise _no_logs(folder, ignored)
-    return Reading(runs=tuple(runs), failures=tuple(failures), ignored=tuple(ignored))
-
-
-def _no_log(read: _Read, asked: _Asked) -> str:
-    """Say why a table in a folder is no log; nothing where it is one."""
-    if read.source.format == "jsonl" and read.source.rows < 2:
-        return "a single record, such as a configuration or a summary"
-    names = read.table.columns
-    if asked.step is None and not (read.has_metric or asked.has_entropy(names) or sample_columns(names)):
-        return "neither an entropy nor a reward among its columns"
-    return ""
-
-
 def _remote_logs(folder: str) -> Iterable[folders.Log]:
     for path in remote_listing(folder):
         if folders.may_be_log(path.rpartition("/")[2]):
@@ -310,23 +342,6 @@ def _remote_logs(folder: str) -> Iterable[folders.Log]:
 def _renamed(runs: Sequence[Run]) -> tuple[Run, ...]:
     names = told_apart([run.name for run in runs], [run.source.path for run in runs])
     return tuple(replace(run, name=name) for run, name in zip(runs, names, strict=True))
-
-
-def _shown_source(path: object) -> str:
-    return os.fsdecode(path) if isinstance(path, (str, os.PathLike)) else frames.PATH
-
-
-def _path_text(path: object) -> str:
-    if isinstance(path, (str, os.PathLike)):
-        text = os.fspath(path)
-        return os.fsdecode(text)
-    if frames.is_frame(path):
-        return frames.PATH
-    raise UsageError(
-        "frame-not-understood",
-        f"a path or a table was expected, not {type(path).__name__}",
-        "several paths go to entropylaw.ingest.read_all",
-    )
 
 
 def _is_folder(path: str) -> bool:

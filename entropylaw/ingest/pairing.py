@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entropylaw.ingest.segments import BoolArray, IntArray
-from entropylaw.ingest.values import FloatArray
+from entropylaw.ingest.segments import IntArray
+from entropylaw.ingest.values import BoolArray, FloatArray
 
 # ln of 162,755: no vocabulary of a language model that is trained today has a mean entropy above it.
 MOST_NATS = 12.0

@@ -2,45 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from entropylaw.ingest import catalog
 from entropylaw.ingest.run import Run
+from entropylaw.ingest.segments import is_bookkeeping
+from entropylaw.ingest.steps import folded
+from entropylaw.ingest.values import FloatArray
 from entropylaw.ingest.wording import shown_path
 
 _FEWEST = 8
+# What a console prints of a number.
+_PRINTED = 5e-3
 
 
-def without_repeats(runs: Sequence[Run]) -> tuple[list[Run], list[tuple[str, str]]]:
+def without_copies(
+    runs: Sequence[Run], supposed: Mapping[str, str]
+) -> tuple[list[Run], list[tuple[str, str]]]:
     """Keep of each run the file that says most; return the others' paths with the reason.
 
-    Two files hold one run where they have the same entropies at the same steps, in the float32 that some
-    of them keep.
+    A run is a copy of another one where all that it measures stands there, too: the same values at the same
+    steps, in the float32 that some files keep, for columns of the same name, and for its other metrics under
+    whatever name.
+
+    Parameters
+    ----------
+    runs
+        In the order in which they were read.
+    supposed
+        File → the log of which it is a copy by its place and name; such a copy may be short, and printed.
+
     """
-    groups: dict[object, list[Run]] = {}
-    for run in runs:
-        groups.setdefault(_mark(run) or id(run), []).append(run)
-    kept: list[Run] = []
-    passed: list[tuple[str, str]] = []
-    for group in groups.values():
-        best = max(group, key=_richness)
-        others = [run for run in group if run is not best and run.source.path != best.source.path]
-        for run in others:
-            passed.append((run.source.path, f"{shown_path(best.source.path)} holds the same run, and more"))
-        if others:
-            said = (
-                f"the same run is in {', '.join(shown_path(run.source.path) for run in others)}: passed over"
-            )
-            best = replace(best, notes=(*best.notes, said))
-        kept += [
-            best,
-            *(run for run in group if run.source.path == best.source.path and run.name != best.name),
+    order = sorted(range(len(runs)), key=lambda index: (*_richness(runs[index]), -index), reverse=True)
+    kept: dict[int, list[str]] = {}
+    marks: dict[object, list[int]] = {}
+    skipped: list[tuple[str, str]] = []
+    for index in order:
+        run = runs[index]
+        whole = supposed.get(run.source.path)
+        mark = _mark(run)
+        alike = [
+            other
+            for other in (marks.get(mark, []) if whole is None else kept)
+            if runs[other].source.path != run.source.path
+            and (whole is None or runs[other].source.path == whole)
+            and _contains(runs[other], run, printed=whole is not None)
         ]
-    order = {run.name + "\0" + run.source.path: index for index, run in enumerate(runs)}
-    return sorted(kept, key=lambda run: order[run.name + "\0" + run.source.path]), passed
+        if alike:
+            kept[alike[0]].append(run.source.path)
+            skipped.append((run.source.path, f"{shown_path(runs[alike[0]].source.path)} holds the same run"))
+        else:
+            kept[index] = []
+            if mark is not None:
+                marks.setdefault(mark, []).append(index)
+    return [_with_copies(runs[index], kept[index]) for index in sorted(kept)], skipped
+
+
+def _with_copies(run: Run, copies: Sequence[str]) -> Run:
+    if not copies:
+        return run
+    note = f"the same run is in {', '.join(map(shown_path, copies))}: skipped"
+    return replace(run, notes=(*run.notes, note))
 
 
 def _mark(run: Run) -> object | None:
@@ -50,15 +76,53 @@ def _mark(run: Run) -> object | None:
         values = run.columns[match.column]
         finite = np.isfinite(values)
         if finite.sum() >= _FEWEST and np.ptp(values[finite]) > 0:
-            with np.errstate(over="ignore"):  # what float32 cannot hold is infinite in either copy
-                short = np.abs(values[finite]).astype(np.float32)
-            return run.step[finite].tobytes(), short.tobytes()
+            return run.step[finite].tobytes(), _short(np.abs(values[finite])).tobytes()
     return None
 
 
-def _richness(run: Run) -> tuple[bool, bool, int]:
+def _contains(whole: Run, part: Run, *, printed: bool) -> bool:
+    """Whether all that ``part`` measures is in ``whole``, and nothing of what both have differs."""
+    _, mine, theirs = np.intersect1d(whole.step, part.step, return_indices=True)
+    names = {folded(name): name for name in reversed(tuple(whole.columns))}
+    # Without a known reward, any other column may be one.
+    rewarded = _richness(part)[:2] != (False, False)
+    for column, values in part.columns.items():
+        namesake = names.get(folded(column))
+        needed = catalog.is_metric(column) or not rewarded
+        if is_bookkeeping(column) or not (needed or (namesake and not printed)):
+            continue
+        there = np.isfinite(values)
+        if needed and there.sum() > np.isfinite(values[theirs]).sum():
+            return False
+        others = [namesake] if namesake else list(whole.columns)
+        if not any(
+            _agree(whole.columns[other][mine], values[theirs], all_of_them=needed, printed=printed)
+            for other in others
+        ):
+            return False
+    return True
+
+
+def _agree(whole: FloatArray, part: FloatArray, *, all_of_them: bool, printed: bool) -> bool:
+    """Whether values are the same where both are there, and those of ``part`` are all there if need be."""
+    there = np.isfinite(part)
+    both = there & np.isfinite(whole)
+    if all_of_them and (there & ~both).any():
+        return False
+    left, right = _short(whole[both]), _short(part[both])
+    if printed:
+        return bool((np.abs(np.abs(left) - np.abs(right)) <= _PRINTED * np.maximum(np.abs(left), 1.0)).all())
+    return bool((np.abs(left) == np.abs(right)).all())
+
+
+def _short(values: FloatArray) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # what float32 cannot hold is infinite in either copy
+        return values.astype(np.float32)
+
+
+def _richness(run: Run) -> tuple[bool, bool, int, int]:
     """Order runs by what can be made of them: a validation first, then a reward, then columns."""
     trainer = catalog.detect(run.names).trainer
     names = tuple(run.columns)
     validated, rewarded = catalog.validations(names, trainer), catalog.trainings(names, trainer)
-    return bool(validated), bool(rewarded), len(names)
+    return bool(validated), bool(rewarded), len(names), len(run.step)

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded
-from entropylaw.ingest.values import FloatArray
+from entropylaw.ingest.values import BoolArray, FloatArray
 
-BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.intp]
 
 SUPERSEDED = "superseded after a resume"

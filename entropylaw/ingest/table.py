@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from entropylaw.ingest.values import Column
+from entropylaw.ingest.values import BoolArray, Column
 from entropylaw.ingest.wording import shown
 
 
@@ -32,6 +32,12 @@ class Table:
         The run's configuration as the log itself holds it, flat, with ``/`` between names.
     unread
         Names of columns that were left out of a large file, because nothing would be made of them.
+    unreadable
+        Shape (rows of the columns,): True for a record that could not be read and is counted in ``dropped``.
+        Its row holds at most the label of its run, so that a run of which nothing else is left has a name.
+        None where every row was read.
+    lost
+        Names of runs of which the file has records, and none that could be read.
 
     """
 
@@ -43,6 +49,8 @@ class Table:
     partial: bool = False
     settings: Mapping[str, object] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
+    unreadable: BoolArray | None = None
+    lost: tuple[str, ...] = ()
 
 
 # A header that repeats itself more often is beyond description.

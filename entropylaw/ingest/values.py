@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 Column = Sequence[object] | NDArray[Any]
 
 MISSING = frozenset(

@@ -285,7 +285,7 @@ def test_a_bug_is_an_error_without_traceback(run, lab, tmp_path):
     (broken / "sitecustomize.py").write_text(
         "import entropylaw.workflow as w\n"
         "def fail(*a, **k): raise RuntimeError('unforeseen')\n"
-        "w.fit_logs = fail\n"
+        "w.fit_reading = fail\n"
     )
     from tests.conftest import ROOT
 

@@ -267,7 +267,7 @@ def test_a_folder_whose_only_columns_are_the_two_classes(run, tmp_path):
     folder = tmp_path / "runs"
     folder.mkdir()
     log(folder / "a.csv", {"entropy_planning": decay(0.9), "entropy_execution": decay(0.4)})
-    log(folder / "other.csv", {"response_length": STEP, "loss": STEP})
+    (folder / "other.csv").write_text("prompt,answer\n1 + 1,2\n")
     done = run("phases", "runs")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("a · 80 points")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from entropylaw.errors import InputError
-from entropylaw.ingest import read_runs
+from entropylaw.ingest import UnreadFileWarning, read_runs
 from entropylaw.ingest.assemble import display_name
 
 OVERWRITTEN = "earlier value of a step that was logged again"
@@ -105,7 +105,8 @@ def test_a_table_in_reverse_is_sorted():
 
 
 def test_records_without_a_step_are_counted():
-    (run,) = read_runs({"step": ["1", "", "3", "x"], "entropy": [1, 2, 3, 4]})
+    with pytest.warns(UnreadFileWarning, match="2 of 4 records"):
+        (run,) = read_runs({"step": ["1", "", "3", "x"], "entropy": [1, 2, 3, 4]})
     assert run.step.tolist() == [1, 3]
     assert run.dropped == {"no step in the record": 2}
 

@@ -172,7 +172,7 @@ def content(text, name="train.log"):
 
 def run_of(reader, text, name="train.log"):
     source = Source(path=name, format=reader.name, sha256="0", rows=1)
-    (run,) = assemble(reader.read(content(text, name)), source, "log")
+    (run,) = assemble(reader.read(content(text, name)), source, "log").runs
     return run
 
 
@@ -329,7 +329,7 @@ def test_slime_resumed_and_started_again():
     np.testing.assert_array_equal(resumed.step, [-1, *STEPS])
     text = slime(stop=2, every=9) + slime()
     source = Source(path="a.log", format="slime", sha256="0", rows=1)
-    runs = assemble(SlimeConsoleReader().read(content(text)), source, "log")
+    runs = assemble(SlimeConsoleReader().read(content(text)), source, "log").runs
     assert [list(run.step) for run in runs] == [[-1, 0, 1], [-1, *STEPS]]
 
 

@@ -99,10 +99,12 @@ def test_a_log_without_steps_is_no_stranger(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_a_pipe_is_read_where_it_is_named_and_passed_over_in_a_folder(tmp_path):
+def test_a_pipe_is_read_where_it_is_named_and_refused_in_a_folder(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     write(tmp_path, "x.csv", CSV)
-    assert len(read_runs(tmp_path)) == 1
+    reading = read_all([tmp_path])
+    assert [run.name for run in reading.runs] == ["x"]
+    assert [failure.error.slug for failure in reading.failures] == ["file-unreadable"]
     writer = threading.Thread(target=lambda: (tmp_path / "pipe.csv").write_text(CSV))
     writer.start()
     (run,) = read_runs(tmp_path / "pipe.csv")

@@ -341,8 +341,8 @@ def test_one_unreadable_log_does_not_stop_the_others(tmp_path):
     bad = write(tmp_path, "logs.zip", b"PK\x03\x04rest")
     reading = read_all([tmp_path])
     assert [run.name for run in reading.runs] == ["good"]
-    ((path, error),) = reading.failures
-    assert (path, error.slug) == (str(bad), "format-not-read")
+    (failure,) = reading.failures
+    assert (failure.path, failure.error.slug) == (str(bad), "format-not-read")
     with pytest.warns(UnreadFileWarning, match="not read"):
         assert len(read_runs(tmp_path)) == 1
 

@@ -115,7 +115,7 @@ def read_bytes(data):
 
 
 def runs_of(table, path="mlruns"):
-    return assemble(table, Source(path=path, format="mlflow", sha256="", rows=table.rows), path)
+    return assemble(table, Source(path=path, format="mlflow", sha256="", rows=table.rows), path).runs
 
 
 def logged_in(run, key):

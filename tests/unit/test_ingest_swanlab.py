@@ -36,7 +36,7 @@ def parted(*columns):
 
 def runs_of(columns, rows):
     table = read(exported(columns, rows))
-    return assemble(table, Source(path="p.csv", format="swanlab-csv", sha256="", rows=table.rows), "p")
+    return assemble(table, Source(path="p.csv", format="swanlab-csv", sha256="", rows=table.rows), "p").runs
 
 
 @pytest.mark.parametrize("quoted", [False, True])

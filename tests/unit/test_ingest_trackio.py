@@ -60,7 +60,7 @@ def small(tmp_path):
 
 def runs(content):
     table = TrackioReader().read(content)
-    return assemble(table, Source(path="p.db", format="trackio", sha256="", rows=table.rows), "p")
+    return assemble(table, Source(path="p.db", format="trackio", sha256="", rows=table.rows), "p").runs
 
 
 def read(data):

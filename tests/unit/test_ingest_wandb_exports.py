@@ -64,7 +64,7 @@ def read(data):
 def assembled(data):
     table = read(data)
     source = Source(path="x.csv", format=CHART.name, sha256="", rows=table.rows)
-    return {run.name: run for run in assemble(table, source, "x")}
+    return {run.name: run for run in assemble(table, source, "x").runs}
 
 
 def curve(length, start=0.0):

@@ -6,13 +6,17 @@ import csv
 import io
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
+
+import numpy as np
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.gather import Rows
+from entropylaw.ingest.labels import RUN_NAMES
+from entropylaw.ingest.steps import folded
 from entropylaw.ingest.table import Table, unique_names
 from entropylaw.ingest.values import is_missing, parse_step
 from entropylaw.ingest.wording import counted, shown_path
@@ -23,6 +27,7 @@ _HEAD = 1 << 16
 
 TOO_LONG = "row with more cells than the header"
 CUT_OFF = "last row cut off"
+SWALLOWED = "row within the quotes of another one's cell"
 
 
 class DelimitedReader:
@@ -60,11 +65,11 @@ class DelimitedReader:
         with _long_cells():
             rows = (row for row in csv.reader(lines, delimiter=delimiter) if row)
             header, notes = unique_names(next(rows))
-            shape = _Rectangle(Rows(header, content.wanted), len(header))
+            shape = _Rectangle(header, Rows(header, content.wanted), delimiter)
             for row in rows:
                 shape.add(row)
             shape.finish(cut_off=not lines.ended)
-        if not shape.rows.rows:
+        if shape.rows.rows == len(shape.unreadable):
             raise InputError(
                 "no-records",
                 f"{shown_path(content.path)} has a header of {counted(len(header), 'column')} "
@@ -79,6 +84,7 @@ class DelimitedReader:
             dropped=dict(shape.dropped),
             notes=(*content.text_notes, *notes),
             unread=shape.rows.unread,
+            unreadable=np.isin(np.arange(shape.rows.rows), shape.unreadable) if shape.unreadable else None,
         )
 
 
@@ -99,20 +105,27 @@ class _Rectangle:
     """Brings rows to the header's length, and counts those that cannot be.
 
     A short row is filled up with missing cells, save a last row without its line end: there a killed job
-    may have left half a number. Surplus cells without a value are cut away.
+    may have left half a number. Surplus cells without a value are cut away. Of a row that cannot be read, the
+    cells that name its run are kept.
     """
 
-    def __init__(self, rows: Rows, width: int) -> None:
+    def __init__(self, header: Sequence[str], rows: Rows, delimiter: str) -> None:
         self.rows = rows
         self.seen = 0
         self.dropped: Counter[str] = Counter()
-        self._width = width
+        self.unreadable: list[int] = []
+        self._width = len(header)
+        self._delimiter = delimiter
+        self._labels = {i for i, name in enumerate(header) if folded(name) in RUN_NAMES}
         self._short: list[str] | None = None
 
     def add(self, row: list[str]) -> None:
         """Take the next row."""
         self._put_short()
         self.seen += 1
+        for cell in row:
+            if "\n" in cell:
+                self._look_within(cell)
         if len(row) == self._width:
             self.rows.add(row)
         elif len(row) < self._width:
@@ -120,7 +133,7 @@ class _Rectangle:
         elif all(map(is_missing, row[self._width :])):
             self.rows.add(row[: self._width])
         else:
-            self.dropped[TOO_LONG] += 1
+            self._refuse(row, TOO_LONG)
 
     def finish(self, *, cut_off: bool) -> None:
         """Take the last row for what it is."""
@@ -128,6 +141,19 @@ class _Rectangle:
             self.dropped[CUT_OFF] += 1
         else:
             self._put_short()
+
+    def _look_within(self, cell: str) -> None:
+        """Count the rows that a quote without its partner has made the text of one cell."""
+        for line in cell.splitlines()[1:]:
+            parts = line.split(self._delimiter)
+            if len(parts) == self._width > 1:
+                self.seen += 1
+                self._refuse(parts, SWALLOWED)
+
+    def _refuse(self, row: Sequence[str], reason: str) -> None:
+        self.dropped[reason] += 1
+        self.unreadable.append(self.rows.rows)
+        self.rows.add([row[i] if i in self._labels else "" for i in range(self._width)])
 
     def _put_short(self) -> None:
         if self._short is not None:

@@ -11,14 +11,21 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.gather import Records
+from entropylaw.ingest.labels import RUN_NAMES
+from entropylaw.ingest.steps import folded
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import shown, shown_path
 
 _OPENS = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\]])")
 _RECORD_LINE = re.compile(r"\s*\{\s*\"")
+# A key and a text or a number, wherever they stand in a line that is no JSON.
+_PAIR = re.compile(r"\"([^\"\\]{1,80})\"\s*:\s*(\"(?:[^\"\\]|\\.){0,400}\"|-?\d[\d.eE+-]{0,40})")
+_BETWEEN = re.compile(r"\}\s*,?\s*(?=\{)")
 _SAMPLE = 50
 _HEAD = 1 << 16
 
@@ -58,43 +65,46 @@ class JsonReader:
         found = _Values(Records(content.wanted))
         for value in _lines(content):
             found.take(value)
-        if found.bad > found.good:
+        if len(found.bad) > found.good:
             whole, rest = _stream(content.text)
             if not rest or len(whole) > found.good:
-                found = _Values(Records(content.wanted), bad=int(rest))
-                for value in whole:
+                found = _Values(Records(content.wanted))
+                for value in (*whole, *(_Broken(_run_labels(one)) for one in _BETWEEN.split(rest) if one)):
                     found.take(value)
         if (columns := found.finish()) is not None:
             return Table(columns=columns, rows=len(next(iter(columns.values()))), notes=content.text_notes)
-        if not found.records.rows:
+        rows, bad = found.records.rows, found.bad
+        if rows == len(bad):
             raise _no_records(content)
         gathered, notes = found.records.columns(content.extent)
         return Table(
             columns=gathered,
-            rows=found.records.rows + found.bad,
-            dropped={UNPARSEABLE: found.bad} if found.bad else {},
+            rows=rows,
+            dropped={UNPARSEABLE: len(bad)} if bad else {},
             notes=(*content.text_notes, *notes),
             unread=tuple(found.records.unread),
+            unreadable=np.isin(np.arange(rows), bad) if bad else None,
         )
 
 
-class _Broken:
-    """Stands for a line that is no JSON."""
+class _Broken(dict[str, object]):
+    """Stands for a line that is no JSON; holds the labels of a run that can be read in it all the same."""
 
 
 class _Values:
     """Takes JSON values one by one. The first waits for a second: alone, it may hold all records."""
 
-    def __init__(self, records: Records, bad: int = 0) -> None:
+    def __init__(self, records: Records) -> None:
         self.records = records
         self.good = 0
-        self.bad = bad
+        #: The rows of what is no record.
+        self.bad: list[int] = []
         self._first: object = None
 
     def take(self, value: object) -> None:
         """Take the next value."""
         if isinstance(value, _Broken):
-            self.bad += 1
+            self._add(value)
             return
         self.good += 1
         if self.good == 1:
@@ -116,10 +126,11 @@ class _Values:
         return None
 
     def _add(self, value: object) -> None:
-        if isinstance(value, dict):
-            self.records.add(_record(value))
+        if isinstance(value, _Broken) or not isinstance(value, dict):
+            self.bad.append(self.records.rows)
+            self.records.add(value if isinstance(value, _Broken) else {})
         else:
-            self.bad += 1
+            self.records.add(_record(value))
 
 
 def _lines(content: Content) -> Iterator[object]:
@@ -130,11 +141,17 @@ def _lines(content: Content) -> Iterator[object]:
             try:
                 yield json.loads(line)
             except (ValueError, RecursionError):
-                yield _Broken()
+                yield _Broken(_run_labels(line))
 
 
-def _stream(text: str) -> tuple[list[Any], bool]:
-    """Return the JSON values that the text opens with, and whether something else follows.
+def _run_labels(line: str) -> dict[str, object]:
+    """Find the labels of a run in a line that is no JSON; nothing else is taken from it."""
+    pairs = {key: value for key, value in _PAIR.findall(line[:_HEAD]) if folded(key) in RUN_NAMES}
+    return {key: value[1:-1] if value.startswith('"') else value for key, value in pairs.items()}
+
+
+def _stream(text: str) -> tuple[list[Any], str]:
+    """Return the JSON values that the text opens with, and what follows that is none.
 
     Of an array that a killed job left open, the elements are returned.
     """
@@ -145,12 +162,12 @@ def _stream(text: str) -> tuple[list[Any], bool]:
         while position < end and text[position] in " \t\r\n,\0":
             position += 1
         if position == end:
-            return values, False
+            return values, ""
         try:
             value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
             if values or opened or text[position] != "[":
-                return values, True
+                return values, text[position:]
             opened = True
             position += 1
             continue

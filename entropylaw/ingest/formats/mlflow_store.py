@@ -165,19 +165,21 @@ def _table(
     notes: tuple[str, ...],
     settings: dict[str, object],
     unread: tuple[str, ...],
+    lost: tuple[str, ...] = (),
 ) -> Table:
     columns, more = rows.columns(size)
-    lost = Counter(dropped)
-    read = len(rows.steps) + lost.total()
-    lost[OVERWRITTEN] = rows.overwritten
+    counts = Counter(dropped)
+    read = len(rows.steps) + counts.total()
+    counts[OVERWRITTEN] = rows.overwritten
     return Table(
         labelled=True,
         columns=columns,
         rows=read,
-        dropped=dict(+lost),
+        dropped=dict(+counts),
         notes=(*notes, *more),
         settings=settings,
         unread=unread,
+        lost=lost,
     )
 
 
@@ -288,7 +290,7 @@ class _Database:
 
     def __init__(self, connection: sqlite3.Connection, content: Content) -> None:
         self._connection, self._content = connection, content
-        self._bad = 0
+        self._bad = Counter[str]()
         self._unread: dict[str, None] = {}
 
     def table(self, notes: tuple[str, ...]) -> Table:
@@ -313,7 +315,8 @@ class _Database:
         return _table(
             rows,
             size=self._content.extent,
-            dropped=Counter({UNREADABLE: self._bad}),
+            dropped=Counter({UNREADABLE: self._bad.total()}),
+            lost=tuple(self._labels.get(uuid, uuid) for uuid in self._bad if uuid not in uuids),
             notes=(
                 *notes,
                 *((f"marked as deleted in MLflow: {listing(deleted, 5)}",) if deleted else ()),
@@ -335,7 +338,7 @@ class _Database:
         wanted = self._content.wanted or (lambda _: True)
         for uuid, step, key, value, is_nan in found:
             if (type(uuid), type(step), type(key), type(value)) not in types or len(key) > _LONGEST_NAME:
-                self._bad += 1
+                self._bad[str(uuid)] += 1
             elif not wanted(key):
                 self._unread[key] = None
             else:

@@ -86,7 +86,7 @@ class TensorBoardReader:
         """
         damage = Damage()
         rows = StepRows()
-        bad = unreadable = 0
+        bad = unreadable = others = 0
         for event in _events(content.data, damage):
             if event is None:
                 bad += 1
@@ -96,8 +96,16 @@ class TensorBoardReader:
             except ValueError:
                 unreadable += 1
                 continue
+            others += not scalars
             for tag, value in scalars:
                 rows.take(step, tag, value)
+        # The first event names the version only.
+        if not rows.steps and others > 1 and not (bad or unreadable or damage.dropped):
+            raise InputError(
+                "no-scalars",
+                f"{shown_path(content.path)} holds {others - 1} records of other kinds and no scalar",
+                "name the event file of the run; hyperparameters have one of their own",
+            )
         if not rows.steps:
             raise InputError(
                 "no-records",

@@ -102,7 +102,7 @@ class _Log:
 
     def __init__(self, database: sqlite3.Connection, path: str) -> None:
         self.records = Records()
-        self._bad = 0
+        self._bad = Counter[tuple[str, str]]()
         self._runs: dict[tuple[str, str], int] = {}
         self._run_of = array("i")
         columns = _plain_columns(database, "metrics")
@@ -135,7 +135,7 @@ class _Log:
             if not isinstance(value, dict):
                 raise ValueError("no object")
         except (ValueError, RecursionError):
-            self._bad += 1
+            self._bad[run, run_id] += 1
             return
         self.records.put(_OWN_STEP, step)
         for name, cell in _leaves(value):
@@ -155,8 +155,9 @@ class _Log:
         return Table(
             labelled=True,
             columns=columns,
-            rows=self.records.rows + self._bad,
-            dropped={UNREADABLE: self._bad} if self._bad else {},
+            rows=self.records.rows + self._bad.total(),
+            dropped={UNREADABLE: self._bad.total()} if self._bad else {},
+            lost=tuple(run for run, run_id in self._bad if (run, run_id) not in self._runs),
             notes=(*_left_behind(content), *notes),
             settings=self.settings,
         )

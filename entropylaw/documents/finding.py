@@ -1,0 +1,79 @@
+"""Which files are documents of entropylaw: found by their content, without numpy."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from entropylaw.errors import InputError
+from entropylaw.walk import walk
+
+FITS = ".fit.json"
+"""How the names of stored fits end."""
+
+_SCHEMA = re.compile(rb'"schema"\s*:\s*"entropylaw/')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A document of entropylaw; ``data`` is None where it is damaged, so that it cannot be parsed."""
+
+    path: str
+    content: bytes
+    data: Any
+
+    @property
+    def kind(self) -> str:
+        """``fit``, ``report`` and so on; empty for a damaged one."""
+        return "" if self.data is None else str(self.data["schema"]).split("/")[1]
+
+
+def find_document(path: str) -> Stored | None:
+    """Read the document at ``path``; None where there is something else, or nothing."""
+    file = Path(path)
+    try:
+        if file.suffix.lower() != ".json" or not file.is_file():
+            return None
+        content = file.read_bytes()
+    except OSError:
+        return None
+    marked = _SCHEMA.search(content) is not None
+    try:
+        data = json.loads(content)
+    except (ValueError, RecursionError):
+        damaged = marked or file.name.casefold().endswith(FITS)
+        return Stored(path=path, content=content, data=None) if damaged else None
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if not isinstance(schema, str) or not schema.startswith("entropylaw/"):
+        return None
+    return Stored(path=path, content=content, data=data)
+
+
+def documents_in(folder: str) -> tuple[list[Stored], bool]:
+    """The documents below a folder, and whether it holds anything else, such as a folder that is closed."""
+    found: list[Stored] = []
+    others = False
+    for visit in walk(folder):
+        if isinstance(visit, OSError):
+            others = True
+            continue
+        where, _, names = visit
+        for name in names:
+            document = find_document(str(Path(where) / name))
+            if document is None:
+                others = True
+            else:
+                found.append(document)
+    return found, others
+
+
+def damaged(document: Stored, shown: str) -> InputError:
+    """Make the error for a document that is not even JSON."""
+    return InputError(
+        "damaged-document",
+        f"{shown} is damaged: its {len(document.content)} bytes are no JSON",
+        "make the document again from the log",
+    )

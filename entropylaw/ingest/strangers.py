@@ -1,0 +1,143 @@
+"""Which files of a folder are plainly no logs, by their name and by what is in them.
+
+A folder of experiments holds configurations, tables of prompts and the output of other programs beside its
+logs. Skipping these is right; skipping the log of a run is not, for nobody would miss it. So a file that is
+empty, damaged or without the columns that it needs is skipped only where its name does not make it a log
+either.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from pathlib import PurePath
+
+import numpy as np
+
+from entropylaw.errors import EntropyLawError
+from entropylaw.ingest import catalog, packed
+from entropylaw.ingest.assemble import GENERIC_STEMS
+from entropylaw.ingest.content import Content
+from entropylaw.ingest.phasecolumns import CANDIDATES
+from entropylaw.ingest.samples import sample_columns
+from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded
+from entropylaw.ingest.table import Table
+from entropylaw.ingest.values import parse_column
+
+# Nobody writes anything but tables and events into such files: an empty or a damaged one may have been a log.
+_TABLES = frozenset((".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".wandb", ".swanlab"))
+_CONSOLES = frozenset((".log", ".out", ".stdout"))
+_TEXTS = frozenset(("", ".txt"))
+_ERROR_STREAM = re.compile(r"(?:.*[._-])?(?:stderr|err|e\d+)(?:\.(?:log|txt))?", re.IGNORECASE)
+_LOG_WORD = re.compile(
+    r"(?:.*[^a-z])?(?:metrics?|train|training|trainer|history|progress|console|stdout|nohup|slurm|job)(?:[^a-z].*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+# "actor/entropy: 0.31" in a text of which no reader made anything: the console of an unknown trainer.
+_MEASURED = re.compile(r"entropy[\w/.'\"]{0,40}\s{0,3}[:=|\s]\s{0,3}-?\d", re.IGNORECASE)
+_OF_CLASSES = frozenset(map(folded, CANDIDATES))
+_ENTROPIES_OF_CLASSES = frozenset(name for name in _OF_CLASSES if "entropy" in name)
+_DOCUMENT = re.compile(rb'"schema"\s*:\s*"entropylaw/')
+_STEPS = frozenset(folded(name) for name in (*STEP_NAMES, *COUNTERS))
+# A table with fewer numbered rows is a summary.
+_FEWEST = 8
+
+UNMEASURED = "neither an entropy nor a reward among its columns"
+_RECOGNISED = {
+    "token-level-table": "one row per token or answer",
+    "last-values-only": "last values only, not one row per step",
+    "no-scalars": "no scalars, such as the hyperparameters of a run",
+}
+_UNUSABLE = {
+    "not-a-log": "in none of the formats that are read",
+    "no-step-column": "no step column",
+    "step-not-numeric": "no numbers in its step column",
+    "several-rows-a-step": "several rows per step",
+    "no-records": "no record in it",
+    "file-empty": "empty",
+}
+
+
+def names_a_log(path: str) -> bool:
+    """Whether a file's name says that it is the log of a run, such as ``train_metrics.csv``."""
+    name = packed.plain_name(path)
+    if "tfevents" in name.name or name.name == "trainer_state.json":
+        return True
+    stem = name.name.removesuffix(name.suffix)
+    return stem.casefold() in GENERIC_STEMS or _LOG_WORD.fullmatch(stem) is not None
+
+
+def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> str:
+    """Say why a table that could be read is no log; nothing where it is one.
+
+    ``also`` are further columns that make it one, because the user names them; ``alone`` says that its format
+    is JSON, where a single record is a configuration or a summary.
+    """
+    names = frozenset(map(folded, table.columns))
+    wanted = frozenset(map(folded, also)) - _OF_CLASSES | _ENTROPIES_OF_CLASSES
+    measured = any(map(catalog.is_metric, table.columns)) or not names.isdisjoint(wanted)
+    if alone and table.rows < 2 and not (measured and packed.plain_name(path).suffix.lower() in _TABLES):
+        return "a single record, such as a configuration or a summary"
+    if measured or sample_columns(table.columns):
+        return ""
+    return "" if names_a_log(path) and _counts_steps(table) else UNMEASURED
+
+
+def resembles(path: str, table: Table, logs: Collection[PurePath]) -> bool:
+    """Whether a table without a metric counts steps as a log does, and lies beside logs of its kind.
+
+    Then it may be a log of theirs whose columns have other names.
+    """
+    own = PurePath(path)
+    kinds = {(log.parent, log.suffix) for log in logs}
+    return _counts_steps(table) and (
+        (own.parent, own.suffix) in kinds or own.name in {log.name for log in logs}
+    )
+
+
+def is_document(content: Content) -> bool:
+    """Whether a file is a document of entropylaw."""
+    return content.suffix == ".json" and _DOCUMENT.search(content.data) is not None
+
+
+def looks_measured(content: Content) -> bool:
+    """Whether a file whose name is none of a log's opens with the name of an entropy."""
+    return content.is_text and b"entropy" in content.head.lower()
+
+
+def why_skipped(path: str, error: EntropyLawError, content: Content | None, table: Table | None) -> str:
+    """Say why a file that gave an error may be skipped; nothing where it may be a log that went wrong."""
+    if error.slug in _RECOGNISED:
+        return _RECOGNISED[error.slug]
+    if error.slug not in _UNUSABLE or _may_be_log(path, error.slug, content, table):
+        return ""
+    return _UNUSABLE[error.slug]
+
+
+def _may_be_log(path: str, slug: str, content: Content | None, table: Table | None) -> bool:
+    name = packed.plain_name(path)
+    suffix, named = name.suffix.lower(), names_a_log(path)
+    if table is not None:
+        metrics = [column for column in table.columns if catalog.is_metric(column)]
+        if slug == "several-rows-a-step":
+            return len(metrics) > 1
+        numbers = any(np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
+        return numbers or (bool(metrics) and (named or suffix in _TABLES))
+    if slug == "file-empty":
+        return (named or suffix in _TABLES | _CONSOLES) and not _ERROR_STREAM.fullmatch(name.name)
+    if content is None or not content.is_text:
+        return named or suffix in _TABLES | _TEXTS - {""} | {".log", ".json"}
+    opening = content.opening
+    if suffix in (".csv", ".tsv") and slug == "no-records":
+        header = re.split(r"[,;\t]", next(iter(opening.splitlines()), ""))
+        return named or any(folded(cell) in _STEPS or catalog.is_metric(cell.strip()) for cell in header)
+    if _MEASURED.search(opening) or suffix in _TABLES:
+        return True
+    return named and suffix not in (".ipynb",)
+
+
+def _counts_steps(table: Table) -> bool:
+    if table.partial:
+        return False
+    steps = [parse_column(cells).values for name, cells in table.columns.items() if folded(name) in _STEPS]
+    return any(int(np.isfinite(values).sum()) >= _FEWEST for values in steps)
