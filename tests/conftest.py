@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import runpy
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
+import traceback
 from pathlib import Path
 
 import pytest
@@ -14,6 +18,13 @@ import pytest
 ROOT = Path(__file__).parent.parent
 LAB = ROOT / "data" / "lab"
 PUBLIC_LOGS = ROOT.parent / "shared" / "logs"
+
+HANGS = 1800.0
+"""Seconds after which a process hangs; no test fails for being slow."""
+
+# Two workers with a thread per core each would spend most of their time waiting for one another. Processes
+# that the tests start inherit it; NumPy is not imported yet.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 if (
@@ -31,9 +42,58 @@ def clean_environment() -> dict[str, str]:
     return kept | {"PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"}
 
 
+def ended(arguments, stdin) -> subprocess.CompletedProcess:
+    """``python -m entropylaw ARGUMENTS`` in this process; descriptors 0 to 2 are files of its own meanwhile."""
+    names, code = ("stdin", "stdout", "stderr"), 0
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in names]
+        files[0].write((stdin or "").encode())
+        files[0].seek(0)
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        for number, (name, file) in enumerate(zip(names, files, strict=True)):
+            kept = os.dup(number)
+            stack.callback(os.close, kept)
+            stack.callback(os.dup2, kept, number)
+            os.dup2(file.fileno(), number)
+            errors = getattr(sys, f"__{name}__").errors
+            stream = open(number, "w" if number else "r", encoding="utf-8", errors=errors, closefd=False)  # noqa: PTH123
+            patch.setattr(sys, name, stack.enter_context(stream))
+        patch.setattr(sys, "argv", ["entropylaw", *arguments])
+        try:
+            runpy.run_module("entropylaw", run_name="__main__", alter_sys=True)
+        except SystemExit as end:
+            code = end.code or 0
+        except BaseException:  # as the interpreter shows what nobody caught
+            traceback.print_exc()
+            code = 1
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        for file in files:
+            file.seek(0)
+        _, stdout, stderr = (file.read().decode().replace("\r\n", "\n") for file in files)
+    return subprocess.CompletedProcess(arguments, code, stdout, stderr)
+
+
 @pytest.fixture
 def run(tmp_path):
-    """Run ``entropylaw ARGUMENTS`` in an empty folder; returns the finished process."""
+    """Run ``entropylaw ARGUMENTS`` in an empty folder, without a new process; returns what a process would."""
+
+    def start(*arguments, stdin=None, cwd=tmp_path, **environment):
+        wanted = clean_environment() | environment
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(cwd)
+            for name in os.environ.keys() - wanted.keys():
+                patch.delenv(name)
+            for name, value in wanted.items():
+                patch.setenv(name, value)
+            return ended(list(map(str, arguments)), stdin)
+
+    return start
+
+
+@pytest.fixture
+def run_process(tmp_path):
+    """The same in a process of its own, for what only a process shows: start-up, two of them, the environment."""
 
     def start(*arguments, stdin=None, cwd=tmp_path, **environment):
         return subprocess.run(
@@ -44,7 +104,7 @@ def run(tmp_path):
             capture_output=True,
             encoding="utf-8",
             check=False,
-            timeout=120,
+            timeout=HANGS,
         )
 
     return start

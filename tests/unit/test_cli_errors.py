@@ -278,7 +278,7 @@ def test_an_interrupt_ends_with_130(tmp_path):
     assert b"Traceback" not in stderr
 
 
-def test_a_bug_is_an_error_without_traceback(run, lab, tmp_path):
+def test_a_bug_is_an_error_without_traceback(run_process, lab, tmp_path):
     """A module that fails in a way nobody foresaw, put in the way of the real one."""
     broken = tmp_path / "broken"
     broken.mkdir()
@@ -289,10 +289,10 @@ def test_a_bug_is_an_error_without_traceback(run, lab, tmp_path):
     )
     from tests.conftest import ROOT
 
-    done = run("fit", RUN, PYTHONPATH=f"{broken}:{ROOT}")
+    done = run_process("fit", RUN, PYTHONPATH=f"{broken}:{ROOT}")
     assert_error(done, "bug", 1)
     assert "RuntimeError in fail: unforeseen" in done.stderr
-    shown = run("fit", RUN, PYTHONPATH=f"{broken}:{ROOT}", ENTROPYLAW_DEBUG="1")
+    shown = run_process("fit", RUN, PYTHONPATH=f"{broken}:{ROOT}", ENTROPYLAW_DEBUG="1")
     assert "Traceback" in shown.stderr
 
 
