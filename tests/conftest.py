@@ -43,7 +43,7 @@ def clean_environment() -> dict[str, str]:
 
 
 def ended(arguments, stdin) -> subprocess.CompletedProcess:
-    """``python -m entropylaw ARGUMENTS`` in this process; descriptors 0 to 2 are files of its own meanwhile."""
+    """``python -m entropylaw ARGUMENTS`` in this process, with files as descriptors 0 to 2."""
     names, code = ("stdin", "stdout", "stderr"), 0
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context(tempfile.TemporaryFile()) for _ in names]
@@ -56,14 +56,14 @@ def ended(arguments, stdin) -> subprocess.CompletedProcess:
             stack.callback(os.dup2, kept, number)
             os.dup2(file.fileno(), number)
             errors = getattr(sys, f"__{name}__").errors
-            stream = open(number, "w" if number else "r", encoding="utf-8", errors=errors, closefd=False)  # noqa: PTH123
+            stream = os.fdopen(number, "w" if number else "r", encoding="utf-8", errors=errors, closefd=False)
             patch.setattr(sys, name, stack.enter_context(stream))
         patch.setattr(sys, "argv", ["entropylaw", *arguments])
         try:
             runpy.run_module("entropylaw", run_name="__main__", alter_sys=True)
         except SystemExit as end:
             code = end.code or 0
-        except BaseException:  # as the interpreter shows what nobody caught
+        except Exception:  # as the interpreter shows what nobody caught
             traceback.print_exc()
             code = 1
         for stream in (sys.stdout, sys.stderr):
@@ -76,7 +76,7 @@ def ended(arguments, stdin) -> subprocess.CompletedProcess:
 
 @pytest.fixture
 def run(tmp_path):
-    """Run ``entropylaw ARGUMENTS`` in an empty folder, without a new process; returns what a process would."""
+    """Run ``entropylaw ARGUMENTS`` in an empty folder, in this process; returns what a process would."""
 
     def start(*arguments, stdin=None, cwd=tmp_path, **environment):
         wanted = clean_environment() | environment
@@ -93,7 +93,7 @@ def run(tmp_path):
 
 @pytest.fixture
 def run_process(tmp_path):
-    """The same in a process of its own, for what only a process shows: start-up, two of them, the environment."""
+    """The same in a process of its own, for what only a process shows."""
 
     def start(*arguments, stdin=None, cwd=tmp_path, **environment):
         return subprocess.run(
