@@ -14,6 +14,7 @@ import traceback
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent.parent
 LAB = ROOT / "data" / "lab"
@@ -26,6 +27,10 @@ HANGS = 1800.0
 # that the tests start inherit it; NumPy is not imported yet.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Neither an example nor the making of its data has a limit of time.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
+
 
 if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -33,6 +38,22 @@ if (
 ):
     # A shell starts what runs in the background deaf to Ctrl-C, and what that starts would be deaf too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextlib.contextmanager
+def processor_time(seconds):
+    """End what uses more of this process's time than that: a slow or a busy machine changes nothing."""
+
+    def ended(*_):
+        raise AssertionError(f"more than {seconds:g} s of processor time")
+
+    before = signal.signal(signal.SIGPROF, ended)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def clean_environment() -> dict[str, str]:

@@ -259,7 +259,7 @@ def test_a_reader_that_leaves_early_is_no_error(run, lab, tmp_path):
 
 def test_an_interrupt_ends_with_130(tmp_path):
     """While it reads standard input: a pipe that takes more than it holds has a reader."""
-    from tests.conftest import clean_environment
+    from tests.conftest import HANGS, clean_environment
 
     process = subprocess.Popen(
         [sys.executable, "-m", "entropylaw", "fit", "-"],
@@ -273,7 +273,7 @@ def test_an_interrupt_ends_with_130(tmp_path):
     process.stdin.write(b"step,entropy,reward\n" * 20_000)
     process.stdin.flush()
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=HANGS)
     assert process.returncode == 130
     assert b"Traceback" not in stderr
 
