@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import runpy
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
+import traceback
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent.parent
 LAB = ROOT / "data" / "lab"
 PUBLIC_LOGS = ROOT.parent / "shared" / "logs"
+
+HANGS = 1800.0
+"""Seconds after which a process hangs; no test fails for being slow."""
+
+# Two workers with a thread per core each would spend most of their time waiting for one another. Processes
+# that the tests start inherit it; NumPy is not imported yet.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Neither an example nor the making of its data has a limit of time.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 if (
@@ -24,6 +40,22 @@ if (
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@contextlib.contextmanager
+def processor_time(seconds):
+    """End what uses more of this process's time than that: a slow or a busy machine changes nothing."""
+
+    def ended(*_):
+        raise AssertionError(f"more than {seconds:g} s of processor time")
+
+    before = signal.signal(signal.SIGPROF, ended)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
+
+
 def clean_environment() -> dict[str, str]:
     """The environment without what forces colour or width, and with the checkout on the path."""
     forced = ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS", "ENTROPYLAW_DEBUG", "ENTROPYLAW_CONFIG")
@@ -31,9 +63,58 @@ def clean_environment() -> dict[str, str]:
     return kept | {"PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"}
 
 
+def ended(arguments, stdin) -> subprocess.CompletedProcess:
+    """``python -m entropylaw ARGUMENTS`` in this process, with files as descriptors 0 to 2."""
+    names, code = ("stdin", "stdout", "stderr"), 0
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in names]
+        files[0].write((stdin or "").encode())
+        files[0].seek(0)
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        for number, (name, file) in enumerate(zip(names, files, strict=True)):
+            kept = os.dup(number)
+            stack.callback(os.close, kept)
+            stack.callback(os.dup2, kept, number)
+            os.dup2(file.fileno(), number)
+            errors = getattr(sys, f"__{name}__").errors
+            stream = os.fdopen(number, "w" if number else "r", encoding="utf-8", errors=errors, closefd=False)
+            patch.setattr(sys, name, stack.enter_context(stream))
+        patch.setattr(sys, "argv", ["entropylaw", *arguments])
+        try:
+            runpy.run_module("entropylaw", run_name="__main__", alter_sys=True)
+        except SystemExit as end:
+            code = end.code or 0
+        except Exception:  # as the interpreter shows what nobody caught
+            traceback.print_exc()
+            code = 1
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        for file in files:
+            file.seek(0)
+        _, stdout, stderr = (file.read().decode().replace("\r\n", "\n") for file in files)
+    return subprocess.CompletedProcess(arguments, code, stdout, stderr)
+
+
 @pytest.fixture
 def run(tmp_path):
-    """Run ``entropylaw ARGUMENTS`` in an empty folder; returns the finished process."""
+    """Run ``entropylaw ARGUMENTS`` in an empty folder, in this process; returns what a process would."""
+
+    def start(*arguments, stdin=None, cwd=tmp_path, **environment):
+        wanted = clean_environment() | environment
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(cwd)
+            for name in os.environ.keys() - wanted.keys():
+                patch.delenv(name)
+            for name, value in wanted.items():
+                patch.setenv(name, value)
+            return ended(list(map(str, arguments)), stdin)
+
+    return start
+
+
+@pytest.fixture
+def run_process(tmp_path):
+    """The same in a process of its own, for what only a process shows."""
 
     def start(*arguments, stdin=None, cwd=tmp_path, **environment):
         return subprocess.run(
@@ -44,7 +125,7 @@ def run(tmp_path):
             capture_output=True,
             encoding="utf-8",
             check=False,
-            timeout=120,
+            timeout=HANGS,
         )
 
     return start

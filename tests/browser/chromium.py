@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import HANGS
+
 MISSING = "no chromium here; Debian's package of that name is enough"
 """Why tests that need a browser are skipped."""
 
@@ -72,7 +74,7 @@ class Browser:
     ) -> None:
         self._write.close()
         self._process.terminate()
-        self._process.wait(timeout=30)
+        self._process.wait(timeout=HANGS)
         self._read.close()
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import faulthandler
 import gc
 import json
+import signal
 import sys
 import tempfile
 import traceback
@@ -28,8 +29,10 @@ from tests.conftest import ROOT
 from tests.fuzz.corpus import samples
 from tests.fuzz.damage import damaged
 
-#: Seconds after which a case counts as hanging. Cases take milliseconds.
-LIMIT = 5.0
+#: Seconds of processor time after which a case counts as hanging. Cases take milliseconds.
+LIMIT = 10.0
+#: Seconds after which a case hangs that waits and uses no processor.
+WAITING = 1800.0
 #: Memory that reading may take whatever the file's size, and then per byte of it.
 ALLOWANCE, PER_BYTE = 64 << 20, 10
 # What is taken outside of Python, by libraries, is known as the process's peak only.
@@ -150,15 +153,19 @@ def main(given: list[str], *, limit: float = LIMIT, tell: Callable[[str], None] 
         unraisable.append(f"{problem.exc_type.__name__}: {problem.exc_value} in {problem.object!r}")
 
     sys.unraisablehook = note
-    faulthandler.dump_traceback_later(60, exit=True)
+    # Its own handler tells where, whatever runs; then the signal's default ends the process.
+    faulthandler.register(signal.SIGPROF, chain=True)
+    faulthandler.dump_traceback_later(WAITING, exit=True)
     for sample in samples().values():  # what is imported on first use is imported here
         check_files(sample.files.items())
     warnings.simplefilter("error")
     for line in given or sys.stdin:
         case = line.strip()
         tell(case)
-        faulthandler.dump_traceback_later(limit, exit=True)
+        faulthandler.dump_traceback_later(WAITING, exit=True)
+        signal.setitimer(signal.ITIMER_PROF, limit)
         outcome = _outcome(case, unraisable)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
         faulthandler.cancel_dump_traceback_later()
         tell(json.dumps(outcome))
 

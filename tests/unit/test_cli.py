@@ -31,6 +31,15 @@ def write_csv(
     return path
 
 
+def write_phases(path: Path) -> Path:
+    """A small log whose page has phases: planning's entropy beside the mean, at 24 steps."""
+    rows = write_csv(path, n=24).read_text().splitlines()
+    planning = 0.1 + 0.9 * np.exp(-np.arange(24) / 6) + 0.01 * np.random.default_rng(3).random(24)
+    column = ["entropy_planning", *map(str, planning)]
+    path.write_text("\n".join(f"{row},{cell}" for row, cell in zip(rows, column, strict=True)) + "\n")
+    return path
+
+
 def assert_error(done, slug: str, code: int):
     """One error line with its slug, a hint below it, the exit code, and no traceback."""
     assert done.returncode == code, done.stderr
@@ -149,24 +158,29 @@ def test_report_from_a_stored_fit_has_the_same_bytes(run, lab, tmp_path):
     assert run("report", RUN, "-o", "fresh", "--no-phases").returncode == 0
     assert run("report", "reports/clean_start_s0.fit.json", "-o", "stored").returncode == 0
     assert folder(tmp_path / "fresh") == folder(tmp_path / "stored")
-    assert run("report", RUN, "-o", "whole").returncode == 0
-    assert run("report", "whole/runs/clean_start_s0.json", "-o", "again").returncode == 0
+    assert run("report", write_phases(tmp_path / "two.csv"), "-o", "whole").returncode == 0
+    assert json.loads((tmp_path / "whole/runs/two.json").read_text())["runs"][0]["phases"]
+    assert run("report", "whole/runs/two.json", "-o", "again").returncode == 0
     assert folder(tmp_path / "whole") == folder(tmp_path / "again")
 
 
-def test_same_input_same_bytes_in_two_processes(run, lab, tmp_path):
+def test_same_input_same_bytes_in_two_processes(run_process, lab, tmp_path):
+    logs = write_csv(tmp_path / "x.csv"), write_phases(tmp_path / "y.csv")
     for name in ("one", "two"):
-        assert run("report", RUN, "data/lab/grpo_s0/metrics.parquet", "-o", name).returncode == 0
-        assert run("fit", RUN, "-o", f"{name}.json", "-o", f"{name}.csv", "-o", f"{name}.md").returncode == 0
+        assert run_process("report", *logs, "-o", name).returncode == 0
+        outputs = [part for suffix in ("json", "csv", "md") for part in ("-o", f"{name}.{suffix}")]
+        assert run_process("fit", RUN, *outputs).returncode == 0
+    assert json.loads((tmp_path / "one/runs/y.json").read_text())["runs"][0]["phases"]
     assert folder(tmp_path / "one") == folder(tmp_path / "two")
     for suffix in ("json", "csv", "md"):
         assert (tmp_path / f"one.{suffix}").read_bytes() == (tmp_path / f"two.{suffix}").read_bytes()
 
 
-def test_no_absolute_path_in_any_output(run, lab, tmp_path):
+def test_no_absolute_path_in_any_output(run, tmp_path):
     (tmp_path / "empty.csv").touch()
-    run("report", tmp_path / RUN, tmp_path / "empty.csv", "-o", "out")
-    run("columns", tmp_path / RUN, "--format", "json")
+    log = write_phases(tmp_path / "x.csv")
+    assert run("report", log, tmp_path / "empty.csv", "-o", "out").returncode == 0
+    assert json.loads((tmp_path / "out/runs/x.json").read_text())["runs"][0]["phases"]
     for path, content in folder(tmp_path / "out").items():
         assert os.fsencode(tmp_path) not in content, path
 

@@ -1,110 +1,90 @@
 """Later steps, several runs and seams on the command line, over the lab's runs."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 LAB = ROOT / "data" / "lab"
 
 
-@pytest.fixture
-def command(tmp_path):
-    def start(*arguments):
-        return subprocess.run(
-            [sys.executable, "-m", "entropylaw", *map(str, arguments)],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    return start
-
-
-def test_a_later_step_is_forecast(command, tmp_path):
+def test_a_later_step_is_forecast(run, tmp_path):
     log = LAB / "clean_start_s0" / "metrics.parquet"
-    done = command("predict", log, "--at-step", "500", "--at-step", "800", "--gain", "0.02", "--saturation")
+    done = run("predict", log, "--at-step", "500", "--at-step", "800", "--gain", "0.02", "--saturation")
     assert done.returncode == 0
     assert "forecast from 51 evaluations up to step 400" in done.stdout
     assert "an evaluation 0.0200 above the reward now: probability" in done.stdout
     assert "weights: " in done.stdout
-    assert command("predict", log, "--at-step", "500", "-o", "p.json").returncode == 0
-    (run,) = json.loads((tmp_path / "p.json").read_text())["runs"]
-    (reward,) = run["forecast"]["reward"]
+    assert run("predict", log, "--at-step", "500", "-o", "p.json").returncode == 0
+    (one,) = json.loads((tmp_path / "p.json").read_text())["runs"]
+    (reward,) = one["forecast"]["reward"]
     assert reward["low"] < reward["value"] < reward["high"]
-    assert run["no_forecast"] is None
-    assert command("predict", log, "--at-step", "500", "-o", "p.csv").returncode == 0
+    assert one["no_forecast"] is None
+    assert run("predict", log, "--at-step", "500", "-o", "p.csv").returncode == 0
     assert "reward at step,500" in (tmp_path / "p.csv").read_text()
-    markdown = command("predict", log, "--at-step", "500", "--format", "markdown").stdout
+    markdown = run("predict", log, "--at-step", "500", "--format", "markdown").stdout
     assert "```text" in markdown
 
 
-def test_what_a_forecast_needs(command):
+def test_what_a_forecast_needs(run):
     log = LAB / "clean_start_s0" / "metrics.parquet"
-    behind = command("predict", log, "--at-step", "100")
+    behind = run("predict", log, "--at-step", "100")
     assert (behind.returncode, "error[step-not-ahead]" in behind.stderr) == (2, True)
-    by_when = command("predict", log, "--gain", "0.02")
+    by_when = run("predict", log, "--gain", "0.02")
     assert (by_when.returncode, "error[gain-needs-a-step]" in by_when.stderr) == (2, True)
 
 
-def test_a_run_too_short_for_a_forecast_says_so(command, tmp_path):
+def test_a_run_too_short_for_a_forecast_says_so(run, tmp_path):
     rows = [f"{s},{1 / s},{0.5 - 0.1 / s + 0.001 * (s % 2)}" for s in range(1, 8)]
     (tmp_path / "x.csv").write_text("step,entropy,reward\n" + "\n".join(rows) + "\n")
-    done = command("predict", "x.csv", "--at-step", "20")
+    done = run("predict", "x.csv", "--at-step", "20")
     assert done.returncode == 0
     assert "no forecast: " in done.stdout
 
 
-def test_a_backtest_counts(command, tmp_path):
-    done = command(
-        "backtest", LAB / "clean_start_s0", LAB / "clean_start_s1", "--format", "json", "-o", "b.json"
-    )
+def test_a_backtest_counts(run, tmp_path):
+    done = run("backtest", LAB / "clean_start_s0", LAB / "clean_start_s1", "--format", "json", "-o", "b.json")
     assert done.returncode == 0
     told = json.loads((tmp_path / "b.json").read_text())
     assert len(told["runs"]) == 2
     assert told["overall"]
-    text = command("backtest", LAB / "clean_start_s0").stdout
+    text = run("backtest", LAB / "clean_start_s0").stdout
     assert "root mean squared errors of what was not fitted" in text
 
 
-def test_runs_that_share_the_law(command, tmp_path):
-    done = command("fit", LAB / "clean_start_s0", LAB / "clean_start_s1", "--shared", "a,b", "-o", "f.json")
+def test_runs_that_share_the_law(run, tmp_path):
+    done = run("fit", LAB / "clean_start_s0", LAB / "clean_start_s1", "--shared", "a,b", "-o", "f.json")
     assert done.returncode == 0
     assert "in common" in done.stdout
     document = json.loads((tmp_path / "f.json").read_text())
     assert document["shared"]["same"]["p_value"] > 0.05
-    assert command("report", "f.json", "-o", "out").returncode == 0
-    alone = command("fit", LAB / "clean_start_s0", "--shared", "a,b", "-o", "-")
+    assert run("report", "f.json", "-o", "out").returncode == 0
+    alone = run("fit", LAB / "clean_start_s0", "--shared", "a,b", "-o", "-")
     assert (alone.returncode, "error[too-few-runs]" in alone.stderr) == (4, True)
-    wrong = command("fit", LAB / "clean_start_s0", LAB / "clean_start_s1", "--shared", "c")
+    wrong = run("fit", LAB / "clean_start_s0", LAB / "clean_start_s1", "--shared", "c")
     assert (wrong.returncode, "error[bad-shared]" in wrong.stderr) == (2, True)
 
 
-def test_a_change_of_stage_is_found_and_fitted_around(command, tmp_path):
+def test_a_change_of_stage_is_found_and_fitted_around(run, tmp_path):
     log = LAB / "sft_after_grpo_s0" / "metrics.parquet"
-    done = command("fit", log, "--find-seams", "-o", "f.json")
+    done = run("fit", log, "--find-seams", "-o", "f.json")
     assert done.returncode == 0
     assert "between steps 408 and 416" in done.stdout
     assert "the segments do not share the law" in done.stdout
-    (run,) = json.loads((tmp_path / "f.json").read_text())["runs"]
-    assert [segment["n"] for segment in run["segments"]["segments"]] == [52, 24]
-    given = command("fit", log, "--seam", "416")
+    (one,) = json.loads((tmp_path / "f.json").read_text())["runs"]
+    assert [segment["n"] for segment in one["segments"]["segments"]] == [52, 24]
+    given = run("fit", log, "--seam", "416")
     assert "2 segments, seams at step 416" in given.stdout
-    outside = command("fit", log, "--seam", "9999")
+    outside = run("fit", log, "--seam", "9999")
     assert (outside.returncode, "error[bad-seam]" in outside.stderr) == (2, True)
 
 
-def test_charts_are_one_run_in_a_report_too(command, tmp_path):
+def test_charts_are_one_run_in_a_report_too(run, tmp_path):
     charts = [
         ROOT / "data" / "formats" / "grpo_s0" / f"wandb_ui_{name}.csv" for name in ("entropy", "val_acc")
     ]
-    stored = command("fit", LAB / "clean_start_s0", "-o", "f.json")
+    stored = run("fit", LAB / "clean_start_s0", "-o", "f.json")
     assert stored.returncode == 0
-    done = command("report", charts[0], "f.json", charts[1], "-o", "out")
+    done = run("report", charts[0], "f.json", charts[1], "-o", "out")
     assert (done.returncode, "error" in done.stderr) == (0, False)
     rows = json.loads((tmp_path / "out" / "report.json").read_text())["rows"]
     assert [(row["run"], row["law"] is not None) for row in rows] == [
@@ -113,7 +93,7 @@ def test_charts_are_one_run_in_a_report_too(command, tmp_path):
     ]
 
 
-def test_a_slip_is_named_and_left_out_or_kept(command, tmp_path):
+def test_a_slip_is_named_and_left_out_or_kept(run, tmp_path):
     import numpy as np
 
     entropy = np.exp(-np.arange(60) / 20)
@@ -121,8 +101,8 @@ def test_a_slip_is_named_and_left_out_or_kept(command, tmp_path):
     entropy[30] = 8.2
     rows = [f"{s},{h},{r}" for s, (h, r) in enumerate(zip(entropy, reward, strict=True))]
     (tmp_path / "x.csv").write_text("step,entropy,reward\n" + "\n".join(rows) + "\n")
-    done = command("fit", "x.csv")
+    done = run("fit", "x.csv")
     assert "59 evaluations" in done.stdout
     assert "8.2" in done.stdout
-    kept = command("fit", "x.csv", "--keep-outliers")
+    kept = run("fit", "x.csv", "--keep-outliers")
     assert "60 evaluations" in kept.stdout

@@ -11,7 +11,7 @@ import pytest
 
 from entropylaw.documents.store import dumps
 from entropylaw.workflow import fit_logs
-from tests.conftest import LAB, clean_environment
+from tests.conftest import HANGS, LAB, clean_environment
 
 FIT = "clean_start_s0.fit.json"
 LOG = "data/lab/clean_start_s0/metrics.parquet"
@@ -193,7 +193,7 @@ def test_stored_fits_need_neither_numpy_nor_pydantic(fits):
         capture_output=True,
         encoding="utf-8",
         check=False,
-        timeout=60,
+        timeout=HANGS,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "[]"

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.conftest import ROOT, clean_environment
+from tests.conftest import HANGS, ROOT, clean_environment
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -41,7 +41,7 @@ def shell(command: str, clone) -> subprocess.CompletedProcess:
         capture_output=True,
         encoding="utf-8",
         check=False,
-        timeout=300,
+        timeout=HANGS,
     )
 
 

@@ -24,7 +24,7 @@ from entropylaw.batch.tasks import Making
 from entropylaw.documents.report import load_report
 from entropylaw.errors import OutputError
 from entropylaw.workflow import default_settings
-from tests.conftest import clean_environment
+from tests.conftest import HANGS, clean_environment
 from tests.unit.test_cli import assert_error
 
 
@@ -247,7 +247,7 @@ def test_ctrl_c_leaves_a_usable_report(logs, tmp_path):
     while started.poll() is None and len(list(state.glob("run-*.json"))) < 4:
         time.sleep(0.02)
     started.send_signal(signal.SIGINT)
-    _, said = started.communicate(timeout=120)
+    _, said = started.communicate(timeout=HANGS)
     assert started.returncode == 130, said
     assert "Traceback" not in said
     index = json.loads((tmp_path / "out" / "report.json").read_text())
