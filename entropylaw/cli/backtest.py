@@ -101,17 +101,19 @@ class _Work(Gathered):
         """All of it, with runs of one name in different logs told apart."""
         from entropylaw.analysis.backtest import skills
         from entropylaw.documents.backtest import BacktestDocument
+        from entropylaw.documents.codec import as_stored
         from entropylaw.ingest.naming import told_apart
 
         names = told_apart([told.run for told, _ in self.tested], [path for _, path in self.tested])
         runs = tuple(replace(told, run=name) for (told, _), name in zip(self.tested, names, strict=True))
-        return BacktestDocument(
+        told = BacktestDocument(
             level=level,
             runs=runs,
             overall=skills(runs),
             inputs=tuple(self.inputs.values()),
             warnings=tuple(self.warnings),
         )
+        return as_stored(told)
 
 
 def rendered(told: BacktestDocument, kind: Format) -> str:
