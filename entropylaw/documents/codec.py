@@ -1,9 +1,9 @@
 """Frozen dataclasses ⇄ plain JSON values ⇄ JSON Schema, all three from the same type hints.
 
 A field's type says everything: numbers, strings, booleans, tuples, string-keyed mappings, arrays,
-other dataclasses and ``| None``. Not-a-number has no place in a document, so that a float that is
-neither finite nor None is an error of ours; the one exception is a field whose metadata names a value
-that ``null`` stands for.
+other dataclasses and ``| None``. Floats have 12 significant digits. Not-a-number has no place in a document,
+so that a float that is neither finite nor None is an error of ours; the one exception is a field whose
+metadata names a value that ``null`` stands for.
 """
 
 from __future__ import annotations
