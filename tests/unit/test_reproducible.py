@@ -1,4 +1,4 @@
-"""The same input gives the same bytes: twelve digits, one arithmetic, and no choice left to rounding errors."""
+"""The same input gives the same bytes: twelve digits, one arithmetic, no choice left to rounding errors."""
 
 import json
 import os
