@@ -82,16 +82,8 @@ def make(
 
 
 def versions() -> dict[str, str]:
-    """Of everything here that decides bytes."""
-    return {name: version(name) for name in PACKAGES} | {"simd": simd()}
-
-
-def simd() -> str:
-    """The processor's instructions that numpy uses: the last digit of an exponential depends on them."""
-    import numpy as np
-
-    found = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
-    return " ".join(found)
+    """Of everything here that decides bytes; the processor does not."""
+    return {name: version(name) for name in PACKAGES}
 
 
 def files(folder: Path) -> Iterator[str]:

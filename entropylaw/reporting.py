@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from entropylaw.analysis.forecast import Forecast, SaturationForecast, forecast, saturation_forecast
 from entropylaw.analysis.law import LawFit
+from entropylaw.documents.codec import as_stored
 from entropylaw.documents.fit import FitDocument, RunFit
 from entropylaw.documents.phases import PhasesDocument, RunPhases
 from entropylaw.documents.report import ReportDocument, RunReport, from_fits
@@ -56,8 +57,8 @@ def _ahead(law: LawFit) -> _Ahead:
     """The reward at later steps, and when the entropy is spent; where a run is too short for it, why."""
     series = (law.step, law.entropy, law.reward)
     try:
-        told = forecast(*series, at_step=steps_ahead(law), level=law.level, run=law.run)
-        spending = saturation_forecast(*series, level=law.level, run=law.run)
+        told = as_stored(forecast(*series, at_step=steps_ahead(law), level=law.level, run=law.run))
+        spending = as_stored(saturation_forecast(*series, level=law.level, run=law.run))
     except FitError as error:
         return {"forecast": None, "spending": None, "no_forecast": error.message}
     return {"forecast": told, "spending": spending, "no_forecast": None}

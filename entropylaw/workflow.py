@@ -12,6 +12,7 @@ from entropylaw.analysis.residual import Interval
 from entropylaw.analysis.seams import find_seams, seam_steps
 from entropylaw.analysis.segments import fit_segments
 from entropylaw.analysis.shared import share
+from entropylaw.documents.codec import as_stored
 from entropylaw.documents.fit import (
     FitDocument,
     RunFit,
@@ -232,7 +233,7 @@ def fit_or_refuse(run: Run, asked: Settings) -> RunFit:
         raise
     except EntropyLawError as error:
         return refused_run(run, series, error)
-    return _with_seams(fitted_run(run, series, law), series, asked)
+    return as_stored(_with_seams(fitted_run(run, series, law), series, asked))
 
 
 def _with_seams(entry: RunFit, series: Series, asked: Settings) -> RunFit:
@@ -272,7 +273,7 @@ def with_shared(document: FitDocument) -> FitDocument:
     """
     if not document.settings.shared:
         return document
-    return replace(document, shared=share(document.fitted, shared=document.settings.shared))
+    return replace(document, shared=as_stored(share(document.fitted, shared=document.settings.shared)))
 
 
 def _column_cautions(series: Series) -> list[str]:

@@ -16,6 +16,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from entropylaw.reproducible import fix_arithmetic
+
+# What the tests compute in this process has the digits of the command, if numpy is not imported yet.
+fix_arithmetic()
+
 ROOT = Path(__file__).parent.parent
 LAB = ROOT / "data" / "lab"
 PUBLIC_LOGS = ROOT.parent / "shared" / "logs"

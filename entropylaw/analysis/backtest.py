@@ -20,6 +20,7 @@ from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law import checked_level
 from entropylaw.analysis.paths import RESOLUTION, decay, outlook, spans
 from entropylaw.engine.grid import FloatArray
+from entropylaw.engine.ties import first_best
 from entropylaw.errors import EntropyLawError, FitError
 
 SHARES = {"first 15 %": 0.15, "first third": 1 / 3}
@@ -224,7 +225,7 @@ def _skill(runs: Sequence[RunBacktest], number: int) -> Skill:
         return float(np.exp(np.mean([np.log(score.rmse / peer(score)) for score in scores])))
 
     to_last = [score.rmse / score.last_value for score in scores]
-    worst = int(np.argmax(to_last))
+    worst = int(first_best(np.array(to_last)))
     return Skill(
         protocol=scores[0].protocol,
         blind=scores[0].blind,

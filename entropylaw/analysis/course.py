@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from entropylaw.engine.grid import FloatArray
+from entropylaw.engine.ties import first_best
 
 MOST_PIECES = 24
 """Most B-splines in the curve."""
@@ -157,7 +158,7 @@ def _penalised(entropy: FloatArray, basis: FloatArray, roughness: FloatArray, kn
     bent = roughness > 1e-9 * roughness.max()
     evidence = misfit / known**2 if known else (n - 2) * np.log(misfit + np.finfo(float).tiny)
     evidence = evidence - np.log1p(-kept[:, bent]).sum(axis=1)
-    best = np.argmin(evidence, axis=1)
+    best = first_best(-evidence)
     row = np.arange(len(best))
     variance = np.full(len(best), known**2) if known else misfit[row, best] / (n - 2)
     return _Smooth(

@@ -10,6 +10,7 @@ import numpy as np
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.residual import covariances
 from entropylaw.engine.grid import FloatArray
+from entropylaw.engine.ties import TIED, first_best
 from entropylaw.errors import UsageError
 from entropylaw.results import Influence
 
@@ -35,11 +36,13 @@ def strongest_influence(step: FloatArray, entropy: FloatArray, reward: FloatArra
     shift = np.linalg.solve(triangle, (ortho * (residual / (1.0 - leverage))[:, None]).T)
     # In standard errors (DFBETAS, up to a factor common to all): the reward's origin must not matter.
     scale = np.linalg.norm(np.linalg.inv(triangle), axis=1) + np.finfo(float).tiny
-    most = int(np.argmax(np.max(np.abs(shift) / scale[:, None], axis=0)))
+    moved = np.max(np.abs(shift) / scale[:, None], axis=0)
+    most = int(first_best(moved, TIED * moved.max()))
     return Influence(
         step=float(step[most]),
         ceiling_shift=float(-shift[0, most]),
-        a_ratio=float(1.0 - shift[1, most] / coefficient[1]) if coefficient[1] else 1.0,
+        # Where nothing of a is left, what is left of its digits means nothing.
+        a_ratio=round(float(1.0 - shift[1, most] / coefficient[1]), 12) if coefficient[1] else 1.0,
     )
 
 

@@ -11,6 +11,7 @@ from entropylaw.engine.bends import Bends, bend_posterior
 from entropylaw.engine.decays import likely_decays
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.kinks import FIRST, LAST, Kinks, Null, bend, bend_grid
+from entropylaw.engine.ties import first_best
 from entropylaw.results import Estimate
 
 METHOD = "bent cable on a decay, drift + noise integrated out"
@@ -76,7 +77,7 @@ def closest(kinks: Kinks, null: Null, series: FloatArray) -> tuple[Kinks, Null, 
     """
     found = _on_grid(kinks, null, series, FIRST, LAST)[0]
     for _ in range(_LOOKS):
-        likeliest = int(np.argmax(found.weight))
+        likeliest = int(first_best(found.weight))
         beside = bend(kinks.time, float(found.place[likeliest]), float(found.half[likeliest]))
         kinks = Kinks(kinks.step, likely_decays(kinks.step, series, beside))
         null = kinks.null(series[:, None])

@@ -18,6 +18,7 @@ from entropylaw.analysis.law import checked_level
 from entropylaw.analysis.residual import METHODS
 from entropylaw.engine.grid import FloatArray, Grid, drift_grid
 from entropylaw.engine.posterior import infer
+from entropylaw.engine.ties import first_best
 from entropylaw.engine.whiten import filter_gains, whiten
 from entropylaw.results import Estimate
 
@@ -173,7 +174,7 @@ def _clearest(
         places = np.sort(places[np.argsort(-np.abs(change), kind="stable")[:most]])
     jumps = (np.arange(n)[:, None] >= places).astype(float)
     chance = jump_tails(step, values, trend, jumps, drift_grid(step))
-    best = int(np.argmin(chance))
+    best = _least(chance)
     return int(places[best]), min(1.0, 2.0 * count * float(chance[best]))
 
 
@@ -185,8 +186,13 @@ def _spike(step: FloatArray, values: FloatArray, trend: FloatArray, place: int) 
     time = np.arange(step.size)
     columns = np.column_stack([time >= place, time == place - 1, time == place]).astype(float)
     tails = jump_tails(step, values, trend, columns, drift_grid(step))
-    best = int(np.argmin(tails))
+    best = _least(tails)
     return None if best == 0 else place - 2 + best
+
+
+def _least(chances: FloatArray) -> int:
+    """Number of the first of the smallest chances."""
+    return int(first_best(-np.log(np.maximum(chances, np.finfo(float).tiny))))
 
 
 def jump_tails(

@@ -12,6 +12,7 @@ from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.posterior import Posterior
 from entropylaw.engine.span import Solver
+from entropylaw.engine.ties import first_best
 
 FINE = 0.15
 """Largest probability that one point of a grid of shapes may hold; above it the grid is made finer. A normal
@@ -58,7 +59,7 @@ class FormFit:
     @property
     def best(self) -> int:
         """Number of the heaviest shape."""
-        return int(np.argmax(self.weight))
+        return int(first_best(self.weight))
 
 
 def fit_each(
@@ -170,7 +171,7 @@ def _finer(search: _Search) -> _Search | None:
         cube.sum(axis=tuple(i for i in range(cube.ndim) if i != number)) for number in range(cube.ndim)
     ]
     # One axis a round, the coarsest: a product grid grows fast.
-    worst = int(np.argmax([margin.max() for margin in margins]))
+    worst = int(first_best(np.array([margin.max() for margin in margins])))
     axes = list(search.axes)
     finest = FINEST * float(np.ptp(search.form.shapes[worst].axis()))
     axes[worst] = _split(axes[worst], margins[worst], finest)
@@ -184,7 +185,7 @@ def _split(axis: FloatArray, weight: FloatArray, finest: float) -> FloatArray:
 
     The parts are a third of the peak's standard deviation, as a parabola through its top has it.
     """
-    top = int(np.argmax(weight))
+    top = int(first_best(weight))
     beside = weight[max(top - 1, 0) : top + 2]
     drop = float(np.log(weight[top] / max(beside.min(), np.finfo(float).tiny)))
     parts = min(max(int(np.ceil(3.0 * np.sqrt(2.0 * drop))), 2), _MOST_PARTS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from entropylaw.batch.pages import files_of
 from entropylaw.batch.state import document_of, remember
 from entropylaw.batch.tasks import Done, Failure, Task
+from entropylaw.documents.codec import as_stored
 from entropylaw.documents.fit import FitDocument, RunFit, refused_file, refused_run
 from entropylaw.documents.phases import RunPhases, unphased_run
 from entropylaw.documents.report import RunReport, from_fits, load_report
@@ -90,7 +91,7 @@ def _written(task: Task, report: RunReport, error: EntropyLawError | None = None
     done = Done(
         fit_key=task.fit_key,
         key=task.key,
-        row=index_row(report, task.slug),
+        row=as_stored(index_row(report, task.slug)),
         files=sizes,
         failure=_failure(report.fit, error),
     )

@@ -102,15 +102,17 @@ class _Work(Gathered):
         """All of it."""
         from entropylaw.analysis.backtest import skills
         from entropylaw.documents.backtest import BacktestDocument
+        from entropylaw.documents.codec import as_stored
 
         runs = tuple(self.tested)
-        return BacktestDocument(
+        told = BacktestDocument(
             level=level,
             runs=runs,
             overall=skills(runs),
             inputs=tuple(self.inputs.values()),
             warnings=tuple(self.warnings),
         )
+        return as_stored(told)
 
 
 def rendered(told: BacktestDocument, kind: Format) -> str:

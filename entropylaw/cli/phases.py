@@ -154,6 +154,7 @@ class _Work(Gathered):
         """Fit every run."""
         from entropylaw.analysis.phasesacross import combine_phases
         from entropylaw.cli.fit import watched
+        from entropylaw.documents.codec import as_stored
         from entropylaw.documents.phases import PhasesDocument, unphased_file
 
         runs = [self._fitted(run) for run in watched(self.runs)]
@@ -165,7 +166,7 @@ class _Work(Gathered):
             warnings=tuple(self.warnings),
         )
         both = [found for found in told.fitted if found.planning and found.execution]
-        return replace(told, across=combine_phases(told.fitted)) if len(both) > 1 else told
+        return replace(told, across=as_stored(combine_phases(told.fitted))) if len(both) > 1 else told
 
     def histograms(self) -> dict[str, str]:
         """Run → the file with the histograms beside its summary, where there is one."""

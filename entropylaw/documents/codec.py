@@ -1,9 +1,9 @@
 """Frozen dataclasses ⇄ plain JSON values ⇄ JSON Schema, all three from the same type hints.
 
 A field's type says everything: numbers, strings, booleans, tuples, string-keyed mappings, arrays,
-other dataclasses and ``| None``. Not-a-number has no place in a document, so that a float that is
-neither finite nor None is an error of ours; the one exception is a field whose metadata names a value
-that ``null`` stands for.
+other dataclasses and ``| None``. Floats have 12 significant digits. Not-a-number has no place in a document,
+so that a float that is neither finite nor None is an error of ours; the one exception is a field whose
+metadata names a value that ``null`` stands for.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from entropylaw.reproducible import rounded
+
 T = TypeVar("T")
 
 
@@ -29,7 +31,17 @@ class DocumentMismatchError(Exception):
 
 
 def encode(value: Any) -> Any:
-    """A result as JSON values. Arrays become lists; floats stay floats."""
+    """A result as JSON values. Arrays become lists; floats have 12 significant digits."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{value} in a document; a missing number is None with a reason")
+        return rounded(value)
+    if isinstance(value, np.ndarray):
+        return encode(value.tolist())
+    if isinstance(value, tuple | list):
+        return [encode(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): encode(item) for key, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
         return {
             field.name: None
@@ -37,20 +49,17 @@ def encode(value: Any) -> Any:
             else encode(getattr(value, field.name))
             for field in fields(value)
         }
-    if isinstance(value, np.ndarray):
-        return encode(value.tolist())
-    if isinstance(value, Mapping):
-        return {str(key): encode(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [encode(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{value} in a document; a missing number is None with a reason")
     return value
 
 
 def decode(kind: type[T], data: Any, where: str = "document") -> T:
     """JSON values as a result of type ``kind``; a :class:`DocumentMismatchError` where they do not fit."""
     return _decode(kind, data, where)  # type: ignore[no-any-return]
+
+
+def as_stored(value: T) -> T:
+    """A result as a reader of its document gets it, so that all that is made of either is the same."""
+    return decode(type(value), encode(value))
 
 
 def schema_of(kind: Any) -> dict[str, Any]:

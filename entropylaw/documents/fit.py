@@ -1,7 +1,7 @@
 """The fit document: what was read, what was fitted, and all that a reader or renderer needs.
 
-``entropylaw/fit/1``. Numbers are stored as they are, the posterior included, so that a prediction from
-a stored fit equals one from the fresh fit.
+``entropylaw/fit/1``. Numbers have 12 significant digits, the posterior's included, and a fresh fit is rounded
+to them, so that a prediction from a stored fit equals one from the fresh fit.
 """
 
 from __future__ import annotations

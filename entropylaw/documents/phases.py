@@ -14,7 +14,7 @@ from typing import Any
 
 from entropylaw._version import __version__
 from entropylaw.analysis.phaseresults import PhaseFit, PhasesAcross
-from entropylaw.documents.codec import encode
+from entropylaw.documents.codec import as_stored, encode
 from entropylaw.documents.fit import InputFile, Refusal, refusal_of, shown_path
 from entropylaw.documents.loading import load_document
 from entropylaw.errors import EntropyLawError
@@ -87,7 +87,7 @@ class PhasesDocument:
 
 def phased_run(run: Run, series: PhaseSeries, phases: PhaseFit) -> RunPhases:
     """A run with its phases."""
-    return _run_phases(run, series, phases=phases, refusal=None)
+    return as_stored(_run_phases(run, series, phases=phases, refusal=None))
 
 
 def unphased_run(run: Run, series: PhaseSeries | None, error: EntropyLawError) -> RunPhases:

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from entropylaw._version import __version__
 from entropylaw.analysis.forecast import Forecast, SaturationForecast, forecast, saturation_forecast
 from entropylaw.analysis.law import LawFit
-from entropylaw.documents.codec import encode
+from entropylaw.documents.codec import as_stored, encode
 from entropylaw.documents.fit import FitDocument, InputFile
 from entropylaw.errors import FitError
 from entropylaw.results import EntropySet, Prediction, Saturation, Validity
@@ -97,7 +97,7 @@ def predict_runs(
         for entry in fits.runs
         if entry.law is not None
     )
-    return PredictionDocument(inputs=fits.inputs, runs=runs)
+    return as_stored(PredictionDocument(inputs=fits.inputs, runs=runs))
 
 
 def _ahead(

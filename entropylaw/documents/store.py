@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from entropylaw.errors import InputError, OutputError
+from entropylaw.reproducible import rounded
 
 
 def dumps(value: Any) -> str:
-    """JSON text with sorted keys, shortest round-trip floats, one line a list of plain values."""
+    """JSON text with sorted keys, floats of 12 significant digits, one line per list of plain values."""
     return _lines(value, "") + "\n"
 
 
@@ -78,4 +80,11 @@ def _lines(value: Any, indent: str) -> str:
         return "{\n" + ",\n".join(items) + "\n" + indent + "}"
     if isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
         return "[\n" + ",\n".join(inner + _lines(item, inner) for item in value) + "\n" + indent + "]"
-    return json.dumps(value, allow_nan=False)
+    if isinstance(value, list):
+        value = [_number(item) for item in value]
+    return json.dumps(_number(value), allow_nan=False)
+
+
+def _number(value: Any) -> Any:
+    """Floats rounded; what is no number, or not finite, is left to JSON."""
+    return rounded(value) if isinstance(value, float) and math.isfinite(value) else value

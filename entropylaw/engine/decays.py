@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 
 from entropylaw.engine.grid import FloatArray, Grid, drift_points
+from entropylaw.engine.ties import TIED, first_best
 from entropylaw.engine.whiten import Gains, filter_gains, whiten
 
 _LENGTHS, _SHARES = 6, (0.0, 0.3, 0.7)
@@ -28,6 +29,9 @@ _COARSE = {2: (18, 5), 3: (14, 4, 4)}
 
 _MOVES, _NEAR = 40, 0.5
 """Most moves of the search, which ends where its neighbours' evidence is less than so far below the best."""
+
+_STILL = 1e-12
+"""Fall of a decay that is taken for none."""
 
 _WIDE, _NARROW = (-2.5, -1.2, 0.0, 1.2, 2.5), (-1.8, 0.0, 1.8)
 _AROUND = {2: (_WIDE, _WIDE), 3: (_WIDE, _NARROW, _NARROW)}
@@ -115,7 +119,7 @@ def _from_one_to_zero(decays: FloatArray) -> FloatArray:
     A constant and a scale of their own make no difference to any fit, but to how well it can be computed.
     """
     fall = decays[:, :1] - decays[:, -1:]
-    moves = fall[:, 0] > 1e-12
+    moves = fall[:, 0] > _STILL
     return np.asarray((decays[moves] - decays[moves, -1:]) / fall[moves])
 
 
@@ -127,15 +131,17 @@ def _likely(family: Family, evidence: _Evidence) -> FloatArray:
     for _ in range(_MOVES):
         near = np.clip(best + reach * around, low, high)
         log = evidence.of(family.column(evidence.time, near))
-        middle, top = log[len(around) // 2], int(np.argmax(log))
-        if log[top] > middle + 1e-9:
+        middle, top = log[len(around) // 2], int(first_best(log))
+        if log[top] > middle + TIED:
             best = near[top]
             continue
         drop = np.array([middle - log[single & (around[:, i] != 0)].mean() for i in range(low.size)])
         if (drop < _NEAR).all():
             break
         reach = np.where(drop < _NEAR, reach, reach / 2.0)
-    return np.unique(np.clip(best + _spread(log, around, reach, high - low), low, high), axis=0)
+    found = np.clip(best + _spread(log, around, reach, high - low), low, high)
+    # Rounded, so that two which are the same but for rounding errors are one.
+    return np.unique(np.round(found, 9), axis=0)
 
 
 def _spread(log: FloatArray, around: FloatArray, reach: FloatArray, room: FloatArray) -> FloatArray:
@@ -154,7 +160,8 @@ def _spread(log: FloatArray, around: FloatArray, reach: FloatArray, room: FloatA
         else:
             corners = [sign * value[tuple(one * unit[i] + other * unit[j])] for one, other, sign in _CORNERS]
             bent[i, j] = -0.25 * sum(corners)
-    stiff, axes = np.linalg.eigh(bent)
+    # Rounded: where the evidence is flat, its axes would be those of rounding errors.
+    stiff, axes = np.linalg.eigh(np.round(bent, 6))
     longest = (0.25 * room / reach / np.maximum(np.abs(axes.T), SLIGHT)).min(axis=1)
     sd = np.minimum(1.0 / np.sqrt(np.maximum(stiff, SLIGHT)), longest)
     offsets = np.array(list(product(*_AROUND[k])))
@@ -168,7 +175,7 @@ def _first_look(family: Family, evidence: _Evidence) -> tuple[FloatArray, FloatA
     counts = _COARSE[low.size]
     axes = [np.linspace(low[i], high[i], count) for i, count in enumerate(counts)]
     tried = np.array(list(product(*axes)))
-    best = tried[int(np.argmax(evidence.of(family.column(evidence.time, tried))))]
+    best = tried[first_best(evidence.of(family.column(evidence.time, tried)))]
     return low, high, best, np.array([0.5 * (axis[1] - axis[0]) for axis in axes])
 
 
@@ -192,6 +199,9 @@ class _Evidence:
 
     def of(self, decays: FloatArray) -> FloatArray:
         """Shape (m,), for decays (m, n)."""
+        fall = decays[:, :1] - decays[:, -1:]
+        # What is left of a slow decay beside its constant is small: scaled first, it loses no digits.
+        decays = (decays - decays[:, -1:]) / np.where(fall > _STILL, fall, 1.0)
         x = self._less_known(self._whitened(decays))
         own = np.maximum((x**2).sum(axis=-1), SLIGHT)
         rss = self._rss - (x * self._left).sum(axis=-1) ** 2 / own + self._slack

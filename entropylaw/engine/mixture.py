@@ -110,7 +110,7 @@ class Mixture:
 
     def pruned(self, mass: float = _NEGLIGIBLE) -> Mixture:
         """The same without components whose weights (common to all numbers) add up to less than ``mass``."""
-        order = np.argsort(self.weight)
+        order = np.argsort(self.weight, kind="stable")
         keep = np.sort(order[np.cumsum(self.weight[order]) > mass])
         weight = self.weight[keep]
         return Mixture(

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from entropylaw.gates.quantities import Part
 from entropylaw.gates.subjects import Subject, Unknown, Value
+from entropylaw.reproducible import rounded
 from entropylaw.results import Estimate
 
 METHOD = "MOVER-R, from the two intervals as independent"
@@ -67,9 +68,9 @@ def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -
     assert now.value is not None
     low, high = _ratio(now, before)
     return Estimate(
-        value=1.0 - now.value / before.value,
-        low=1.0 - high,
-        high=1.0 - low,
+        value=rounded(1.0 - now.value / before.value),
+        low=rounded(1.0 - high),
+        high=rounded(1.0 - low),
         level=now.level,
         method=METHOD,
     )

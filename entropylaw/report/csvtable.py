@@ -1,4 +1,4 @@
-"""One row a run, full precision, for spreadsheets and scripts."""
+"""One row per run, numbers as in the document, for spreadsheets and scripts."""
 
 from __future__ import annotations
 

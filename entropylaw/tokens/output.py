@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from entropylaw.errors import OutputError, UsageError
 from entropylaw.ingest.wording import shown_path
+from entropylaw.reproducible import rounded
 from entropylaw.tokens.files import SUMMARY_SUFFIX
 
 if TYPE_CHECKING:
@@ -183,7 +184,10 @@ def to_parquet(table: pa.Table) -> bytes:
 
 def rendered(summary: Summary, kind: str) -> str:
     """A summary as ``text``, ``csv`` or ``json``."""
-    rows = summary.steps.to_pylist()
+    rows = [
+        {name: rounded(cell) if isinstance(cell, float) else cell for name, cell in row.items()}
+        for row in summary.steps.to_pylist()
+    ]
     if kind == "csv":
         buffer = io.StringIO()
         writer = csv.DictWriter(buffer, summary.steps.column_names, lineterminator="\n")

@@ -45,13 +45,22 @@ def test_the_words_are_those_in_the_repository(fresh: Path) -> None:
 
 
 def test_every_file_is_the_one_in_the_repository(fresh: Path) -> None:
+    assert set(SAMPLE.files(fresh)) == set(SAMPLE.files(SAMPLE.SAMPLE))
     recorded = json.loads((SAMPLE.SAMPLE / SAMPLE.VERSIONS).read_text("utf-8"))
-    here = SAMPLE.versions()
-    if other := [
-        f"{name} {here[name]}, not {known}" for name, known in recorded.items() if here[name] != known
-    ]:
-        pytest.skip(f"the last digits may be others here: {'; '.join(other)}")
-    assert not SAMPLE.different(fresh, SAMPLE.SAMPLE)
+    if recorded == SAMPLE.versions():
+        assert not SAMPLE.different(fresh, SAMPLE.SAMPLE)
+    else:
+        # Other releases of numpy and scipy may compute another last digit, of matplotlib draw other paths.
+        index = [json.loads((folder / "report.json").read_text("utf-8")) for folder in (fresh, SAMPLE.SAMPLE)]
+        assert numbers(index[0]) == pytest.approx(numbers(index[1]), rel=1e-7)
+
+
+def numbers(value: object) -> list[float]:
+    """Every number of a JSON document, in its order."""
+    if isinstance(value, dict | list):
+        items = value.values() if isinstance(value, dict) else value
+        return [number for item in items for number in numbers(item)]
+    return [float(value)] if isinstance(value, int | float) else []
 
 
 def test_the_sample_is_small_and_has_a_page_for_every_run() -> None:

@@ -1,0 +1,108 @@
+"""The same input gives the same bytes: twelve digits, one arithmetic, no choice left to rounding errors."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from entropylaw.cli.options import Format
+from entropylaw.cli.output import rendered
+from entropylaw.documents.codec import as_stored, decode, encode
+from entropylaw.documents.fit import load_fit
+from entropylaw.documents.store import dumps
+from entropylaw.engine.decays import likely_decays
+from entropylaw.engine.ties import first_best
+from entropylaw.reproducible import ARITHMETIC, rounded
+from entropylaw.results import Estimate
+from entropylaw.workflow import fit_logs
+from tests.conftest import LAB, clean_environment
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+LOG = LAB / "grpo_s1" / "metrics.parquet"
+
+
+@given(number=finite)
+@example(number=5e-324)
+@example(number=1.7976931348623157e308)
+@example(number=1234567890123.5)
+@example(number=9999999999999998.0)
+def test_twelve_digits_are_enough_for_themselves(number):
+    once = rounded(number)
+    assert rounded(once) == once
+    assert once == pytest.approx(number, rel=1e-11, abs=5e-324)
+    assert len(repr(once).split("e")[0].strip("-0.").replace(".", "")) <= 12 or once.is_integer()
+
+
+@given(one=finite, other=finite)
+@example(one=2.0**53, other=2.0**53 + 2)
+@example(one=1e16 - 2, other=1e16)
+@example(one=1234567890123.0, other=1234567890123.5)
+def test_rounding_keeps_the_order(one, other):
+    assert (rounded(one) <= rounded(other)) or one > other
+
+
+@given(step=st.integers(-(2**53), 2**53))
+def test_whole_steps_are_kept(step):
+    assert rounded(float(step)) == step
+
+
+def test_there_is_no_negative_zero():
+    assert dumps([-0.0, -1e-400]) == dumps([0.0, 0.0])
+
+
+@given(value=finite, low=finite, high=finite)
+def test_a_document_read_and_written_again_has_the_same_bytes(value, low, high):
+    text = dumps(encode(Estimate(value=value, low=low, high=high, level=0.95, method="x")))
+    again = decode(Estimate, json.loads(text))
+    assert dumps(encode(again)) == text
+    assert as_stored(again) == again
+
+
+def test_a_fresh_fit_and_its_document_look_alike_in_every_format(tmp_path):
+    fresh = fit_logs([LOG])
+    (tmp_path / "x.json").write_text(dumps(fresh.to_json()), encoding="utf-8")
+    stored = load_fit(tmp_path / "x.json")
+    for kind in Format:
+        assert rendered(stored, kind) == rendered(fresh, kind)
+    assert stored._repr_html_() == fresh._repr_html_()
+
+
+def test_the_command_computes_alike_on_every_processor():
+    """Two kernels of OpenBLAS, one and two threads, with and without the newest instructions."""
+    told = {
+        subprocess.run(
+            [sys.executable, "-m", "entropylaw", "fit", str(LOG), "--format", "json"],
+            env={k: v for k, v in clean_environment().items() if k not in ARITHMETIC} | environment,
+            cwd=LAB,
+            check=True,
+            capture_output=True,
+        ).stdout
+        for environment in (
+            {"OPENBLAS_CORETYPE": "Haswell", "OPENBLAS_NUM_THREADS": "2"},
+            {"OPENBLAS_CORETYPE": "Nehalem", "NPY_DISABLE_CPU_FEATURES": "AVX512F X86_V4"},
+        )
+    }
+    assert len(told) == 1
+
+
+def test_the_tests_compute_as_the_command_does():
+    assert ARITHMETIC.items() <= os.environ.items()
+
+
+def test_a_tie_goes_to_the_first():
+    assert first_best(np.array([0.0, 1.0, 1.0 + 1e-12])) == 1
+    assert first_best(np.array([[0.0, 1.0], [2.0, 2.0 - 1e-12]])).tolist() == [1, 0]
+    assert first_best(np.array([0.0, 1.0, 1.1])) == 2
+
+
+def test_rounding_errors_choose_no_decay():
+    table = pq.read_table(LAB / "diverging" / "metrics.parquet", columns=["step", "entropy_execution"])
+    step, series = table.to_pandas().dropna().to_numpy(dtype=float).T
+    shaken = series * (1.0 + 1e-15 * np.random.default_rng(1).standard_normal(series.size))
+    np.testing.assert_array_equal(likely_decays(step, shaken), likely_decays(step, series))
