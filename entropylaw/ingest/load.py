@@ -228,7 +228,8 @@ def _settings(table: Table, path: str) -> tuple[Mapping[str, object], tuple[str,
     """Return those settings that something is made of: a configuration also holds nobody's business."""
     settings, notes = (table.settings, ()) if table.settings else settings_beside(path)
     kept = relevant(settings)
-    return kept, notes if kept else ()
+    # Without any setting, the notes say why there is none.
+    return kept, notes if kept or not settings else ()
 
 
 def _read_frame(frame: object, asked: _Asked) -> tuple[Run, ...]:
