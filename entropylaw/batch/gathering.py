@@ -17,13 +17,13 @@ from entropylaw.documents.fit import (
     load_fit,
     passed_over,
     refused_file,
-    shown_path,
 )
 from entropylaw.documents.report import RunReport, load_report
 from entropylaw.documents.store import load_json
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest.naming import told_apart
 from entropylaw.ingest.run import Run
+from entropylaw.paths import is_file, is_folder, shown_path
 from entropylaw.report.index_rows import natural
 from entropylaw.report.slugs import safe_name
 from entropylaw.tokens.output import histogram_of
@@ -119,7 +119,7 @@ def _logs(logs: Sequence[str], settings: Settings) -> tuple[list[_Found], tuple[
 
 def _visible(folder: str) -> list[Path]:
     """What a folder holds, hidden files apart; nothing where it is no folder."""
-    if folder == "-" or not Path(folder).is_dir():
+    if folder == "-" or not is_folder(folder):
         return []
     return sorted(path for path in Path(folder).iterdir() if not path.name.startswith("."))
 
@@ -169,7 +169,7 @@ def _tasks(found: Sequence[_Found], making: Making) -> Iterator[Task]:
 
 def _histogram(run: Run | None) -> tuple[Beside | None, str]:
     """The tokens' sums beside a summary that ``entropylaw tokens`` wrote, or why they are not drawn."""
-    if run is None or not Path(run.source.path).is_file():
+    if run is None or not is_file(run.source.path):
         return None, ""
     beside, warning = histogram_of(Path(run.source.path))
     if beside is None:
@@ -198,7 +198,7 @@ def _document_kind(source: str) -> str:
         ``not-a-document``: a document of ours of which no report can be made.
     """
     path = Path(source)
-    if path.suffix != ".json" or not path.is_file():
+    if path.suffix != ".json" or not is_file(path):
         return ""
     try:
         data = load_json(path)

@@ -73,7 +73,7 @@ class _Work(Gathered):
     def test(self, group: Sequence[str], asked: Settings) -> None:
         """Backtest every run of a log; what cannot be read or tested stands beside the others."""
         from entropylaw.documents.backtest import refused_backtest
-        from entropylaw.documents.fit import shown_path
+        from entropylaw.paths import shown_path
 
         named = [name for name in (asked.entropy, asked.reward) if name]
         reading = self.read(group, step=asked.step, run=asked.run, columns=named)

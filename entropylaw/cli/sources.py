@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from entropylaw.errors import UsageError
+from entropylaw.paths import is_file
 
 if TYPE_CHECKING:
     from entropylaw.documents.fit import FitDocument, Settings
@@ -55,7 +56,7 @@ def newest_fit(folder: str) -> str:
 def is_document(source: str) -> bool:
     """Whether a file is one of our documents, of whatever kind or version."""
     path = Path(source)
-    if path.suffix != ".json" or not path.is_file():
+    if path.suffix != ".json" or not is_file(path):
         return False
     try:
         data = json.loads(path.read_bytes())

@@ -8,6 +8,7 @@ from typing import TypeVar
 from entropylaw.documents.codec import DocumentMismatchError, decode
 from entropylaw.documents.store import load_json
 from entropylaw.errors import InputError
+from entropylaw.paths import shown_path
 
 T = TypeVar("T")
 
@@ -26,18 +27,21 @@ def load_document(kind: type[T], path: str | os.PathLike[str], schema: str, *, c
     if not isinstance(found, str) or not found.startswith(f"{schema.rpartition('/')[0]}/"):
         raise InputError(
             "not-a-document",
-            f"{path} is JSON, but has schema {found!r} where {schema!r} was expected",
+            f"{shown_path(path)} is JSON, but no document with schema {schema!r}",
             f"give a file that `{command}` wrote, or the log itself",
         )
     if found != schema:
         raise InputError(
             "other-document-version",
-            f"{path} has schema {found!r}, of version {data.get('version')!r}; {schema!r} is read here",
+            f"{shown_path(path)} has schema {found[:80]!r}, of version {str(data.get('version'))[:40]!r}; "
+            f"{schema!r} is read here",
             "fit the log again, or use the version that wrote the document",
         )
     try:
         return decode(kind, data)
     except DocumentMismatchError as error:
         raise InputError(
-            "damaged-document", f"{path} is damaged {error}", f"fit the log again with `{command}`"
+            "damaged-document",
+            f"{shown_path(path)} is damaged {error}",
+            f"fit the log again with `{command}`",
         ) from error

@@ -12,8 +12,8 @@ from typing import Any
 from entropylaw.documents.check import CheckedFile
 from entropylaw.errors import InputError
 from entropylaw.gates.expression import Gate
-from entropylaw.gates.naming import shown_path
 from entropylaw.gates.subjects import Subject, document_kind, subjects_of
+from entropylaw.paths import is_file, is_folder, shown_path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ def unfolded(sources: Sequence[str]) -> list[str]:
 
 def _visible(folder: str) -> list[Path]:
     """What a folder holds, hidden files apart; nothing where it is no folder."""
-    if folder == "-" or not Path(folder).is_dir():
+    if folder == "-" or not is_folder(folder):
         return []
     return sorted(path for path in Path(folder).iterdir() if not path.name.startswith("."))
 
@@ -54,7 +54,7 @@ def _visible(folder: str) -> list[Path]:
 def stored(source: str) -> Stored | None:
     """The document at ``source``; None where there is something else, or nothing."""
     path = Path(source)
-    if path.suffix != ".json" or not path.is_file():
+    if path.suffix != ".json" or not is_file(path):
         return None
     try:
         content = path.read_bytes()

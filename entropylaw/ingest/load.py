@@ -16,7 +16,7 @@ from entropylaw.ingest.assemble import assemble, display_name
 from entropylaw.ingest.formats.wandb_export import history_notes
 from entropylaw.ingest.joining import joined
 from entropylaw.ingest.naming import told_apart
-from entropylaw.ingest.opening import is_remote, is_remote_folder, load, remote_listing
+from entropylaw.ingest.opening import is_empty, is_remote, is_remote_folder, load, remote_listing
 from entropylaw.ingest.regime import relevant
 from entropylaw.ingest.registry import find_reader, split_format
 from entropylaw.ingest.repeats import without_repeats
@@ -26,6 +26,7 @@ from entropylaw.ingest.settings import settings_beside
 from entropylaw.ingest.steps import folded
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, shown_path
+from entropylaw.paths import hostless
 
 # With one of these, a file in a folder is something else, not a log that went wrong. The words say nothing of
 # what is in it: somebody's keys may lie beside somebody's logs.
@@ -217,7 +218,7 @@ def _table_of(path: str, asked: _Asked) -> _Read:
     if reader.name in ("csv", "parquet", "jsonl"):
         found += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
     table = replace(table, notes=(*notes, *table.notes, *found), settings=settings)
-    return _Read(table, source, display_name(base))
+    return _Read(table, source, display_name(hostless(base)))
 
 
 def _assembled(read: _Read, asked: _Asked) -> tuple[Run, ...]:
@@ -241,7 +242,7 @@ def _read_frame(frame: object, asked: _Asked) -> tuple[Run, ...]:
 
 def _table_of_bundle(log: folders.Log, asked: _Asked) -> _Read:
     assert log.reader is not None
-    contents = [load(path) for path in log.files if Path(path).stat().st_size]
+    contents = [load(path) for path in log.files if not is_empty(path)]
     if not contents:
         raise InputError("file-empty", f"{shown_path(log.path)} holds empty files only", "check the folder")
     for content in contents:

@@ -16,7 +16,7 @@ from entropylaw.ingest.run import Choice, Meaning, Run, Series
 from entropylaw.ingest.steps import folded, require_column
 from entropylaw.ingest.trainers import Key
 from entropylaw.ingest.values import FloatArray
-from entropylaw.ingest.wording import counted, listing, nearest, shown, shown_path
+from entropylaw.ingest.wording import counted, listing, nearest, shown, shown_cell, shown_path
 
 # Below this many, training rewards say more about the run than its validation does.
 ENOUGH_PAIRS = 5
@@ -341,7 +341,7 @@ def _named(run: Run, wanted: str, option: str) -> str:
         raise InputError(
             "column-not-numeric",
             f"{shown(wanted)} of run {shown(run.name)} holds no number: its first cell is "
-            f"{shown(run.texts[wanted])}",
+            f"{shown_cell(run.texts[wanted])}",
             f"name another column with {option}, or write numbers without unit and with a decimal point",
         )
     return require_column(wanted, tuple(run.columns), run.source.path, option)
@@ -396,7 +396,7 @@ def _missing_role(
         name, cell = next(iter(texts.items()))
         return InputError(
             "column-not-numeric",
-            f"{where}: {shown(name)} holds no number, its first cell is {shown(cell)}",
+            f"{where}: {shown(name)} holds no number, its first cell is {shown_cell(cell)}",
             f"name another column with --{role}, or write numbers without unit and with a decimal point",
         )
     columns = run.names[1:]

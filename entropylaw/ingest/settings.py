@@ -9,6 +9,7 @@ from pathlib import Path
 
 from entropylaw.ingest.wording import shown
 from entropylaw.ingest.yamltext import read_yaml
+from entropylaw.paths import is_file
 
 # No configuration is longer, deeper or wider; YAML's references could make a small file endless.
 _LONGEST_FILE = 1 << 20
@@ -25,7 +26,7 @@ def settings_beside(path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
     for place in (folder / "config.yaml", folder / "files" / "config.yaml"):
         name = shown(place.name)
         try:
-            if not place.is_file():
+            if not is_file(place):
                 continue
             with place.open("rb") as stream:
                 data = stream.read(_LONGEST_FILE + 1)

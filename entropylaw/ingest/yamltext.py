@@ -1,7 +1,7 @@
 """YAML without what makes it dangerous: mappings, lists and plain scalars, with a bound on their number.
 
 PyYAML's loaders build objects by tag, copy merged mappings without end and recurse as deep as a file says.
-Here its events are read, those of libyaml where that is installed: both parsers give the same for what is read.
+Here its events are read, by libyaml where that is installed: both parsers give the same for what is read.
 """
 
 from __future__ import annotations

@@ -15,12 +15,14 @@ from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.gather import Records
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.wording import shown, shown_path
+from entropylaw.ingest.wording import counted, shown_path
 
 _OPENS = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\]])")
 _RECORD_LINE = re.compile(r"\s*\{\s*\"")
 _SAMPLE = 50
 _HEAD = 1 << 16
+# Names below one another add up; a longer one is no metric's.
+_LONGEST_NAME = 1000
 
 UNPARSEABLE = "unparseable line"
 
@@ -180,7 +182,9 @@ def _flatten(value: Mapping[str, Any]) -> dict[str, object]:
     stack: list[tuple[str, Any]] = [("", value)]
     while stack:
         path, node = stack.pop()
-        if isinstance(node, Mapping):
+        if len(path) > _LONGEST_NAME:
+            flat[f"{path[:_LONGEST_NAME]}…"] = None
+        elif isinstance(node, Mapping):
             if "_type" not in node or not path:
                 inner = [(f"{path}/{key}" if path else key, child) for key, child in node.items()]
                 stack.extend(reversed(inner))
@@ -190,9 +194,8 @@ def _flatten(value: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _no_records(content: Content) -> InputError:
-    first = next((line for line in content.opening.splitlines() if line.strip()), "")
     return InputError(
         "no-records",
-        f"{shown_path(content.path)} holds no JSON object; its first line is {shown(first)}",
+        f"{shown_path(content.path)} holds no JSON object in its {counted(content.size, 'byte')}",
         'one object a line is expected, e.g. {"step": 1, "entropy": 0.5, "reward": 0.2}',
     )

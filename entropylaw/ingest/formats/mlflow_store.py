@@ -153,7 +153,7 @@ class MlflowDatabaseReader:
         except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError, OSError) as problem:
             raise InputError(
                 "file-corrupt",
-                f"{shown_path(content.path)} is an SQLite database that cannot be read: {shown(problem)}",
+                f"{shown_path(content.path)} is an SQLite database that cannot be read: {getattr(problem, 'sqlite_errorname', type(problem).__name__)}",
                 "copy it again while no run writes to it; `sqlite3 FILE .recover` saves what can be saved",
             ) from None
 
