@@ -357,10 +357,9 @@ def _bad(key: str, value: Any, shown: str, expected: str) -> UsageError:
 
 
 def _described(value: Any) -> str:
-    """A number or a flag as it is; of text nothing but its length, for it may be a key in the wrong line."""
-    if isinstance(value, bool | int | float):
-        return repr(value)[:80]
-    return f"text of {len(value)} characters" if isinstance(value, str) else f"a {type(value).__name__}"
+    """What is short as it is; of longer text only its length, for it may be a key in the wrong line."""
+    text = repr(value)
+    return text if len(text) <= 20 else f"{len(text)} characters"
 
 
 def _parsed(path: Path, shown: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from entropylaw.analysis.residual import Interval
 from entropylaw.analysis.seams import find_seams, seam_steps
 from entropylaw.analysis.segments import fit_segments
 from entropylaw.analysis.shared import share
+from entropylaw.arguments import of_kind, several
 from entropylaw.documents.fit import (
     FitDocument,
     RunFit,
@@ -106,7 +107,8 @@ def fit_logs(paths: Sequence[Any], settings: Settings | None = None) -> FitDocum
     A document with one entry a run. A run that cannot be fitted has a ``refusal`` in place of a law, and
     so has a file that cannot be read; nothing is raised for either.
     """
-    asked = settings or default_settings()
+    asked = default_settings() if settings is None else of_kind(settings, Settings, "settings")
+    paths = [paths] if isinstance(paths, str | os.PathLike) else several(paths, object, "paths")
     reading = read_logs(paths, step=asked.step, run=asked.run, columns=named_columns(asked))
     runs = [fit_or_refuse(run, asked) for run in reading.runs]
     runs += [refused_file(os.fspath(path), error) for path, error in reading.failures]

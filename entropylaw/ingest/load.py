@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from entropylaw.arguments import several, text_or_none
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest import catalog, folders, frames
 from entropylaw.ingest.assemble import assemble, display_name
@@ -121,6 +122,8 @@ def read_runs(
         For each file of a folder that is a log and could not be read, while others could.
 
     """
+    step, run = text_or_none(step, "step"), text_or_none(run, "run")
+    columns = several(columns, str, "columns")
     if frames.is_frame(path):
         return _read_frame(path, _Asked(step, run, frozenset(columns)))
     reading = read_all([path], step=step, run=run, columns=columns)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from entropylaw.arguments import of_kind, text_or_none
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest import catalog, regime
 from entropylaw.ingest.joining import averaged
@@ -81,8 +82,10 @@ def select(
         ``pair-unknown``, ``same-column`` or ``bad-entropy-sd``.
 
     """
-    chosen = choose_entropy(run, entropy)
-    rewarded = choose_reward(run, chosen, reward, pair)
+    run = of_kind(run, Run, "run")
+    pair, entropy_sd = text_or_none(pair, "pair"), text_or_none(entropy_sd, "entropy_sd")
+    chosen = choose_entropy(run, text_or_none(entropy, "entropy"))
+    rewarded = choose_reward(run, chosen, text_or_none(reward, "reward"), pair)
     if not len(rewarded.pairs):
         raise _no_pairs(run, chosen, rewarded)
     pairs = rewarded.pairs

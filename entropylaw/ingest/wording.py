@@ -26,9 +26,14 @@ def shown(value: object, longest: int = 80) -> str:
 
 
 def shown_cell(cell: object) -> str:
-    """Quote a cell that is nearly a number, such as ``'2.28%'``; of other text, which may be a key, its length."""
+    """Quote a cell that is nearly a number, such as ``'2.28%'``; of other text give the length."""
     text = str(cell)
     return shown(text) if _NEARLY_A_NUMBER.fullmatch(text) else f"text of {counted(len(text), 'character')}"
+
+
+def sqlite_cause(problem: Exception) -> str:
+    """Name an error of SQLite, whose message quotes the statement that a damaged file holds."""
+    return getattr(problem, "sqlite_errorname", type(problem).__name__)
 
 
 def shown_path(path: str) -> str:

@@ -35,7 +35,7 @@ from entropylaw.ingest.segments import OVERWRITTEN
 from entropylaw.ingest.steps import NO_STEP
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import is_missing, parse_number
-from entropylaw.ingest.wording import counted, listing, shown, shown_path
+from entropylaw.ingest.wording import counted, listing, shown, shown_path, sqlite_cause
 from entropylaw.ingest.yamltext import read_yaml
 
 _META, _METRICS, _PARAMS = "meta.yaml", "metrics", "params"
@@ -153,7 +153,8 @@ class MlflowDatabaseReader:
         except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError, OSError) as problem:
             raise InputError(
                 "file-corrupt",
-                f"{shown_path(content.path)} is an SQLite database that cannot be read: {getattr(problem, 'sqlite_errorname', type(problem).__name__)}",
+                f"{shown_path(content.path)} is an SQLite database that cannot be read: "
+                f"{sqlite_cause(problem)}",
                 "copy it again while no run writes to it; `sqlite3 FILE .recover` saves what can be saved",
             ) from None
 
