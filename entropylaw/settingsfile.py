@@ -321,7 +321,7 @@ class _Table:
         told = f"did you mean {meant!r}?" if meant else f"expected one of {', '.join(self.keys)}"
         return UsageError(
             "unknown-setting",
-            f"{self.shown} sets {_quoted(self.prefix + key)}, which is no setting there; {told}",
+            f"{self.shown} sets {(self.prefix + key)[:80]!r}, which is no setting there; {told}",
             "docs/config.md lists the settings, and which command has which",
         )
 
@@ -351,14 +351,15 @@ def _table(value: Any, shown: str, key: str) -> Mapping[str, Any]:
 def _bad(key: str, value: Any, shown: str, expected: str) -> UsageError:
     return UsageError(
         "bad-setting",
-        f"{shown} sets {key} = {_quoted(value)}, expected {expected}",
+        f"{shown} sets {key} = {_described(value)}, expected {expected}",
         "docs/config.md says what each setting takes; a flag of the command wins over the file",
     )
 
 
-def _quoted(value: Any) -> str:
+def _described(value: Any) -> str:
+    """What is short as it is; of longer text only its length, for it may be a key in the wrong line."""
     text = repr(value)
-    return text if len(text) <= 80 else text[:79] + "…"
+    return text if len(text) <= 20 else f"{len(text)} characters"
 
 
 def _parsed(path: Path, shown: str) -> dict[str, Any]:

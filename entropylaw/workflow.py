@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -12,6 +13,7 @@ from entropylaw.analysis.residual import Interval
 from entropylaw.analysis.seams import find_seams, seam_steps
 from entropylaw.analysis.segments import fit_segments
 from entropylaw.analysis.shared import share
+from entropylaw.arguments import of_kind, several
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.fit import (
     FitDocument,
@@ -106,7 +108,8 @@ def fit_logs(paths: Sequence[Any], settings: Settings | None = None) -> FitDocum
     A document with one entry a run. A run that cannot be fitted has a ``refusal`` in place of a law, and
     so has a file that cannot be read; nothing is raised for either.
     """
-    asked = settings or default_settings()
+    asked = default_settings() if settings is None else of_kind(settings, Settings, "settings")
+    paths = [paths] if isinstance(paths, str | os.PathLike) else several(paths, object, "paths")
     reading = read_logs(paths, step=asked.step, run=asked.run, columns=named_columns(asked))
     return fit_reading(reading, asked)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from entropylaw.analysis.forecast import FEWEST, blocked
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law import checked_level
 from entropylaw.analysis.paths import RESOLUTION, decay, outlook, spans
+from entropylaw.arguments import several
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.ties import first_best
 from entropylaw.errors import EntropyLawError, FitError
@@ -33,6 +34,7 @@ LEAST_AHEAD = 4
 """Evaluations that must remain to be predicted."""
 
 
+@runtime_checkable
 class Evaluations(Protocol):
     """What a backtest needs of a run: a name, and paired arrays of shape (n,)."""
 
@@ -160,7 +162,7 @@ def backtest(runs: Iterable[Evaluations], *, level: float = 0.95) -> Backtest:
         ``bad-level``. A run that cannot be tested has a ``refusal``; nothing is raised for it.
     """
     level = checked_level(level)
-    tested = tuple(_tested(one, level) for one in runs)
+    tested = tuple(_tested(one, level) for one in several(runs, Evaluations, "runs"))  # type: ignore[type-abstract]
     return Backtest(level=level, runs=tested, overall=skills(tested))
 
 
@@ -169,7 +171,7 @@ def _tested(one: Evaluations, level: float) -> RunBacktest:
     try:
         return backtest_run(one.step, one.entropy, one.reward, level=level, run=one.run)
     except EntropyLawError as error:
-        return RunBacktest(run=one.run, n=len(one.reward), block=1, scores=(), refusal=error.message)
+        return RunBacktest(run=one.run, n=int(np.size(one.reward)), block=1, scores=(), refusal=error.message)
 
 
 def backtest_run(

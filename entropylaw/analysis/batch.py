@@ -19,6 +19,7 @@ from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law import checked_level
 from entropylaw.analysis.propagate import law_posteriors
 from entropylaw.analysis.residual import METHODS, Interval, checked_interval, drifts, residual_grid
+from entropylaw.arguments import several
 from entropylaw.engine.grid import FloatArray
 from entropylaw.errors import EntropyLawError, FitError
 
@@ -109,6 +110,7 @@ def fit_laws(
         ``bad-level``, ``bad-interval``.
     """
     level, interval = checked_level(level), checked_interval(interval)
+    entropy, reward = _series(entropy, "entropy"), _series(reward, "reward")
     runs = len(entropy)
     steps = _steps(step, runs)
     if not len(reward) == len(steps) == runs:
@@ -148,9 +150,13 @@ def _steps(step: Any, runs: int) -> Sequence[Any]:
     """One series of steps, or None, for each run."""
     if step is None:
         return [None] * runs
-    if len(step) and np.ndim(step[0]) == 0:
-        return [step] * runs
-    return list(step)
+    steps = _series(step, "step")
+    return [step] * runs if len(steps) and np.ndim(steps[0]) == 0 else steps
+
+
+def _series(values: Any, name: str) -> Sequence[Any]:
+    """One item a run: rows of an array, or what a list holds."""
+    return list(several(values, object, name))
 
 
 def _groups(

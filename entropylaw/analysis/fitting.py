@@ -12,7 +12,7 @@ from entropylaw.analysis.course import Course, as_logged, entropy_course
 from entropylaw.analysis.estimate import estimates
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.influence import strongest_influence
-from entropylaw.analysis.inverse import HIGHEST_ENTROPY
+from entropylaw.analysis.inverse import HIGHEST_ENTROPY, SMALLEST_ENTROPY
 from entropylaw.analysis.law import LawFit, checked_level, predict_at, spent_entropy
 from entropylaw.analysis.outliers import gross_outliers, without
 from entropylaw.analysis.propagate import infer_run
@@ -26,6 +26,7 @@ from entropylaw.analysis.rivals import (
     rivals_of,
 )
 from entropylaw.analysis.validity import Evidence, judge, lag1
+from entropylaw.arguments import as_floats
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.posterior import Posterior, split
 from entropylaw.errors import FitError
@@ -183,10 +184,11 @@ def usable(
     FitError, UsageError
         As :func:`fit_law`.
     """
-    s, h, r, dropped = complete(entropy, reward, step)
-    known = checked_sd(sd, int(np.size(entropy)), interval)
-    if known is not None and dropped:
-        known = known[_present(entropy, reward, step)]
+    h, r, s = evaluations(entropy, reward, step)
+    keep = _present(h, r, s)
+    known = checked_sd(sd, h.size, interval)
+    known = known if known is None else known[keep]
+    s, h, r, dropped = complete(h, r, s)
     refuse(s, h, r)
     found = () if keep_outliers else gross_outliers(s, h, r)
     if found:
@@ -202,24 +204,36 @@ def complete(
     entropy: Any, reward: Any, step: Any
 ) -> tuple[FloatArray, FloatArray, FloatArray, dict[str, int]]:
     """Arrays of equal length without missing values, and how many pairs that cost."""
-    h = np.asarray(entropy, dtype=float).ravel()
-    r = np.asarray(reward, dtype=float).ravel()
-    s = np.arange(h.size, dtype=float) if step is None else np.asarray(step, dtype=float).ravel()
+    h, r, s = evaluations(entropy, reward, step)
+    keep = _present(h, r, s)
+    lost = int((~keep).sum())
+    return s[keep], h[keep], r[keep], {"a value is missing or not finite": lost} if lost else {}
+
+
+def evaluations(entropy: Any, reward: Any, step: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Entropies, rewards and steps as arrays of equal length.
+
+    Raises
+    ------
+    FitError
+        ``lengths-differ``.
+    UsageError
+        ``bad-argument``.
+    """
+    h, r = as_floats(entropy, "entropy"), as_floats(reward, "reward")
+    s = np.arange(h.size, dtype=float) if step is None else as_floats(step, "step")
     if not h.size == r.size == s.size:
         raise FitError(
             "lengths-differ",
             f"{h.size} entropies, {r.size} rewards and {s.size} steps, expected one of each per evaluation",
             "pass arrays of the same length",
         )
-    keep = _present(h, r, s)
-    lost = int((~keep).sum())
-    return s[keep], h[keep], r[keep], {"a value is missing or not finite": lost} if lost else {}
+    return h, r, s
 
 
-def _present(*columns: Any) -> NDArray[np.bool_]:
-    """Where every column that there is has a finite value, shape (n,)."""
-    there = [np.isfinite(np.asarray(column, dtype=float).ravel()) for column in columns if column is not None]
-    return np.asarray(np.logical_and.reduce(there))
+def _present(*columns: FloatArray) -> NDArray[np.bool_]:
+    """Where every column has a finite value, shape (n,)."""
+    return np.asarray(np.logical_and.reduce([np.isfinite(column) for column in columns]))
 
 
 def refuse(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> None:
@@ -230,21 +244,8 @@ def refuse(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> None:
             f"{step.size} usable evaluations, expected at least {FEWEST_EVALUATIONS}",
             "evaluate more often, or fit the training reward with --reward",
         )
-    if not np.all(np.diff(step) > 0):
-        at = int(np.flatnonzero(np.diff(step) <= 0)[0])
-        raise FitError(
-            "steps-not-increasing",
-            f"step {step[at + 1]:g} follows step {step[at]:g}, expected increasing steps",
-            "sort the run by step and keep one evaluation a step",
-        )
-    for name, values in (("reward", reward), ("step", step)):
-        if np.abs(values).max() > LARGEST or 0 < np.ptp(values) < 1 / LARGEST:
-            raise FitError(
-                "out-of-scale",
-                f"{name} runs from {values.min():.3g} to {values.max():.3g}, "
-                "expected a scale on which squares can be added up",
-                f"rescale the {name}",
-            )
+    check_steps(step)
+    check_scale("reward", reward)
     if np.abs(entropy).max() > HIGHEST_ENTROPY:
         largest = entropy[np.abs(entropy).argmax()]
         raise FitError(
@@ -252,6 +253,7 @@ def refuse(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> None:
             f"entropy reaches {largest:.4g}, expected nats per token, at most {HIGHEST_ENTROPY:g}",
             "this looks like a sum over tokens: divide it by the response length",
         )
+    check_scale("entropy", entropy, SMALLEST_ENTROPY)
     if np.ptp(entropy) <= ROUNDING * np.abs(entropy).max():
         raise FitError(
             "entropy-constant",
@@ -263,6 +265,29 @@ def refuse(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> None:
             "reward-constant",
             f"reward is {reward[0]:g} in all {reward.size} evaluations, expected one that moves",
             "check the reward function, or name another column with --reward",
+        )
+
+
+def check_steps(step: FloatArray) -> None:
+    """Raise where steps do not increase, or squares of them cannot be added up."""
+    check_scale("step", step)
+    if not np.all(np.diff(step) > 0):
+        at = int(np.flatnonzero(~(np.diff(step) > 0))[0])
+        raise FitError(
+            "steps-not-increasing",
+            f"step {step[at + 1]:g} follows step {step[at]:g}, expected increasing steps",
+            "sort the run by step and keep one evaluation a step",
+        )
+
+
+def check_scale(name: str, values: FloatArray, least: float = 1 / LARGEST) -> None:
+    """Raise where finite values are too large, or lie too close together, for sums of their squares."""
+    if values.size and (np.abs(values).max() > LARGEST or 0 < np.ptp(values) < least):
+        raise FitError(
+            "out-of-scale",
+            f"{name} runs from {values.min():.3g} to {values.max():.3g}, "
+            "expected a scale on which squares can be added up",
+            f"rescale the {name}",
         )
 
 

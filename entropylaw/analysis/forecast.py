@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from entropylaw.analysis.course import entropy_course
 from entropylaw.analysis.estimate import from_mixture
-from entropylaw.analysis.fitting import complete, refuse
+from entropylaw.analysis.fitting import LARGEST, complete, refuse
+from entropylaw.analysis.inverse import HIGHEST_ENTROPY
 from entropylaw.analysis.law import checked_level, spent_entropy
 from entropylaw.analysis.paths import REWARD_FORMULAS, Band, EntropyPath, outlook
 from entropylaw.analysis.paths import entropy_path as forecast_entropy
+from entropylaw.arguments import as_floats, as_number
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.walk import fit_walk, walk_grid
 from entropylaw.errors import FitError, UsageError
@@ -222,8 +224,8 @@ def forecast(
     """
     level = checked_level(level)
     s, h, r, dropped = _checked(step, entropy, reward)
-    at = np.atleast_1d(np.asarray(at_step, dtype=float)).ravel()
-    given = None if entropy_path is None else np.atleast_1d(np.asarray(entropy_path, dtype=float)).ravel()
+    at = as_floats(at_step, "at_step")
+    given = None if entropy_path is None else as_floats(entropy_path, "entropy_path")
     _check_targets(at, given, float(s[-1]))
     last, (lowest, highest) = float(s[-1]), (float(h.min()), float(h.max()))
     s, h, r, block = blocked(s, h, r)
@@ -290,9 +292,11 @@ def saturation_forecast(
     """
     level = checked_level(level)
     s, h, r, _ = _checked(step, entropy, reward)
-    last = float(s[-1])
+    last, points = float(s[-1]), as_floats(gains, "gains")
     if at_step is not None:
-        _check_targets(np.array([float(at_step)]), None, last)
+        _check_targets(as_floats(as_number(at_step, "at_step"), "at_step"), None, last)
+    for gain in points:
+        as_number(float(gain), "gains")
     s, h, r, _ = blocked(s, h, r)
     now, present = float(entropy_course(h, s).entropy[-1]), _now(s, r, level)
     target = spent_entropy(now, SPENT)
@@ -313,7 +317,7 @@ def saturation_forecast(
         entropy=target,
         step=reached,
         reward=there,
-        gains=_gains(s, h, r, present, gains, at_step),
+        gains=_gains(s, h, r, present, points, at_step),
     )
 
 
@@ -322,11 +326,11 @@ def _gains(
     entropy: FloatArray,
     reward: FloatArray,
     now: Estimate,
-    points: Sequence[float],
+    points: FloatArray,
     at_step: float | None,
 ) -> tuple[Gain, ...]:
     """Probabilities of gaining so many points by a step; none without one, or without a level now."""
-    if not points or now.value is None or at_step is None:
+    if not points.size or now.value is None or at_step is None:
         return ()
     band = outlook(step, entropy, reward, np.array([at_step]), None).band
     return tuple(
@@ -400,8 +404,9 @@ def _checked(
 
 def _check_targets(at: FloatArray, given: FloatArray | None, last: float) -> None:
     """Raise where a target is no later step, or has no entropy."""
-    if not at.size or not np.isfinite(at).all() or at.min() <= last:
-        shown = f"{at[~(at > last)][0]:g}" if at.size else "none"
+    bad = at[~((at > last) & (at <= LARGEST))]
+    if bad.size or not at.size:
+        shown = f"{bad[0]:g}" if at.size else "none"
         raise UsageError(
             "step-not-ahead",
             f"step {shown} was asked for, expected one after the last evaluation, which is at step {last:g}",
@@ -413,6 +418,12 @@ def _check_targets(at: FloatArray, given: FloatArray | None, last: float) -> Non
             f"{at.size} steps and {int(np.isfinite(given).sum())} finite entropies in the path, "
             "expected one for each",
             "give one entropy for each step, or none to forecast it",
+        )
+    if given is not None and not ((given >= 0) & (given <= HIGHEST_ENTROPY)).all():
+        raise UsageError(
+            "bad-entropy",
+            f"the path runs from {given.min():g} to {given.max():g} nats, expected 0 to {HIGHEST_ENTROPY:g}",
+            "give entropies in nats per token",
         )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.residual import covariances
+from entropylaw.arguments import of_kind
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.ties import TIED, first_best
 from entropylaw.errors import UsageError
@@ -90,6 +91,9 @@ def influences(law: LawFit) -> Influences:
         ``too-many-evaluations``; ``no-fixed-ceiling`` for ``interval="walk"``, whose ceiling is told from
         the last evaluation.
     """
+    from entropylaw.analysis.law import LawFit
+
+    law = of_kind(law, LawFit, "law")
     if law.n > MOST:
         raise UsageError(
             "too-many-evaluations",

@@ -8,6 +8,9 @@ import numpy as np
 
 from entropylaw.engine.grid import FloatArray
 
+SMALLEST_ENTROPY = 1e-12
+"""Entropies, in nats, that differ by less do not move by anything that a logger writes."""
+
 HIGHEST_ENTROPY = 12.0
 """Nats; about the logarithm of the largest vocabularies. No token distribution has more."""
 

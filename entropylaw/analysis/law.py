@@ -12,6 +12,7 @@ from entropylaw.analysis.estimate import estimates
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.inverse import HIGHEST_ENTROPY, compatible_entropies
 from entropylaw.analysis.residual import METHODS
+from entropylaw.arguments import as_floats, as_number
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.mixture import together
 from entropylaw.engine.posterior import Posterior
@@ -150,7 +151,7 @@ class LawFit:
             ``bad-level``, or ``bad-entropy`` where an entropy is negative, not finite or above 12 nats.
         """
         level = self.level if level is None else checked_level(level)
-        values = np.atleast_1d(np.asarray(entropy, dtype=float))
+        values = as_floats(entropy, "entropy")
         bad = values[~((values >= 0) & (values <= HIGHEST_ENTROPY))]
         if bad.size:
             raise UsageError(
@@ -178,10 +179,7 @@ class LawFit:
         is not settled.
         """
         level = self.level if level is None else checked_level(level)
-        if not np.isfinite(reward):
-            raise UsageError(
-                "bad-reward", f"target reward {reward!r}, expected a finite number", "give a number"
-            )
+        reward = as_number(reward, "reward")
 
         def below(entropy: FloatArray) -> FloatArray:
             mixture = self.posterior.functional(design(law_column(entropy)))
@@ -210,6 +208,7 @@ class LawFit:
         The law promises a(exp(H_now) − 1) more; all but 1 − share of it is spent at
         H = ln(1 + (1 − share)(exp(H_now) − 1)), whatever a and b are.
         """
+        share = as_number(share, "share")
         if not 0 < share < 1:
             raise UsageError(
                 "bad-share", f"share {share:g}, expected a number between 0 and 1", "give 0.95, say"
@@ -236,11 +235,12 @@ def spent_entropy(now: float, share: float) -> float:
 
 def checked_level(level: float) -> float:
     """``level`` as a float between 0 and 1, or a :class:`UsageError`."""
-    if not 0 < level < 1:
+    number = as_number(level, "level")
+    if not 0 < number < 1:
         raise UsageError(
-            "bad-level", f"level {level:g}, expected a coverage between 0 and 1", "for 95 % give 0.95"
+            "bad-level", f"level {number:g}, expected a coverage between 0 and 1", "for 95 % give 0.95"
         )
-    return float(level)
+    return number
 
 
 def predict_at(

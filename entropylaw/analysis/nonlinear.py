@@ -18,6 +18,7 @@ from entropylaw.analysis.law import LawFit, checked_level
 from entropylaw.analysis.rivals import residual_covariances
 from entropylaw.analysis.shapes import FormFit, fit_each
 from entropylaw.analysis.stepforms import step_forms
+from entropylaw.arguments import of_kind
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.whiten import filter_gains, whiten
 from entropylaw.errors import FitError, UsageError
@@ -140,7 +141,8 @@ def to_lmfit(form: str, law: LawFit) -> Any:
     as known, up to its scale, so that its intervals are narrower than the engine's, which integrate it out;
     where drift is strong, by a lot (``docs/method.md``). The course of the entropy is taken as known.
     """
-    return _model(_fitted(form, law), law)
+    law = of_kind(law, LawFit, "law")
+    return _model(_fitted(of_kind(form, str, "form"), law), law)
 
 
 def fit_nonlinear(form: str, law: LawFit, *, level: float | None = None) -> NonlinearFit:
@@ -166,8 +168,9 @@ def fit_nonlinear(form: str, law: LawFit, *, level: float | None = None) -> Nonl
     others refitted, passes an F test at ``level`` (Bates & Watts 1988, doi:10.1002/9780470316757, ch. 6).
     At the break of a hinge the profile is not smooth, and its interval is approximate.
     """
+    law = of_kind(law, LawFit, "law")
     level = law.level if level is None else checked_level(level)
-    model = _model(_fitted(form, law), law)
+    model = _model(_fitted(of_kind(form, str, "form"), law), law)
     result = fit_model(model, law.reward)
     free = result.ndata - result.nvarys
     return NonlinearFit(

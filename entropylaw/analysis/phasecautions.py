@@ -49,7 +49,7 @@ TOLD = {"planning": "planning", "execution": "execution", "aggregate": "all toke
 
 
 def phase_cautions(
-    step: FloatArray, given: dict[str, FloatArray], curves: dict[str, CurvePhases], length: Any
+    step: FloatArray, given: dict[str, FloatArray], curves: dict[str, CurvePhases], length: FloatArray | None
 ) -> list[str]:
     """What may look like a boundary and is none."""
     said = []
@@ -60,8 +60,8 @@ def phase_cautions(
         said += _told(_curve_jumps(curve), TOLD[name], curve.found)
     if "planning" in curves and "execution" in curves:
         said += _the_same(given["planning"], given["execution"])
-    if length is not None:
-        values = np.asarray(length, dtype=float).ravel()
+    if length is not None and np.isfinite(length).any():
+        values = length
         there = np.isfinite(values)
         found = any(curve.found for curve in curves.values())
         length_jumps = jumps_of(*blocked(step[there], values[there]), "length", LEVEL)

@@ -9,6 +9,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from entropylaw.analysis.estimate import from_mixture
+from entropylaw.analysis.fitting import check_scale, check_steps
+from entropylaw.analysis.inverse import SMALLEST_ENTROPY
 from entropylaw.analysis.law import checked_level
 from entropylaw.analysis.phasecautions import FEWEST, TOLD, blocked, phase_cautions
 from entropylaw.analysis.phaseplaces import (
@@ -23,6 +25,7 @@ from entropylaw.analysis.phaseplaces import (
 from entropylaw.analysis.phaseresults import KINDS, UNKNOWN_SHARE, CurvePhases, PhaseFit
 from entropylaw.analysis.phasetest import checked_test_level, decay_test, smallest_rise
 from entropylaw.analysis.validity import lag1
+from entropylaw.arguments import as_floats
 from entropylaw.engine.bends import Bends
 from entropylaw.engine.decays import fallen, likely_decays
 from entropylaw.engine.grid import FloatArray
@@ -103,18 +106,23 @@ def fit_phases(
     either fitted curve.
     """
     level = checked_test_level(checked_level(level))
-    s = np.asarray(step, dtype=float).ravel()
+    s = as_floats(step, "step")
     columns = {"planning": planning, "execution": execution, "aggregate": aggregate}
     given = {name: _column(name, values, s) for name, values in columns.items() if values is not None}
     if not given:
         raise FitError("no-phase-curve", "no curve of entropy was given, expected at least one", "give one")
+    beside = {"planning_share": planning_share, "length": length}
+    share_column, length_column = (
+        None if values is None else _of_length(as_floats(values, name), s, name)
+        for name, values in beside.items()
+    )
     # Beside either class the curve of all tokens only tells their shares.
     chosen = [name for name in given if name != "aggregate" or len(given) == 1]
     fitted = {name: _fitted(s, given[name], name, level) for name in chosen}
     curves = {name: curve for name, (curve, _) in fitted.items()}
     both = "planning" in curves and "execution" in curves
     delta, later, why = _order(curves, level) if both else (None, None, _one_curve(tuple(curves)))
-    share, reason = _planning_share(given, curves, planning_share, level)
+    share, reason = _planning_share(given, curves, share_column, level)
     after = _after_fall(curves, fitted["execution"][1], level) if both else None
     missing = {name: int(np.isnan(given[name]).sum()) for name in chosen}
     return PhaseFit(
@@ -128,7 +136,7 @@ def fit_phases(
         verdict=_verdict(curves, delta) if both else None,
         share_planning=share,
         level=level,
-        cautions=tuple(phase_cautions(s, given, curves, length)),
+        cautions=tuple(phase_cautions(s, given, curves, length_column)),
         notes=tuple(note for note in (why, reason) if note),
         dropped={f"no entropy of {TOLD[name]} at that step": lost for name, lost in missing.items() if lost},
     )
@@ -139,13 +147,14 @@ def _fitted(
 ) -> tuple[CurvePhases, FloatArray | None]:
     """One curve, and equally probable steps by which its decay has settled; None where it does not fall."""
     there = np.isfinite(entropy)
-    s, y = blocked(step[there], entropy[there])
-    if s.size < FEWEST:
+    if np.count_nonzero(there) < FEWEST:
         raise FitError(
             "too-few-points",
-            f"{s.size} entropies of {TOLD[name]}, expected at least {FEWEST}",
+            f"{np.count_nonzero(there)} entropies of {TOLD[name]}, expected at least {FEWEST}",
             "log the entropy of either class at every step",
         )
+    check_scale(f"the entropy of {TOLD[name]}", entropy[there], SMALLEST_ENTROPY)
+    s, y = blocked(step[there], entropy[there])
     if np.ptp(y) <= 1e-12 * np.abs(y).max():
         raise FitError(
             "entropy-constant",
@@ -267,7 +276,7 @@ def _verdict(curves: dict[str, CurvePhases], delta: Estimate | None) -> str:
 
 
 def _planning_share(
-    given: dict[str, FloatArray], curves: dict[str, CurvePhases], tokens: Any, level: float
+    given: dict[str, FloatArray], curves: dict[str, CurvePhases], tokens: FloatArray | None, level: float
 ) -> tuple[Estimate | None, str | None]:
     """Planning's share of all entropy now, or why it is not known."""
     if not {"planning", "execution"} <= set(curves):
@@ -288,10 +297,10 @@ def _planning_share(
     return of_points(shares, level, f"both levels now, {NOW}"), None
 
 
-def _token_share(given: dict[str, FloatArray], tokens: Any) -> tuple[float | None, str]:
+def _token_share(given: dict[str, FloatArray], tokens: FloatArray | None) -> tuple[float | None, str]:
     """Planning's share of the tokens over the last tenth of the run, or why it is not known."""
     if tokens is not None:
-        share = _latest(np.asarray(tokens, dtype=float).ravel())
+        share = _latest(tokens)
         return (share, "") if share is not None else (None, "no share of planning tokens was logged")
     if "aggregate" not in given:
         return None, "the log has no share of planning tokens"
@@ -323,21 +332,20 @@ def _one_curve(names: tuple[str, ...]) -> str:
     return f"no order is told: there is only the curve of {names[0]}"
 
 
-def _column(name: str, values: Any, step: FloatArray) -> FloatArray:
-    column = np.asarray(values, dtype=float).ravel()
-    if column.size != step.size:
+def _of_length(values: FloatArray, step: FloatArray, name: str) -> FloatArray:
+    if values.size != step.size:
         raise FitError(
             "lengths-differ",
-            f"{column.size} entropies of {TOLD[name]} and {step.size} steps, expected one of each",
+            f"{values.size} values of {name} and {step.size} steps, expected one of each",
             "pass arrays of the same length",
         )
-    if not np.all(np.diff(step) > 0):
-        at = int(np.flatnonzero(~(np.diff(step) > 0))[0])
-        raise FitError(
-            "steps-not-increasing",
-            f"step {step[at + 1]:g} follows step {step[at]:g}, expected increasing steps",
-            "sort the run by step and keep one row a step",
-        )
+    check_scale(name, values[np.isfinite(values)])
+    return values
+
+
+def _column(name: str, values: Any, step: FloatArray) -> FloatArray:
+    column = _of_length(as_floats(values, name), step, f"entropies of {TOLD[name]}")
+    check_steps(step)
     least = float(np.nanmin(column)) if np.isfinite(column).any() else 0.0
     if least < -1e-6:
         raise FitError(

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import ndtri
 
+from entropylaw.analysis.law import checked_level
 from entropylaw.analysis.phaseresults import CurvePhases, PhaseFit, PhasesAcross
 from entropylaw.analysis.randomeffects import random_effects
+from entropylaw.arguments import several
 from entropylaw.errors import FitError
 from entropylaw.results import Estimate
 
@@ -38,12 +40,13 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
     the sd of their own distribution as standard error; their mean is that of
     :func:`entropylaw.analysis.randomeffects.random_effects`. Only boundaries that were found are in it.
     """
+    fits = several(fits, PhaseFit, "fits")
     pairs = [(fit.planning, fit.execution) for fit in fits if fit.planning and fit.execution]
     if not pairs:
         raise FitError(
             "no-phase-curve", f"none of {len(fits)} runs has both curves, expected one at least", "name both"
         )
-    reach = fits[0].level if level is None else level
+    reach = fits[0].level if level is None else checked_level(level)
     notes = []
     if len(pairs) < len(fits):
         notes.append(f"{len(fits) - len(pairs)} of {len(fits)} runs have one curve only, and are left out")

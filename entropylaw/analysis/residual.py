@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.inverse import HIGHEST_ENTROPY, SMALLEST_ENTROPY
+from entropylaw.arguments import as_floats, as_number
 from entropylaw.engine.grid import FloatArray, Grid, drift_grid, floor_grid, white_grid
 from entropylaw.engine.walk import local_level_grid
 from entropylaw.errors import FitError, UsageError
@@ -28,9 +30,11 @@ MOST_APART = 2000
 
 def checked_interval(interval: str) -> Interval:
     """``interval``, or a :class:`UsageError`."""
-    if interval not in get_args(Interval):
+    if not isinstance(interval, str) or interval not in METHODS:
         raise UsageError(
-            "bad-interval", f"interval {interval!r}, expected one of {', '.join(METHODS)}", "use 'drift'"
+            "bad-interval",
+            f"interval {str(interval)[:40]!r}, expected one of {', '.join(METHODS)}",
+            "use 'drift'",
         )
     return interval  # type: ignore[return-value]
 
@@ -61,7 +65,7 @@ def covariances(
     """
     if eval_size is None:
         return residual_grid(step, interval), None
-    if eval_size < 1:
+    if as_number(eval_size, "eval_size") < 1:
         raise UsageError(
             "bad-eval-size", f"eval_size {eval_size}, expected at least 1", "give the sample count"
         )
@@ -114,18 +118,18 @@ def checked_sd(sd: float | FloatArray | None, n: int, interval: str) -> FloatArr
             f"{n} evaluations with interval 'odr', expected at most {MOST_APART}",
             "use interval 'drift', which takes errors in the entropy along its course",
         )
-    values = np.asarray(sd, dtype=float).ravel()
+    values = as_floats(sd, "entropy_sd")
     if np.ndim(sd) and values.size != n:
         raise FitError(
             "lengths-differ",
             f"{n} entropies and {values.size} standard deviations of them, expected one of each",
             "pass one number, or arrays of the same length",
         )
-    bad = values[~((values > 0) & (values < np.inf))]
+    bad = values[~((values >= SMALLEST_ENTROPY) & (values <= HIGHEST_ENTROPY))]
     if bad.size:
         raise UsageError(
             "bad-entropy-sd",
-            f"entropy_sd {bad[0]:g}, expected a finite number of nats above 0 for every evaluation",
+            f"entropy_sd {bad[0]:g}, expected {SMALLEST_ENTROPY:g} to {HIGHEST_ENTROPY:g} nats for each",
             "give the standard error of each entropy, or one number for all",
         )
     return np.broadcast_to(values, (n,))

@@ -21,6 +21,7 @@ from entropylaw.analysis.propagate import blur_of
 from entropylaw.analysis.residual import METHODS, covariances
 from entropylaw.analysis.shapes import DEPENDENT, FormFit, fit_each, log_sum
 from entropylaw.analysis.stepforms import step_forms
+from entropylaw.arguments import of_kind
 from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.mixture import Mixture
@@ -310,6 +311,7 @@ def compare_forms(law: LawFit) -> Comparison:
     on as it did; the reward at H = 0 is what it would have without entropy. They are one number only where
     the entropy is spent (last course value at most 5 % of the largest).
     """
+    law = of_kind(law, LawFit, "law")
     step, entropy, reward = law.step, law.course, law.reward
     grid, floor, blur = residual_covariances(law)
     by_entropy, reasons = entropy_forms(entropy)

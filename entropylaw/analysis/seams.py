@@ -14,8 +14,10 @@ import numpy as np
 from scipy.special import stdtr
 
 from entropylaw.analysis.estimate import estimates
+from entropylaw.analysis.fitting import check_scale, check_steps, complete
 from entropylaw.analysis.law import checked_level
 from entropylaw.analysis.residual import METHODS
+from entropylaw.arguments import as_floats
 from entropylaw.engine.grid import FloatArray, Grid, drift_grid
 from entropylaw.engine.posterior import infer
 from entropylaw.engine.ties import first_best
@@ -100,7 +102,10 @@ def find_seams(step: Any, entropy: Any, reward: Any, *, level: float = 0.95) -> 
     A jump that is spread over several evaluations is no jump here, but drift.
     """
     level = checked_level(level)
-    s, h, r = (np.asarray(column, dtype=float).ravel() for column in (step, entropy, reward))
+    s, h, r, _ = complete(entropy, reward, step)
+    check_steps(s)
+    check_scale("reward", r)
+    check_scale("entropy", h)
     found = [*jumps_of(s, r, "reward", level), *jumps_of(s, h, "entropy", level)]
     return tuple(sorted(found, key=lambda seam: (seam.step, seam.series)))
 
@@ -111,7 +116,7 @@ def seam_steps(seams: Sequence[Seam], step: Any) -> tuple[float, ...]:
     Reward and entropy often answer to one event an evaluation apart; two cuts would leave a segment that
     nothing can be fitted to.
     """
-    place = {seam: int(np.searchsorted(np.asarray(step, dtype=float), seam.step)) for seam in seams}
+    place = {seam: int(np.searchsorted(as_floats(step, "step"), seam.step)) for seam in seams}
     kept: list[int] = []
     for seam in sorted(seams, key=lambda seam: seam.p_value):
         if all(abs(place[seam] - other) >= SIDE for other in kept):

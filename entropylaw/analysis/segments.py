@@ -13,11 +13,12 @@ from scipy.linalg import block_diag
 from scipy.special import fdtrc
 
 from entropylaw.analysis.course import Course, as_logged, entropy_course
-from entropylaw.analysis.fitting import fit_law
+from entropylaw.analysis.fitting import fit_law, usable
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.law import LawFit, checked_level
 from entropylaw.analysis.propagate import infer_run
-from entropylaw.analysis.residual import METHODS, Interval, checked_sd, covariances, drifts
+from entropylaw.analysis.residual import METHODS, Interval, checked_interval, covariances, drifts
+from entropylaw.arguments import as_floats
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.posterior import Posterior, infer
 from entropylaw.errors import FitError, UsageError
@@ -113,11 +114,11 @@ def fit_segments(
     p-value is averaged over the covariances. Without drift it is the textbook F test. Segments that are
     too short to be fitted are left out of it.
     """
-    s, h, r = (np.asarray(column, dtype=float).ravel() for column in (step, entropy, reward))
-    starts = _starts(s, seams)
+    level, interval = checked_level(level), checked_interval(interval)
+    s, h, r, sd, _ = usable(entropy, reward, step, entropy_sd, interval, keep_outliers=True)
+    starts = _starts(s, as_floats(seams, "seams"))
     edges = [0, *starts, s.size]
     parts = [slice(a, b) for a, b in pairwise(edges)]
-    sd = checked_sd(entropy_sd, s.size, interval)
 
     def law_of(part: slice, name: str) -> LawFit:
         return fit_law(
@@ -151,7 +152,7 @@ def fit_segments(
     return SegmentFit(seams=tuple(float(s[i]) for i in starts), segments=segments, same=same, note=note)
 
 
-def _starts(step: FloatArray, seams: Sequence[float]) -> list[int]:
+def _starts(step: FloatArray, seams: FloatArray) -> list[int]:
     """Index of the first evaluation of every segment but the first."""
     for seam in seams:
         if not step[0] < seam <= step[-1]:

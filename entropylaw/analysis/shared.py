@@ -20,6 +20,7 @@ from entropylaw.analysis.law import LawFit
 from entropylaw.analysis.randomeffects import random_effects
 from entropylaw.analysis.residual import METHODS, Interval
 from entropylaw.analysis.segments import SameTest, welch_test
+from entropylaw.arguments import several
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.mixture import Mixture
 from entropylaw.engine.posterior import Posterior
@@ -161,10 +162,16 @@ def fit_shared(
         ``too-few-runs``, and as :func:`~entropylaw.analysis.fitting.fit_law` for any of the runs.
     """
     shared_names(shared)
-    fits = [
-        fit_law(h, r, s, level=level, interval=interval, eval_size=eval_size, run=name)
-        for h, r, s, name in runs
-    ]
+    fits = []
+    for one in several(runs, tuple, "runs"):
+        if len(one) != 4:
+            raise UsageError(
+                "bad-argument",
+                f"runs: expected (entropy, reward, step, name) for each, found {len(one)} items",
+                "the function's docstring says what it takes",
+            )
+        h, r, s, name = one
+        fits.append(fit_law(h, r, s, level=level, interval=interval, eval_size=eval_size, run=name))
     return share(fits, shared=shared)
 
 
@@ -183,6 +190,7 @@ def share(fits: Sequence[LawFit], *, shared: Sequence[str] = ("a", "b")) -> Shar
     the other coefficient of a run then follows from p_i given θ.
     """
     names = shared_names(shared)
+    fits = several(fits, LawFit, "fits")
     if len(fits) < 2:
         raise FitError(
             "too-few-runs",
@@ -233,7 +241,9 @@ def share(fits: Sequence[LawFit], *, shared: Sequence[str] = ("a", "b")) -> Shar
 
 def shared_names(shared: Sequence[str]) -> tuple[str, ...]:
     """``shared`` in order, all three where two are named; a :class:`UsageError` for anything else."""
-    asked = {name.strip() for name in shared}
+    asked = {
+        name.strip() for name in ((shared,) if isinstance(shared, str) else several(shared, str, "shared"))
+    }
     if not asked or not asked <= set(ROWS):
         raise UsageError(
             "bad-shared",

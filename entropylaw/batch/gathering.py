@@ -17,12 +17,12 @@ from entropylaw.documents.fit import (
     load_fit,
     passed_over,
     refused_file,
-    shown_path,
 )
 from entropylaw.documents.report import RunReport, load_report
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest.naming import told_apart
 from entropylaw.ingest.run import Run
+from entropylaw.paths import is_folder, shown_path
 from entropylaw.report.index_rows import natural
 from entropylaw.report.slugs import safe_name
 from entropylaw.tokens.output import histogram_of
@@ -76,7 +76,7 @@ def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
         inside: list[Stored] = []
         if document is not None:
             stored.append((source, _reportable(document)))
-        elif source != "-" and Path(source).is_dir():
+        elif source != "-" and is_folder(source):
             inside, others = documents_in(source)
             inside = [] if others else inside
             stored += [(one.path, _reportable(one)) for one in inside]
@@ -161,7 +161,7 @@ def _tasks(found: Sequence[_Found], making: Making) -> Iterator[Task]:
 
 def _histogram(run: Run | None) -> tuple[Beside | None, str]:
     """The tokens' sums beside a summary that ``entropylaw tokens`` wrote, or why they are not drawn."""
-    if run is None or not Path(run.source.path).is_file():
+    if run is None or not is_file(run.source.path):
         return None, ""
     beside, warning = histogram_of(Path(run.source.path))
     if beside is None:

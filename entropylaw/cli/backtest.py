@@ -73,7 +73,7 @@ class _Work(Gathered):
     def test(self, logs: Sequence[str], asked: Settings) -> None:
         """Backtest every run; what cannot be read or tested stands beside the others."""
         from entropylaw.documents.backtest import refused_backtest
-        from entropylaw.documents.fit import shown_path
+        from entropylaw.paths import shown_path
 
         named = [name for name in (asked.entropy, asked.reward) if name]
         reading = self.read(logs, step=asked.step, run=asked.run, columns=named)

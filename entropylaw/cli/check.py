@@ -190,15 +190,15 @@ class _Found:
     def read_documents(self, sources: Sequence[str]) -> list[str]:
         """Read the stored documents, those in folders too; returns what else there is, which are logs."""
         from entropylaw.documents.finding import documents_in, find_document
-        from entropylaw.gates.naming import shown_path
         from entropylaw.gates.subjects import READ
+        from entropylaw.paths import is_folder, shown_path
 
         logs = []
         for source in dict.fromkeys(sources):
             document = find_document(source)
             if document is not None:
                 self._take(document)
-            elif source != "-" and Path(source).is_dir():
+            elif source != "-" and is_folder(source):
                 inside, others = documents_in(source)
                 for one in inside:
                     # What is no answer about a run, such as the index of a report, may lie in a folder.

@@ -344,6 +344,6 @@ def _plain(path: str) -> str:
     """A path without anything of the machine."""
     if not Path(path).is_absolute():
         return path
-    from entropylaw.documents.fit import shown_path
+    from entropylaw.paths import shown_path
 
     return shown_path(path)

@@ -26,8 +26,14 @@ class DocumentMismatchError(Exception):
     """A value is not of the type that the document needs; ``where`` is its place in the document."""
 
     def __init__(self, where: str, expected: str, found: object) -> None:
-        shown = repr(found)
-        super().__init__(f"at {where}: expected {expected}, found {shown[:60]}")
+        super().__init__(f"at {where}: expected {expected}, found {_described(found)}")
+
+
+def _described(found: object) -> str:
+    """A number or a flag as it is, everything else by its kind: a document is a stranger's file, too."""
+    if found is None or isinstance(found, bool | int | float):
+        return repr(found)[:40]
+    return "a text" if isinstance(found, str) else "a list" if isinstance(found, list) else "an object"
 
 
 def encode(value: Any) -> Any:

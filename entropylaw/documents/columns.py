@@ -8,8 +8,9 @@ from typing import Any
 
 from entropylaw._version import __version__
 from entropylaw.documents.codec import encode
-from entropylaw.documents.fit import refusal_of, shown_path
+from entropylaw.documents.fit import refusal_of
 from entropylaw.ingest.report import ColumnReport
+from entropylaw.paths import shown_path
 
 SCHEMA = "entropylaw/columns/1"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw.errors import InputError
+from entropylaw.paths import is_file
 from entropylaw.walk import walk
 
 FITS = ".fit.json"
@@ -19,7 +20,7 @@ _SCHEMA = re.compile(rb'"schema"\s*:\s*"entropylaw/')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A document of entropylaw; ``data`` is None where it is damaged, so that it cannot be parsed."""
+    """A document of entropylaw; ``data`` is None where it is damaged, so that nothing can be read of it."""
 
     path: str
     content: bytes
@@ -35,21 +36,21 @@ def find_document(path: str) -> Stored | None:
     """Read the document at ``path``; None where there is something else, or nothing."""
     file = Path(path)
     try:
-        if file.suffix.lower() != ".json" or not file.is_file():
+        if file.suffix.lower() != ".json" or not is_file(file):
             return None
         content = file.read_bytes()
     except OSError:
         return None
-    marked = _SCHEMA.search(content) is not None
+    named = file.name.casefold().endswith(FITS)
     try:
         data = json.loads(content)
     except (ValueError, RecursionError):
-        damaged = marked or file.name.casefold().endswith(FITS)
-        return Stored(path=path, content=content, data=None) if damaged else None
+        named |= _SCHEMA.search(content) is not None
+        data = None
     schema = data.get("schema") if isinstance(data, dict) else None
-    if not isinstance(schema, str) or not schema.startswith("entropylaw/"):
-        return None
-    return Stored(path=path, content=content, data=data)
+    if isinstance(schema, str) and schema.startswith("entropylaw/"):
+        return Stored(path=path, content=content, data=data)
+    return Stored(path=path, content=content, data=None) if named else None
 
 
 def documents_in(folder: str) -> tuple[list[Stored], bool]:
@@ -71,9 +72,9 @@ def documents_in(folder: str) -> tuple[list[Stored], bool]:
 
 
 def damaged(document: Stored, shown: str) -> InputError:
-    """Make the error for a document that is not even JSON."""
+    """Make the error for a document of which nothing can be read."""
     return InputError(
         "damaged-document",
-        f"{shown} is damaged: its {len(document.content)} bytes are no JSON",
+        f"{shown} is damaged: its {len(document.content)} bytes are no JSON object with a schema",
         "make the document again from the log",
     )

@@ -10,7 +10,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from entropylaw._version import __version__
@@ -23,7 +22,7 @@ from entropylaw.documents.codec import encode
 from entropylaw.documents.loading import load_document
 from entropylaw.errors import EntropyLawError
 from entropylaw.ingest.run import Choice, Run, Series
-from entropylaw.ingest.wording import hostless
+from entropylaw.paths import shown_path
 from entropylaw.results import Estimate
 
 SCHEMA = "entropylaw/fit/1"
@@ -171,17 +170,6 @@ def input_files(runs: Iterable[Run]) -> tuple[InputFile, ...]:
 def passed_over(ignored: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """A warning for each file that is no log: (path, why)."""
     return tuple(f"{shown_path(path)} was not read: {why}" for path, why in ignored)
-
-
-def shown_path(path: str) -> str:
-    """``path`` without anything of a machine: relative where it was, or the last two parts; no host."""
-    path = hostless(path)
-    absolute = Path(path)
-    if not absolute.is_absolute():
-        return path.replace(os.sep, "/")
-    if absolute.is_relative_to(Path.cwd()):
-        return absolute.relative_to(Path.cwd()).as_posix()
-    return "/".join(absolute.parts[-2:])
 
 
 def load_fit(path: str | os.PathLike[str]) -> FitDocument:

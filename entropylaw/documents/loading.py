@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from typing import TypeVar
 
+from entropylaw.arguments import of_kind
 from entropylaw.documents.codec import DocumentMismatchError, decode
 from entropylaw.documents.store import load_json
 from entropylaw.errors import InputError
+from entropylaw.paths import shown_path
 
 T = TypeVar("T")
 
@@ -21,23 +23,27 @@ def load_document(kind: type[T], path: str | os.PathLike[str], schema: str, *, c
         ``file-not-found``, ``not-a-document`` (no JSON, or JSON of another kind),
         ``other-document-version`` (another schema version), ``damaged-document`` (a value does not fit).
     """
-    data = load_json(path)
+    path = path if isinstance(path, str) else os.fspath(of_kind(path, os.PathLike, "path"))  # type: ignore[type-abstract]
+    data, name = load_json(path), shown_path(path)
     found = data.get("schema") if isinstance(data, dict) else None
     if not isinstance(found, str) or not found.startswith(f"{schema.rpartition('/')[0]}/"):
         raise InputError(
             "not-a-document",
-            f"{path} is JSON, but has schema {found!r} where {schema!r} was expected",
+            f"{name} is JSON, but no document with schema {schema!r}",
             f"give a file that `{command}` wrote, or the log itself",
         )
     if found != schema:
         raise InputError(
             "other-document-version",
-            f"{path} has schema {found!r}, of version {data.get('version')!r}; {schema!r} is read here",
+            f"{name} has schema {found[:80]!r}, of version {str(data.get('version'))[:40]!r}; "
+            f"{schema!r} is read here",
             "fit the log again, or use the version that wrote the document",
         )
     try:
         return decode(kind, data)
     except DocumentMismatchError as error:
         raise InputError(
-            "damaged-document", f"{path} is damaged {error}", f"fit the log again with `{command}`"
+            "damaged-document",
+            f"{name} is damaged {error}",
+            f"fit the log again with `{command}`",
         ) from error

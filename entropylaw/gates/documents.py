@@ -9,8 +9,8 @@ from entropylaw.documents.check import CheckedFile
 from entropylaw.documents.finding import Stored, damaged
 from entropylaw.errors import InputError
 from entropylaw.gates.expression import Gate
-from entropylaw.gates.naming import shown_path
 from entropylaw.gates.subjects import Subject, document_kind, subjects_of, unread
+from entropylaw.paths import shown_path
 
 
 def checked_file(document: Stored) -> CheckedFile:

@@ -10,8 +10,8 @@ from decimal import Decimal
 from typing import NoReturn
 
 from entropylaw.errors import UsageError
-from entropylaw.gates.naming import shown_path
 from entropylaw.gates.quantities import MEASURED, QUANTITIES, REGRESSION, Kind, Quantity
+from entropylaw.paths import shown_path
 
 GRAMMAR = (
     "write QUANTITY OP NUMBER (as ceiling<0.62, used>90%), QUANTITY=='WORD', "

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from entropylaw.documents.check import CheckedFile
 from entropylaw.documents.fit import FitDocument, Settings
 from entropylaw.documents.phases import PhasesDocument, PhaseSettings, unphased_file
-from entropylaw.gates.naming import shown_path
 from entropylaw.gates.quantities import Part
 from entropylaw.gates.subjects import Subject, joined, subjects_of
 from entropylaw.ingest.load import Reading
 from entropylaw.ingest.phasecolumns import CANDIDATES
+from entropylaw.paths import shown_path
 from entropylaw.phasing import phases_of
 from entropylaw.reporting import report_runs
 from entropylaw.workflow import fit_reading, named_columns, read_logs

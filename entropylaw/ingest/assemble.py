@@ -21,7 +21,7 @@ from entropylaw.ingest.segments import OVERWRITTEN, SUPERSEDED, Life, is_bookkee
 from entropylaw.ingest.steps import COUNTERS, NO_STEP, StepColumn, find_step, folded
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import FloatArray, Parsed, parse_column
-from entropylaw.ingest.wording import counted, shown, shown_path
+from entropylaw.ingest.wording import counted, shown, shown_cell, shown_path
 
 GENERIC_STEMS = frozenset(
     (
@@ -250,7 +250,7 @@ def _counter(steps: StepColumn) -> tuple[str, ...]:
 def _mixed(parsed: Mapping[str, Parsed]) -> tuple[str, ...]:
     return tuple(
         f"column {shown(column)}: {counted(p.texts, 'cell')} with text in place of a number "
-        f"(first {shown(p.example)}), taken as missing"
+        f"(first {shown_cell(p.example)}), taken as missing"
         for column, p in parsed.items()
         if p.numeric and p.texts
     )

@@ -6,7 +6,7 @@ import codecs
 import hashlib
 import io
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -15,6 +15,7 @@ from typing import IO
 from entropylaw.errors import InputError
 from entropylaw.ingest import packed
 from entropylaw.ingest.wording import counted, listing, nearest, shown_path
+from entropylaw.paths import is_file, is_folder
 
 _HEAD = 1 << 16
 # A job may print for long before its first step: so much of a file is searched for what tells its format.
@@ -25,6 +26,9 @@ MOST_AT_ONCE = 1 << 30
 _LARGE = 1 << 26
 _PIECE = 1 << 20
 _LONGEST_LINE = 1 << 28
+# What unpacks to many times its size is no log: those of trainers unpack to 3 to 20 times theirs.
+_MOST_UNPACKED = 40
+_BLANK = b" \t\r\n\0"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x08\x1b")
 
@@ -63,6 +67,8 @@ class Content:
         self._digest: str | None = None
         self._text_notes: tuple[str, ...] | None = None
         self._cut = ""
+        #: How many NULs at the end of a text were left out; known when it was read.
+        self.nuls = 0
         #: Tells the columns that something is made of; None where all may be.
         self.useful: Callable[[str], bool] | None = None
 
@@ -75,7 +81,7 @@ class Content:
     @cached_property
     def packed(self) -> str | None:
         """How the bytes are compressed; None where they are not."""
-        with closing(self._opened()) as stream:
+        with self._stream() as stream:
             return packed.compression(stream.read(packed.LONGEST_SIGNATURE))
 
     @property
@@ -110,6 +116,8 @@ class Content:
         """
         if self._raw is not None and not self.packed:
             return self._raw
+        if self.size > MOST_AT_ONCE:
+            raise self._too_large()
         pieces, size = [], 0
         for piece in self._plain():
             pieces.append(piece)
@@ -123,7 +131,7 @@ class Content:
         """Of the bytes as they lie on the disk."""
         if self._digest is None:
             digest = hashlib.sha256()
-            with closing(self._opened()) as stream:
+            with self._stream() as stream:
                 while piece := stream.read(_PIECE):
                     digest.update(piece)
             self._digest = digest.hexdigest()
@@ -140,6 +148,8 @@ class Content:
 
         """
         found, size = [], 0
+        if self.size > MOST_AT_ONCE:
+            raise self._too_large()
         for block in self.blocks():
             found.append(block)
             size += len(block)
@@ -154,9 +164,9 @@ class Content:
             return self.text
         found, size = [], 0
         for block in self.blocks():
-            found.append(block)
+            found.append(block[: _OPENING - size])
             size += len(block)
-            if size > _OPENING:
+            if size >= _OPENING:
                 break
         return "".join(found)
 
@@ -178,6 +188,7 @@ class Content:
             yield block if isinstance(block, str) else notes.decoded(block)
         self._text_notes = ("the file is UTF-16",) if wide else notes.sentences
         self._text_notes += (self._cut,) if self._cut else ()
+        self.nuls = notes.nuls
 
     def lines(self) -> Iterator[str]:
         """Yield the lines, without their ends; a carriage return within a line stays."""
@@ -205,21 +216,74 @@ class Content:
         valid = head.decode("utf-8", "ignore").encode()
         return bool(head) and controls * 100 <= len(head) and len(valid) * 10 >= len(head) * 9
 
+    @cached_property
+    def is_blank(self) -> bool:
+        """Whether the first 32 MiB hold white space and NUL only: nobody looks for a log behind them."""
+        seen = 0
+        for piece in self._plain():
+            seen += len(piece)
+            if not is_blank(piece):
+                return False
+            if seen > _OPENING:
+                break
+        return True
+
+    @cached_property
+    def is_lost(self) -> bool:
+        """Whether a large file on this machine has a head, and NUL in its middle and at its end."""
+        if self.size <= _LONGEST_LINE or self.local_file() is None:
+            return False
+        with self._stream() as stream:
+            for place in (self.size // 2, self.size - _HEAD):
+                stream.seek(place)
+                if stream.read(_HEAD).strip(b"\0"):
+                    return False
+        return True
+
     def local_file(self) -> str | None:
         """Return the path of a plain file on this machine with these very bytes; None where there is none."""
-        return self.path if self._raw is None and not self.packed and Path(self.path).is_file() else None
+        return self.path if self._raw is None and not self.packed and is_file(self.path) else None
 
     def random_access(self) -> str | io.BytesIO:
         """Return what a library can seek in: the file's path where that holds these bytes, else the bytes."""
         return self.local_file() or io.BytesIO(self.data)
 
+    @contextmanager
+    def _stream(self) -> Iterator[IO[bytes]]:
+        """Open the file anew; one that is gone meanwhile, or whose disk fails, is an error of ours."""
+        try:
+            with closing(self._opened()) as stream:
+                yield stream
+        except FileNotFoundError:
+            raise missing_file(self.path) from None
+        except OSError as problem:
+            raise unreadable_file(self.path, problem) from None
+
     def _plain(self) -> Iterator[bytes]:
-        """Yield the bytes, decompressed; at the end of all of them, the digest is known."""
-        with closing(self._opened()) as stream:
+        """Yield the bytes, decompressed; at the end of all of them, the digest is known.
+
+        Raises
+        ------
+        InputError
+            ``file-too-large`` where a compressed file unpacks to more than 40 times its size.
+
+        """
+        with self._stream() as stream:
             tap = _Tap(stream, self.path, self.size)
-            pieces = packed.unpacked(tap, self.packed) if self.packed else iter(lambda: tap.read(_PIECE), b"")
+            if not self.packed:
+                yield from iter(lambda: tap.read(_PIECE), b"")
+            most, size = max(_MOST_UNPACKED * self.size, _LARGE), 0
             try:
-                yield from pieces
+                for piece in packed.unpacked(tap, self.packed) if self.packed else ():
+                    size += len(piece)
+                    if size > most:
+                        raise InputError(
+                            "file-too-large",
+                            f"{shown_path(self.path)} unpacks to more than {_MOST_UNPACKED} times its "
+                            f"{counted(self.size, 'byte')}",
+                            "unpack it, and name what is in it",
+                        )
+                    yield piece
             except packed.DamagedError as problem:
                 self._cut = (
                     f"the compressed file breaks off or is damaged ({problem}): what came before was read"
@@ -242,6 +306,12 @@ class Content:
             if kept:
                 yield kept
             held += len(piece) - len(kept)
+            if held > _LONGEST_LINE:
+                raise InputError(
+                    "file-corrupt",
+                    f"{shown_path(self.path)} has more than {_LONGEST_LINE >> 20} MiB of NUL bytes in a row",
+                    "copy the file again",
+                )
         notes.nuls = held
 
     def _too_large(self) -> InputError:
@@ -341,6 +411,11 @@ def _whole_lines(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
         yield b"".join(parts)
 
 
+def is_blank(piece: bytes) -> bool:
+    """Whether there is nothing but white space and NUL."""
+    return not piece.strip(_BLANK)
+
+
 def _line_end(piece: bytes) -> int:
     """Return the place behind the last line end that nothing follows which belongs to it, 0 for none."""
     for mark in (b"\n", b"\r"):
@@ -366,7 +441,7 @@ def missing_file(path: str) -> InputError:
     hint = "check the path; - reads standard input"
     try:
         parent = Path(path).parent
-        if parent.is_dir():
+        if is_folder(parent):
             close = nearest([Path(path).name], sorted(entry.name for entry in parent.iterdir()), most=3)
             hint = f"did you mean {listing(close)}?" if close else hint
     except (OSError, ValueError):

@@ -166,7 +166,7 @@ class Rows:
     """Rows of equal length below a header, such as those of a CSV file."""
 
     def __init__(self, header: Sequence[str], wanted: Wanted | None = None) -> None:
-        kept = [index for index, name in enumerate(header) if wanted is None or wanted(name)]
+        kept = [index for index, name in enumerate(header) if wanted is None or wanted(name)][:_MOST_COLUMNS]
         self._columns = {index: (header[index], _Dense()) for index in kept}
         self.unread = tuple(name for index, name in enumerate(header) if index not in self._columns)
         self._pending: list[Sequence[str]] = []
@@ -180,7 +180,7 @@ class Rows:
     def add(self, row: Sequence[str]) -> None:
         """Add a row with as many cells as the header has."""
         self._pending.append(row)
-        if len(self._pending) == _CHUNK:
+        if len(self._pending) * len(row) >= _CHUNK * 64 or len(self._pending) == _CHUNK:
             self._flush()
 
     def columns(self) -> dict[str, Column]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
+from entropylaw.arguments import several, text_or_none
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest import catalog, folders, frames
 from entropylaw.ingest.assemble import assemble, display_name
@@ -18,7 +19,7 @@ from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats.wandb_export import history_notes
 from entropylaw.ingest.joining import joined
 from entropylaw.ingest.naming import told_apart
-from entropylaw.ingest.opening import is_remote, is_remote_folder, load, remote_listing
+from entropylaw.ingest.opening import is_empty, is_remote, is_remote_folder, load, remote_listing
 from entropylaw.ingest.regime import relevant
 from entropylaw.ingest.registry import find_reader, split_format
 from entropylaw.ingest.repeats import without_copies
@@ -34,6 +35,10 @@ from entropylaw.ingest.strangers import (
 )
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, shown_path
+from entropylaw.paths import hostless
+
+# A file system that crashed leaves a few NULs at the end of a log; more may have been a run.
+_MOST_NULS = 0.1
 
 
 class UnreadFileWarning(UserWarning):
@@ -128,6 +133,8 @@ def read_runs(
         For each file of a folder that is a log and could not be read, while others could.
 
     """
+    step, run = text_or_none(step, "step"), text_or_none(run, "run")
+    columns = several(columns, str, "columns")
     reading = read_all([path], step=step, run=run, columns=columns)
     if not reading.runs:
         raise reading.failures[0].error
@@ -278,6 +285,11 @@ class _Collector:
         runs, lost = assemble(read.table, read.source, read.name, step=self._asked.step, run=self._asked.run)
         self.runs += runs
         self.failures += [Failure(path=read.source.path, error=error, run=name) for name, error in lost]
+        if read.nuls > _MOST_NULS:
+            what = f"the last {100 * read.nuls:.0f} % of {shown_path(read.source.path)} are NULs"
+            hint = "copy the file again, or cut them off"
+            error = InputError("records-without-run", f"{what}; a run may have been there", hint)
+            self.failures.append(Failure(path=read.source.path, error=error))
 
 
 class _Read(NamedTuple):
@@ -286,6 +298,8 @@ class _Read(NamedTuple):
     table: Table
     source: Source
     name: str
+    nuls: float = 0.0
+    """Share of NULs at the end in the bytes of a text."""
 
 
 def _table_of(content: Content, asked: _Asked, forced: str | None = None) -> _Read:
@@ -297,14 +311,16 @@ def _table_of(content: Content, asked: _Asked, forced: str | None = None) -> _Re
     if reader.name in ("csv", "parquet", "jsonl"):
         found += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
     table = replace(table, notes=(*notes, *table.notes, *found), settings=settings)
-    return _Read(table, source, display_name(content.path))
+    name = display_name(hostless(content.path))
+    return _Read(table, source, name, content.nuls / max(content.size, 1))
 
 
 def _settings(table: Table, path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
     """Return those settings that something is made of: a configuration also holds nobody's business."""
     settings, notes = (table.settings, ()) if table.settings else settings_beside(path)
     kept = relevant(settings)
-    return kept, notes if kept else ()
+    # Without any setting, the notes say why there is none.
+    return kept, notes if kept or not settings else ()
 
 
 def _table_of_frame(frame: object) -> _Read:
@@ -316,7 +332,7 @@ def _table_of_frame(frame: object) -> _Read:
 
 def _table_of_bundle(log: folders.Log, asked: _Asked) -> _Read:
     assert log.reader is not None
-    contents = [load(path) for path in log.files if Path(path).stat().st_size]
+    contents = [load(path) for path in log.files if not is_empty(path)]
     if not contents:
         raise InputError("file-empty", f"{shown_path(log.path)} holds empty files only", "check the folder")
     for content in contents:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from entropylaw.ingest.wording import hostless
+from entropylaw.paths import hostless
 
 
 def told_apart(names: Sequence[str], paths: Sequence[str]) -> list[str]:
@@ -15,6 +15,7 @@ def told_apart(names: Sequence[str], paths: Sequence[str]) -> list[str]:
     Where runs of different files have the same name, the part of the paths that differs is added; then a
     number, where that does not help.
     """
+    paths = [hostless(path) for path in paths]
     shared: dict[str, set[str]] = {}
     for name, path in zip(names, paths, strict=True):
         shared.setdefault(name, set()).add(path)
@@ -38,4 +39,4 @@ def _difference(path: str, others: set[str]) -> str:
     end = next((i for i in range(1, shortest + 1) if len({row[-i] for row in rows}) > 1), shortest + 1)
     parts = split[path]
     middle = parts[start : len(parts) - end + 1]
-    return hostless("/".join(middle) or parts[-1])
+    return "/".join(middle) or parts[-1]

@@ -6,18 +6,25 @@ import re
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
-from entropylaw.ingest.content import Content, missing_file, unreadable_file
+from entropylaw.ingest.content import Content, is_blank, missing_file, unreadable_file
 from entropylaw.ingest.wording import shown, shown_path
 
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _IN_MEMORY = 1 << 26
 _PIECE = 1 << 20
+# Beyond this, standard input has no end.
+_MOST_SPOOLED = 1 << 32
+# Seconds that another place has for each answer.
+_PATIENCE = 60.0
+
+T = TypeVar("T")
 
 
 def is_remote(path: str) -> bool:
@@ -48,19 +55,31 @@ def load(path: str) -> Content:
             f"{shown_path(path)} opens like {content.packed} and cannot be unpacked",
             "copy the file again",
         )
-    if not content.head.strip(b" \t\r\n\0") and not _more(content):
+    if content.is_blank:
         what = "standard input" if path == "-" else shown_path(path)
-        size = "0 bytes" if not content.size else f"{content.size} bytes, all of them white space or NUL"
+        size = (
+            "0 bytes" if not content.size else f"{content.size} bytes, white space or NUL as far as was read"
+        )
         raise InputError(
             "file-empty",
             f"{what} holds nothing ({size}), a training log was expected",
             "check that the run has logged something and that the path is the right one",
         )
+    if content.is_lost:
+        raise InputError(
+            "file-corrupt",
+            f"{shown_path(path)} holds NUL bytes in its middle and at its end ({content.size} bytes)",
+            "copy the file again; `tr -d '\\0'` leaves out what a crashed file system put there",
+        )
     return content
 
 
-def _more(content: Content) -> bool:
-    return any(block.strip(" \t\r\n\0") for block in content.blocks())
+def is_empty(path: str) -> bool:
+    """Whether a file has no byte; of one that is gone, opening it says why."""
+    try:
+        return not Path(path).stat().st_size
+    except OSError:
+        return False
 
 
 def _local_file(path: str) -> Content:
@@ -88,18 +107,33 @@ def _local_file(path: str) -> Content:
 
 
 def _standard_input() -> Content:
-    return _spooled("-", sys.stdin.buffer)
+    if sys.stdin is None:
+        raise InputError(
+            "file-unreadable",
+            "standard input is closed, a log was expected from it",
+            "name a file, or use a pipe",
+        )
+    try:
+        return _spooled("-", sys.stdin.buffer)
+    except OSError as problem:
+        raise unreadable_file("-", problem) from None
 
 
 def _spooled(path: str, stream: IO[bytes]) -> Content:
     """Keep a short input in memory, a long one in a temporary file, for it is read more than once."""
     head = stream.read(_IN_MEMORY)
-    if len(head) < _IN_MEMORY:
+    if len(head) < _IN_MEMORY or is_blank(head):
         return Content(path, head)
     spool = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the content
     spool.write(head)
     while piece := stream.read(_PIECE):
         spool.write(piece)
+        if spool.tell() > _MOST_SPOOLED:
+            raise InputError(
+                "file-too-large",
+                f"more than {_MOST_SPOOLED >> 30} GiB came through {shown_path(path)}",
+                "write it to a file, and name the file",
+            )
     return Content(path, opened=lambda: _View(spool), size=spool.tell())  # type: ignore[arg-type,return-value]
 
 
@@ -124,7 +158,8 @@ def remote_files(path: str) -> Any:
     Raises
     ------
     UsageError
-        ``remote-not-installed`` where fsspec, or its part for this kind of place, is missing.
+        ``remote-not-installed`` where fsspec, or its part for this kind of place, is missing;
+        ``remote-unknown`` where the path alone does not name a place.
     InputError
         ``file-unreadable`` where the place does not answer.
 
@@ -133,21 +168,47 @@ def remote_files(path: str) -> Any:
         import fsspec
     except ImportError:
         raise _not_installed(path, "fsspec") from None
-    try:
-        return fsspec.core.url_to_fs(path)
-    except ImportError as problem:
-        raise _not_installed(path, str(problem)) from None
-    except ValueError as problem:
-        raise UsageError(
-            "remote-unknown", f"{shown_path(path)} cannot be opened: {problem}", "use s3://, gs:// or hf://"
-        ) from None
+
+    def found() -> Any:
+        try:
+            return fsspec.core.url_to_fs(path)
+        except ImportError as problem:
+            raise _not_installed(path, str(problem)) from None
+        except (ValueError, TypeError, AttributeError, LookupError, NotImplementedError):
+            raise UsageError(
+                "remote-unknown",
+                f"{shown_path(path)} cannot be opened: fsspec knows no such kind of place, or needs more "
+                "than a path for it",
+                "use s3://, gs:// or hf://, or copy the file here first",
+            ) from None
+
+    return _answered(path, found)
 
 
 def _remote_file(path: str) -> Content:
     files, inside = remote_files(path)
-    with _remote_errors(path):
-        size = files.info(inside)["size"]
-    return Content(path, opened=lambda: files.open(inside, "rb"), size=int(size or 0))
+    info = _answered(path, lambda: files.info(inside))
+    if info.get("type", "file") != "file":
+        raise InputError(
+            "file-unreadable", f"{shown_path(path)} cannot be read: it is no file", "name a file"
+        )
+    return Content(path, opened=lambda: _Elsewhere(path, files, inside), size=int(info.get("size") or 0))  # type: ignore[arg-type,return-value]
+
+
+class _Elsewhere:
+    """A file elsewhere, whose every piece is waited for no longer than an answer."""
+
+    def __init__(self, path: str, files: Any, inside: str) -> None:
+        self._path = path
+        self._file = _answered(path, lambda: files.open(inside, "rb"))
+
+    def read(self, size: int = -1) -> bytes:
+        """Read as a file does."""
+        return _answered(self._path, lambda: self._file.read(size))  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Close it."""
+        self._file.close()
 
 
 def is_remote_folder(path: str) -> bool:
@@ -160,8 +221,7 @@ def is_remote_folder(path: str) -> bool:
 
     """
     files, inside = remote_files(path)
-    with _remote_errors(path):
-        return bool(files.isdir(inside))
+    return bool(_answered(path, lambda: files.isdir(inside)))
 
 
 def remote_listing(path: str) -> list[str]:
@@ -174,24 +234,42 @@ def remote_listing(path: str) -> list[str]:
 
     """
     files, inside = remote_files(path)
-    with _remote_errors(path):
-        return sorted(files.unstrip_protocol(found) for found in files.find(inside))
+    return _answered(path, lambda: sorted(files.unstrip_protocol(found) for found in files.find(inside)))
 
 
-@contextmanager
-def _remote_errors(path: str) -> Iterator[None]:
+def _answered(path: str, call: Callable[[], T]) -> T:
+    """Call what asks another place, in a thread that is left behind where no answer comes.
+
+    No message of a file system is quoted: it holds the address, and with it keys.
+    """
+    answer: Future[T] = Future()
+
+    def ask() -> None:
+        try:
+            answer.set_result(call())
+        except BaseException as problem:
+            answer.set_exception(problem)
+
+    threading.Thread(target=ask, daemon=True).start()
     try:
-        yield
-    except EntropyLawError:
+        return answer.result(_PATIENCE)
+    except (EntropyLawError, MemoryError):
         raise
     except FileNotFoundError:
         raise InputError(
             "file-not-found", f"there is no file {shown_path(path)}", "check the path and the credentials"
         ) from None
     except Exception as problem:  # each kind of place has errors of its own
+        waited = isinstance(problem, TimeoutError)
+        status = getattr(problem, "status", None) or getattr(problem, "strerror", None)
+        why = (
+            "no answer in time"
+            if waited
+            else type(problem).__name__ + (f", {shown(status)}" if status else "")
+        )
         raise InputError(
             "file-unreadable",
-            f"{shown_path(path)} cannot be read: {type(problem).__name__}: {shown(problem, 200)}",
+            f"{shown_path(path)} cannot be read: {why}",
             "check the path, the network and the credentials",
         ) from None
 

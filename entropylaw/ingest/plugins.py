@@ -82,6 +82,6 @@ class _Plugin:
         return InputError(
             "reader-failed",
             f"the reader {shown(self.name)} of another package failed on {shown_path(content.path)}: "
-            f"{type(problem).__name__}: {shown(problem, 200)}",
+            f"{type(problem).__name__}",
             "report it to those who wrote that reader, or force another format with FILE:csv",
         )

@@ -15,7 +15,7 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.plugins import plugin_readers
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.wording import nearest, shown, shown_path
+from entropylaw.ingest.wording import counted, nearest, shown, shown_path
 
 
 class Reader(Protocol):
@@ -156,11 +156,9 @@ def _misnamed(reader: Reader, content: Content, everyone: tuple[Reader, ...]) ->
 
 
 def _not_a_log(content: Content) -> InputError:
-    if content.is_text:
-        first = next((line for line in content.opening.splitlines() if line.strip()), "")
-        found = f"text in none of the known formats; its first line is {shown(first)}"
-    else:
-        found = f"binary, first bytes {content.head[:8].hex(' ')}"
+    # Nothing of what is in it is quoted: a file that is no log holds anybody's keys.
+    kind = "text" if content.is_text else "binary"
+    found = f"{kind} of {counted(content.size, 'byte')} in none of the known formats"
     what = "standard input" if content.path == "-" else shown_path(content.path)
     return InputError(
         "not-a-log",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from entropylaw.arguments import of_kind, text_or_none
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest import catalog, regime
 from entropylaw.ingest.joining import averaged
@@ -16,7 +17,7 @@ from entropylaw.ingest.run import Choice, Meaning, Run, Series
 from entropylaw.ingest.steps import folded, require_column
 from entropylaw.ingest.trainers import Key
 from entropylaw.ingest.values import FloatArray
-from entropylaw.ingest.wording import counted, listing, nearest, shown, shown_path
+from entropylaw.ingest.wording import counted, listing, nearest, shown, shown_cell, shown_path
 
 # Below this many, training rewards say more about the run than its validation does.
 ENOUGH_PAIRS = 5
@@ -81,8 +82,10 @@ def select(
         ``pair-unknown``, ``same-column`` or ``bad-entropy-sd``.
 
     """
-    chosen = choose_entropy(run, entropy)
-    rewarded = choose_reward(run, chosen, reward, pair)
+    run = of_kind(run, Run, "run")
+    pair, entropy_sd = text_or_none(pair, "pair"), text_or_none(entropy_sd, "entropy_sd")
+    chosen = choose_entropy(run, text_or_none(entropy, "entropy"))
+    rewarded = choose_reward(run, chosen, text_or_none(reward, "reward"), pair)
     if not len(rewarded.pairs):
         raise _no_pairs(run, chosen, rewarded)
     pairs = rewarded.pairs
@@ -341,7 +344,7 @@ def _named(run: Run, wanted: str, option: str) -> str:
         raise InputError(
             "column-not-numeric",
             f"{shown(wanted)} of run {shown(run.name)} holds no number: its first cell is "
-            f"{shown(run.texts[wanted])}",
+            f"{shown_cell(run.texts[wanted])}",
             f"name another column with {option}, or write numbers without unit and with a decimal point",
         )
     return require_column(wanted, tuple(run.columns), run.source.path, option)
@@ -396,7 +399,7 @@ def _missing_role(
         name, cell = next(iter(texts.items()))
         return InputError(
             "column-not-numeric",
-            f"{where}: {shown(name)} holds no number, its first cell is {shown(cell)}",
+            f"{where}: {shown(name)} holds no number, its first cell is {shown_cell(cell)}",
             f"name another column with --{role}, or write numbers without unit and with a decimal point",
         )
     columns = run.names[1:]

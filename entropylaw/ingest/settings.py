@@ -3,40 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from entropylaw.ingest.wording import shown
+from entropylaw.ingest.yamltext import read_yaml
+from entropylaw.paths import is_file
 
 # No configuration is longer, deeper or wider; YAML's references could make a small file endless.
 _LONGEST_FILE = 1 << 20
-_MOST_SETTINGS = 20_000
+_MOST_SETTINGS = 100_000
 _LONGEST_NAME = 500
 
 
 def settings_beside(path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
-    """Return the settings in the ``config.yaml`` beside a log or in ``files/`` beside it, and notes."""
-    try:
-        folder = Path(path).parent
-        for place in (folder / "config.yaml", folder / "files" / "config.yaml"):
-            if place.is_file() and place.stat().st_size <= _LONGEST_FILE:
-                return _read(place)
-    except (OSError, ValueError):
-        pass
+    """Return the settings in the ``config.yaml`` beside a log or in ``files/`` beside it, and notes.
+
+    Where there is such a file and no setting can be read from it, the note says why.
+    """
+    folder = Path(path).parent
+    for place in (folder / "config.yaml", folder / "files" / "config.yaml"):
+        name = shown(place.name)
+        try:
+            if not is_file(place):
+                continue
+            with place.open("rb") as stream:
+                data = stream.read(_LONGEST_FILE + 1)
+            if len(data) > _LONGEST_FILE:
+                raise ValueError(f"it is longer than {_LONGEST_FILE >> 20} MiB")
+            found = _settings_in(data)
+        except OSError as problem:
+            return {}, (f"{name} beside the log was not read: {problem.strerror or type(problem).__name__}",)
+        except ValueError as problem:
+            return {}, (f"{name} beside the log was not read: {problem}",)
+        return found, (f"settings are read from {name} beside the log",) if found else ()
     return {}, ()
 
 
-def _read(place: Path) -> tuple[Mapping[str, object], tuple[str, ...]]:
-    import yaml
-
-    try:
-        # The loader written in Python: nesting without end raises there, and overflows the stack in C.
-        whole = yaml.load(place.read_bytes(), Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, ValueError, RecursionError, TypeError) as problem:
-        return {}, (
-            f"{shown(place.name)} beside the log is no YAML ({type(problem).__name__}) and was left out",
-        )
-    found = flat_settings(whole)
-    return found, (f"settings are read from {shown(place.name)} beside the log",) if found else ()
+# The logs of one folder share a file.
+@lru_cache(maxsize=4)
+def _settings_in(data: bytes) -> Mapping[str, object]:
+    return flat_settings(read_yaml(data))
 
 
 def flat_settings(whole: object) -> dict[str, object]:
@@ -54,11 +62,16 @@ def flat_settings(whole: object) -> dict[str, object]:
     flat: dict[str, object] = {}
     stack: list[tuple[str, object]] = [("", unwrapped)]
     budget = _MOST_SETTINGS
-    while stack and budget:
-        budget -= 1
+    while stack:
         path, node = stack.pop()
         if isinstance(node, Mapping):
-            stack.extend((f"{path}/{name}" if path else str(name), inner) for name, inner in node.items())
-        elif isinstance(node, (bool, int, float, str)) and len(path) <= _LONGEST_NAME:
+            # Counted as they are put down: a mapping that contains itself many times is no larger than a log.
+            inner = [
+                (f"{path}/{name}" if path else str(name), value)
+                for name, value in islice(node.items(), budget)
+            ]
+            budget -= len(inner)
+            stack.extend(item for item in inner if len(item[0]) <= _LONGEST_NAME)
+        elif isinstance(node, (bool, int, float, str)):
             flat[path] = node
     return dict(sorted(flat.items()))

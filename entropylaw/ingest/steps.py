@@ -11,7 +11,7 @@ import numpy as np
 from entropylaw.errors import InputError
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import Column, FloatArray, is_missing, parse_column, parse_step
-from entropylaw.ingest.wording import counted, listing, nearest, shown, shown_path
+from entropylaw.ingest.wording import counted, listing, nearest, shown, shown_cell, shown_path
 
 # In order of preference among columns that are there on equally many rows.
 STEP_NAMES = (
@@ -115,7 +115,7 @@ def _steps(name: str, cells: Column, path: str) -> FloatArray:
     counts = np.abs(values) <= _LARGEST_STEP
     if not counts.any():
         texts = [cell for cell in cells if not is_missing(cell)]
-        what = f"its first value is {shown(texts[0])}" if texts else "every value is missing"
+        what = f"its first value is {shown_cell(texts[0])}" if texts else "every value is missing"
         raise InputError(
             "step-not-numeric",
             f"the step column {shown(name)} of {shown_path(path)} holds no number: {what}",
@@ -126,9 +126,11 @@ def _steps(name: str, cells: Column, path: str) -> FloatArray:
 
 def _no_step(table: Table, path: str) -> InputError:
     names = tuple(table.columns)
-    close = nearest(STEP_NAMES, names) or sorted(names)
+    # Without a step, the header may be none: other names are not quoted, which may be a command line's.
+    close = nearest(STEP_NAMES, names)
+    near = f"nearest by name: {listing(close)}" if close else "none is near"
     return InputError(
         "no-step-column",
-        f"{shown_path(path)} has no step column; among its {counted(len(names), 'column')}: {listing(close)}",
+        f"{shown_path(path)} has no step column among its {counted(len(names), 'column')}; {near}",
         "name it with --step COLUMN; 'step' and 'global_step' are among the names that need no option",
     )

@@ -14,15 +14,16 @@ from pathlib import PurePath
 
 import numpy as np
 
-from entropylaw.errors import EntropyLawError
+from entropylaw.errors import EntropyLawError, InputError
 from entropylaw.ingest import catalog, packed
 from entropylaw.ingest.assemble import GENERIC_STEMS
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.phasecolumns import CANDIDATES
+from entropylaw.ingest.registry import find_reader
 from entropylaw.ingest.samples import sample_columns
 from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.values import parse_column
+from entropylaw.ingest.values import parse_column, parse_number
 
 # Nobody writes anything but tables and events into such files: an empty or a damaged one may have been a log.
 _TABLES = frozenset((".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".wandb", ".swanlab"))
@@ -76,9 +77,12 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
     names = frozenset(map(folded, table.columns))
     wanted = frozenset(map(folded, also)) - _OF_CLASSES | _ENTROPIES_OF_CLASSES
     measured = any(map(catalog.is_metric, table.columns)) or not names.isdisjoint(wanted)
-    if alone and table.rows < 2 and not (measured and packed.plain_name(path).suffix.lower() in _TABLES):
-        return "a single record, such as a configuration or a summary"
-    if measured or sample_columns(table.columns):
+    if alone and table.rows < 2:
+        # The first record of a run that has begun is in a file with a log's name, and has a step.
+        tables = packed.plain_name(path).suffix.lower() in _TABLES
+        if not (measured and (tables or (names_a_log(path) and _STEPS & names))):
+            return "a single record, such as a configuration or a summary"
+    if measured or sample_columns(table.columns) or _is_headless(table):
         return ""
     return "" if names_a_log(path) and _counts_steps(table) else UNMEASURED
 
@@ -101,8 +105,14 @@ def is_document(content: Content) -> bool:
 
 
 def looks_measured(content: Content) -> bool:
-    """Whether a file whose name is none of a log's opens with the name of an entropy."""
-    return content.is_text and b"entropy" in content.head.lower()
+    """Whether a file has a log's content, though not its name: a text that names an entropy, or binary."""
+    try:
+        reader, _ = find_reader(content)
+    except InputError:
+        return False
+    return not getattr(reader, "refuses", False) and (
+        not content.is_text or b"entropy" in content.head.lower()
+    )
 
 
 def why_skipped(path: str, error: EntropyLawError, content: Content | None, table: Table | None) -> str:
@@ -118,6 +128,8 @@ def _may_be_log(path: str, slug: str, content: Content | None, table: Table | No
     name = packed.plain_name(path)
     suffix, named = name.suffix.lower(), names_a_log(path)
     if table is not None:
+        if _is_headless(table):
+            return True
         metrics = [column for column in table.columns if catalog.is_metric(column)]
         if slug == "several-rows-a-step":
             return len(metrics) > 1
@@ -134,6 +146,12 @@ def _may_be_log(path: str, slug: str, content: Content | None, table: Table | No
     if _MEASURED.search(opening) or suffix in _TABLES:
         return True
     return named and suffix not in (".ipynb",)
+
+
+def _is_headless(table: Table) -> bool:
+    """Whether numbers stand where the names of columns should: the first lines were lost."""
+    values = [parse_number(name.partition("#")[0]) for name in table.columns]
+    return len(values) > 1 and bool(np.isfinite(values).sum() * 2 > len(values))
 
 
 def _counts_steps(table: Table) -> bool:

@@ -6,7 +6,9 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 
-_EVENT_HOST = re.compile(r"(tfevents\.\d+)\.[^/\\]*")
+from entropylaw.paths import hostless
+
+_NEARLY_A_NUMBER = re.compile(r"[\d\s.,:/%e+-]{1,24}", re.ASCII | re.IGNORECASE)
 # Comparing names takes time; a table with more columns is none that a person named.
 _MOST_COMPARED = 2000
 
@@ -23,14 +25,20 @@ def shown(value: object, longest: int = 80) -> str:
     return f"'{safe}'"
 
 
+def shown_cell(cell: object) -> str:
+    """Quote a cell that is nearly a number, such as ``'2.28%'``; of other text give the length."""
+    text = str(cell)
+    return shown(text) if _NEARLY_A_NUMBER.fullmatch(text) else f"text of {counted(len(text), 'character')}"
+
+
+def sqlite_cause(problem: Exception) -> str:
+    """Name an error of SQLite, whose message quotes the statement that a damaged file holds."""
+    return getattr(problem, "sqlite_errorname", type(problem).__name__)
+
+
 def shown_path(path: str) -> str:
     """Quote a path as :func:`shown`, in full as far as anybody's paths go."""
     return shown(hostless(path), 400)
-
-
-def hostless(path: str) -> str:
-    """Return a path without the host that TensorBoard writes into its files' names."""
-    return _EVENT_HOST.sub(r"\1", path)
 
 
 def listing(names: Sequence[str], most: int = 12) -> str:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 
 from entropylaw.ingest.report import Candidate, ColumnReport
-from entropylaw.ingest.wording import hostless
+from entropylaw.paths import hostless
 from entropylaw.report.numbers import format_number
 from entropylaw.report.printable import one_line
 from entropylaw.report.words import meaning

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest.wording import shown
+from entropylaw.paths import is_file
 from entropylaw.tokens.files import TokenFile, check_alike
 from entropylaw.tokens.roles import Roles
 from entropylaw.tokens.sequences import ROW
@@ -35,6 +36,7 @@ _MOST_THREADS = 8
 _MOST_JSON_THREADS = 2
 _POLL_SECONDS = 0.1
 _MASTER = re.compile(r"(local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+)$")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _SETTINGS = (
     f"SET memory_limit = '{MEMORY}'",
     "SET preserve_insertion_order = false",
@@ -168,13 +170,13 @@ def _explained() -> Iterator[None]:
     except duckdb.OutOfMemoryException as error:
         raise EntropyLawError(
             "out-of-memory",
-            f"DuckDB ran out of its {MEMORY}: {shown(_first_line(error))}",
+            f"DuckDB ran out of its {MEMORY}: {shown(_cause(_first_line(error)))}",
             "free space in the folder for temporary files, or use --backend spark",
         ) from None
     except duckdb.Error as error:
         raise InputError(
             "file-corrupt",
-            f"the table cannot be read: {shown(_first_line(error), 300)}",
+            f"the table cannot be read: {shown(_cause(_first_line(error)), 300)}",
             "copy or write the file again that the message names",
         ) from None
 
@@ -255,6 +257,11 @@ def _without_traces() -> Iterator[None]:
         logging.getLogger().removeHandler(silent)
 
 
+def _cause(message: str) -> str:
+    """A message without what it quotes, such as a cell; the names of files stay."""
+    return _QUOTED.sub(lambda found: found[0] if is_file(found[0][1:-1]) else "…", message)
+
+
 def _java_cause(error: BaseException) -> str:
     """The first line of what went wrong in Java at the bottom, where Python only says that something did."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
@@ -322,7 +329,7 @@ class _Spark:
         except (Py4JError, PySparkException) as error:
             raise InputError(
                 "spark-failed",
-                f"Spark could not finish the query: {shown(_java_cause(error), 300)}",
+                f"Spark could not finish the query: {shown(_cause(_java_cause(error)), 300)}",
                 "every worker must see the files at the same path; ENTROPYLAW_DEBUG=1 shows Spark's own log",
             ) from None
 

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropylaw.errors import InputError
-from entropylaw.ingest.wording import shown, shown_path
+from entropylaw.ingest.wording import shown_path
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -151,8 +151,7 @@ def parse_grams(text: str, source: str) -> GramList:
             words = sum(map(_is_word, units))
             if not 1 <= words <= MOST_WORDS:
                 raise _unreadable(
-                    f"line {number} of {source} has {words} words, 1 to {MOST_WORDS} were expected: "
-                    f"{shown(line)}"
+                    f"line {number} of {source} has {words} words, 1 to {MOST_WORDS} were expected"
                 )
             found.setdefault(" ".join(units), (section, words))
     if not found:

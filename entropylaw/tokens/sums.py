@@ -252,7 +252,7 @@ def read(path: Path) -> tuple[Sums, dict[str, Any]]:
         raise InputError(
             "file-corrupt",
             f"{shown(path.name)} says that it holds sums of tokens, and they are damaged: "
-            f"{type(problem).__name__} {shown(str(problem), 100)}",
+            f"{type(problem).__name__}",
             "write it again with entropylaw tokens",
         ) from None
 

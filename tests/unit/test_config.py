@@ -254,7 +254,7 @@ def test_an_unknown_key_is_refused_with_the_nearest(tmp_path, text, named):
         ("fit = 3", "fit = 3, expected a table"),
         ("[fit.columns]\nentropy = 3", "fit.columns.entropy = 3, expected a column's name"),
         ("style = ['a']", "style = ['a']"),
-        ("folder = '" + "x" * 10 + "\\u001b'\nlevel = '" + "y" * 300 + "'", "level = 'yyyy"),
+        ("folder = '" + "x" * 10 + "\\u001b'\nlevel = '" + "y" * 300 + "'", "level = 302 characters"),
     ],
 )
 def test_a_value_of_another_type_is_refused_with_file_key_and_value(tmp_path, text, shown):

@@ -24,6 +24,10 @@ from entropylaw.ingest.wording import counted, shown_path
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _SAMPLE = 20
 _HEAD = 1 << 16
+# A table with more columns is read in part: those that something is made of. One with many more is no log.
+_WIDE = 1 << 12
+_WIDEST = 1 << 17
+_LONGEST_ROW = 1 << 26
 
 TOO_LONG = "row with more cells than the header"
 CUT_OFF = "last row cut off"
@@ -65,7 +69,10 @@ class DelimitedReader:
         with _long_cells():
             rows = (row for row in csv.reader(lines, delimiter=delimiter) if row)
             header, notes = unique_names(next(rows))
-            shape = _Rectangle(header, Rows(header, content.wanted), delimiter)
+            if len(header) > _WIDEST:
+                raise _no_table(content, f"has a header of {counted(len(header), 'column')}")
+            wanted = content.wanted if len(header) <= _WIDE else content.useful
+            shape = _Rectangle(header, Rows(header, wanted), delimiter)
             for row in rows:
                 shape.add(row)
             shape.finish(cut_off=not lines.ended)
@@ -88,15 +95,26 @@ class DelimitedReader:
         )
 
 
+def _no_table(content: Content, why: str) -> InputError:
+    return InputError(
+        "file-corrupt",
+        f"{shown_path(content.path)} {why}; the table of a log has some hundreds of columns",
+        "check how the file was made",
+    )
+
+
 class _Lines:
     """A text's lines with their ends, for the csv module; ``ended`` tells whether the last one had one."""
 
     def __init__(self, content: Content) -> None:
-        self._blocks = content.blocks()
+        self._content = content
         self.ended = False
 
     def __iter__(self) -> Iterator[str]:
-        for block in self._blocks:
+        for block in self._content.blocks():
+            # A block is longer only for a single line's sake.
+            if len(block) > _LONGEST_ROW:
+                raise _no_table(self._content, f"has a line of {counted(len(block), 'character')}")
             self.ended = block.endswith(("\n", "\r"))
             yield from io.StringIO(block, newline="")
 

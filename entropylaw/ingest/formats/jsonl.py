@@ -19,7 +19,7 @@ from entropylaw.ingest.gather import Records
 from entropylaw.ingest.labels import RUN_NAMES
 from entropylaw.ingest.steps import folded
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.wording import shown, shown_path
+from entropylaw.ingest.wording import counted, shown_path
 
 _OPENS = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\]])")
 _RECORD_LINE = re.compile(r"\s*\{\s*\"")
@@ -28,6 +28,8 @@ _PAIR = re.compile(r"\"([^\"\\]{1,80})\"\s*:\s*(\"(?:[^\"\\]|\\.){0,400}\"|-?\d[
 _BETWEEN = re.compile(r"\}\s*,?\s*(?=\{)")
 _SAMPLE = 50
 _HEAD = 1 << 16
+# Names below one another add up; a longer one is no metric's.
+_LONGEST_NAME = 1000
 
 UNPARSEABLE = "unparseable line"
 
@@ -136,10 +138,10 @@ class _Values:
 def _lines(content: Content) -> Iterator[object]:
     """Yield the values of the lines that are JSON, a mark for each that is not."""
     for line in content.lines():
-        line = line.strip().strip("\0")
+        line = line.strip()
         if line:
             try:
-                yield json.loads(line)
+                yield json.loads(line.strip("\0"))
             except (ValueError, RecursionError):
                 yield _Broken(_run_labels(line))
 
@@ -197,7 +199,9 @@ def _flatten(value: Mapping[str, Any]) -> dict[str, object]:
     stack: list[tuple[str, Any]] = [("", value)]
     while stack:
         path, node = stack.pop()
-        if isinstance(node, Mapping):
+        if len(path) > _LONGEST_NAME:
+            flat[f"{path[:_LONGEST_NAME]}…"] = None
+        elif isinstance(node, Mapping):
             if "_type" not in node or not path:
                 inner = [(f"{path}/{key}" if path else key, child) for key, child in node.items()]
                 stack.extend(reversed(inner))
@@ -207,9 +211,8 @@ def _flatten(value: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _no_records(content: Content) -> InputError:
-    first = next((line for line in content.opening.splitlines() if line.strip()), "")
     return InputError(
         "no-records",
-        f"{shown_path(content.path)} holds no JSON object; its first line is {shown(first)}",
+        f"{shown_path(content.path)} holds no JSON object in its {counted(content.size, 'byte')}",
         'one object a line is expected, e.g. {"step": 1, "entropy": 0.5, "reward": 0.2}',
     )

@@ -35,7 +35,8 @@ from entropylaw.ingest.segments import OVERWRITTEN
 from entropylaw.ingest.steps import NO_STEP
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import is_missing, parse_number
-from entropylaw.ingest.wording import counted, listing, shown, shown_path
+from entropylaw.ingest.wording import counted, listing, shown, shown_path, sqlite_cause
+from entropylaw.ingest.yamltext import read_yaml
 
 _META, _METRICS, _PARAMS = "meta.yaml", "metrics", "params"
 # Keys and names are shorter in MLflow; a longer one is none.
@@ -152,7 +153,8 @@ class MlflowDatabaseReader:
         except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError, OSError) as problem:
             raise InputError(
                 "file-corrupt",
-                f"{shown_path(content.path)} is an SQLite database that cannot be read: {shown(problem)}",
+                f"{shown_path(content.path)} is an SQLite database that cannot be read: "
+                f"{sqlite_cause(problem)}",
                 "copy it again while no run writes to it; `sqlite3 FILE .recover` saves what can be saved",
             ) from None
 
@@ -263,16 +265,13 @@ def _place(folder: str, path: str) -> tuple[str, str]:
 
 def _run_name(meta: str) -> str:
     """Return the run's name in a ``meta.yaml``; empty where there is none."""
-    import yaml
-
     found = _RUN_NAME.search(meta)
     if found is None:
         return ""
-    try:
-        # The loader written in Python: nesting without end raises there, and overflows the stack in C.
-        value = yaml.load(found[0][:_LONGEST_LINE], Loader=yaml.SafeLoader)["run_name"]
-    except (yaml.YAMLError, ValueError, RecursionError, TypeError, KeyError, OverflowError):
-        value = ...
+    value: object = ...
+    with suppress(ValueError):
+        whole = read_yaml(found[0][:_LONGEST_LINE].encode("utf-8", "replace"))
+        value = whole.get("run_name", ...) if isinstance(whole, dict) else ...
     # What is no text stays as it is written: YAML's references could make a short list endless.
     name = "" if value is None else value if isinstance(value, str) else found[1].strip()
     return name.encode("utf-8", "replace").decode()[:_LONGEST_NAME].strip()

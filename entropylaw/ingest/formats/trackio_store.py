@@ -28,7 +28,7 @@ from entropylaw.ingest.gather import Records
 from entropylaw.ingest.steps import STEP_NAMES, folded
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import Column
-from entropylaw.ingest.wording import shown, shown_path
+from entropylaw.ingest.wording import shown_path, sqlite_cause
 
 _SIGNATURE = b"SQLite format 3\0"
 _COLUMNS = frozenset(("run_name", "step", "metrics"))
@@ -256,6 +256,6 @@ def _unreadable(path: str, problem: Exception) -> InputError:
         )
     return InputError(
         "file-corrupt",
-        f"{shown_path(path)} is an SQLite file that cannot be read to the end: {shown(problem)}",
+        f"{shown_path(path)} is an SQLite file that cannot be read to the end: {sqlite_cause(problem)}",
         "copy the file again together with the -wal file beside it",
     )

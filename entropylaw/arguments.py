@@ -1,0 +1,113 @@
+"""What callers of the library pass, as arrays and numbers, or an error that says what was expected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropylaw.errors import UsageError
+
+FloatArray = NDArray[np.float64]
+T = TypeVar("T")
+
+
+def as_floats(values: Any, name: str) -> FloatArray:
+    """``values`` as an array of one dimension; None, a masked value and pandas' NA are nan.
+
+    Raises
+    ------
+    UsageError
+        ``bad-argument``: text, flags, times, complex numbers, numbers beyond a double, several dimensions.
+    """
+    try:
+        array = np.asarray(np.ma.filled(values, np.nan) if np.ma.is_masked(values) else values)
+    except (TypeError, ValueError, RuntimeError):  # ragged lists; a tensor on another device
+        raise _bad(name, "one number for each evaluation", type(values).__name__) from None
+    kind = array.dtype.kind
+    if kind == "O" and array.ndim == 1:
+        array = np.array([_cell(cell, name) for cell in array], dtype=float)
+    elif kind not in "fiu":
+        raise _bad(name, "numbers", f"{type(values).__name__} of {array.dtype}")
+    if array.ndim > 1:
+        raise _bad(name, "an array of one dimension", f"shape {array.shape}")
+    with np.errstate(over="ignore"):
+        return array.astype(float).reshape(-1)
+
+
+def as_number(value: Any, name: str) -> float:
+    """``value`` as a finite float.
+
+    Raises
+    ------
+    UsageError
+        ``bad-argument``.
+    """
+    try:
+        found = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
+        raise _bad(name, "a finite number", repr(value)[:40] if isinstance(value, float) else _kind(value))
+    return found
+
+
+def several(values: Any, kind: type[T], name: str) -> tuple[T, ...]:
+    """``values`` as a tuple of objects of one kind.
+
+    Raises
+    ------
+    UsageError
+        ``bad-argument``.
+    """
+    if isinstance(values, str | bytes | dict) or not isinstance(values, Iterable):
+        raise _bad(name, f"several objects of type {kind.__name__}", _kind(values))
+    return tuple(of_kind(value, kind, name) for value in values)
+
+
+def of_kind(value: Any, kind: type[T], name: str) -> T:
+    """``value``, if it is an object of that kind.
+
+    Raises
+    ------
+    UsageError
+        ``bad-argument``.
+    """
+    if not isinstance(value, kind):
+        raise _bad(name, f"an object of type {kind.__name__}", _kind(value))
+    return value
+
+
+def text_or_none(value: Any, name: str) -> str | None:
+    """``value``, if it is text or None.
+
+    Raises
+    ------
+    UsageError
+        ``bad-argument``.
+    """
+    return None if value is None else of_kind(value, str, name)
+
+
+def _cell(cell: Any, name: str) -> float:
+    if cell is None or type(cell).__name__ == "NAType":
+        return math.nan
+    if isinstance(cell, float):
+        return cell
+    return as_number(cell, name)
+
+
+def _kind(value: Any) -> str:
+    return f"an object of type {type(value).__name__}"
+
+
+def _bad(name: str, expected: str, found: str) -> UsageError:
+    return UsageError(
+        "bad-argument",
+        f"{name}: expected {expected}, found {found}",
+        "the function's docstring says what it takes",
+    )

@@ -1,0 +1,48 @@
+"""Paths as they may be shown, and what lies behind them. Without numpy, for gates on stored documents."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+_EVENT_HOST = re.compile(r"(tfevents\.\d+)\.[^/\\]*")
+# pathlib makes one slash of two.
+_REMOTE = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
+_USER = re.compile(r"(:/+)[^/]*@")
+_QUERY = re.compile(r"[?#].*?(?=::|\Z)", re.DOTALL)
+
+
+def hostless(path: str) -> str:
+    """Return a path without what is nobody's business.
+
+    That is the host that TensorBoard writes into its files' names, and of an address the user, the password
+    and the query, in which tokens and signatures stand.
+    """
+    path = _EVENT_HOST.sub(r"\1", path)
+    return _QUERY.sub("", _USER.sub(r"\1", path)) if _REMOTE.match(path) else path
+
+
+def shown_path(path: str) -> str:
+    """``path`` without anything of a machine: relative where it was, or the last two parts; no host."""
+    path = hostless(path)
+    absolute = Path(path)
+    if not absolute.is_absolute():
+        return path.replace(os.sep, "/")
+    try:
+        here = Path.cwd()
+    except OSError:  # the working folder was deleted
+        here = None
+    if here is not None and absolute.is_relative_to(here):
+        return absolute.relative_to(here).as_posix()
+    return "/".join(absolute.parts[-2:])
+
+
+def is_file(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a regular file; a name or a folder that the system refuses has none."""
+    return os.path.isfile(path)  # noqa: PTH113  pathlib raises where a folder may not be entered
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a folder, as :func:`is_file`."""
+    return os.path.isdir(path)  # noqa: PTH112

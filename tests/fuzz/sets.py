@@ -1,0 +1,451 @@
+"""Sets of inputs under gates whose right answer is known; ``python -m tests.fuzz.sets 17`` runs case 17.
+
+A set holds runs that pass a gate and, in most cases, one that trips it. That one is then hidden: damaged,
+emptied, renamed, linked, labelled anew, or put where nobody may look. Whatever becomes of it, a check that
+ends with 0 has not seen it. Sets without it are controls, which must pass: a check that fails always would
+see nothing either.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import math
+import os
+import random
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+GATE = "ceiling<0.5"
+_N = 40
+
+Record = dict[str, Any]
+
+
+def records(good: bool, variant: int) -> list[Record]:
+    """A run that follows the law, with a ceiling of 0.8 or of 0.3."""
+    noise = random.Random(1000 + variant)
+    a, b = (0.4, 1.2) if good else (0.2, 0.5)
+    found = []
+    for step in range(1, _N + 1):
+        entropy = math.exp(-step / (18 + variant)) + 0.02
+        reward = b - a * math.exp(entropy) + noise.gauss(0, 0.004)
+        found.append({"step": step, "entropy": round(entropy, 6), "reward": round(reward, 6)})
+    return found
+
+
+def jsonl(rows: list[Record]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def array(rows: list[Record]) -> bytes:
+    return json.dumps(rows, indent=1).encode()
+
+
+def comma(rows: list[Record], delimiter: str = ",") -> bytes:
+    text = io.StringIO()
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.DictWriter(text, names, delimiter=delimiter, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def tabs(rows: list[Record]) -> bytes:
+    return comma(rows, "\t")
+
+
+def parquet(rows: list[Record]) -> bytes:
+    sink = io.BytesIO()
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = {name: [row.get(name) for row in rows] for name in names}
+    for name, column in cells.items():
+        if any(isinstance(cell, str) for cell in column):
+            cells[name] = [None if cell is None else str(cell) for cell in column]
+    pq.write_table(pa.table(cells), sink)
+    return sink.getvalue()
+
+
+def console(rows: list[Record]) -> bytes:
+    """Verl's, which has a name for each metric and none for a run."""
+    return "".join(
+        f"step:{row['step']} - actor/entropy:{row['entropy']} - critic/score/mean:{row['reward']}\n"
+        for row in rows
+    ).encode()
+
+
+WRITERS: dict[str, Callable[[list[Record]], bytes]] = {
+    ".jsonl": jsonl,
+    ".json": array,
+    ".csv": comma,
+    ".tsv": tabs,
+    ".parquet": parquet,
+    ".log": console,
+}
+
+# What becomes of the records of a run within a file of several.
+STEPS = (
+    None,
+    math.nan,
+    "",
+    "abc",
+    "n/a",
+    math.inf,
+    -math.inf,
+    1e300,
+    [1],
+    {"a": 1},
+    True,
+    "2026-01-01",
+    "1 000",
+)
+
+
+def _no_step(rows: list[Record], rng: random.Random) -> list[Record]:
+    return [{name: cell for name, cell in row.items() if name != "step"} for row in rows]
+
+
+def _bad_step(rows: list[Record], rng: random.Random) -> list[Record]:
+    cell = rng.choice(STEPS)
+    return [{**row, "step": cell} for row in rows]
+
+
+def _other_step(rows: list[Record], rng: random.Random) -> list[Record]:
+    name = rng.choice(["when", "Step ", "epoch", "timestamp"])
+    return [{name if key == "step" else key: cell for key, cell in row.items()} for row in rows]
+
+
+def _bad_metric(rows: list[Record], rng: random.Random) -> list[Record]:
+    name, cell = rng.choice(["entropy", "reward"]), rng.choice([None, math.nan, "", "abc", math.inf, -1e300])
+    return [{**row, name: cell} for row in rows]
+
+
+def _few(rows: list[Record], rng: random.Random) -> list[Record]:
+    return rows[: rng.randint(1, 4)]
+
+
+def _as_is(rows: list[Record], rng: random.Random) -> list[Record]:
+    return rows
+
+
+ROWS = (_no_step, _bad_step, _other_step, _bad_metric, _few, _as_is)
+
+
+def _cut_lines(lines: list[bytes], rng: random.Random) -> list[bytes]:
+    end = rng.randint(1, 12)
+    return [line[:-end] for line in lines]
+
+
+def _cut_starts(lines: list[bytes], rng: random.Random) -> list[bytes]:
+    start = rng.randint(1, 20)
+    return [line[start:] for line in lines]
+
+
+def _prefixed(lines: list[bytes], rng: random.Random) -> list[bytes]:
+    mark = rng.choice([b"x", b"2026-01-01 ", b"\x00", b"//", b"\xff", b"[", b'"'])
+    return [mark + line for line in lines]
+
+
+def _longer(lines: list[bytes], rng: random.Random) -> list[bytes]:
+    more = rng.choice([b",1,2,3", b"}", b", {", b"\x00\x00", b"]"])
+    return [line + more for line in lines]
+
+
+def _nul(lines: list[bytes], rng: random.Random) -> list[bytes]:
+    return [b"\0" * len(line) for line in lines]
+
+
+def _joined(lines: list[bytes], rng: random.Random) -> list[bytes]:
+    return [b" ".join(lines)]
+
+
+LINES = (_cut_lines, _cut_starts, _prefixed, _longer, _nul, _joined)
+
+
+# What becomes of a whole file.
+def _truncated(data: bytes, rng: random.Random) -> bytes:
+    return data[: rng.randint(0, len(data) * 3 // 4)]
+
+
+def _headless(data: bytes, rng: random.Random) -> bytes:
+    return data[rng.randint(1, len(data) // 2) :]
+
+
+def _noise(data: bytes, rng: random.Random) -> bytes:
+    return rng.randbytes(len(data))
+
+
+def _zeros(data: bytes, rng: random.Random) -> bytes:
+    return bytes(len(data))
+
+
+def _spaces(data: bytes, rng: random.Random) -> bytes:
+    return b" \n" * (len(data) // 2)
+
+
+def _emptied(data: bytes, rng: random.Random) -> bytes:
+    return b""
+
+
+def _renamed_columns(data: bytes, rng: random.Random) -> bytes:
+    for old, new in ((b"entropy", b"ent"), (b"reward", b"acc"), (b"step", b"when"))[: rng.randint(1, 3)]:
+        data = data.replace(old, new)
+    return data
+
+
+def _traceback(data: bytes, rng: random.Random) -> bytes:
+    return (
+        b'Traceback (most recent call last):\n  File "train.py", line 3\nRuntimeError: CUDA out of memory\n'
+    )
+
+
+def _zipped(data: bytes, rng: random.Random) -> bytes:
+    packed = gzip.compress(data, mtime=0)
+    return packed[: len(packed) // 2] if rng.random() < 0.5 else packed
+
+
+def _utf16(data: bytes, rng: random.Random) -> bytes:
+    return data.decode("latin-1").encode("utf-16")
+
+
+FILES = (_truncated, _headless, _noise, _zeros, _spaces, _emptied, _renamed_columns, _zipped, _utf16)
+
+# What becomes of a stored document of a run.
+DOCUMENTS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "as it is": lambda body: body,
+    "no runs": lambda body: {**body, "runs": []},
+    "runs null": lambda body: {**body, "runs": None},
+    "no runs key": lambda body: {key: value for key, value in body.items() if key != "runs"},
+    "other version": lambda body: {**body, "schema": "entropylaw/fit/99"},
+    "other kind": lambda body: {**body, "schema": "entropylaw/phases/1"},
+    "no schema": lambda body: {key: value for key, value in body.items() if key != "schema"},
+    "law null": lambda body: _with_run(body, law=None),
+    "law and refusal": lambda body: _with_run(body, refusal={"slug": "x", "message": "m", "hint": "h"}),
+    "value outside": lambda body: _with_ceiling(body, value=0.9),
+    "no interval": lambda body: _with_ceiling(body, low=None, high=None),
+    "turned interval": lambda body: _with_ceiling(body, low=0.9, high=0.8, value=0.85),
+    "text for a number": lambda body: _with_ceiling(body, value="0.9"),
+    "infinite": lambda body: _with_ceiling(body, high=1e999),
+    "level": lambda body: _with_ceiling(body, level=0.0),
+    "invalid": lambda body: _with_law(body, validity={"ok": False, "reasons": [], "cautions": []}),
+    "list": lambda body: [body],
+}
+
+
+def _with_run(body: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {**body, "runs": [{**run, **changes} for run in body["runs"]]}
+
+
+def _with_law(body: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {**body, "runs": [{**run, "law": {**run["law"], **changes}} for run in body["runs"]]}
+
+
+def _with_ceiling(body: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    (run,) = body["runs"]
+    return _with_law(body, ceiling={**run["law"]["ceiling"], **changes})
+
+
+class Case:
+    """A set of inputs in a folder, made from a number."""
+
+    def __init__(self, number: int, folder: Path) -> None:
+        self.rng = random.Random(number)
+        self.folder = folder
+        self.number = number
+        self.told: list[str] = []
+        self.sources: list[str] = []
+        self.hidden = number % 8 != 0
+        kinds = (self.one_file, self.some_files, self.some_files, self.documents)
+        kinds[self.rng.randrange(len(kinds))]()
+
+    def choose(self, options: Any) -> Any:
+        chosen = self.rng.choice(list(options))
+        self.told.append(getattr(chosen, "__name__", str(chosen)))
+        return chosen
+
+    def one_file(self) -> None:
+        """Several runs in one file, told apart by a column."""
+        suffix = self.choose([".jsonl", ".json", ".csv", ".tsv", ".parquet"])
+        label = self.choose(["run", "run_name", "experiment", "arm"])
+        goods = [
+            [{**row, label: f"good{i}"} for row in records(True, i)] for i in range(self.rng.randint(1, 2))
+        ]
+        bad = [{**row, label: "bad"} for row in records(False, 7)]
+        parts = list(goods)
+        place = self.rng.randint(0, len(parts))
+        if self.hidden and suffix in (".jsonl", ".csv", ".tsv") and self.rng.random() < 0.5:
+            parts.insert(place, bad)
+            data = WRITERS[suffix]([row for part in parts for row in part])
+            lines = data.split(b"\n")
+            head = 0 if suffix == ".jsonl" else 1
+            first = head + sum(len(part) for part in parts[:place])
+            lines[first : first + _N] = self.choose(LINES)(lines[first : first + _N], self.rng)
+            data = b"\n".join(lines)
+        else:
+            if self.hidden:
+                mutated = self.choose(ROWS)(bad, self.rng)
+                mutated = [
+                    {
+                        key: None if isinstance(cell, list | dict) and suffix == ".parquet" else cell
+                        for key, cell in row.items()
+                    }
+                    for row in mutated
+                ]
+                parts.insert(place, mutated)
+            rows = [row for part in parts for row in part]
+            if suffix == ".parquet":
+                rows = [_typed(row) for row in rows]
+            data = WRITERS[suffix](rows)
+        self.write(f"all{suffix}", data)
+        self.sources = [self.choose([f"all{suffix}", "."])]
+
+    def some_files(self) -> None:
+        """A file per run, in one folder, in nested ones, or named one by one."""
+        suffix = self.choose(WRITERS)
+        nested = self.choose([False, True])
+        for i in range(self.rng.randint(1, 2)):
+            self.write(self.place(f"good{i}", suffix, nested), WRITERS[suffix](records(True, i)))
+        self.sources = ["."]
+        if not self.hidden:
+            return
+        path = self.place("bad", suffix, nested)
+        data = WRITERS[suffix](records(False, 7))
+        way = self.choose(
+            [
+                "damage",
+                "rows",
+                "link",
+                "dangling",
+                "folder link",
+                "suffix",
+                "same entropies",
+                "pipe",
+                "twice",
+                "traceback",
+            ]
+        )
+        if way == "damage":
+            self.write(path, self.choose(FILES)(data, self.rng))
+        elif way == "rows" and suffix != ".log":
+            rows = [_typed(row) for row in self.choose(ROWS)(records(False, 7), self.rng)]
+            self.write(path, WRITERS[suffix](rows))
+        elif way == "link":
+            self.write(f"../{self.folder.name}.out/x{suffix}", data)
+            self.link(path, self.folder.parent / f"{self.folder.name}.out" / f"x{suffix}")
+        elif way == "dangling":
+            self.link(path, Path("nowhere") / f"x{suffix}")
+        elif way == "folder link":
+            self.write(f"../{self.folder.name}.out/metrics{suffix}", data)
+            self.link("linked", self.folder.parent / f"{self.folder.name}.out")
+        elif way == "suffix":
+            other = self.choose([".bak", ".dat", ".1", suffix.upper(), ".txt", ""])
+            self.write(path.removesuffix(suffix) + other, data)
+        elif way == "same entropies":
+            pairs = zip(records(True, 0), records(False, 7), strict=True)
+            twin = [{**row, "reward": bad["reward"]} for row, bad in pairs]
+            self.write(path, WRITERS[suffix](twin))
+        elif way == "pipe":
+            (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+            os.mkfifo(self.folder / path)
+        elif way == "traceback":
+            self.write(self.place("bad", ".log", True).replace("metrics", "train"), _traceback(b"", self.rng))
+        else:
+            self.write(path, data)
+            self.sources = self.choose([[path, path], [".", path], [path, "."], ["./" + path]])
+
+    def documents(self) -> None:
+        """Stored fits, alone or beside logs, in one folder or in nested ones."""
+        beside = self.choose([False, True])
+        if beside:
+            self.write("good.jsonl", jsonl(records(True, 0)))
+        else:
+            self.write("good.fit.json", json.dumps(stored(True)).encode())
+        self.sources = ["."]
+        if not self.hidden:
+            return
+        body = DOCUMENTS[self.choose(DOCUMENTS)](stored(False))
+        data = json.dumps(body).encode()
+        if self.rng.random() < 0.3:
+            data = self.choose([_truncated, _noise, _zeros, _emptied, _spaces])(data, self.rng)
+        path = self.choose(["bad.fit.json", "a/b/bad.fit.json", "BAD.FIT.JSON", "a/x.Fit.Json"])
+        self.write(path, data)
+        if self.rng.random() < 0.4:
+            self.sources = [*(["good.jsonl"] if beside else ["good.fit.json"]), path]
+
+    def place(self, name: str, suffix: str, nested: bool) -> str:
+        return f"{name}/metrics{suffix}" if nested else f"{name}{suffix}"
+
+    def write(self, path: str, data: bytes) -> None:
+        (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / path).write_bytes(data)
+
+    def link(self, path: str, target: Path) -> None:
+        (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / path).symlink_to(target)
+
+
+def _typed(row: Record) -> Record:
+    """A row that Arrow takes: a column has one type, so that a text makes all of it text."""
+    return {key: None if isinstance(cell, list | dict) else cell for key, cell in row.items()}
+
+
+_STORED: dict[bool, dict[str, Any]] = {}
+
+
+def stored(good: bool) -> dict[str, Any]:
+    """The fit document of a run."""
+    if good not in _STORED:
+        from entropylaw import fit_logs
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / ("good.jsonl" if good else "bad.jsonl")
+            path.write_bytes(jsonl(records(good, 0 if good else 7)))
+            _STORED[good] = fit_logs([path]).to_json()
+    return _STORED[good]
+
+
+def failure(number: int) -> str:
+    """What is wrong with the answer to a case; empty where nothing is."""
+    from tests.conftest import ended
+
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent) / "set"
+        folder.mkdir()
+        case = Case(number, folder)
+        here = Path.cwd()
+        os.chdir(folder)
+        try:
+            done = ended(["--no-config", "check", *case.sources, "-q", "--fail-if", GATE], None)
+        finally:
+            os.chdir(here)
+    said = f"{number}: {', '.join(case.told)}; check {' '.join(case.sources)}: exit {done.returncode}\n"
+    said += done.stdout + done.stderr
+    if re.search(r"^Traceback|error\[bug\]", done.stderr, re.MULTILINE):
+        return said
+    if case.hidden and done.returncode == 0:
+        return "passed where it should not: " + said
+    if not case.hidden and done.returncode != 0:
+        return "failed where it should pass: " + said
+    return ""
+
+
+def failures(numbers: range) -> Iterator[str]:
+    """Those of the cases that went wrong."""
+    for number in numbers:
+        if wrong := failure(number):
+            yield wrong
+
+
+if __name__ == "__main__":
+    first, *last = map(int, sys.argv[1:])
+    for wrong in failures(range(first, last[0] if last else first + 1)):
+        print(wrong)
