@@ -22,7 +22,7 @@ from entropylaw.documents.report import RunReport, load_report
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest.naming import told_apart
 from entropylaw.ingest.run import Run
-from entropylaw.paths import is_folder, shown_path
+from entropylaw.paths import is_file, is_folder, shown_path
 from entropylaw.report.index_rows import natural
 from entropylaw.report.slugs import safe_name
 from entropylaw.tokens.output import histogram_of
