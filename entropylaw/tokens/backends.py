@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import re
+import secrets
+import shutil
 import signal
 import tempfile
 import threading
@@ -75,17 +77,31 @@ class LocalBackend(Backend, Protocol):
 
 
 @contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder in the system's place for such, which no interrupt leaves behind.
+
+    ``tempfile.TemporaryDirectory`` makes the folder before it knows how to remove it.
+    """
+    folder = Path(tempfile.gettempdir()) / f"entropylaw-tokens-{secrets.token_hex(8)}"
+    try:
+        folder.mkdir(mode=0o700)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
 def duckdb_backend(progress: Progress | None = None) -> Iterator[LocalBackend]:
     """DuckDB in this process, out of core, its spilled data in the system's folder for such."""
     import ibis
 
-    with tempfile.TemporaryDirectory(prefix="entropylaw-tokens-", ignore_cleanup_errors=True) as folder:
+    with temporary_folder() as folder:
         connection = ibis.duckdb.connect()
         try:
             for setting in _SETTINGS:
                 connection.con.execute(setting)
             connection.con.execute(f"SET threads = {min(os.cpu_count() or 1, _MOST_THREADS)}")
-            connection.con.execute("SET temp_directory = $folder", {"folder": folder})
+            connection.con.execute("SET temp_directory = $folder", {"folder": str(folder)})
             with warnings.catch_warnings():
                 # ibis 12 calls what DuckDB 2 has renamed.
                 warnings.filterwarnings("ignore", message=r"fetch_\w+\(\) is deprecated")

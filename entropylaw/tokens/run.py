@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -221,7 +220,7 @@ def _by_grams(
 ) -> Summary:
     """Mark tokens that strategic n-grams cover, then summarise, with and without the short ones."""
     from entropylaw.tokens import classes
-    from entropylaw.tokens.backends import LocalBackend
+    from entropylaw.tokens.backends import LocalBackend, temporary_folder
     from entropylaw.tokens.grams import default_grams, read_grams
     from entropylaw.tokens.gramscan import PLANNING, PLANNING_LONG
 
@@ -229,8 +228,8 @@ def _by_grams(
     assert isinstance(engine, LocalBackend)
     classes.check_text(columns)
     grams: GramList = default_grams() if asked.grams == "default" else read_grams(asked.grams)
-    with tempfile.TemporaryDirectory(prefix="entropylaw-tokens-") as folder:
-        target, ordered = Path(folder) / "marked.parquet", Path(folder) / "ordered.parquet"
+    with temporary_folder() as folder:
+        target, ordered = folder / "marked.parquet", folder / "ordered.parquet"
         everything = from_table(engine.run(expression.cells(table, columns)))
         checks.check(everything, columns)
         _check_padding(engine, table, columns, everything)
