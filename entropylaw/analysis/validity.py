@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from entropylaw.analysis.forms import form_label, nests_law
 from entropylaw.analysis.rivals import PLAUSIBLE
 from entropylaw.engine.grid import FloatArray
 from entropylaw.results import Estimate, Influence, Residuals, Rival, Validity
@@ -102,7 +103,7 @@ def _contradictions(e: Evidence) -> Iterator[str]:
     if e.law_weight < PLAUSIBLE:
         best = e.rivals[0]
         yield (
-            f"{_NAMES[best.form]} describes the run better; the law keeps a weight of {e.law_weight:.2g} "
+            f"{form_label(best.form)} describes the run better; the law keeps a weight of {e.law_weight:.2g} "
             f"among the forms, and below {PLAUSIBLE} it is ruled out"
         )
 
@@ -184,9 +185,9 @@ def _form_cautions(e: Evidence) -> Iterator[str]:
     """Whether the exponential form itself is what the data show."""
     if e.law_weight < PLAUSIBLE:
         return
-    same = [rival for rival in e.rivals if rival.weight >= PLAUSIBLE and rival.form not in NESTING]
+    same = [rival for rival in e.rivals if rival.weight >= PLAUSIBLE and not nests_law(rival.form)]
     if same:
-        names = " and ".join(f"{_NAMES[rival.form]} (weight {rival.weight:.2f})" for rival in same)
+        names = " and ".join(f"{form_label(rival.form)} (weight {rival.weight:.2f})" for rival in same)
         yield f"the run cannot tell the law (weight {e.law_weight:.2f}) from {names}"
     for rival in e.rivals:
         rate = rival.rate
@@ -194,17 +195,6 @@ def _form_cautions(e: Evidence) -> Iterator[str]:
             continue
         if (rate.low is not None and rate.low > 1) or (rate.high is not None and rate.high < 1):
             yield f"a free rate k = {rate.value:.2g} excludes the law's k = 1 at level {rate.level:g}"
-
-
-NESTING = ("rate", "branches")
-"""Forms of which the law is a special case: as good as the law is what they should be where it holds."""
-
-_NAMES = {
-    "line": "a straight line in H",
-    "rate": "c − a(exp(kH) − 1) with a free rate k",
-    "constant": "a constant",
-    "branches": "the law with another slope where entropy rises",
-}
 
 
 def lag1(values: FloatArray) -> float | None:

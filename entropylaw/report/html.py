@@ -8,6 +8,7 @@ from functools import lru_cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from entropylaw.analysis.forms import FORMS, form_label
 from entropylaw.ingest.run import Choice
 from entropylaw.report import palette, words
 from entropylaw.report.numbers import (
@@ -75,7 +76,8 @@ def environment() -> Environment:
         "headline": words.run_headline,
         "badge": words.badge,
         "drops": words.drops,
-        "form_name": words.form_name,
+        "form_label": form_label,
+        "law_formula": FORMS["law"].formula,
         "influence": words.influence,
         "ceiling_words": words.ceiling_words,
         "residual_words": words.residual_words,

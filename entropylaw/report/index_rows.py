@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from entropylaw.analysis.forms import form_label
 from entropylaw.analysis.phaseresults import PhaseFit
 from entropylaw.documents.codec import decode, encode
 from entropylaw.documents.phases import RunPhases
@@ -205,7 +206,7 @@ def _law(report: RunReport) -> LawRow | None:
         headroom=law.headroom,
         used=run.used,
         drop_per_100_steps=run.drop_per_100_steps,
-        rival=None if better is None else words.form_name(better.form),
+        rival=None if better is None else form_label(better.form),
         law_weight=law.law_weight,
         best_rival=None if best is None else best.form,
         best_rival_weight=None if best is None else best.weight,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from entropylaw.analysis.forms import FORMS, form_label
 from entropylaw.analysis.law import LawFit
 from entropylaw.documents.fit import FitDocument, RunFit
 from entropylaw.ingest.run import Choice
@@ -132,8 +133,8 @@ def rivals(law: LawFit) -> Iterator[str]:
     """The law and its rivals, heaviest first."""
     yield "### Forms"
     yield ""
-    rows = [("the law", "c − a(exp(H) − 1)", law.law_weight, law.ceiling)]
-    rows += [(words.form_name(r.form), r.formula, r.weight, r.ceiling) for r in law.rivals]
+    rows = [(form_label("law"), FORMS["law"].formula, law.law_weight, law.ceiling)]
+    rows += [(form_label(r.form), r.formula, r.weight, r.ceiling) for r in law.rivals]
     yield from table(
         ("form", "formula", "weight", "ceiling"),
         (

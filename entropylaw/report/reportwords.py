@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from entropylaw.analysis.forecast import Forecast, SaturationForecast
+from entropylaw.analysis.forms import form_label
 from entropylaw.analysis.law import LawFit
 from entropylaw.documents.phases import RunPhases
 from entropylaw.documents.report import RunReport
@@ -48,7 +49,7 @@ def opening(report: RunReport) -> tuple[str, ...]:
 def _used(law: LawFit, used: Estimate | None) -> str:
     """What the run has bought with its entropy so far."""
     better = words.better_rival(law)
-    by = "" if better is None else f"By the law, though {words.form_name(better.form)} fits better, "
+    by = "" if better is None else f"By the law, though {form_label(better.form)} fits better, "
     now, ceiling = format_interval(law.reward_now), format_interval(law.ceiling)
     if used is None or used.value is None:
         note = used.note if used is not None and used.note else "its document does not say"
