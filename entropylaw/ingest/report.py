@@ -174,16 +174,23 @@ def _candidates(
         meanings[used.column] = used.meaning
         order = [used.column, *(column for column in order if column != used.column)]
     return tuple(
-        _candidate(run, column, meanings[column], used.why if used and used.column == column else None)
+        _candidate(
+            run,
+            column,
+            meanings[column],
+            used.why if used and used.column == column else None,
+            any_used=used is not None,
+        )
         for column in order
     )
 
 
-def _candidate(run: Run, column: str, meaning: Meaning, why: str | None) -> Candidate:
+def _candidate(run: Run, column: str, meaning: Meaning, why: str | None, *, any_used: bool) -> Candidate:
     values = run.columns[column]
     finite = values[np.isfinite(values)]
     if why is None:
-        otherwise = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column; another one comes first"
+        otherwise = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
+        otherwise += "; another one is used" if any_used else ""
         reason = otherwise if finite.size else "no finite value"
     return Candidate(
         column=column,

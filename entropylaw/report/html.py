@@ -79,6 +79,7 @@ def environment() -> Environment:
         "form_label": form_label,
         "law_formula": FORMS["law"].formula,
         "influence": words.influence,
+        "ceiling_range": words.ceiling_range,
         "ceiling_words": words.ceiling_words,
         "residual_words": words.residual_words,
         "interval_words": words.interval_words,

@@ -142,7 +142,11 @@ def rivals(law: LawFit) -> Iterator[str]:
             for name, formula, weight, ceiling in sorted(rows, key=lambda row: -row[2])
         ),
     )
-    yield f"Over the forms that are not ruled out the ceiling is {format_interval(law.ceiling_over_forms)}."
+    mean = format_estimate(law.ceiling_over_forms).value
+    yield (
+        f"Over the forms that are not ruled out the ceiling is {mean} by weight, and lies anywhere from "
+        f"{escaped_text(words.ceiling_range(law))}."
+    )
     yield ""
 
 

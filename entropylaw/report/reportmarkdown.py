@@ -14,6 +14,7 @@ from entropylaw.report.markdown import escaped_name, escaped_text
 from entropylaw.report.markdownparts import MOST_BYTES, sparkline, table, title
 from entropylaw.report.numbers import MISSING, format_estimate, format_interval, format_share, format_step
 from entropylaw.report.slugs import safe_name
+from entropylaw.report.words import count
 from entropylaw.results import Estimate
 
 _ROOM = 600
@@ -72,8 +73,8 @@ def render_rows(
     listed, missing = _fitting("\n".join(_table(named)).split("\n"), left)
     blocks = [head, *listed]
     if missing:
-        what = "runs and the sections of all runs are left out of this text"
-        return "\n".join([*blocks, "", f"*{missing} more {what}; {_WHERE}.*", ""])
+        what = f"{count(missing, 'more run')} and the sections of all runs"
+        return "\n".join([*blocks, "", f"*Left out of this text: {what}; {_WHERE}.*", ""])
     left -= len("\n".join(listed).encode())
     return "\n".join([*blocks, *_sections(sections, figures or {}, len(named), left)])
 
@@ -89,7 +90,8 @@ def _sections(
         block = "\n".join(_section(report, figures.get(slug, {})))
         left -= len(block.encode()) + 1
         if left < 0:
-            yield f"*The sections of {runs - shown} runs are left out of this text; their pages hold them.*\n"
+            left_out = count(runs - shown, "run")
+            yield f"*Left out of this text: the sections of {left_out}; their pages hold them.*\n"
             return
         yield block
 
@@ -107,7 +109,7 @@ def _fitting(lines: Sequence[str], most: int) -> tuple[list[str], int]:
 def _head(rows: Sequence[IndexRow], warnings: Sequence[str]) -> Iterator[str]:
     told = [escaped_text(warning) for warning in warnings[:_WARNINGS]]
     if len(warnings) > _WARNINGS:
-        told.append(f"{len(warnings) - _WARNINGS} more warnings are left out of this text.")
+        told.append(f"Left out of this text: {count(len(warnings) - _WARNINGS, 'more warning')}.")
     yield from title("Entropy law report", told)
     for sentence in reportwords.overall(rows):
         yield escaped_text(sentence)

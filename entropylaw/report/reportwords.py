@@ -17,7 +17,6 @@ from entropylaw.report.numbers import (
     format_interval,
     format_number,
     format_percent,
-    format_range,
     format_share,
     format_step,
     format_weight,
@@ -69,7 +68,7 @@ def _trust(law: LawFit) -> str:
     verdict = words.verdict(law).removesuffix(".")
     if all(rival.ruled_out for rival in law.rivals):
         return f"{verdict}; every rival is ruled out."
-    reach = format_range(law.ceiling_over_forms)
+    reach = words.ceiling_range(law)
     return f"{verdict}; over all forms that are not ruled out, the ceiling lies anywhere from {reach}."
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from entropylaw.analysis.forms import form_label, nests_law
 from entropylaw.analysis.law import LawFit
@@ -10,10 +10,10 @@ from entropylaw.analysis.residual import drifts
 from entropylaw.documents.fit import RunFit
 from entropylaw.ingest.run import Meaning
 from entropylaw.report.numbers import (
+    format_estimate,
     format_interval,
     format_number,
     format_percent,
-    format_range,
     format_step,
     format_weight,
 )
@@ -123,8 +123,7 @@ def _trust(law: LawFit) -> str:
         return f"The choice of form adds nothing to that: every rival is ruled out{beaten}."
     best = kept[0]
     return (
-        "Over all forms that are not ruled out, the ceiling lies anywhere from "
-        f"{format_range(law.ceiling_over_forms)}; "
+        f"Over all forms that are not ruled out, the ceiling lies anywhere from {ceiling_range(law)}; "
         f"the best rival, {form_label(best.form)}, puts it at {format_interval(best.ceiling)}."
     )
 
@@ -201,6 +200,45 @@ def drops(run: RunFit) -> list[tuple[str, int]]:
     return [*sorted(run.dropped.items()), *sorted(fitted.items())]
 
 
+def drop_words(run: RunFit) -> str:
+    """What was left out, each reason with its count; empty where nothing could be read to begin with.
+
+    The fit has a sentence for each outlier: here they are counted, and one stands for all.
+    """
+    counts = [f"{reason} ({number})" for reason, number in sorted(run.dropped.items())]
+    kinds: dict[str, list[str]] = {}
+    for reason in sorted(run.law.dropped) if run.law is not None else ():
+        kinds.setdefault(reason.partition(": ")[0], []).append(reason)
+    for kind, reasons in kinds.items():
+        number = sum(run.law.dropped[reason] for reason in reasons) if run.law is not None else 0
+        example = reasons[0].partition(": ")[2]
+        such = f"{', such as' if len(reasons) > 1 else ':'} {example}" if example else ""
+        counts.append(f"{kind} ({number}){such}")
+    if not counts and run.law is None and run.entropy_column is None:
+        return ""
+    return "; ".join(counts) or "nothing"
+
+
+def ceiling_range(law: LawFit, called: Callable[[str], str] = form_label) -> str:
+    """``0.474 (a constant) to 0.607 (the law)``: range over the forms not ruled out, with whose each end is.
+
+    ``called`` turns the name of a form into words.
+    """
+    over = law.ceiling_over_forms
+    text = format_estimate(over)
+    kept = [] if law.law_ruled_out else [("law", law.ceiling)]
+    kept += [(rival.form, rival.ceiling) for rival in law.rivals if not rival.ruled_out]
+    if over.low is None or over.high is None:
+        return f"{text.low} to {text.high} ({over.note})"
+    lowest = [called(form) for form, ceiling in kept if ceiling.low == over.low]
+    highest = [called(form) for form, ceiling in kept if ceiling.high == over.high]
+    if len(kept) == 1 or not lowest or not highest:
+        return f"{text.low} to {text.high}"
+    if lowest[0] in highest:
+        return f"{text.low} to {text.high} ({lowest[0]})"
+    return f"{text.low} ({lowest[0]}) to {text.high} ({highest[0]})"
+
+
 def meaning(known: Meaning) -> str:
     """What the catalog knows of a column, in a few words; empty where it knows nothing."""
     facts = [known.kind, known.unit, known.aggregation, known.timing]
@@ -239,7 +277,7 @@ def residual_words(law: LawFit) -> str:
         return f"{first}; the intervals take them as a random walk seen through noise.{_entropy_noise(law)}"
     return (
         f"{first}; {format_percent(left.drift_share)} of their variance is slow drift, so that {law.n} "
-        f"evaluations are worth {format_number(left.effective_n, 2)} independent ones. "
+        f"evaluations have an effective sample size of {format_number(left.effective_n, 2)}. "
         f"The drift remembers half of the run or more with probability {format_weight(left.long_memory)}."
         f"{_entropy_noise(law)}"
     )

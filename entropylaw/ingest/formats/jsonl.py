@@ -65,7 +65,12 @@ class JsonReader:
                 for value in whole:
                     found.take(value)
         if (columns := found.finish()) is not None:
-            return Table(columns=columns, rows=len(next(iter(columns.values()))), notes=content.text_notes)
+            return Table(
+                columns=columns,
+                rows=len(next(iter(columns.values()))) + found.bad,
+                dropped={UNPARSEABLE: found.bad} if found.bad else {},
+                notes=content.text_notes,
+            )
         if not found.records.rows:
             raise _no_records(content)
         gathered, notes = found.records.columns(content.extent)
