@@ -14,6 +14,8 @@ from entropylaw.analysis.seams import find_seams, seam_steps
 from entropylaw.analysis.segments import fit_segments
 from entropylaw.analysis.shared import share
 from entropylaw.documents.fit import (
+    NO_SEAM,
+    NO_SEGMENTS,
     FitDocument,
     RunFit,
     Settings,
@@ -238,7 +240,8 @@ def _with_seams(entry: RunFit, series: Series, asked: Settings) -> RunFit:
     found = find_seams(series.step, series.entropy, series.reward) if asked.find_seams else ()
     steps = asked.seams or seam_steps(found, series.step)
     if not steps:
-        return replace(entry, seams=found)
+        notes = entry.notes if found else (*entry.notes, NO_SEAM)
+        return replace(entry, seams=found, notes=notes)
     try:
         segments = fit_segments(
             series.step,
@@ -252,7 +255,7 @@ def _with_seams(entry: RunFit, series: Series, asked: Settings) -> RunFit:
             run=series.run,
         )
     except FitError as error:
-        return replace(entry, seams=found, notes=(*entry.notes, f"no law by segment: {error.message}"))
+        return replace(entry, seams=found, notes=(*entry.notes, f"{NO_SEGMENTS}: {error.message}"))
     return replace(entry, seams=found, segments=segments)
 
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from entropylaw.analysis.forms import FORMS, form_label
 from entropylaw.ingest.run import Choice
-from entropylaw.report import palette, words
+from entropylaw.report import palette, sharedtext, words
 from entropylaw.report.numbers import (
     format_estimate,
     format_interval,
@@ -81,6 +81,12 @@ def environment() -> Environment:
         "influence": words.influence,
         "ceiling_range": words.ceiling_range,
         "ceiling_words": words.ceiling_words,
+        "law_headline": words.headline,
+        "same_verdict": sharedtext.verdict,
+        "seam_words": sharedtext.seam_words,
+        "segments_title": sharedtext.segments_title,
+        "shared_cautions": sharedtext.cautions,
+        "shared_title": sharedtext.title,
         "residual_words": words.residual_words,
         "interval_words": words.interval_words,
     }

@@ -6,9 +6,11 @@ It is made from the rows of the index; whole documents are taken one at a time, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
+from entropylaw.analysis.shared import SharedFit
 from entropylaw.documents.report import ReportDocument, RunReport
-from entropylaw.report import markdown, reportwords
+from entropylaw.report import markdown, reportwords, sharedmarkdown
 from entropylaw.report.index_rows import IndexRow, by_name, index_row
 from entropylaw.report.markdown import escaped_name, escaped_text
 from entropylaw.report.markdownparts import MOST_BYTES, sparkline, table, title
@@ -44,7 +46,8 @@ def render(document: ReportDocument, figures: Figures | None = None) -> str:
     taken: set[str] = set()
     named = [(report, safe_name(report.run, taken)) for report in document.runs]
     rows = [index_row(report, slug) for report, slug in named]
-    return render_rows(rows, named, warnings=document.warnings, figures=figures)
+    shared = (document.shared,) if document.shared is not None else ()
+    return render_rows(rows, named, warnings=document.warnings, figures=figures, shared=shared)
 
 
 def render_rows(
@@ -53,6 +56,7 @@ def render_rows(
     *,
     warnings: Sequence[str] = (),
     figures: Figures | None = None,
+    shared: Sequence[SharedFit] = (),
 ) -> str:
     """The Markdown of a report whose documents need not be held.
 
@@ -66,9 +70,12 @@ def render_rows(
         About files, not runs.
     figures
         Name of a page → caption → address of a figure.
+    shared
+        What runs have in common.
     """
     named = by_name(rows)
-    head = "\n".join(_head(named, warnings))
+    common = chain.from_iterable(map(sharedmarkdown.shared, shared))
+    head = "\n".join([*_head(named, warnings), *common])
     left = MOST_BYTES - _ROOM - len(head.encode())
     listed, missing = _fitting("\n".join(_table(named)).split("\n"), left)
     blocks = [head, *listed]
@@ -157,6 +164,7 @@ def _section(report: RunReport, figures: Mapping[str, str]) -> Iterator[str]:
     if run.law is not None:
         yield from markdown.numbers(run)
         yield from markdown.rivals(run.law)
+        yield from sharedmarkdown.segments(run)
         yield from _forecast(report)
     yield from _phases(report)
     if run.law is not None:

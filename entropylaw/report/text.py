@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from entropylaw.analysis.law import LawFit
-from entropylaw.documents.fit import FitDocument, RunFit
+from entropylaw.documents.fit import NO_SEAM, NO_SEGMENTS, FitDocument, RunFit
 from entropylaw.ingest.run import Choice
 from entropylaw.report.numbers import (
     format_estimate,
@@ -35,6 +35,7 @@ def _seams(run: RunFit) -> str:
     """The jumps that were found and the law between them, below the run's block."""
     found = render_seams(run.seams) if run.seams else ""
     whole = found + (render_segments(run.segments) if run.segments is not None else "")
+    whole += "".join(f"{one_line(note)}\n" for note in run.notes if note.startswith((NO_SEAM, NO_SEGMENTS)))
     return "".join(f"  {line}\n" for line in whole.splitlines())
 
 
