@@ -13,6 +13,7 @@ from entropylaw.analysis.residual import Interval
 from entropylaw.analysis.seams import find_seams, seam_steps
 from entropylaw.analysis.segments import fit_segments
 from entropylaw.analysis.shared import share
+from entropylaw.analysis.validity import too_few
 from entropylaw.documents.fit import (
     NO_SEAM,
     NO_SEGMENTS,
@@ -48,19 +49,31 @@ def fit_series(
     FitError, UsageError
         As :func:`entropylaw.fit_law`.
     """
-    law = fit_law(
-        series.entropy,
-        series.reward,
-        series.step,
-        level=level,
-        interval=interval,
-        eval_size=eval_size,
-        entropy_sd=series.entropy_sd,
-        keep_outliers=keep_outliers,
-        run=series.run,
+    try:
+        law = fit_law(
+            series.entropy,
+            series.reward,
+            series.step,
+            level=level,
+            interval=interval,
+            eval_size=eval_size,
+            entropy_sd=series.entropy_sd,
+            keep_outliers=keep_outliers,
+            run=series.run,
+        )
+    except FitError as error:
+        if error.slug != "too-few-evaluations" or not series.offer:
+            raise
+        raise FitError(error.slug, error.message, series.offer) from error
+    few = too_few(law.n)
+    reasons = tuple(
+        f"{reason}; {series.offer}" if series.offer and reason == few else reason
+        for reason in law.validity.reasons
     )
     cautions = law.validity.cautions + tuple(_column_cautions(series))
-    return replace(law, validity=replace(law.validity, cautions=cautions))
+    if series.offer and reasons == law.validity.reasons:
+        cautions += (series.offer,)
+    return replace(law, validity=replace(law.validity, reasons=reasons, cautions=cautions))
 
 
 def fit_run(

@@ -112,7 +112,7 @@ def _gaps(e: Evidence) -> Iterator[str]:
     """What the run would need before it could answer."""
     n, span = e.reward.size, float(np.ptp(e.course))
     if n < FEWEST:
-        yield f"{n} evaluations; {FEWEST} are needed before residuals say anything about drift"
+        yield too_few(n)
     if span < SPAN:
         yield f"entropy spans {span:.2g} nats; {SPAN} are needed to tell a from b"
     if e.a.low is not None and e.a.high is not None and e.a.low <= 0 <= e.a.high:
@@ -122,6 +122,11 @@ def _gaps(e: Evidence) -> Iterator[str]:
             f"the fit rests on one evaluation: without step {e.influence.step:g} "
             f"least squares give {e.influence.a_ratio:.2f} times the a"
         )
+
+
+def too_few(n: int) -> str:
+    """The reason of a run with fewer than :data:`FEWEST` evaluations."""
+    return f"{n} evaluations; {FEWEST} are needed before residuals say anything about drift"
 
 
 def _a_words(a: Estimate) -> str:

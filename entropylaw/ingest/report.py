@@ -10,7 +10,14 @@ import numpy as np
 from entropylaw.errors import EntropyLawError
 from entropylaw.ingest import catalog, regime
 from entropylaw.ingest.run import Meaning, Run, Source
-from entropylaw.ingest.select import ChosenEntropy, ChosenReward, choose_entropy, choose_reward, select
+from entropylaw.ingest.select import (
+    ChosenEntropy,
+    ChosenReward,
+    choose_entropy,
+    choose_reward,
+    select,
+    training_offer,
+)
 from entropylaw.ingest.values import FloatArray
 
 
@@ -125,6 +132,7 @@ def explain(
         before=entropies,
     )
     settings = regime.regime_of(run)
+    offer = training_offer(run, chosen, rewarded, pair) if chosen and rewarded else ""
     decoys = _decoys(run, {candidate.column for candidate in (*entropies, *rewards)})
     weights = catalog.coefficients(names)
     listed = {c.column for c in (*entropies, *rewards)} | {d.column for d in decoys} | set(weights)
@@ -152,7 +160,10 @@ def explain(
             *(*run.notes, *(chosen.notes if chosen else ()), *regime.notes(settings)),
             *(rewarded.notes if rewarded else ()),
         ),
-        cautions=regime.cautions(settings),
+        cautions=(
+            *regime.cautions(settings, run, chosen.values if chosen else None),
+            *([offer] if offer else []),
+        ),
         other_columns=len(set(run.names) - listed - {run.step_column}),
         texts=tuple(run.texts),
         problem=problem,

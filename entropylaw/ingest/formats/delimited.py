@@ -21,6 +21,9 @@ _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _SAMPLE = 20
 _HEAD = 1 << 16
 
+# Columns that later headers may add, beyond as many as the first one has.
+_MORE_COLUMNS = 64
+
 TOO_LONG = "row with more cells than the header"
 CUT_OFF = "last row cut off"
 
@@ -60,7 +63,7 @@ class DelimitedReader:
         with _long_cells():
             rows = (row for row in csv.reader(lines, delimiter=delimiter) if row)
             header, notes = unique_names(next(rows))
-            shape = _Rectangle(Rows(header, content.wanted), len(header))
+            shape = _Rectangle(Rows(header, content.wanted), header)
             for row in rows:
                 shape.add(row)
             shape.finish(cut_off=not lines.ended)
@@ -77,7 +80,7 @@ class DelimitedReader:
             columns=shape.rows.columns(),
             rows=shape.seen,
             dropped=dict(shape.dropped),
-            notes=(*content.text_notes, *notes),
+            notes=(*content.text_notes, *notes, *shape.notes),
             unread=shape.rows.unread,
         )
 
@@ -99,26 +102,36 @@ class _Rectangle:
     """Brings rows to the header's length, and counts those that cannot be.
 
     A short row is filled up with missing cells, save a last row without its line end: there a killed job
-    may have left half a number. Surplus cells without a value are cut away.
+    may have left half a number. Surplus cells without a value are cut away. A job that goes on in the same
+    file may write its header again, with other columns or in another order: the rows below are read by it.
     """
 
-    def __init__(self, rows: Rows, width: int) -> None:
+    def __init__(self, rows: Rows, header: list[str]) -> None:
         self.rows = rows
         self.seen = 0
         self.dropped: Counter[str] = Counter()
-        self._width = width
+        self.notes: tuple[str, ...] = ()
+        self._names = header
+        self._known = frozenset(header)
+        self._most = 2 * len(header) + _MORE_COLUMNS
+        self._width = len(header)
+        self._places: list[int] | None = None
+        self._headers = 0
         self._short: list[str] | None = None
 
     def add(self, row: list[str]) -> None:
         """Take the next row."""
         self._put_short()
+        if self._is_header(row):
+            self._begin_again(row)
+            return
         self.seen += 1
         if len(row) == self._width:
-            self.rows.add(row)
+            self._put(row)
         elif len(row) < self._width:
             self._short = row
         elif all(map(is_missing, row[self._width :])):
-            self.rows.add(row[: self._width])
+            self._put(row[: self._width])
         else:
             self.dropped[TOO_LONG] += 1
 
@@ -131,8 +144,41 @@ class _Rectangle:
 
     def _put_short(self) -> None:
         if self._short is not None:
-            self.rows.add(self._short + [""] * (self._width - len(self._short)))
+            self._put(self._short + [""] * (self._width - len(self._short)))
             self._short = None
+
+    def _put(self, row: list[str]) -> None:
+        """Add a row of the current header's length, in the order of all columns."""
+        if self._places is not None:
+            row = [row[place] if place >= 0 else "" for place in self._places]
+        self.rows.add(row)
+
+    def _is_header(self, row: list[str]) -> bool:
+        """Whether a row holds names of columns, two at least, and nothing that is a number."""
+        if row[0].strip()[:1].isdecimal() or sum(cell.strip() in self._known for cell in row) < 2:
+            return False
+        return all(parse_step(cell) != parse_step(cell) for cell in row)
+
+    def _begin_again(self, row: list[str]) -> None:
+        header, _ = unique_names(row)
+        new = [name for name in header if name not in self._known][: max(self._most - len(self._names), 0)]
+        for name in new:
+            self.rows.widen(name)
+        self._names = [*self._names, *new]
+        self._known |= frozenset(new)
+        at = {name: place for place, name in enumerate(header)}
+        self._places = [at.get(name, -1) for name in self._names]
+        self._width = len(header)
+        self._headers += 1
+        first = (
+            self.notes[0].partition(";")[0]
+            if self.notes
+            else f"the header is written again below row {self.seen}"
+        )
+        more = f"; {counted(self._headers, 'header')} in all below the first" if self._headers > 1 else ""
+        lost = len(set(header) - self._known)
+        left_out = f"; {counted(lost, 'column')} of it not read" if lost else ""
+        self.notes = (f"{first}; the rows below are read by it{more}{left_out}",)
 
 
 def _sniff(content: Content) -> str:
