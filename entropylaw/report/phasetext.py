@@ -438,7 +438,7 @@ def _table(curves: Curves, level: float) -> Iterator[str]:
 
 
 def _row(label: str, cells: Sequence[str]) -> str:
-    return f"  {label:<{_LABEL}}{''.join(f'{cell:<{_CELL}}' for cell in cells)}".rstrip()
+    return f"  {label:<{_LABEL}}{' '.join(f'{cell:<{_CELL - 1}}' for cell in cells)}".rstrip()
 
 
 def _fitting(labelled: list[tuple[str, str]], lines: int) -> list[str]:

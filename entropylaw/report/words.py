@@ -212,7 +212,7 @@ def drop_words(run: RunFit) -> str:
     for kind, reasons in kinds.items():
         number = sum(run.law.dropped[reason] for reason in reasons) if run.law is not None else 0
         example = reasons[0].partition(": ")[2]
-        such = f"{', such as' if len(reasons) > 1 else ':'} {example}" if example else ""
+        such = f"{', such as:' if len(reasons) > 1 else ':'} {example}" if example else ""
         counts.append(f"{kind} ({number}){such}")
     if not counts and run.law is None and run.entropy_column is None:
         return ""
