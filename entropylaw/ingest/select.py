@@ -227,10 +227,8 @@ def training_offer(run: Run, entropy: ChosenEntropy, reward: ChosenReward, pair:
     for match in sorted(known, key=lambda m: m.rank):
         many = len(options.pairs(match)) if _finite(run, match.column) else 0
         if many >= ANSWERING_PAIRS:
-            return (
-                f"the training reward {shown(match.column)} has {counted(many, 'evaluation')} where "
-                f"{shown(reward.choice.column)} has {few}: --reward {shlex.quote(match.column)} uses it"
-            )
+            flag = f"--reward {shlex.quote(match.column)}"
+            return f"the training reward has {counted(many, 'evaluation')}, this one {few}: {flag}"
     return ""
 
 

@@ -14,7 +14,7 @@ from entropylaw.report.numbers import (
     format_percent,
     format_weight,
 )
-from entropylaw.report.printable import labelled_lines, one_line
+from entropylaw.report.printable import WIDTH, labelled_lines, one_line
 from entropylaw.report.sharedtext import render_seams, render_segments, render_shared
 from entropylaw.report.words import ceiling_range, ceiling_words, count, drop_words, headline
 from entropylaw.results import Estimate
@@ -70,18 +70,22 @@ def _counts(law: LawFit) -> str:
 def _fitting_sentences(law: LawFit, lines: int) -> list[str]:
     """Whole sentences, reasons first, while they fit into ``lines``; the first in any case.
 
-    A last line counts those that are not shown.
+    Those that are not shown are counted, behind the last one where there is room.
     """
-    shown: list[str] = []
     labelled = [("reason", text) for text in law.validity.reasons]
     labelled += [("caution", text) for text in law.validity.cautions]
-    for i, (label, text) in enumerate(labelled):
-        sentence = labelled_lines(label, text)
-        more = i + 1 < len(labelled)
-        if shown and len(shown) + len(sentence) + more > lines:
-            return [*shown, f"  {'':<10} … and {len(labelled) - i} more: --format json"]
-        shown += sentence
-    return shown
+    blocks = [labelled_lines(label, text) for label, text in labelled]
+    for shown in range(len(blocks), 0, -1):
+        found = [line for block in blocks[:shown] for line in block]
+        if shown < len(blocks):
+            rest = f"… and {len(blocks) - shown} more: --format json"
+            if len(found[-1]) + 1 + len(rest) <= WIDTH:
+                found[-1] += f" {rest}"
+            else:
+                found.append(f"{'':<13}{rest}")
+        if len(found) <= lines or shown == 1:
+            return found
+    return []
 
 
 def _number_lines(law: LawFit) -> list[str]:
