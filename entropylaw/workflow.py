@@ -13,9 +13,12 @@ from entropylaw.analysis.residual import Interval
 from entropylaw.analysis.seams import find_seams, seam_steps
 from entropylaw.analysis.segments import fit_segments
 from entropylaw.analysis.shared import share
+from entropylaw.analysis.validity import too_few
 from entropylaw.arguments import of_kind, several
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.fit import (
+    NO_SEAM,
+    NO_SEGMENTS,
     FitDocument,
     RunFit,
     Settings,
@@ -48,19 +51,31 @@ def fit_series(
     FitError, UsageError
         As :func:`entropylaw.fit_law`.
     """
-    law = fit_law(
-        series.entropy,
-        series.reward,
-        series.step,
-        level=level,
-        interval=interval,
-        eval_size=eval_size,
-        entropy_sd=series.entropy_sd,
-        keep_outliers=keep_outliers,
-        run=series.run,
+    try:
+        law = fit_law(
+            series.entropy,
+            series.reward,
+            series.step,
+            level=level,
+            interval=interval,
+            eval_size=eval_size,
+            entropy_sd=series.entropy_sd,
+            keep_outliers=keep_outliers,
+            run=series.run,
+        )
+    except FitError as error:
+        if error.slug != "too-few-evaluations" or not series.offer:
+            raise
+        raise FitError(error.slug, error.message, series.offer) from error
+    few = too_few(law.n)
+    reasons = tuple(
+        f"{reason}; {series.offer}" if series.offer and reason == few else reason
+        for reason in law.validity.reasons
     )
     cautions = law.validity.cautions + tuple(_column_cautions(series))
-    return replace(law, validity=replace(law.validity, cautions=cautions))
+    if series.offer and reasons == law.validity.reasons:
+        cautions += (series.offer,)
+    return replace(law, validity=replace(law.validity, reasons=reasons, cautions=cautions))
 
 
 def fit_run(
@@ -246,7 +261,8 @@ def _with_seams(entry: RunFit, series: Series, asked: Settings) -> RunFit:
     found = find_seams(series.step, series.entropy, series.reward) if asked.find_seams else ()
     steps = asked.seams or seam_steps(found, series.step)
     if not steps:
-        return replace(entry, seams=found)
+        notes = entry.notes if found else (*entry.notes, NO_SEAM)
+        return replace(entry, seams=found, notes=notes)
     try:
         segments = fit_segments(
             series.step,
@@ -260,7 +276,7 @@ def _with_seams(entry: RunFit, series: Series, asked: Settings) -> RunFit:
             run=series.run,
         )
     except FitError as error:
-        return replace(entry, seams=found, notes=(*entry.notes, f"no law by segment: {error.message}"))
+        return replace(entry, seams=found, notes=(*entry.notes, f"{NO_SEGMENTS}: {error.message}"))
     return replace(entry, seams=found, segments=segments)
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from entropylaw.analysis.forms import form_label
 from entropylaw.report.numbers import format_interval, format_weight
-from entropylaw.report.words import FORM_NAMES, badge
+from entropylaw.report.words import badge
 from lab.findings import (
     FloatArray,
     Foresight,
@@ -114,7 +115,7 @@ def holds(by_group: Groups) -> str:
                 f"`{run.name}`",
                 badge(run.fit),
                 format_weight(law.law_weight),
-                f"{FORM_NAMES[best.form]}, {format_weight(best.weight)}",
+                f"{form_label(best.form)}, {format_weight(best.weight)}",
                 f"{law.r_squared:.3f}",
                 format_interval(law.ceiling),
                 format_interval(best.ceiling),

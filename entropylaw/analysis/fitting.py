@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from entropylaw.analysis.course import Course, as_logged, entropy_course
 from entropylaw.analysis.estimate import estimates
-from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.forms import FORMS, design, law_column
 from entropylaw.analysis.influence import strongest_influence
 from entropylaw.analysis.inverse import HIGHEST_ENTROPY, SMALLEST_ENTROPY
 from entropylaw.analysis.law import LawFit, checked_level, predict_at, spent_entropy
@@ -402,7 +402,9 @@ def _curve(task: Task, law: Posterior, fits: FormFits) -> Curve:
     # What is drawn need not be exact to nine digits.
     drawn = law.pruned(_DRAWN)
     points = predict_at(drawn, task.noise_floor, course, grid, task.level, task.interval)
-    rivals = {form: form_mean(fits, form, grid) for form in ("line", "rate", "constant")}
+    rivals = {
+        form: form_mean(fits, form, grid) for form, kind in FORMS.items() if kind.drawn and form in fits.fits
+    }
 
     def column(values: list[float | None]) -> tuple[float, ...]:
         return tuple(float("nan") if value is None else value for value in values)

@@ -16,20 +16,6 @@ from entropylaw.engine.grid import FloatArray
 Inputs = Mapping[str, FloatArray]
 """What a form is a function of: ``{"entropy": H}`` or ``{"step": s}``, each of shape (n,), nats and steps."""
 
-FORMULAS = {
-    "law": "c − a(exp(H) − 1)",
-    "line": "c − a·H",
-    "rate": "c − a(exp(kH) − 1)",
-    "constant": "c",
-    "power": "c − a·H^p",
-    "quadratic": "c − a·H − d·H²",
-    "hinge": "c − a·H − d·max(H − H₀, 0)",
-    "branches": "c − a(exp(H) − 1) − d·rise(exp(H))",
-}
-
-CORE = ("law", "line", "constant", "rate", "branches")
-"""The forms of every fit; the others are fitted where they are asked for."""
-
 RATE_REACH = 6.0
 """The free rate k runs over ±RATE_REACH / (largest entropy), and always past ±2."""
 
@@ -126,6 +112,37 @@ class Form:
         return np.tile(np.eye(1, len(self.coefficients)), (len(shape), 1, 1))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FormKind:
+    """An entry of :data:`FORMS`: all that is to be said of a form, whatever the run.
+
+    Attributes
+    ----------
+    label, formula
+        The form in words, as they stand in a sentence, and in symbols.
+    coefficients, design
+        As in :class:`Form`.
+    prepare
+        ``prepare(entropy)``: inputs and shapes for a run with this course of the entropy, or the reason why
+        the run cannot show the form.
+    core
+        Whether it is in every fit; the others are fitted where they are asked for.
+    nests_law
+        Whether the law is a special case of it, so that it is as good as the law where the law holds.
+    drawn
+        Whether its mean is in the figure of the law.
+    """
+
+    label: str
+    formula: str
+    coefficients: tuple[str, ...]
+    design: Callable[[Inputs, FloatArray], FloatArray]
+    prepare: Callable[[FloatArray], tuple[Inputs, tuple[Shape, ...]] | str]
+    core: bool = False
+    nests_law: bool = False
+    drawn: bool = False
+
+
 def law_column(entropy: FloatArray) -> FloatArray:
     """g(H) = exp(H) − 1, of the law R = −a·exp(H) + b with c = b − a."""
     return np.expm1(entropy)
@@ -170,97 +187,138 @@ def entropy_forms(entropy: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]
     the reward that falling to H = 0 from the last evaluation would bring. The rise is counted between
     turns of at least :data:`TURN` of its range.
     """
-    inputs = {"entropy": entropy}
-    forms = [
-        _form("law", inputs, ("ceiling", "a"), lambda x, _: stacked(law_column(x["entropy"]))),
-        _form("line", inputs, ("ceiling", "a"), lambda x, _: stacked(x["entropy"])),
-        _form("constant", inputs, ("ceiling",), lambda x, _: np.ones((x["entropy"].size, 1))),
-        _form(
-            "rate",
-            inputs,
-            ("ceiling", "slope"),
-            lambda x, shape: stacked(rate_column(x["entropy"], shape[..., 0, None])),
-            _rate_shape(entropy),
-        ),
-        _form(
-            "quadratic", inputs, ("ceiling", "a", "d"), lambda x, _: stacked(x["entropy"], x["entropy"] ** 2)
-        ),
-    ]
+    forms: list[Form] = []
     skipped: dict[str, str] = {}
-    if entropy.min() >= 0:
-        power = Shape(name="p", low=POWERS[0], high=POWERS[1], points=RATES, log=True)
+    for name, kind in FORMS.items():
+        found = kind.prepare(entropy)
+        if isinstance(found, str):
+            skipped[name] = found
+            continue
+        inputs, shapes = found
         forms.append(
-            _form(
-                "power",
-                inputs,
-                ("ceiling", "a"),
-                lambda x, s: stacked(x["entropy"] ** s[..., 0, None]),
-                power,
+            Form(
+                name=name,
+                formula=kind.formula,
+                inputs=inputs,
+                coefficients=kind.coefficients,
+                shapes=shapes,
+                design=kind.design,
             )
         )
-    else:
-        skipped["power"] = f"entropy reaches {entropy.min():.3g}, and a power of it needs H ≥ 0"
-    _add_hinge(forms, skipped, entropy)
-    _add_branches(forms, skipped, entropy)
     return tuple(forms), skipped
 
 
-def _form(
-    name: str,
-    inputs: Inputs,
-    coefficients: tuple[str, ...],
-    function: Callable[[Inputs, FloatArray], FloatArray],
-    *shapes: Shape,
-) -> Form:
-    return Form(
-        name=name,
-        formula=FORMULAS[name],
-        inputs=inputs,
-        coefficients=coefficients,
-        shapes=shapes,
-        design=function,
-    )
+def form_label(name: str) -> str:
+    """A form in words; a stored document may hold one that this version does not know."""
+    return FORMS[name].label if name in FORMS else name
 
 
-def _rate_shape(entropy: FloatArray) -> Shape:
-    """Range of the free rate for these entropies."""
+def nests_law(name: str) -> bool:
+    """Whether the law is a special case of a form."""
+    return name in FORMS and FORMS[name].nests_law
+
+
+def _of_entropy(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]]:
+    """A form of the entropy alone, linear in all its coefficients."""
+    return {"entropy": entropy}, ()
+
+
+def _of_rate(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]]:
     reach = max(RATE_REACH / float(np.max(np.abs(entropy))), 2.0)
-    return Shape(name="k", low=-reach, high=reach, points=RATES)
+    return {"entropy": entropy}, (Shape(name="k", low=-reach, high=reach, points=RATES),)
 
 
-def _add_hinge(forms: list[Form], skipped: dict[str, str], entropy: FloatArray) -> None:
-    """Two straight lines in H that meet at H₀, wherever enough evaluations lie on either side."""
+def _of_power(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]] | str:
+    if entropy.min() < 0:
+        return f"entropy reaches {entropy.min():.3g}, and a power of it needs H ≥ 0"
+    return {"entropy": entropy}, (Shape(name="p", low=POWERS[0], high=POWERS[1], points=RATES, log=True),)
+
+
+def _of_hinge(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]] | str:
+    """The break may lie wherever enough evaluations are on either side."""
     values = np.sort(entropy)
     low, high = values[min(BEYOND_BREAK, values.size) - 1], values[-min(BEYOND_BREAK, values.size)]
     if not low < high:
-        skipped["hinge"] = f"a break needs {BEYOND_BREAK} evaluations on either side"
-        return
-    place = Shape(name="bend", low=float(low), high=float(high), points=15)
-    forms.append(
-        _form(
-            "hinge",
-            {"entropy": entropy},
-            ("ceiling", "a", "d"),
-            lambda x, s: stacked(x["entropy"], np.maximum(x["entropy"] - s[..., 0, None], 0.0)),
-            place,
-        )
-    )
+        return f"a break needs {BEYOND_BREAK} evaluations on either side"
+    return {"entropy": entropy}, (Shape(name="bend", low=float(low), high=float(high), points=15),)
 
 
-def _add_branches(forms: list[Form], skipped: dict[str, str], entropy: FloatArray) -> None:
-    """The law with another slope where entropy rises."""
+def _of_branches(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]] | str:
     rise = risen(entropy)
     if rise is None:
-        skipped["branches"] = f"entropy does not both fall and rise by {TURN:.0%} of its range"
-        return
-    forms.append(
-        _form(
-            "branches",
-            {"entropy": entropy, "rise": rise},
-            ("ceiling", "a", "d"),
-            lambda x, _: stacked(law_column(x["entropy"]), x["rise"]),
-        )
-    )
+        return f"entropy does not both fall and rise by {TURN:.0%} of its range"
+    return {"entropy": entropy, "rise": rise}, ()
+
+
+FORMS = {
+    "law": FormKind(
+        label="the law",
+        formula="c − a(exp(H) − 1)",
+        coefficients=("ceiling", "a"),
+        design=lambda x, _: stacked(law_column(x["entropy"])),
+        prepare=_of_entropy,
+        core=True,
+    ),
+    "line": FormKind(
+        label="a straight line in H",
+        formula="c − a·H",
+        coefficients=("ceiling", "a"),
+        design=lambda x, _: stacked(x["entropy"]),
+        prepare=_of_entropy,
+        core=True,
+        drawn=True,
+    ),
+    "constant": FormKind(
+        label="a constant",
+        formula="c",
+        coefficients=("ceiling",),
+        design=lambda x, _: np.ones((x["entropy"].size, 1)),
+        prepare=_of_entropy,
+        core=True,
+        drawn=True,
+    ),
+    "rate": FormKind(
+        label="the form with a free rate k",
+        formula="c − a(exp(kH) − 1)",
+        coefficients=("ceiling", "slope"),
+        design=lambda x, shape: stacked(rate_column(x["entropy"], shape[..., 0, None])),
+        prepare=_of_rate,
+        core=True,
+        nests_law=True,
+        drawn=True,
+    ),
+    "quadratic": FormKind(
+        label="a parabola in H",
+        formula="c − a·H − d·H²",
+        coefficients=("ceiling", "a", "d"),
+        design=lambda x, _: stacked(x["entropy"], x["entropy"] ** 2),
+        prepare=_of_entropy,
+    ),
+    "power": FormKind(
+        label="a power of H",
+        formula="c − a·H^p",
+        coefficients=("ceiling", "a"),
+        design=lambda x, shape: stacked(x["entropy"] ** shape[..., 0, None]),
+        prepare=_of_power,
+    ),
+    "hinge": FormKind(
+        label="two straight lines in H",
+        formula="c − a·H − d·max(H − H₀, 0)",
+        coefficients=("ceiling", "a", "d"),
+        design=lambda x, shape: stacked(x["entropy"], np.maximum(x["entropy"] - shape[..., 0, None], 0.0)),
+        prepare=_of_hinge,
+    ),
+    "branches": FormKind(
+        label="the law with another slope where entropy rises",
+        formula="c − a(exp(H) − 1) − d·rise(exp(H))",
+        coefficients=("ceiling", "a", "d"),
+        design=lambda x, _: stacked(law_column(x["entropy"]), x["rise"]),
+        prepare=_of_branches,
+        core=True,
+        nests_law=True,
+    ),
+}
+"""Every form R(H) by its name: the one place in which a form is registered."""
 
 
 def risen(entropy: FloatArray) -> FloatArray | None:

@@ -107,7 +107,7 @@ def to_lmfit(form: str, law: LawFit) -> Any:
     Parameters
     ----------
     form
-        A name of ``forms.FORMULAS`` or ``stepforms.FORMULAS``: ``"law"``, ``"rate"``, ``"scalerl"``, …
+        A name of ``forms.FORMS`` or ``stepforms.FORMULAS``: ``"law"``, ``"rate"``, ``"scalerl"``, …
     law
         A fit of :func:`entropylaw.fit_law`, fresh or from a document.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from entropylaw.analysis.estimate import from_mixture
 from entropylaw.analysis.forms import (
-    CORE,
+    FORMS,
     Inputs,
     entropy_forms,
     law_column,
@@ -64,7 +64,7 @@ def fit_forms(
     grid: Grid,
     floor: FloatArray | None,
     blur: Blur | None = None,
-    names: Iterable[str] = CORE,
+    names: Iterable[str] | None = None,
 ) -> FormFits:
     """Fit forms R(H) with the same residual model.
 
@@ -82,10 +82,12 @@ def fit_forms(
         The residual covariances, the known noise variance (n,), and what errors in the entropy add by the
         law, the same for every form; as for the engine.
     names
-        Which of :data:`~entropylaw.analysis.forms.FORMULAS`; the law is always among them.
+        Which of :data:`~entropylaw.analysis.forms.FORMS`, those of every fit where not given; the law is
+        always among them.
     """
     offered, reasons = entropy_forms(entropy)
-    wanted = {"law", *names}
+    core = (name for name, kind in FORMS.items() if kind.core)
+    wanted = {"law", *(core if names is None else names)}
     chosen = [form for form in offered if form.name in wanted]
     fits, degenerate = fit_each(chosen, step, reward, grid, floor, blur)
     skipped = {name: why for name, why in (reasons | degenerate).items() if name in wanted}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from entropylaw.analysis.forms import form_label, nests_law
 from entropylaw.analysis.rivals import PLAUSIBLE
 from entropylaw.engine.grid import FloatArray
 from entropylaw.results import Estimate, Influence, Residuals, Rival, Validity
@@ -102,7 +103,7 @@ def _contradictions(e: Evidence) -> Iterator[str]:
     if e.law_weight < PLAUSIBLE:
         best = e.rivals[0]
         yield (
-            f"{_NAMES[best.form]} describes the run better; the law keeps a weight of {e.law_weight:.2g} "
+            f"{form_label(best.form)} describes the run better; the law keeps a weight of {e.law_weight:.2g} "
             f"among the forms, and below {PLAUSIBLE} it is ruled out"
         )
 
@@ -111,7 +112,7 @@ def _gaps(e: Evidence) -> Iterator[str]:
     """What the run would need before it could answer."""
     n, span = e.reward.size, float(np.ptp(e.course))
     if n < FEWEST:
-        yield f"{n} evaluations; {FEWEST} are needed before residuals say anything about drift"
+        yield too_few(n)
     if span < SPAN:
         yield f"entropy spans {span:.2g} nats; {SPAN} are needed to tell a from b"
     if e.a.low is not None and e.a.high is not None and e.a.low <= 0 <= e.a.high:
@@ -121,6 +122,11 @@ def _gaps(e: Evidence) -> Iterator[str]:
             f"the fit rests on one evaluation: without step {e.influence.step:g} "
             f"least squares give {e.influence.a_ratio:.2f} times the a"
         )
+
+
+def too_few(n: int) -> str:
+    """The reason of a run with fewer than :data:`FEWEST` evaluations."""
+    return f"{n} evaluations; {FEWEST} are needed before residuals say anything about drift"
 
 
 def _a_words(a: Estimate) -> str:
@@ -184,9 +190,9 @@ def _form_cautions(e: Evidence) -> Iterator[str]:
     """Whether the exponential form itself is what the data show."""
     if e.law_weight < PLAUSIBLE:
         return
-    same = [rival for rival in e.rivals if rival.weight >= PLAUSIBLE and rival.form not in NESTING]
+    same = [rival for rival in e.rivals if rival.weight >= PLAUSIBLE and not nests_law(rival.form)]
     if same:
-        names = " and ".join(f"{_NAMES[rival.form]} (weight {rival.weight:.2f})" for rival in same)
+        names = " and ".join(f"{form_label(rival.form)} (weight {rival.weight:.2f})" for rival in same)
         yield f"the run cannot tell the law (weight {e.law_weight:.2f}) from {names}"
     for rival in e.rivals:
         rate = rival.rate
@@ -194,17 +200,6 @@ def _form_cautions(e: Evidence) -> Iterator[str]:
             continue
         if (rate.low is not None and rate.low > 1) or (rate.high is not None and rate.high < 1):
             yield f"a free rate k = {rate.value:.2g} excludes the law's k = 1 at level {rate.level:g}"
-
-
-NESTING = ("rate", "branches")
-"""Forms of which the law is a special case: as good as the law is what they should be where it holds."""
-
-_NAMES = {
-    "line": "a straight line in H",
-    "rate": "c − a(exp(kH) − 1) with a free rate k",
-    "constant": "a constant",
-    "branches": "the law with another slope where entropy rises",
-}
 
 
 def lag1(values: FloatArray) -> float | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from entropylaw.analysis.shared import SharedFit
 from entropylaw.batch.tasks import Beside, Making, Task, light, with_keys
 from entropylaw.documents.finding import Stored, damaged, documents_in, find_document
 from entropylaw.documents.fit import (
@@ -48,6 +49,7 @@ class _Found:
     known: RunFit | RunReport | None = None
     inputs: tuple[InputFile, ...] = ()
     histogram: Beside | None = None
+    shared: SharedFit | None = None
 
 
 def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
@@ -132,7 +134,9 @@ def _stored(sources: Sequence[tuple[str, str]]) -> tuple[Settings, list[_Found]]
                 if len(document.runs) == 1
                 else tuple(file for file in document.inputs if file.path == fit.path)
             )
-            found.append(_Found(name=fit.run, path=fit.path, known=entry, inputs=inputs))
+            found.append(
+                _Found(name=fit.run, path=fit.path, known=entry, inputs=inputs, shared=document.shared)
+            )
     assert settings is not None
     return settings, found
 
@@ -153,6 +157,7 @@ def _tasks(found: Sequence[_Found], making: Making) -> Iterator[Task]:
             known=_called(one.known, name),
             inputs=one.inputs,
             histogram=one.histogram,
+            shared=one.shared,
             before=places[i - 1] if i else None,
             after=places[i + 1] if i + 1 < len(places) else None,
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw._version import __version__
+from entropylaw.analysis.shared import SharedFit
 from entropylaw.documents.codec import encode
 from entropylaw.documents.fit import InputFile, Settings
 from entropylaw.documents.report import RunReport, load_report
@@ -22,7 +23,8 @@ SCHEMA = "entropylaw/index/1"
 class IndexDocument:
     """One row a run; ``runs/SLUG.json`` has the whole document of each.
 
-    ``unfinished`` runs were left by an interrupt: writing the report again makes them, and only them.
+    ``shared`` has what the runs of each stored document have in common. ``unfinished`` runs were left by an
+    interrupt: writing the report again makes them, and only them.
     """
 
     inputs: tuple[InputFile, ...]
@@ -30,6 +32,7 @@ class IndexDocument:
     rows: tuple[IndexRow, ...]
     unfinished: int
     warnings: tuple[str, ...]
+    shared: tuple[SharedFit, ...] = ()
     version: str = __version__
     schema: str = SCHEMA
     seed: int | None = None
@@ -50,11 +53,17 @@ def write_index(
     figures = {slug: _figures(slug, names) for slug, names in files.items()}
     contents = {
         "report.md": reportmarkdown.render_rows(
-            document.rows, sections, warnings=document.warnings, figures=figures
+            document.rows,
+            sections,
+            warnings=document.warnings,
+            figures=figures,
+            shared=document.shared,
         ),
-        "report.csv": csvtable.render_rows(document.rows),
+        "report.csv": csvtable.render_rows(document.rows, document.shared),
         "report.json": dumps(document.to_json()),
-        "index.html": index_page.render(document.rows, warnings=document.warnings, files=_FILES),
+        "index.html": index_page.render(
+            document.rows, warnings=document.warnings, files=_FILES, shared=document.shared
+        ),
     }
     for name, content in contents.items():
         write_atomically(folder / name, content)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from entropylaw.analysis.shared import SharedFit
 from entropylaw.batch.gathering import Gathered, gather
 from entropylaw.batch.index import IndexDocument, write_index
 from entropylaw.batch.pool import results
@@ -102,12 +103,17 @@ def _index(gathered: Gathered, done: Sequence[Done], unfinished: int) -> IndexDo
     if unfinished:
         runs = "1 run is" if unfinished == 1 else f"{unfinished} runs are"
         warnings = (f"interrupted: {runs} missing; the same command finishes the report", *warnings)
+    shared: list[SharedFit] = []
+    for task in gathered.tasks:
+        if task.shared is not None and task.shared not in shared:
+            shared.append(task.shared)
     return IndexDocument(
         inputs=tuple(files.values()),
         settings=gathered.settings,
         rows=tuple(one.row for one in done),
         unfinished=unfinished,
         warnings=warnings,
+        shared=tuple(shared),
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw._version import __version__
+from entropylaw.analysis.shared import SharedFit
 from entropylaw.documents.codec import encode
 from entropylaw.documents.fit import InputFile, RunFit, Settings
 from entropylaw.documents.report import RunReport
@@ -57,7 +58,8 @@ class Task:
     """One run: as read (``run``), or what is ``known`` of it from a stored document or a failure to read it.
 
     ``before`` and ``after`` are name and slug of its neighbours in the report; ``histogram`` the tokens' sums
-    beside a log that ``entropylaw tokens`` wrote. ``fit_key`` stands for all that the numbers depend on,
+    beside a log that ``entropylaw tokens`` wrote; ``shared`` what the run has in common with others of its
+    stored document. ``fit_key`` stands for all that the numbers depend on,
     ``key`` for all that the files do. ``again`` says that the numbers are known, and the files are to be
     made of them.
     """
@@ -69,6 +71,7 @@ class Task:
     known: RunFit | RunReport | None
     inputs: tuple[InputFile, ...]
     histogram: Beside | None = None
+    shared: SharedFit | None = None
     before: tuple[str, str] | None = None
     after: tuple[str, str] | None = None
     fit_key: str = ""
@@ -116,6 +119,7 @@ def with_keys(task: Task) -> Task:
         "phases": making.phases,
         "inputs": encode(task.inputs),
         "known": encode(task.known),
+        "shared": encode(task.shared),
     }
     numbers.update(_canonical(said))
     if task.run is not None:

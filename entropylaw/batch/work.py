@@ -81,7 +81,9 @@ def _failed(task: Task, error: EntropyLawError) -> RunReport:
 
 def _written(task: Task, report: RunReport, error: EntropyLawError | None = None) -> Done:
     """Write the run's files, its document last but for the note that it is done."""
-    fits = FitDocument(inputs=task.inputs, settings=task.making.settings, runs=(report.fit,))
+    fits = FitDocument(
+        inputs=task.inputs, settings=task.making.settings, runs=(report.fit,), shared=task.shared
+    )
     document = from_fits(fits, [report])
     sizes: dict[str, int] = {}
     for name, content in files_of(task, document):

@@ -149,11 +149,11 @@ def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
     from entropylaw.cli import show_error
     from entropylaw.cli.output import say, say_passed_over
     from entropylaw.errors import FitError, InputError
+    from entropylaw.report.words import count
 
     say_passed_over(outcome.warnings, quiet=quiet)
-    runs = "1 run" if len(outcome.done) == 1 else f"{len(outcome.done)} runs"
     same = f", {outcome.unchanged} of them as before" if outcome.unchanged else ""
-    say(f"{runs}, {outcome.fitted} fitted{same}", quiet=quiet)
+    say(f"{count(len(outcome.done), 'run')}, {outcome.fitted} fitted{same}", quiet=quiet)
     for path in outcome.written:
         say(f"wrote {path}", quiet=quiet)
     if not outcome.written:
@@ -163,11 +163,11 @@ def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
         named = "" if name in failure.message else f"{name}: "
         show_error(FitError(failure.slug, named + failure.message, failure.hint))
     if len(failures) > LISTED:
-        say(f"{len(failures) - LISTED} more runs could not be fitted; the report has them all", quiet=False)
+        more = count(len(failures) - LISTED, "more run")
+        say(f"{more} could not be fitted; the report has them all", quiet=False)
     if outcome.unfinished:
-        say(
-            f"interrupted: {outcome.unfinished} runs are missing; the same command finishes them", quiet=False
-        )
+        missing = count(outcome.unfinished, "run")
+        say(f"interrupted before {missing}; the same command finishes the report", quiet=False)
         raise typer.Exit(130)
     if not outcome.answered:
         unread = all(failure.exit_code == InputError.exit_code for _, failure in failures)

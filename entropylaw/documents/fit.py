@@ -27,6 +27,10 @@ from entropylaw.results import Estimate
 
 SCHEMA = "entropylaw/fit/1"
 
+NO_SEAM = "no seam found: neither reward nor entropy jumps against its own drift"
+NO_SEGMENTS = "no law by segment"
+"""Notes of a run whose segments were asked for, and how they begin."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputFile:

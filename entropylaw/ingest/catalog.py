@@ -46,6 +46,7 @@ _COEFFICIENTS = (
     *(
         "train/ent_coef",
         "train/entropy_coef",
+        "train/entropy_coeff",
         "actor/kl_coef",
         "critic/kl_coeff",
         "kl_coef",

@@ -138,8 +138,8 @@ class Records:
 class _Dense:
     """A column of a rectangular table: numbers chunk by chunk, texts beside them."""
 
-    def __init__(self) -> None:
-        self._chunks: list[FloatArray] = []
+    def __init__(self, empty: int) -> None:
+        self._chunks: list[FloatArray] = [np.full(empty, np.nan)]
         self._texts: list[tuple[int, np.ndarray[Any, np.dtype[np.int32]]]] = []
         self._words = _Words()
 
@@ -166,19 +166,35 @@ class Rows:
     """Rows of equal length below a header, such as those of a CSV file."""
 
     def __init__(self, header: Sequence[str], wanted: Wanted | None = None) -> None:
-        kept = [index for index, name in enumerate(header) if wanted is None or wanted(name)][:_MOST_COLUMNS]
-        self._columns = {index: (header[index], _Dense()) for index in kept}
-        self.unread = tuple(name for index, name in enumerate(header) if index not in self._columns)
+        self._unread: list[str] = []
+        self._columns: dict[int, tuple[str, _Dense]] = {}
+        self._width = self._flushed = 0
         self._pending: list[Sequence[str]] = []
-        self._flushed = 0
+        self._wanted = wanted
+        for name in header:
+            self.widen(name)
 
     @property
     def rows(self) -> int:
         """Number of rows."""
         return self._flushed + len(self._pending)
 
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Names of the columns that are not kept."""
+        return tuple(self._unread)
+
+    def widen(self, name: str) -> None:
+        """Add a column, which is empty in all rows so far."""
+        self._flush()
+        if len(self._columns) < _MOST_COLUMNS and (self._wanted is None or self._wanted(name)):
+            self._columns[self._width] = name, _Dense(empty=self._flushed)
+        else:
+            self._unread.append(name)
+        self._width += 1
+
     def add(self, row: Sequence[str]) -> None:
-        """Add a row with as many cells as the header has."""
+        """Add a row with as many cells as there are columns."""
         self._pending.append(row)
         if len(self._pending) * len(row) >= _CHUNK * 64 or len(self._pending) == _CHUNK:
             self._flush()

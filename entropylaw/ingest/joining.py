@@ -19,6 +19,9 @@ from entropylaw.ingest.wording import counted, listing, shown
 #: W&B's pages write the least and the greatest of the values behind a point into columns of these names.
 LEAST, GREATEST = "__MIN", "__MAX"
 
+#: Spacings of its steps after which a log that begins there is said to lack its beginning.
+LATE = 5
+
 UNLIKE_POINTS = "average over several steps beside a single value"
 #: How a reader begins the note that the other half of a log is elsewhere.
 HALF = "this is the log of"
@@ -45,7 +48,7 @@ def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
             order.append(home)
         home.append(run)
     whole = [one for parts in order for one in _parts_joined(parts)]
-    return tuple(_halves_joined(whole))
+    return tuple(_continued(_halves_joined(whole)))
 
 
 def _compatible(one: Run, other: Run) -> bool:
@@ -189,6 +192,41 @@ def _halves_joined(runs: list[Run]) -> list[Run]:
         whole[id(one)] = replace(merged, name=name, notes=notes)
         del whole[id(other)]
     return list(whole.values())
+
+
+def _continued(runs: list[Run]) -> list[Run]:
+    """Say of a run that begins within or right after another file of its folder that it may go on with it.
+
+    Seeds begin at the same step; a resumed job that opens a new file begins at the step of its checkpoint.
+    Nothing in the files says so for certain, so that they stay two runs.
+    """
+    by_folder: dict[PurePath, list[Run]] = {}
+    for run in runs:
+        by_folder.setdefault(PurePath(run.source.path).parent, []).append(run)
+    return [_continuation(run, by_folder[PurePath(run.source.path).parent]) for run in runs]
+
+
+def _continuation(run: Run, beside: Sequence[Run]) -> Run:
+    spacing = float(np.median(np.diff(run.step))) if len(run.step) > 1 else 0.0
+    if run.step[0] <= LATE * spacing or not spacing:
+        return run
+    first = f"the log begins at step {run.step[0]:g}: what came before is not in it"
+    before = [
+        other
+        for other in beside
+        if other.source.path != run.source.path
+        and other.step_column == run.step_column
+        and set(other.columns) == set(run.columns)
+        and other.step[0] < run.step[0] <= other.step[-1] + LATE * spacing
+        and other.step[-1] < run.step[-1]
+    ]
+    if before:
+        other = before[0]
+        first += (
+            f"; {shown(PurePath(other.source.path).name)} beside it has steps {other.step[0]:g} to "
+            f"{other.step[-1]:g}: if this is the same run resumed, append the one file to the other"
+        )
+    return replace(run, notes=(*run.notes, first))
 
 
 def _half(run: Run) -> str | None:

@@ -6,10 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from entropylaw.ingest import catalog
 from entropylaw.ingest.run import Run
 from entropylaw.ingest.steps import folded
-from entropylaw.ingest.values import parse_number
+from entropylaw.ingest.values import FloatArray, parse_number
 from entropylaw.ingest.wording import shown
 
 # Names as the trainers' configurations have them, the most particular first.
@@ -35,6 +37,20 @@ _KL: tuple[tuple[str, str | None], ...] = (
 # In verl's words; with these, what is logged as entropy is a sum over the tokens of a response or a batch.
 _SUMS = frozenset(("token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm"))
 _MEANS = {"token-mean": "token mean", "seq-mean-token-mean": "mean of per-response means"}
+
+
+# What turns on a control of the entropy: TRL's and SB3's words, those of Skywork-OR1 and of AReaL's AEnt.
+_CONTROLS = (
+    *("use_adaptive_entropy", "use_adapt_ent", "use_adaptive_ent", "adaptive_entropy/enabled"),
+    *("adaptive_entropy", "aent/adaptive_coeff", "adaptive_entropy_coeff", "adaptive_entropy_coef"),
+)
+_TARGETS = ("entropy_target", "target_entropy", "target_ent")
+# A coefficient with a loss of its own is learned, as in SB3's SAC.
+_LEARNED = ("ent_coef_loss", "entropy_coef_loss")
+# Fewest rises and falls of a coefficient, and the share of pairs of them that must be told apart by the
+# entropy, before they count as answers to it.
+_FEWEST_MOVES = 3
+_TOLD_APART = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +103,11 @@ _KNOWN = frozenset(
 
 def relevant(settings: Mapping[str, object]) -> dict[str, object]:
     """Return those settings that something is made of."""
-    return {name: value for name, value in settings.items() if folded(name) in _KNOWN}
+    return {
+        name: value
+        for name, value in settings.items()
+        if folded(name) in _KNOWN or _ends_with(name, (*_CONTROLS, *_TARGETS))
+    }
 
 
 def regime_of(run: Run) -> Regime:
@@ -96,15 +116,21 @@ def regime_of(run: Run) -> Regime:
     return Regime(
         temperature=_number(by_fold, _TEMPERATURE),
         aggregation=_text(by_fold, _AGGREGATION),
-        entropy_weight=_not_zero(_number(by_fold, _ENTROPY) or _logged(run, "ent")),
+        entropy_weight=_not_zero(_number(by_fold, _ENTROPY)) or _not_zero(_logged(run, "ent")),
         kl_weight=_kl(by_fold) or _not_zero(_logged(run, "kl")),
     )
 
 
-def cautions(regime: Regime) -> tuple[str, ...]:
-    """Say what the settings mean for the law."""
+def cautions(regime: Regime, run: Run, entropy: FloatArray | None) -> tuple[str, ...]:
+    """Say what the settings mean for the law; ``entropy`` has the values that are used, None without any."""
     found = []
-    if regime.entropy_weight:
+    control = _control(run, entropy)
+    if control:
+        found.append(
+            f"the entropy is controlled: {control}; it is then a set variable and not an outcome of the "
+            "training, and how well the law fits tests nothing"
+        )
+    elif regime.entropy_weight:
         found.append(
             f"the loss holds an entropy term of weight {regime.entropy_weight.value:g} "
             f"({shown(regime.entropy_weight.name)}), which moves the entropy by itself; the law is stated "
@@ -126,6 +152,51 @@ def notes(regime: Regime) -> tuple[str, ...]:
         f"sampled at temperature {regime.temperature.value:g} ({shown(regime.temperature.name)}): a and b do "
         "not compare with those of runs at another temperature",
     )
+
+
+def _control(run: Run, entropy: FloatArray | None) -> str:
+    """Say by what the entropy is held near a target; empty where nothing shows that it is."""
+    coefficient = _logged(run, "ent")
+    if coefficient is not None and coefficient.value == 0:
+        return ""  # turned on or not, it never did anything
+    for name, value in run.settings.items():
+        if _ends_with(name, _CONTROLS) and str(value).casefold() in ("true", "1", "1.0"):
+            return f"its settings have {shown(name)} = {shown(value)}"
+    switched = any(_ends_with(name, _CONTROLS) for name in run.settings)
+    for name, value in run.settings.items():
+        if not switched and _ends_with(name, _TARGETS) and str(value).casefold() not in ("none", "null", ""):
+            return f"its settings have {shown(name)} = {shown(value)}"
+    for name, values in run.columns.items():
+        if _ends_with(name, (*_TARGETS, *_LEARNED)) and np.isfinite(values).any():
+            kind = "a target for it" if _ends_with(name, _TARGETS) else "a loss that learns its coefficient"
+            return f"the log has {kind} ({shown(name)})"
+    if coefficient is None or entropy is None:
+        return ""
+    return _answers(coefficient.name, run.columns[coefficient.name], entropy)
+
+
+def _answers(name: str, coefficient: FloatArray, entropy: FloatArray) -> str:
+    """Say that a coefficient rises where the entropy is low and falls where it is high, if it does."""
+    rows = np.flatnonzero(np.isfinite(coefficient) & np.isfinite(entropy))
+    change = np.diff(coefficient[rows])
+    # The coefficient of a row answers the entropy of that row, or of the one before it.
+    for seen in (entropy[rows][1:], entropy[rows][:-1]):
+        rising, falling = seen[change > 0], seen[change < 0]
+        if min(rising.size, falling.size) < _FEWEST_MOVES:
+            return ""
+        below = np.searchsorted(np.sort(rising), falling).sum() / (rising.size * falling.size)
+        if below >= _TOLD_APART:
+            target = (float(np.median(rising)) + float(np.median(falling))) / 2
+            return (
+                f"{shown(name)} rises where it is below about {target:.2g} nats, and falls where it is above"
+            )
+    return ""
+
+
+def _ends_with(name: str, endings: tuple[str, ...]) -> bool:
+    """Whether a name is one of some names, or ends in one after a separator."""
+    flat = f"_{folded(name)}"
+    return any(flat.endswith(f"_{folded(ending)}") for ending in endings)
 
 
 def _find(settings: Mapping[str, tuple[str, object]], names: tuple[str, ...]) -> tuple[str, object] | None:

@@ -10,7 +10,14 @@ import numpy as np
 from entropylaw.errors import EntropyLawError
 from entropylaw.ingest import catalog, regime
 from entropylaw.ingest.run import Meaning, Run, Source
-from entropylaw.ingest.select import ChosenEntropy, ChosenReward, choose_entropy, choose_reward, select
+from entropylaw.ingest.select import (
+    ChosenEntropy,
+    ChosenReward,
+    choose_entropy,
+    choose_reward,
+    select,
+    training_offer,
+)
 from entropylaw.ingest.values import FloatArray
 
 
@@ -125,6 +132,7 @@ def explain(
         before=entropies,
     )
     settings = regime.regime_of(run)
+    offer = training_offer(run, chosen, rewarded, pair) if chosen and rewarded else ""
     decoys = _decoys(run, {candidate.column for candidate in (*entropies, *rewards)})
     weights = catalog.coefficients(names)
     listed = {c.column for c in (*entropies, *rewards)} | {d.column for d in decoys} | set(weights)
@@ -152,7 +160,10 @@ def explain(
             *(*run.notes, *(chosen.notes if chosen else ()), *regime.notes(settings)),
             *(rewarded.notes if rewarded else ()),
         ),
-        cautions=regime.cautions(settings),
+        cautions=(
+            *regime.cautions(settings, run, chosen.values if chosen else None),
+            *([offer] if offer else []),
+        ),
         other_columns=len(set(run.names) - listed - {run.step_column}),
         texts=tuple(run.texts),
         problem=problem,
@@ -174,16 +185,23 @@ def _candidates(
         meanings[used.column] = used.meaning
         order = [used.column, *(column for column in order if column != used.column)]
     return tuple(
-        _candidate(run, column, meanings[column], used.why if used and used.column == column else None)
+        _candidate(
+            run,
+            column,
+            meanings[column],
+            used.why if used and used.column == column else None,
+            any_used=used is not None,
+        )
         for column in order
     )
 
 
-def _candidate(run: Run, column: str, meaning: Meaning, why: str | None) -> Candidate:
+def _candidate(run: Run, column: str, meaning: Meaning, why: str | None, *, any_used: bool) -> Candidate:
     values = run.columns[column]
     finite = values[np.isfinite(values)]
     if why is None:
-        otherwise = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column; another one comes first"
+        otherwise = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
+        otherwise += "; another one is used" if any_used else ""
         reason = otherwise if finite.size else "no finite value"
     return Candidate(
         column=column,

@@ -117,8 +117,9 @@ class Series:
 
     ``entropy`` is in nats and positive by convention (a negated logger's sign is already undone, and
     ``notes`` says so); ``dropped`` counts what the run had and the pairing could not use, by reason;
-    ``cautions`` say what the run's settings mean for the law. ``entropy_sd`` is the known noise of each
-    entropy in nats, where the user gave it.
+    ``cautions`` say what the run's settings mean for the law; ``offer`` names a training reward with many
+    more evaluations, where this one has few, and is empty otherwise. ``entropy_sd`` is the known noise of
+    each entropy in nats, where the user gave it.
     """
 
     run: str
@@ -132,4 +133,5 @@ class Series:
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
     cautions: tuple[str, ...] = ()
+    offer: str = ""
     entropy_sd: FloatArray | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,8 @@ from entropylaw.ingest.wording import counted, listing, nearest, shown, shown_ce
 
 # Below this many, training rewards say more about the run than its validation does.
 ENOUGH_PAIRS = 5
+# Below this many validation pairs, a training reward that has as many is offered.
+ANSWERING_PAIRS = 12
 # A sampled estimate of a collapsed policy's entropy may fall this far below zero by rounding.
 _ROUNDING = 1e-6
 
@@ -87,9 +90,10 @@ def select(
     chosen = choose_entropy(run, text_or_none(entropy, "entropy"))
     rewarded = choose_reward(run, chosen, text_or_none(reward, "reward"), pair)
     if not len(rewarded.pairs):
-        raise _no_pairs(run, chosen, rewarded)
+        raise _no_pairs(run, chosen, rewarded, training_offer(run, chosen, rewarded, pair))
     pairs = rewarded.pairs
     settings = regime.regime_of(run)
+    offer = training_offer(run, chosen, rewarded, pair)
     return Series(
         run=run.name,
         source=run.source,
@@ -101,7 +105,8 @@ def select(
         pair=rewarded.pair,
         dropped=pairs.dropped,
         notes=(*chosen.notes, *regime.notes(settings), *rewarded.notes),
-        cautions=regime.cautions(settings),
+        cautions=regime.cautions(settings, run, chosen.values),
+        offer=offer,
         entropy_sd=None if entropy_sd is None else noise_of(run, pairs, entropy_sd),
     )
 
@@ -209,6 +214,25 @@ def _training_reward(
         return options.reward(best[0], f"{_as_key(best[0])}; no training reward gives more pairs")
     usable = [m for m in trainings if _finite(options.run, m.column)]
     return options.reward(usable[0], f"{few}; {_as_key(usable[0])}") if usable else None
+
+
+def training_offer(run: Run, entropy: ChosenEntropy, reward: ChosenReward, pair: str | None) -> str:
+    """Name the training reward that has many pairs where the one that is used has few; empty without any.
+
+    What is used is not changed by it.
+    """
+    few = len(reward.pairs)
+    if few >= ANSWERING_PAIRS or reward.choice.meaning.kind == "training":
+        return ""
+    options = _Options(run, entropy, pair)
+    columns = tuple(name for name in run.columns if name != entropy.choice.column)
+    known = catalog.trainings(columns, catalog.detect(run.names).trainer)
+    for match in sorted(known, key=lambda m: m.rank):
+        many = len(options.pairs(match)) if _finite(run, match.column) else 0
+        if many >= ANSWERING_PAIRS:
+            flag = f"--reward {shlex.quote(match.column)}"
+            return f"the training reward has {counted(many, 'evaluation')}, this one {few}: {flag}"
+    return ""
 
 
 class _Options:
@@ -423,7 +447,7 @@ def _missing_role(
     )
 
 
-def _no_pairs(run: Run, entropy: ChosenEntropy, reward: ChosenReward) -> InputError:
+def _no_pairs(run: Run, entropy: ChosenEntropy, reward: ChosenReward, offer: str) -> InputError:
     def steps(values: FloatArray) -> str:
         there = run.step[np.isfinite(values)]
         return ", ".join(f"{step:g}" for step in there[:4]) + (", …" if len(there) > 4 else "")
@@ -435,5 +459,5 @@ def _no_pairs(run: Run, entropy: ChosenEntropy, reward: ChosenReward) -> InputEr
         "no-pairs",
         f"run {shown(run.name)}: no step has both. {shown(entropy.choice.column)} is there at steps "
         f"{steps(entropy.values)}, {shown(column)} at steps {steps(run.columns[column])} ({reasons})",
-        "try --pair same or --pair next, or other columns with --entropy and --reward",
+        offer or "try --pair same or --pair next, or other columns with --entropy and --reward",
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 
 from entropylaw.ingest.report import Candidate, ColumnReport
 from entropylaw.paths import hostless
 from entropylaw.report.numbers import format_number
 from entropylaw.report.printable import one_line
-from entropylaw.report.words import meaning
+from entropylaw.report.words import count, meaning
 
 _WIDTH = 100
 _MOST = 8
@@ -23,16 +24,16 @@ def render(report: ColumnReport) -> str:
 def _lines(report: ColumnReport) -> Iterator[str]:
     source = report.source
     path = one_line(hostless(source.path))
-    yield f"{one_line(report.run)} · {path} ({source.format}, {source.rows} records)"
+    yield f"{one_line(report.run)} · {path} ({source.format}, {count(source.rows, 'record')})"
     yield from _entry("trainer", f"{report.trainer}: {report.trainer_why}")
-    steps = f"{report.steps} steps, {report.first_step:g} to {report.last_step:g}"
+    steps = f"{count(report.steps, 'step')}, {report.first_step:g} to {report.last_step:g}"
     yield from _entry("step", f"'{report.step_column}' ({steps}): {report.step_why}")
     for role, candidates in (("entropy", report.entropy), ("reward", report.reward)):
         yield from _candidates(role, candidates)
     if report.pair is not None:
-        yield from _entry("pair", f"{report.pair}: {report.pair_why}; {report.pairs} evaluations")
-    for reason, count in sorted({**report.read_dropped, **report.dropped}.items()):
-        yield from _entry("dropped", f"{count} {reason}")
+        yield from _entry("pair", f"{report.pair}: {report.pair_why}; {count(report.pairs, 'evaluation')}")
+    for reason, number in sorted((Counter(report.read_dropped) + Counter(report.dropped)).items()):
+        yield from _entry("dropped", f"{reason} ({number})")
     for decoy in report.decoys[:_MOST]:
         yield from _entry("no entropy", f"'{decoy.column}': {decoy.why}")
     for name, (first, last) in sorted(report.coefficients.items()):
@@ -41,7 +42,7 @@ def _lines(report: ColumnReport) -> Iterator[str]:
         yield from _entry("note", note)
     for caution in report.cautions:
         yield from _entry("caution", caution)
-    yield from _entry("besides", f"{report.other_columns} other columns")
+    yield from _entry("besides", count(report.other_columns, "other column"))
     if report.problem is not None:
         yield from _entry("NOT USABLE", f"{report.problem.message} [{report.problem.slug}]")
         yield from _entry("", report.problem.hint)
@@ -61,9 +62,8 @@ def _candidate_words(candidate: Candidate) -> str:
     if candidate.low is None or candidate.high is None:
         values = "no usable values"
     else:
-        values = (
-            f"{candidate.usable} values, {format_number(candidate.low)} to {format_number(candidate.high)}"
-        )
+        ends = f"{format_number(candidate.low)} to {format_number(candidate.high)}"
+        values = f"{count(candidate.usable, 'value')}, {ends}"
     known = meaning(candidate.meaning)
     what = f"; {known}" if known else ""
     return f"'{candidate.column}' ({values}{what}): {candidate.why}"

@@ -25,7 +25,7 @@ from entropylaw.report import law_figure as law_drawing
 from entropylaw.report import plotting as p
 from entropylaw.report.numbers import format_number, format_step
 from entropylaw.report.svg import minify
-from entropylaw.report.words import drops, headline
+from entropylaw.report.words import drop_words, headline
 
 _MixedModeRenderer: Any = MixedModeRenderer
 _RendererSVG: Any = RendererSVG
@@ -54,7 +54,7 @@ def series_figure(run: RunFit) -> Figure:
     """Entropy and reward over the steps, the law's reward, the leading evaluation and what was dropped."""
     law = _law(run)
     with p.style():
-        notes = [line for text in _dropped_notes(run) for line in p.wrapped(text, 62, 2)]
+        notes = p.wrapped(f"dropped: {drop_words(run)}", 62, 2)
         title = _title(law)
         bottom, top = 0.4 + _LINE * len(notes), 0.08 + _LINE * len(title)
         figure = p.new_figure(2.42 + bottom + top)
@@ -239,11 +239,6 @@ def _leading(upper: Axes, lower: Axes, law: LawFit) -> None:
         color=p.WARNING,
         zorder=7,
     )
-
-
-def _dropped_notes(run: RunFit) -> list[str]:
-    parts = [f"{reason} ({count})" for reason, count in drops(run)]
-    return ["dropped: " + "; ".join(parts) if parts else "dropped: nothing"]
 
 
 def _residual_note(law: LawFit) -> str:

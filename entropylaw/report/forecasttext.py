@@ -16,6 +16,7 @@ from entropylaw.report.numbers import (
     format_weight,
 )
 from entropylaw.report.printable import csv_text, one_line, spreadsheet_cell
+from entropylaw.report.words import count
 from entropylaw.results import Estimate
 
 SHOWN_WEIGHT = 0.05
@@ -60,7 +61,7 @@ def _members_words(weights: Mapping[str, float]) -> str:
     words = [f"{name} {format_weight(weight)}" for name, weight in shown]
     if len(shown) < len(named):
         rest = sum(weight for _, weight in named[len(shown) :])
-        words.append(f"{len(named) - len(shown)} others {format_weight(rest)}")
+        words.append(f"{count(len(named) - len(shown), 'other')} {format_weight(rest)}")
     return "weights: " + ", ".join(words)
 
 

@@ -8,8 +8,9 @@ from functools import lru_cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from entropylaw.analysis.forms import FORMS, form_label
 from entropylaw.ingest.run import Choice
-from entropylaw.report import palette, words
+from entropylaw.report import palette, sharedtext, words
 from entropylaw.report.numbers import (
     format_estimate,
     format_interval,
@@ -75,9 +76,17 @@ def environment() -> Environment:
         "headline": words.run_headline,
         "badge": words.badge,
         "drops": words.drops,
-        "form_name": words.form_name,
+        "form_label": form_label,
+        "law_formula": FORMS["law"].formula,
         "influence": words.influence,
+        "ceiling_range": words.ceiling_range,
         "ceiling_words": words.ceiling_words,
+        "law_headline": words.headline,
+        "same_verdict": sharedtext.verdict,
+        "seam_words": sharedtext.seam_words,
+        "segments_title": sharedtext.segments_title,
+        "shared_cautions": sharedtext.cautions,
+        "shared_title": sharedtext.title,
         "residual_words": words.residual_words,
         "interval_words": words.interval_words,
     }

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from entropylaw._version import __version__
 from entropylaw.analysis.forecast import SPENT
+from entropylaw.analysis.shared import SharedFit
 from entropylaw.report import reportwords
 from entropylaw.report.html import environment
 from entropylaw.report.index_rows import MOST_POINTS, NO_CURVES, AheadRow, IndexRow, LawRow, Spark, by_name
@@ -88,6 +89,7 @@ def render(
     warnings: Sequence[str] = (),
     files: Mapping[str, str] | None = None,
     version: str = __version__,
+    shared: Sequence[SharedFit] = (),
 ) -> str:
     """The page.
 
@@ -101,6 +103,8 @@ def render(
         Label → address of what else the report has, relative to the page.
     version
         The one that wrote the report.
+    shared
+        What runs have in common.
     """
     named = by_name(rows)
     axis = ceiling_axis(named)
@@ -119,6 +123,7 @@ def render(
             warnings=warnings,
             files=files or {},
             version=version,
+            shared=shared,
         )
     )
 
@@ -236,8 +241,12 @@ def _spent(ahead: AheadRow | None) -> str:
 def _why(row: IndexRow) -> str:
     """What is to be known before the numbers are read; empty where there is nothing."""
     if row.law is None or row.reason is not None:
-        return f"{row.headline.removesuffix('.')}: {row.reason}"
-    return row.headline if row.law.rival is not None else ""
+        verdict = f"{row.headline.removesuffix('.')}: {row.reason}"
+    else:
+        verdict = row.headline if row.law.rival is not None else ""
+    if not row.segments_words:
+        return verdict
+    return "; ".join(part for part in (verdict.removesuffix("."), row.segments_words) if part)
 
 
 def _line(spark: Spark, name: str, unit: str, digits: int) -> _Line:

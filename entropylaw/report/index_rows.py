@@ -9,14 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from entropylaw.analysis.forms import form_label
 from entropylaw.analysis.phaseresults import PhaseFit
+from entropylaw.analysis.seams import Seam
 from entropylaw.documents.codec import decode, encode
+from entropylaw.documents.fit import RunFit
 from entropylaw.documents.phases import RunPhases
 from entropylaw.documents.report import RunReport
 from entropylaw.engine.grid import FloatArray
 from entropylaw.report import words
 from entropylaw.report.phasetext import headline as phases_headline
 from entropylaw.report.printable import one_line
+from entropylaw.report.sharedtext import segments_sentence
 from entropylaw.results import Estimate
 
 MOST_POINTS = 40
@@ -77,6 +81,24 @@ class AheadRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentRow:
+    """The law in a part of a run between two seams; ``refusal`` says why there is none.
+
+    ``p_value`` is that of the test that all segments have the same a and b; it stands beside the first.
+    """
+
+    first_step: float
+    last_step: float
+    n: int
+    valid: bool | None
+    a: Estimate | None
+    b: Estimate | None
+    ceiling: Estimate | None
+    p_value: float | None
+    refusal: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IndexRow:
     """One run of an index.
 
@@ -98,6 +120,8 @@ class IndexRow:
         What was found; each None with the reason in ``reason``, ``no_forecast`` or ``no_phases``.
     phases_words
         The verdict on the phases in a sentence; empty where there are none.
+    seams, segments, segments_words
+        The jumps that were found, the law between them, and both in a sentence; empty where nobody asked.
     """
 
     run: str
@@ -114,6 +138,9 @@ class IndexRow:
     phases: str | None
     phases_words: str
     no_phases: str | None
+    seams: tuple[Seam, ...] = ()
+    segments: tuple[SegmentRow, ...] = ()
+    segments_words: str = ""
 
     @property
     def readable(self) -> bool:
@@ -166,6 +193,30 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
         phases=phases,
         phases_words=told,
         no_phases=no_phases,
+        seams=run.seams,
+        segments=segment_rows(run),
+        segments_words=segments_sentence(run),
+    )
+
+
+def segment_rows(run: RunFit) -> tuple[SegmentRow, ...]:
+    """The segments of a run; empty where nobody asked for them."""
+    fit = run.segments
+    if fit is None:
+        return ()
+    return tuple(
+        SegmentRow(
+            first_step=part.first_step,
+            last_step=part.last_step,
+            n=part.n,
+            valid=part.law.validity.ok if part.law else None,
+            a=part.law.a if part.law else None,
+            b=part.law.b if part.law else None,
+            ceiling=part.law.ceiling if part.law else None,
+            p_value=fit.same.p_value if fit.same is not None and not i else None,
+            refusal=part.refusal,
+        )
+        for i, part in enumerate(fit.segments)
     )
 
 
@@ -205,7 +256,7 @@ def _law(report: RunReport) -> LawRow | None:
         headroom=law.headroom,
         used=run.used,
         drop_per_100_steps=run.drop_per_100_steps,
-        rival=None if better is None else words.form_name(better.form),
+        rival=None if better is None else form_label(better.form),
         law_weight=law.law_weight,
         best_rival=None if best is None else best.form,
         best_rival_weight=None if best is None else best.weight,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 
+from entropylaw.analysis.forms import FORMS, form_label
 from entropylaw.analysis.law import LawFit
 from entropylaw.documents.fit import FitDocument, RunFit
 from entropylaw.ingest.run import Choice
-from entropylaw.report import words
+from entropylaw.report import sharedmarkdown, words
 from entropylaw.report.markdownparts import table, title, whole
 from entropylaw.report.numbers import (
     format_estimate,
@@ -28,8 +30,9 @@ def render(document: FitDocument, figures: Mapping[str, Mapping[str, str]] | Non
     """
     drawn = figures or {}
     runs = list(zip(document.runs, run_slugs(document), strict=True))
+    common = sharedmarkdown.shared(document.shared) if document.shared is not None else ()
     return whole(
-        _head(document),
+        chain(_head(document), common),
         runs,
         lambda entry: _run(entry[0], drawn.get(entry[1], {})),
         where="the page and the JSON document hold them all",
@@ -71,6 +74,7 @@ def _run(run: RunFit, figures: Mapping[str, str]) -> Iterator[str]:
     if run.law is not None:
         yield from numbers(run)
         yield from rivals(run.law)
+        yield from sharedmarkdown.segments(run)
         yield from checks(run.law)
     yield from read(run)
 
@@ -132,8 +136,8 @@ def rivals(law: LawFit) -> Iterator[str]:
     """The law and its rivals, heaviest first."""
     yield "### Forms"
     yield ""
-    rows = [("the law", "c − a(exp(H) − 1)", law.law_weight, law.ceiling)]
-    rows += [(words.form_name(r.form), r.formula, r.weight, r.ceiling) for r in law.rivals]
+    rows = [(form_label("law"), FORMS["law"].formula, law.law_weight, law.ceiling)]
+    rows += [(form_label(r.form), r.formula, r.weight, r.ceiling) for r in law.rivals]
     yield from table(
         ("form", "formula", "weight", "ceiling"),
         (
@@ -141,7 +145,11 @@ def rivals(law: LawFit) -> Iterator[str]:
             for name, formula, weight, ceiling in sorted(rows, key=lambda row: -row[2])
         ),
     )
-    yield f"Over the forms that are not ruled out the ceiling is {format_interval(law.ceiling_over_forms)}."
+    mean = format_estimate(law.ceiling_over_forms).value
+    yield (
+        f"Over the forms that are not ruled out the ceiling is {mean} by weight, and lies anywhere from "
+        f"{escaped_text(words.ceiling_range(law))}."
+    )
     yield ""
 
 

@@ -34,7 +34,8 @@ def whole(
         block = "\n".join(lines_of(run))
         size += len(block.encode()) + 1
         if size > MOST_BYTES:
-            blocks.append(f"*{len(runs) - place} more runs are left out of this text; {where}.*\n")
+            left_out = "1 more run" if len(runs) - place == 1 else f"{len(runs) - place} more runs"
+            blocks.append(f"*Left out of this text: {left_out}; {where}.*\n")
             break
         blocks.append(block)
     return "\n".join(blocks)

@@ -86,12 +86,6 @@ def in_percent(estimate: Estimate) -> Estimate:
     return replace(estimate, value=value, low=low, high=high)
 
 
-def format_range(estimate: Estimate) -> str:
-    """``0.474 to 0.607``: the ends of an interval in a sentence."""
-    text = format_estimate(estimate)
-    return f"{text.low} to {text.high}"
-
-
 def format_number(x: float | None, digits: int = 3) -> str:
     """A number without an interval to ``digits`` significant digits."""
     if x is None:

@@ -46,7 +46,8 @@ BENDS = KINDS[-1]
 """What a curve does at a boundary of which no more is known."""
 
 _LINES = 20
-_LABEL, _CELL, _DROPPED = 23, 38, 70
+_REASONS = 3
+_LABEL, _CELL = 23, 38
 _TOKENS = {"planning": "planning tokens", "execution": "execution tokens", "aggregate": "all tokens"}
 
 
@@ -179,10 +180,13 @@ def read_words(run: RunPhases) -> str:
     return ", ".join(parts) or "no column"
 
 
-def dropped_words(run: RunPhases) -> str:
-    """What was left out, and why."""
+def dropped_words(run: RunPhases, most: int | None = None) -> str:
+    """What was left out, and why; with ``most`` the reasons of so many, and the number of the others."""
     counted = sorted(run.dropped.items(), key=lambda item: (-item[1], item[0]))
-    return "; ".join(f"{count} {reason}" for reason, count in counted if count) or "nothing"
+    reasons = [f"{reason} ({count})" for reason, count in counted if count]
+    hidden = len(reasons) - len(reasons[:most])
+    more = [f"{hidden} more in the JSON"] if hidden else []
+    return "; ".join([*reasons[:most], *more]) or "nothing"
 
 
 def all_cautions(run: RunPhases) -> tuple[str, ...]:
@@ -393,10 +397,9 @@ def _run_lines(run: RunPhases) -> list[str]:
         *_table(curves, run.phases.level),
     ]
     share = share_words(run.phases, curves)
-    dropped = textwrap.shorten(one_line(dropped_words(run)), _DROPPED, placeholder=" …")
     bottom = [
         *(labelled_lines("share", share) if share else ()),
-        *labelled_lines("read", f"{read_words(run)}; dropped: {dropped}"),
+        *labelled_lines("read", f"{read_words(run)}; dropped: {dropped_words(run, _REASONS)}"),
     ]
     labelled = [("caution", text) for text in all_cautions(run)] + [
         ("note", text) for text in told_notes(run)
@@ -435,7 +438,7 @@ def _table(curves: Curves, level: float) -> Iterator[str]:
 
 
 def _row(label: str, cells: Sequence[str]) -> str:
-    return f"  {label:<{_LABEL}}{''.join(f'{cell:<{_CELL}}' for cell in cells)}".rstrip()
+    return f"  {label:<{_LABEL}}{' '.join(f'{cell:<{_CELL - 1}}' for cell in cells)}".rstrip()
 
 
 def _fitting(labelled: list[tuple[str, str]], lines: int) -> list[str]:

@@ -6,14 +6,17 @@ It is made from the rows of the index; whole documents are taken one at a time, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
+from entropylaw.analysis.shared import SharedFit
 from entropylaw.documents.report import ReportDocument, RunReport
-from entropylaw.report import markdown, reportwords
+from entropylaw.report import markdown, reportwords, sharedmarkdown
 from entropylaw.report.index_rows import IndexRow, by_name, index_row
 from entropylaw.report.markdown import escaped_name, escaped_text
 from entropylaw.report.markdownparts import MOST_BYTES, sparkline, table, title
 from entropylaw.report.numbers import MISSING, format_estimate, format_interval, format_share, format_step
 from entropylaw.report.slugs import safe_name
+from entropylaw.report.words import count
 from entropylaw.results import Estimate
 
 _ROOM = 600
@@ -43,7 +46,8 @@ def render(document: ReportDocument, figures: Figures | None = None) -> str:
     taken: set[str] = set()
     named = [(report, safe_name(report.run, taken)) for report in document.runs]
     rows = [index_row(report, slug) for report, slug in named]
-    return render_rows(rows, named, warnings=document.warnings, figures=figures)
+    shared = (document.shared,) if document.shared is not None else ()
+    return render_rows(rows, named, warnings=document.warnings, figures=figures, shared=shared)
 
 
 def render_rows(
@@ -52,6 +56,7 @@ def render_rows(
     *,
     warnings: Sequence[str] = (),
     figures: Figures | None = None,
+    shared: Sequence[SharedFit] = (),
 ) -> str:
     """The Markdown of a report whose documents need not be held.
 
@@ -65,15 +70,18 @@ def render_rows(
         About files, not runs.
     figures
         Name of a page → caption → address of a figure.
+    shared
+        What runs have in common.
     """
     named = by_name(rows)
-    head = "\n".join(_head(named, warnings))
+    common = chain.from_iterable(map(sharedmarkdown.shared, shared))
+    head = "\n".join([*_head(named, warnings), *common])
     left = MOST_BYTES - _ROOM - len(head.encode())
     listed, missing = _fitting("\n".join(_table(named)).split("\n"), left)
     blocks = [head, *listed]
     if missing:
-        what = "runs and the sections of all runs are left out of this text"
-        return "\n".join([*blocks, "", f"*{missing} more {what}; {_WHERE}.*", ""])
+        what = f"{count(missing, 'more run')} and the sections of all runs"
+        return "\n".join([*blocks, "", f"*Left out of this text: {what}; {_WHERE}.*", ""])
     left -= len("\n".join(listed).encode())
     return "\n".join([*blocks, *_sections(sections, figures or {}, len(named), left)])
 
@@ -89,7 +97,8 @@ def _sections(
         block = "\n".join(_section(report, figures.get(slug, {})))
         left -= len(block.encode()) + 1
         if left < 0:
-            yield f"*The sections of {runs - shown} runs are left out of this text; their pages hold them.*\n"
+            left_out = count(runs - shown, "run")
+            yield f"*Left out of this text: the sections of {left_out}; their pages hold them.*\n"
             return
         yield block
 
@@ -107,7 +116,7 @@ def _fitting(lines: Sequence[str], most: int) -> tuple[list[str], int]:
 def _head(rows: Sequence[IndexRow], warnings: Sequence[str]) -> Iterator[str]:
     told = [escaped_text(warning) for warning in warnings[:_WARNINGS]]
     if len(warnings) > _WARNINGS:
-        told.append(f"{len(warnings) - _WARNINGS} more warnings are left out of this text.")
+        told.append(f"Left out of this text: {count(len(warnings) - _WARNINGS, 'more warning')}.")
     yield from title("Entropy law report", told)
     for sentence in reportwords.overall(rows):
         yield escaped_text(sentence)
@@ -155,6 +164,7 @@ def _section(report: RunReport, figures: Mapping[str, str]) -> Iterator[str]:
     if run.law is not None:
         yield from markdown.numbers(run)
         yield from markdown.rivals(run.law)
+        yield from sharedmarkdown.segments(run)
         yield from _forecast(report)
     yield from _phases(report)
     if run.law is not None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from entropylaw.analysis.forecast import Forecast, SaturationForecast
+from entropylaw.analysis.forms import form_label
 from entropylaw.analysis.law import LawFit
 from entropylaw.documents.phases import RunPhases
 from entropylaw.documents.report import RunReport
@@ -16,7 +17,6 @@ from entropylaw.report.numbers import (
     format_interval,
     format_number,
     format_percent,
-    format_range,
     format_share,
     format_step,
     format_weight,
@@ -48,7 +48,7 @@ def opening(report: RunReport) -> tuple[str, ...]:
 def _used(law: LawFit, used: Estimate | None) -> str:
     """What the run has bought with its entropy so far."""
     better = words.better_rival(law)
-    by = "" if better is None else f"By the law, though {words.form_name(better.form)} fits better, "
+    by = "" if better is None else f"By the law, though {form_label(better.form)} fits better, "
     now, ceiling = format_interval(law.reward_now), format_interval(law.ceiling)
     if used is None or used.value is None:
         note = used.note if used is not None and used.note else "its document does not say"
@@ -68,7 +68,7 @@ def _trust(law: LawFit) -> str:
     verdict = words.verdict(law).removesuffix(".")
     if all(rival.ruled_out for rival in law.rivals):
         return f"{verdict}; every rival is ruled out."
-    reach = format_range(law.ceiling_over_forms)
+    reach = words.ceiling_range(law)
     return f"{verdict}; over all forms that are not ruled out, the ceiling lies anywhere from {reach}."
 
 

@@ -1,4 +1,4 @@
-"""Several runs, and the segments of one, as text for a terminal: the test first, then the numbers."""
+"""Several runs, and the segments of one: their sentences and rows, and both as text for a terminal."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from collections.abc import Iterator, Sequence
 from entropylaw.analysis.seams import Seam
 from entropylaw.analysis.segments import SAME, SameTest, SegmentFit
 from entropylaw.analysis.shared import SharedFit
+from entropylaw.documents.fit import NO_SEAM, RunFit
 from entropylaw.report.numbers import format_estimate, format_interval, format_percent, format_step
 from entropylaw.report.printable import one_line
-from entropylaw.report.words import headline
+from entropylaw.report.words import count, headline
 from entropylaw.results import Estimate
+
+_NAMED = 12
+"""Runs that a caution names; the others are counted."""
 
 
 def render_shared(fit: SharedFit) -> str:
@@ -21,8 +25,8 @@ def render_shared(fit: SharedFit) -> str:
 def render_seams(seams: Sequence[Seam]) -> str:
     """One line a seam that was found, or one line that says there is none."""
     if not seams:
-        return "no seam found: neither reward nor entropy jumps against its own drift\n"
-    return "\n".join(_seam_line(seam) for seam in seams) + "\n"
+        return f"{NO_SEAM}\n"
+    return "\n".join(seam_words(seam) for seam in seams) + "\n"
 
 
 def render_segments(fit: SegmentFit) -> str:
@@ -39,26 +43,47 @@ def cautions(fit: SharedFit) -> tuple[str, ...]:
         )
     invalid = [run.run for run in fit.runs if not run.valid]
     if invalid:
-        found.append(
-            f"{len(invalid)} of {len(fit.runs)} runs are not valid by themselves: {', '.join(invalid)}"
-        )
+        named = ", ".join(invalid[:_NAMED])
+        more = f" and {len(invalid) - _NAMED} more" if len(invalid) > _NAMED else ""
+        found.append(f"not valid by themselves: {len(invalid)} of {len(fit.runs)} runs ({named}{more})")
     apart = [one.coefficient for one in fit.spread if one.tau.low is not None and one.tau.low > 0]
     if apart:
         found.append(f"seeds differ by more than the residuals inside the runs explain: {', '.join(apart)}")
     return tuple(found)
 
 
-def _shared_lines(fit: SharedFit) -> Iterator[str]:
+def title(fit: SharedFit) -> str:
+    """How many runs have which coefficients in common."""
     names = "a, b and ceiling" if len(fit.shared) > 1 else fit.shared[0]
-    yield f"{len(fit.runs)} runs with {names} in common"
-    yield f"  {_verdict(fit.same, 'runs')}"
+    return f"{len(fit.runs)} runs with {names} in common"
+
+
+def segments_title(fit: SegmentFit) -> str:
+    """How many segments there are, and where they begin."""
+    at = ", ".join(format_step(step) for step in fit.seams)
+    return f"{count(len(fit.segments), 'segment')}, " + (f"seams at step {at}" if at else "no seam")
+
+
+def segments_sentence(run: RunFit) -> str:
+    """The jumps and the test of the segments in a sentence; empty where there are none."""
+    parts = [seam_words(seam) for seam in run.seams]
+    if run.segments is not None:
+        parts.append(segments_title(run.segments))
+        parts += [": ".join(verdict(run.segments.same, "segments"))] if run.segments.same is not None else []
+        parts += [run.segments.note] if run.segments.note else []
+    return "; ".join(parts)
+
+
+def _shared_lines(fit: SharedFit) -> Iterator[str]:
+    yield title(fit)
+    yield f"  {_verdict_line(fit.same, 'runs')}"
     yield from (f"  caution    {one_line(sentence)}" for sentence in cautions(fit))
     yield f"  {'in common':<19} {'value':>9}   {format_percent(fit.level)} interval ({fit.a.method})"
     for name, estimate in (("a", fit.a), ("b", fit.b), ("ceiling", fit.ceiling)):
         yield _number_line(name, estimate)
     yield f"  {'each run':<19} {'alone':<28} {'in common':<28} less the other runs'"
     for run in fit.runs:
-        yield f"  {one_line(run.run)}, {_count(run.n)}{'' if run.valid else ', NOT VALID alone'}"
+        yield f"  {one_line(run.run)}, {count(run.n, 'evaluation')}{'' if run.valid else ', NOT VALID alone'}"
         for name in run.own:
             own, together = format_interval(run.own[name]), format_interval(run.together[name])
             away = format_interval(run.deviation[name]) if name in run.deviation else ""
@@ -82,16 +107,14 @@ def _spread_lines(fit: SharedFit) -> Iterator[str]:
 
 
 def _segment_lines(fit: SegmentFit) -> Iterator[str]:
-    count = f"{len(fit.segments)} segment" + ("s" if len(fit.segments) > 1 else "")
-    at = ", ".join(format_step(step) for step in fit.seams)
-    yield f"{count}, seams at step {at}" if at else f"{count}, no seam"
+    yield segments_title(fit)
     if fit.same is not None:
-        yield f"  {_verdict(fit.same, 'segments')}"
+        yield f"  {_verdict_line(fit.same, 'segments')}"
     if fit.note:
         yield f"  note       {fit.note}"
     for i, segment in enumerate(fit.segments):
         steps = f"steps {format_step(segment.first_step)}–{format_step(segment.last_step)}"
-        yield f"  segment {i + 1}  {steps}, {_count(segment.n)}"
+        yield f"  segment {i + 1}  {steps}, {count(segment.n, 'evaluation')}"
         if segment.law is None:
             yield f"  NOT FITTED {segment.refusal}"
             continue
@@ -101,25 +124,27 @@ def _segment_lines(fit: SegmentFit) -> Iterator[str]:
             yield _number_line(name, estimate)
 
 
-def _seam_line(seam: Seam) -> str:
+def seam_words(seam: Seam) -> str:
+    """A jump of a series: ``reward jumps by -0.12 [-0.15, -0.09] between steps 400 and 410 (…)``."""
     between = f"between steps {format_step(seam.after)} and {format_step(seam.step)}"
     chance = _chance(seam.p_value)
     return f"{seam.series} jumps by {format_interval(seam.jump)} {between} ({chance} against drift)"
 
 
-def _verdict(test: SameTest, what: str) -> str:
-    """The test in one line; not rejecting is not the same as being equal."""
+def verdict(test: SameTest, what: str) -> tuple[str, str]:
+    """The test in a word and in a sentence; not rejecting is not the same as being equal."""
     differ = test.p_value < SAME
     words = f"the {what} do not share the law" if differ else f"no sign that the {what} differ"
-    return f"{'DIFFERENT' if differ else 'SAME?':<10} {words}: {_chance(test.p_value)} ({test.method})"
+    return "DIFFERENT" if differ else "SAME?", f"{words}: {_chance(test.p_value)} ({test.method})"
+
+
+def _verdict_line(test: SameTest, what: str) -> str:
+    mark, words = verdict(test, what)
+    return f"{mark:<10} {words}"
 
 
 def _chance(p: float) -> str:
     return f"p = {p:.2g}" if p >= 1e-4 else "p < 0.0001"
-
-
-def _count(n: int) -> str:
-    return f"{n} evaluation" + ("" if n == 1 else "s")
 
 
 def _number_line(name: str, estimate: Estimate) -> str:

@@ -1,28 +1,26 @@
-"""A fit document for a terminal: at most 20 lines a run, validity first."""
+"""A fit document for a terminal: about 20 lines per run, validity first."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 
 from entropylaw.analysis.law import LawFit
-from entropylaw.documents.fit import FitDocument, RunFit
+from entropylaw.documents.fit import NO_SEAM, NO_SEGMENTS, FitDocument, RunFit
 from entropylaw.ingest.run import Choice
 from entropylaw.report.numbers import (
     format_estimate,
     format_interval,
     format_number,
     format_percent,
-    format_range,
     format_weight,
 )
 from entropylaw.report.printable import WIDTH, labelled_lines, one_line
 from entropylaw.report.sharedtext import render_seams, render_segments, render_shared
-from entropylaw.report.words import ceiling_words, drops, headline
+from entropylaw.report.words import ceiling_range, ceiling_words, count, drop_words, headline
 from entropylaw.results import Estimate
 
 _LINES = 18
-"""Lines a run that are filled with sentences on validity; never more than 20 with the first of them."""
+"""Lines of a run's block up to which it is filled with sentences on validity; the first always stands."""
 
 
 def render(document: FitDocument) -> str:
@@ -37,6 +35,7 @@ def _seams(run: RunFit) -> str:
     """The jumps that were found and the law between them, below the run's block."""
     found = render_seams(run.seams) if run.seams else ""
     whole = found + (render_segments(run.segments) if run.segments is not None else "")
+    whole += "".join(f"{one_line(note)}\n" for note in run.notes if note.startswith((NO_SEAM, NO_SEGMENTS)))
     return "".join(f"  {line}\n" for line in whole.splitlines())
 
 
@@ -44,7 +43,7 @@ def _run_lines(run: RunFit) -> list[str]:
     """One block: what it is, whether it holds, the numbers, the rivals, what was read.
 
     The numbers always stand; of the sentences on validity as many whole ones as the block has lines
-    left for, at least one, and the verdict says how many there are.
+    left for, at least one. The verdict says how many there are, and a line how many are not shown.
     """
     law = run.law
     if law is None:
@@ -62,23 +61,31 @@ def _run_lines(run: RunFit) -> list[str]:
 
 
 def _counts(law: LawFit) -> str:
-    """How many reasons and cautions there are, since not all may be shown."""
+    """How many reasons and cautions there are."""
     numbers = (("reason", len(law.validity.reasons)), ("caution", len(law.validity.cautions)))
-    words = [f"{n} {word}{'s' if n > 1 else ''}" for word, n in numbers if n]
+    words = [count(n, word) for word, n in numbers if n]
     return f" ({', '.join(words)})" if words else ""
 
 
 def _fitting_sentences(law: LawFit, lines: int) -> list[str]:
-    """Whole sentences, reasons first, while they fit into ``lines``; the first in any case."""
-    shown: list[str] = []
+    """Whole sentences, reasons first, while they fit into ``lines``; the first in any case.
+
+    Those that are not shown are counted, behind the last one where there is room.
+    """
     labelled = [("reason", text) for text in law.validity.reasons]
     labelled += [("caution", text) for text in law.validity.cautions]
-    for label, text in labelled:
-        sentence = labelled_lines(label, text)
-        if shown and len(shown) + len(sentence) > lines:
-            break
-        shown += sentence
-    return shown
+    blocks = [labelled_lines(label, text) for label, text in labelled]
+    for shown in range(len(blocks), 0, -1):
+        found = [line for block in blocks[:shown] for line in block]
+        if shown < len(blocks):
+            rest = f"… and {len(blocks) - shown} more: --format json"
+            if len(found[-1]) + 1 + len(rest) <= WIDTH:
+                found[-1] += f" {rest}"
+            else:
+                found.append(f"{'':<13}{rest}")
+        if len(found) <= lines or shown == 1:
+            return found
+    return []
 
 
 def _number_lines(law: LawFit) -> list[str]:
@@ -113,7 +120,7 @@ def _residual_words(law: LawFit) -> str:
     words = [f"sd {format_number(residuals.sd)}, lag-1 {lag1}"]
     if law.interval == "drift":
         words.append(
-            f"drift share {residuals.drift_share:.2f}, worth {residuals.effective_n:.0f} independent ones"
+            f"drift share {residuals.drift_share:.2f}, effective sample size {residuals.effective_n:.0f}"
         )
     if law.entropy_noise is not None:
         words.append(f"entropy noise {format_number(law.entropy_noise, 2)}")
@@ -137,7 +144,7 @@ def _rival_lines(law: LawFit) -> list[str]:
     lines.sort(key=lambda line: -line[0])
     gone = ["law"] if law.law_ruled_out else []
     gone += [rival.form for rival in law.rivals if rival.ruled_out]
-    over = f"  over these forms, with their intervals       ceiling {format_range(law.ceiling_over_forms)}"
+    over = f"  over these forms, with their intervals       ceiling {ceiling_range(law, str)}"
     return [*(text for _, text in lines), over + (f"; ruled out: {', '.join(gone)}" if gone else "")]
 
 
@@ -151,8 +158,9 @@ def _read_lines(run: RunFit) -> Iterator[str]:
     if run.entropy_column is not None and run.reward_column is not None:
         entropy, reward = _column_words(run.entropy_column), _column_words(run.reward_column)
         yield from labelled_lines("read", f"entropy {entropy}; reward {reward}; pair {run.pair}")
-    counted = "; ".join(f"{count} {reason}" for reason, count in drops(run)) or "nothing"
-    yield f"  dropped    {textwrap.shorten(one_line(counted), WIDTH - 13)}"
+    dropped = drop_words(run)
+    if dropped:
+        yield from labelled_lines("dropped", dropped)
 
 
 def _column_words(choice: Choice) -> str:

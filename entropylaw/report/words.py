@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from entropylaw.analysis.forms import form_label, nests_law
 from entropylaw.analysis.law import LawFit
 from entropylaw.analysis.residual import drifts
-from entropylaw.analysis.validity import NESTING
 from entropylaw.documents.fit import RunFit
 from entropylaw.ingest.run import Meaning
 from entropylaw.report.numbers import (
+    format_estimate,
     format_interval,
     format_number,
     format_percent,
-    format_range,
     format_step,
     format_weight,
 )
@@ -22,14 +22,6 @@ from entropylaw.results import Estimate, Rival, Validity
 CLEARLY = 3.0
 """A rival fits "better", and not just as well, from so many times the weight of the law."""
 
-FORM_NAMES = {
-    "law": "the law",
-    "line": "a straight line in H",
-    "rate": "the form with a free rate k",
-    "constant": "a constant",
-    "branches": "the law with another slope where entropy rises",
-}
-
 
 def headline(law: LawFit) -> str:
     """The verdict in one line."""
@@ -37,10 +29,10 @@ def headline(law: LawFit) -> str:
         return invalid_headline(law.validity)
     best = better_rival(law)
     if best is not None:
-        return f"The law fits this run, but {FORM_NAMES[best.form]} fits it better."
+        return f"The law fits this run, but {form_label(best.form)} fits it better."
     same = _as_good(law)
     if same:
-        return f"The law fits this run, and so does {listed(FORM_NAMES[rival.form] for rival in same)}."
+        return f"The law fits this run, and so does {listed(form_label(rival.form) for rival in same)}."
     return "The law describes this run."
 
 
@@ -98,10 +90,10 @@ def verdict(law: LawFit) -> str:
         return f"The law fits the run ({where})."
     if _clearly_better(best, law):
         against = f"{format_weight(best.weight)} against {format_weight(law.law_weight)}"
-        return f"The law fits the run ({where}), but {FORM_NAMES[best.form]} has more weight: {against}."
+        return f"The law fits the run ({where}), but {form_label(best.form)} has more weight: {against}."
     same = _as_good(law)
     if same:
-        rivals = listed(f"{FORM_NAMES[r.form]} ({format_weight(r.weight)})" for r in same)
+        rivals = listed(f"{form_label(r.form)} ({format_weight(r.weight)})" for r in same)
         return f"The law fits the run ({where}; {weight}), and the data cannot tell it from {rivals}."
     return f"The law describes the run ({where}; {weight})."
 
@@ -126,14 +118,13 @@ def _trust(law: LawFit) -> str:
     if not kept:
         best = law.rivals[0] if law.rivals else None
         beaten = (
-            f" (the best, {FORM_NAMES[best.form]}, has weight {format_weight(best.weight)})" if best else ""
+            f" (the best, {form_label(best.form)}, has weight {format_weight(best.weight)})" if best else ""
         )
         return f"The choice of form adds nothing to that: every rival is ruled out{beaten}."
     best = kept[0]
     return (
-        "Over all forms that are not ruled out, the ceiling lies anywhere from "
-        f"{format_range(law.ceiling_over_forms)}; "
-        f"the best rival, {FORM_NAMES[best.form]}, puts it at {format_interval(best.ceiling)}."
+        f"Over all forms that are not ruled out, the ceiling lies anywhere from {ceiling_range(law)}; "
+        f"the best rival, {form_label(best.form)}, puts it at {format_interval(best.ceiling)}."
     )
 
 
@@ -158,11 +149,11 @@ def _better(law: LawFit) -> str:
     ceiling = format_interval(best.ceiling)
     if best.weight > law.law_weight:
         return (
-            f"Of the forms, {FORM_NAMES[best.form]} does best ({weights}); it puts the ceiling at {ceiling}."
+            f"Of the forms, {form_label(best.form)} does best ({weights}); it puts the ceiling at {ceiling}."
         )
     return (
         f"No rival does better: the law has weight {format_weight(law.law_weight)}, "
-        f"{FORM_NAMES[best.form]} {format_weight(best.weight)}."
+        f"{form_label(best.form)} {format_weight(best.weight)}."
     )
 
 
@@ -185,7 +176,7 @@ def _clearly_better(rival: Rival, law: LawFit) -> bool:
 
 def _as_good(law: LawFit) -> list[Rival]:
     """Rivals that are not ruled out; a free rate holds the law as k = 1 and is none of them."""
-    return [rival for rival in law.rivals if not rival.ruled_out and rival.form not in NESTING]
+    return [rival for rival in law.rivals if not rival.ruled_out and not nests_law(rival.form)]
 
 
 def listed(items: Iterable[str]) -> str:
@@ -209,9 +200,43 @@ def drops(run: RunFit) -> list[tuple[str, int]]:
     return [*sorted(run.dropped.items()), *sorted(fitted.items())]
 
 
-def form_name(form: str) -> str:
-    """A form in words."""
-    return FORM_NAMES.get(form, form)
+def drop_words(run: RunFit) -> str:
+    """What was left out, each reason with its count; empty where nothing could be read to begin with.
+
+    The fit has a sentence for each outlier: here they are counted, and one stands for all.
+    """
+    counts = [f"{reason} ({number})" for reason, number in sorted(run.dropped.items())]
+    kinds: dict[str, list[str]] = {}
+    for reason in sorted(run.law.dropped) if run.law is not None else ():
+        kinds.setdefault(reason.partition(": ")[0], []).append(reason)
+    for kind, reasons in kinds.items():
+        number = sum(run.law.dropped[reason] for reason in reasons) if run.law is not None else 0
+        example = reasons[0].partition(": ")[2]
+        such = f"{', such as:' if len(reasons) > 1 else ':'} {example}" if example else ""
+        counts.append(f"{kind} ({number}){such}")
+    if not counts and run.law is None and run.entropy_column is None:
+        return ""
+    return "; ".join(counts) or "nothing"
+
+
+def ceiling_range(law: LawFit, called: Callable[[str], str] = form_label) -> str:
+    """``0.474 (a constant) to 0.607 (the law)``: range over the forms not ruled out, with whose each end is.
+
+    ``called`` turns the name of a form into words.
+    """
+    over = law.ceiling_over_forms
+    text = format_estimate(over)
+    kept = [] if law.law_ruled_out else [("law", law.ceiling)]
+    kept += [(rival.form, rival.ceiling) for rival in law.rivals if not rival.ruled_out]
+    if over.low is None or over.high is None:
+        return f"{text.low} to {text.high} ({over.note})"
+    lowest = [called(form) for form, ceiling in kept if ceiling.low == over.low]
+    highest = [called(form) for form, ceiling in kept if ceiling.high == over.high]
+    if len(kept) == 1 or not lowest or not highest:
+        return f"{text.low} to {text.high}"
+    if lowest[0] in highest:
+        return f"{text.low} to {text.high} ({lowest[0]})"
+    return f"{text.low} ({lowest[0]}) to {text.high} ({highest[0]})"
 
 
 def meaning(known: Meaning) -> str:
@@ -252,7 +277,7 @@ def residual_words(law: LawFit) -> str:
         return f"{first}; the intervals take them as a random walk seen through noise.{_entropy_noise(law)}"
     return (
         f"{first}; {format_percent(left.drift_share)} of their variance is slow drift, so that {law.n} "
-        f"evaluations are worth {format_number(left.effective_n, 2)} independent ones. "
+        f"evaluations have an effective sample size of {format_number(left.effective_n, 2)}. "
         f"The drift remembers half of the run or more with probability {format_weight(left.long_memory)}."
         f"{_entropy_noise(law)}"
     )

@@ -155,7 +155,7 @@ def test_many_runs_stay_below_the_limit_of_a_comment(document):
     runs = tuple(replace(document.runs[0], run=f"run {i}") for i in range(200))
     text = backtestmarkdown.render(replace(document, runs=runs, overall=skills(runs)))
     assert len(text.encode()) < 64_000
-    (left,) = re.findall(r"(\d+) more runs are left out", text)
+    (left,) = re.findall(r"Left out of this text: (\d+) more runs", text)
     assert text.count("\n## run ") == 200 - int(left)
 
 

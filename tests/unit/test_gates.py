@@ -476,7 +476,7 @@ def test_markdown_ends_before_a_forges_limit_and_says_what_is_missing():
     found = cases([document(*(fitted(f"run {i}", path=str(i)) for i in range(900)))], "invalid", "n<3")
     text = gatemarkdown.render(checked(found))
     assert 50_000 < len(text.encode()) <= 60_200
-    shown, left = text.count("\n## "), int(re.search(r"\*(\d+) more runs are left out", text)[1])
+    shown, left = text.count("\n## "), int(re.search(r"\*Left out of this text: (\d+) more runs", text)[1])
     assert shown + left == 900
 
 

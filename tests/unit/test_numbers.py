@@ -13,7 +13,6 @@ from entropylaw.report.numbers import (
     format_interval,
     format_number,
     format_percent,
-    format_range,
     format_step,
     format_weight,
 )
@@ -94,7 +93,6 @@ def test_interval_in_words() -> None:
         "1.50 [1.20, —] (k was searched in [-2, 2])"
     )
     assert format_interval(estimate(None, None, None, "the law is flat")) == "— (the law is flat)"
-    assert format_range(estimate(0.538, 0.474, 0.581)) == "0.474 to 0.581"
     assert EstimateText(MISSING, MISSING, MISSING).interval == MISSING
 
 

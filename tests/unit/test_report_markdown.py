@@ -61,7 +61,7 @@ def test_invalid_run_says_so_before_any_number() -> None:
 def test_many_runs_stay_below_the_limit_of_a_comment() -> None:
     text = markdown.render(document(*(replace(synthetic(), run=f"run {i}") for i in range(60))))
     assert len(text.encode()) < 64_000
-    assert re.search(r"\*\d+ more runs are left out of this text", text)
+    assert re.search(r"\*Left out of this text: \d+ more runs", text)
 
 
 def test_sparkline_goes_from_least_to_largest() -> None:
@@ -104,8 +104,8 @@ def test_report_of_a_thousand_runs_says_what_it_leaves_out() -> None:
     assert len(text.encode()) <= 60_000
     shown = len(re.findall(r"^\| run ", text, re.MULTILINE)) - 1
     assert 100 < shown < 1000
-    assert f"*{1000 - shown} more runs and the sections of all runs are left out of this text;" in text
-    assert "280 more warnings are left out" in text
+    assert f"*Left out of this text: {1000 - shown} more runs and the sections of all runs;" in text
+    assert "Left out of this text: 280 more warnings" in text
 
 
 def test_report_takes_documents_only_while_there_is_room() -> None:
@@ -124,4 +124,4 @@ def test_report_takes_documents_only_while_there_is_room() -> None:
     assert 3 < shown < 40
     assert len(taken) == shown + 1
     assert len(text.encode()) <= 60_000
-    assert f"*The sections of {100 - shown} runs are left out of this text; their pages hold them.*" in text
+    assert f"*Left out of this text: the sections of {100 - shown} runs; their pages hold them.*" in text

@@ -11,7 +11,7 @@ from scipy.special import gammaln
 
 from benchmarks.worlds import World, simulate
 from entropylaw import fit_law
-from entropylaw.analysis.forms import CORE, FORMULAS, entropy_forms, law_column, risen
+from entropylaw.analysis.forms import FORMS, entropy_forms, law_column, risen
 from entropylaw.analysis.rivals import (
     FormResult,
     compare_forms,
@@ -27,6 +27,7 @@ from entropylaw.engine.grid import drift_grid, white_grid
 from entropylaw.results import Estimate
 from tests.conftest import clean_environment
 
+CORE = {name for name, kind in FORMS.items() if kind.core}
 N = 80
 STEP = 10.0 * np.arange(1, N + 1)
 FALLING = 0.02 + 0.98 * np.exp(-4 * np.arange(N) / N)
@@ -54,10 +55,10 @@ def rows(comparison) -> dict[str, FormResult]:
 @pytest.mark.parametrize("truth", TRUTHS)
 def test_the_true_form_has_the_most_weight(truth):
     entropy = RETURNING if truth == "branches" else FALLING
-    fits = fit_forms(STEP, entropy, TRUTHS[truth](entropy) + noise(), drift_grid(STEP), None, names=FORMULAS)
+    fits = fit_forms(STEP, entropy, TRUTHS[truth](entropy) + noise(), drift_grid(STEP), None, names=FORMS)
     assert max(fits.weight, key=fits.weight.get) == truth
     assert sum(fits.weight.values()) == pytest.approx(1.0)
-    assert set(fits.fits) | set(fits.skipped) == set(FORMULAS)
+    assert set(fits.fits) | set(fits.skipped) == set(FORMS)
 
 
 STEP_TRUTHS = {
@@ -92,16 +93,16 @@ def test_shape_parameters_are_found():
 
 def test_a_fit_has_the_four_forms_of_every_fit_and_branches_where_entropy_turns():
     fits = fit_forms(STEP, FALLING, TRUTHS["law"](FALLING) + noise(), drift_grid(STEP), None)
-    assert set(fits.fits) == set(CORE) - {"branches"}
+    assert set(fits.fits) == CORE - {"branches"}
     turning = np.concatenate([FALLING[::2], FALLING[::-2]])[: STEP.size]
     fits = fit_forms(STEP, turning, TRUTHS["law"](turning) + noise(), drift_grid(STEP), None)
-    assert set(fits.fits) == set(CORE)
+    assert set(fits.fits) == CORE
 
 
 def test_log_evidence_of_linear_forms_is_the_closed_form():
     """White residuals: flat level, uniform slope density, 1/σ² integrated out, written by hand."""
     reward = TRUTHS["law"](FALLING) + noise(0.05)
-    fits = fit_forms(STEP, FALLING, reward, white_grid(), None, names=FORMULAS)
+    fits = fit_forms(STEP, FALLING, reward, white_grid(), None, names=FORMS)
     density = 1.0 / (2.0 * np.std(reward))
     for name, columns in {
         "constant": (),
@@ -182,7 +183,7 @@ def test_what_a_run_cannot_show_is_named():
     assert "reaches -0.1" in skipped["power"]
     assert "does not both fall and rise" in skipped["branches"]
     assert {form.name for form in forms}.isdisjoint(skipped)
-    fits = fit_forms(STEP[:5], FALLING[:5], noise()[:5], white_grid(), None, names=FORMULAS)
+    fits = fit_forms(STEP[:5], FALLING[:5], noise()[:5], white_grid(), None, names=FORMS)
     assert fits.skipped["hinge"].startswith(("5 evaluations", "a break needs"))
     assert step_forms(STEP - 100.0)[1] == {"scalerl": "steps begin at -90, and the sigmoid counts from 0"}
 
@@ -190,7 +191,7 @@ def test_what_a_run_cannot_show_is_named():
 def test_columns_that_cannot_be_told_apart_are_skipped():
     two_levels = np.where(np.arange(30) < 15, 0.8, 0.2)
     reward = 0.5 - 0.2 * two_levels + noise()[:30]
-    fits = fit_forms(STEP[:30], two_levels, reward, white_grid(), None, names=FORMULAS)
+    fits = fit_forms(STEP[:30], two_levels, reward, white_grid(), None, names=FORMS)
     assert fits.skipped["quadratic"] == "its columns cannot be told apart on this run"
     assert {"law", "line", "rate", "power"} <= set(fits.fits)
     # Two levels cannot tell the law from the line: neither can the weights.

@@ -29,6 +29,9 @@ _WIDE = 1 << 12
 _WIDEST = 1 << 17
 _LONGEST_ROW = 1 << 26
 
+# Columns that later headers may add, beyond as many as the first one has.
+_MORE_COLUMNS = 64
+
 TOO_LONG = "row with more cells than the header"
 CUT_OFF = "last row cut off"
 SWALLOWED = "row within the quotes of another one's cell"
@@ -72,7 +75,7 @@ class DelimitedReader:
             if len(header) > _WIDEST:
                 raise _no_table(content, f"has a header of {counted(len(header), 'column')}")
             wanted = content.wanted if len(header) <= _WIDE else content.useful
-            shape = _Rectangle(header, Rows(header, wanted), delimiter)
+            shape = _Rectangle(Rows(header, wanted), header, delimiter)
             for row in rows:
                 shape.add(row)
             shape.finish(cut_off=not lines.ended)
@@ -89,7 +92,7 @@ class DelimitedReader:
             columns=shape.rows.columns(),
             rows=shape.seen,
             dropped=dict(shape.dropped),
-            notes=(*content.text_notes, *notes),
+            notes=(*content.text_notes, *notes, *shape.notes),
             unread=shape.rows.unread,
             unreadable=np.isin(np.arange(shape.rows.rows), shape.unreadable) if shape.unreadable else None,
         )
@@ -124,32 +127,42 @@ class _Rectangle:
 
     A short row is filled up with missing cells, save a last row without its line end: there a killed job
     may have left half a number. Surplus cells without a value are cut away. Of a row that cannot be read, the
-    cells that name its run are kept.
+    cells that name its run are kept. A job that goes on in the same file may write its header again, with
+    other columns or in another order: the rows below are read by it.
     """
 
-    def __init__(self, header: Sequence[str], rows: Rows, delimiter: str) -> None:
+    def __init__(self, rows: Rows, header: list[str], delimiter: str) -> None:
         self.rows = rows
         self.seen = 0
         self.dropped: Counter[str] = Counter()
         self.unreadable: list[int] = []
-        self._width = len(header)
+        self.notes: tuple[str, ...] = ()
         self._delimiter = delimiter
-        self._labels = {i for i, name in enumerate(header) if folded(name) in RUN_NAMES}
+        self._names = header
+        self._known = frozenset(header)
+        self._most = 2 * len(header) + _MORE_COLUMNS
+        self._width = len(header)
+        self._labels = _label_places(header)
+        self._places: list[int] | None = None
+        self._headers = 0
         self._short: list[str] | None = None
 
     def add(self, row: list[str]) -> None:
         """Take the next row."""
         self._put_short()
+        if self._is_header(row):
+            self._begin_again(row)
+            return
         self.seen += 1
         for cell in row:
             if "\n" in cell:
                 self._look_within(cell)
         if len(row) == self._width:
-            self.rows.add(row)
+            self._put(row)
         elif len(row) < self._width:
             self._short = row
         elif all(map(is_missing, row[self._width :])):
-            self.rows.add(row[: self._width])
+            self._put(row[: self._width])
         else:
             self._refuse(row, TOO_LONG)
 
@@ -171,12 +184,51 @@ class _Rectangle:
     def _refuse(self, row: Sequence[str], reason: str) -> None:
         self.dropped[reason] += 1
         self.unreadable.append(self.rows.rows)
-        self.rows.add([row[i] if i in self._labels else "" for i in range(self._width)])
+        self._put([row[place] if place in self._labels else "" for place in range(self._width)])
 
     def _put_short(self) -> None:
         if self._short is not None:
-            self.rows.add(self._short + [""] * (self._width - len(self._short)))
+            self._put(self._short + [""] * (self._width - len(self._short)))
             self._short = None
+
+    def _put(self, row: list[str]) -> None:
+        """Add a row of the current header's length, in the order of all columns."""
+        if self._places is not None:
+            row = [row[place] if place >= 0 else "" for place in self._places]
+        self.rows.add(row)
+
+    def _is_header(self, row: list[str]) -> bool:
+        """Whether a row holds names of columns, two at least, and nothing that is a number."""
+        if row[0].strip()[:1].isdecimal() or sum(cell.strip() in self._known for cell in row) < 2:
+            return False
+        return all(parse_step(cell) != parse_step(cell) for cell in row)
+
+    def _begin_again(self, row: list[str]) -> None:
+        header, _ = unique_names(row)
+        new = [name for name in header if name not in self._known][: max(self._most - len(self._names), 0)]
+        for name in new:
+            self.rows.widen(name)
+        self._names = [*self._names, *new]
+        self._known |= frozenset(new)
+        at = {name: place for place, name in enumerate(header)}
+        self._places = [at.get(name, -1) for name in self._names]
+        self._width = len(header)
+        self._labels = _label_places(header)
+        self._headers += 1
+        first = (
+            self.notes[0].partition(";")[0]
+            if self.notes
+            else f"the header is written again below row {self.seen}"
+        )
+        more = f"; {counted(self._headers, 'header')} in all below the first" if self._headers > 1 else ""
+        lost = len(set(header) - self._known)
+        left_out = f"; {counted(lost, 'column')} of it not read" if lost else ""
+        self.notes = (f"{first}; the rows below are read by it{more}{left_out}",)
+
+
+def _label_places(header: Sequence[str]) -> frozenset[int]:
+    """Where the cells stand that name a run."""
+    return frozenset(place for place, name in enumerate(header) if folded(name) in RUN_NAMES)
 
 
 def _sniff(content: Content) -> str:

@@ -74,7 +74,13 @@ class JsonReader:
                 for value in (*whole, *(_Broken(_run_labels(one)) for one in _BETWEEN.split(rest) if one)):
                     found.take(value)
         if (columns := found.finish()) is not None:
-            return Table(columns=columns, rows=len(next(iter(columns.values()))), notes=content.text_notes)
+            lost = len(found.bad)
+            return Table(
+                columns=columns,
+                rows=len(next(iter(columns.values()))) + lost,
+                dropped={UNPARSEABLE: lost} if lost else {},
+                notes=content.text_notes,
+            )
         rows, bad = found.records.rows, found.bad
         if rows == len(bad):
             raise _no_records(content)

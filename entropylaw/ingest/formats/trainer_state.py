@@ -44,10 +44,19 @@ class TrainerStateReader:
     )
 
     def recognises(self, content: Content) -> bool:
-        """Whether it is an object with a list called ``log_history``."""
-        if not content.is_text or _OPENS.match(content.opening) is None or _KEY not in content.opening:
+        """Whether it is one object with a list called ``log_history``, whole or cut off.
+
+        Where another object follows, these are the records of a JSONL file, one of which has such a list.
+        """
+        text = content.opening
+        opens = _OPENS.match(text) if content.is_text and _KEY in text else None
+        if opens is None or _HISTORY.search(text) is None:
             return False
-        return _HISTORY.search(content.opening) is not None
+        try:
+            _, end = _DECODER.raw_decode(text, opens.end() - 1)
+        except (ValueError, RecursionError):
+            return True
+        return _OPENS.match(text, end) is None
 
     def read(self, content: Content) -> Table:
         """Read it.

@@ -1,0 +1,109 @@
+"""Counts in what is printed are those of what is there."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from entropylaw.documents.fit import load_fit
+from tests.conftest import LAB
+from tests.typed import typed
+
+
+def rows(n=50):
+    chance = np.random.default_rng(1)
+    entropy = 0.05 + 0.9 * np.exp(-4 * np.arange(n) / n)
+    reward = 0.55 - 0.2 * np.expm1(entropy) + 0.004 * chance.standard_normal(n)
+    return [
+        {"step": i, "entropy": h, "reward": r}
+        for i, (h, r) in enumerate(zip(entropy.tolist(), reward.tolist(), strict=True))
+    ]
+
+
+def columns(folder, log):
+    done = typed("columns", log, "--format", "json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["runs"][0]
+
+
+@pytest.mark.parametrize("place", [0, 20, 50])
+def test_a_record_with_a_log_history_does_not_hide_the_others(tmp_path, place):
+    records = rows()
+    records.insert(place, {"config": {"lr": 1e-6}, "log_history": [{"step": 1, "loss": 2.0}]})
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    report = columns(tmp_path, "log.jsonl")
+    assert (report["source"]["format"], report["source"]["rows"], report["steps"]) == ("jsonl", 51, 50)
+    assert report["read_dropped"] == {"no step in the record": 1}
+    assert not any("damaged" in note for note in report["notes"])
+
+
+def test_a_trainer_state_is_still_one_whole_or_cut_off(tmp_path):
+    state = json.dumps({"global_step": 50, "log_history": rows()}, indent=1)
+    for name, text in {"whole": state, "tail": state + '"}\n]', "cut": state[:3000]}.items():
+        (tmp_path / f"{name}.json").write_text(text)
+        assert columns(tmp_path, f"{name}.json")["source"]["format"] == "trainer-state"
+
+
+def test_bad_lines_beside_an_object_of_columns_are_counted(tmp_path):
+    table = {name: [row[name] for row in rows()] for name in ("step", "entropy", "reward")}
+    (tmp_path / "log.jsonl").write_text(json.dumps(table) + "\n{broken\n")
+    report = columns(tmp_path, "log.jsonl")
+    assert (report["steps"], report["source"]["rows"]) == (50, 51)
+    assert report["read_dropped"] == {"unparseable line": 1}
+
+
+def shown_and_counted(text):
+    """Sentences that a block of text shows, those that it says are left out, and those that it announces."""
+    shown = len(re.findall(r"^  (?:reason|caution) ", text, re.MULTILINE))
+    hidden = re.search(r"… and (\d+) more: --format json", text)
+    announced = re.search(r"\(((?:\d+ (?:reason|caution)s?(?:, )?)+)\)$", text, re.MULTILINE)
+    total = sum(map(int, re.findall(r"\d+", announced[1]))) if announced else 0
+    return shown, int(hidden[1]) if hidden else 0, total
+
+
+@pytest.mark.parametrize("run", ["clean_start_s0", "grpo_s0", "diverging", "random_reward", "too_hard"])
+def test_sentences_that_are_not_shown_are_counted(tmp_path, run):
+    outputs = ("-o", "fit.txt", "-o", "fit.json")
+    done = typed("fit", LAB / run / "metrics.parquet", *outputs, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    validity = load_fit(tmp_path / "fit.json").runs[0].law.validity
+    shown, hidden, total = shown_and_counted((tmp_path / "fit.txt").read_text())
+    assert shown + hidden == total == len(validity.reasons) + len(validity.cautions)
+    assert shown >= min(1, total)
+
+
+def test_every_outlier_is_counted(tmp_path):
+    records = rows(400)
+    for i in range(20, 380, 40):
+        records[i]["reward"] -= 3.0
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    typed("fit", "log.jsonl", "-o", "fit.txt", "-o", "fit.json", cwd=tmp_path)
+    law = load_fit(tmp_path / "fit.json").runs[0].law
+    assert (law.n, len(law.dropped)) == (391, 9)
+    assert "gross outlier (9), such as: reward" in " ".join((tmp_path / "fit.txt").read_text().split())
+
+
+def test_a_file_that_was_not_read_dropped_nothing_and_does_not_say_so(tmp_path):
+    (tmp_path / "log.csv").write_bytes(b"\x00\x01\x02" * 100)
+    done = typed("fit", "log.csv", "-o", "fit.txt", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "dropped" not in (tmp_path / "fit.txt").read_text()
+
+
+def test_a_range_over_forms_names_the_forms_at_its_ends(tmp_path):
+    typed("fit", LAB / "clean_start_s0" / "metrics.parquet", "-o", "fit.txt", "-o", "fit.json", cwd=tmp_path)
+    law = load_fit(tmp_path / "fit.json").runs[0].law
+    kept = {"law": law.ceiling} | {rival.form: rival.ceiling for rival in law.rivals if not rival.ruled_out}
+    lowest = min(kept, key=lambda form: kept[form].low)
+    highest = max(kept, key=lambda form: kept[form].high)
+    (line,) = re.findall(r"over these forms.*", (tmp_path / "fit.txt").read_text())
+    assert re.search(rf"ceiling \S+ \({lowest}\) to \S+ \({highest}\)", line)
+
+
+def test_one_of_a_thing_is_not_written_as_several(tmp_path):
+    (tmp_path / "log.jsonl").write_text(json.dumps(rows()[0] | {"other": 1}) + "\n")
+    text = " ".join(typed("columns", "log.jsonl", cwd=tmp_path).stdout.split())
+    assert not re.search(r"(?<!of )\b1 (?:records|steps|values|evaluations|columns|other columns)\b", text)
