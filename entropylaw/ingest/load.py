@@ -37,8 +37,9 @@ from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, shown_path
 from entropylaw.paths import hostless
 
-# A file system that crashed leaves a few NULs at the end of a log; more may have been a run.
-_MOST_NULS = 0.1
+# A file system that crashed leaves NULs at the end of a log. So many bytes that are such a share of the file may
+# have been a run.
+_MOST_NULS, _NULS_OF_A_RUN = 0.1, 256
 
 
 class UnreadFileWarning(UserWarning):
@@ -299,7 +300,7 @@ class _Read(NamedTuple):
     source: Source
     name: str
     nuls: float = 0.0
-    """Share of NULs at the end in the bytes of a text."""
+    """Share of NULs at the end in the bytes of a text; 0 for a few."""
 
 
 def _table_of(content: Content, asked: _Asked, forced: str | None = None) -> _Read:
@@ -312,7 +313,8 @@ def _table_of(content: Content, asked: _Asked, forced: str | None = None) -> _Re
         found += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
     table = replace(table, notes=(*notes, *table.notes, *found), settings=settings)
     name = display_name(hostless(content.path))
-    return _Read(table, source, name, content.nuls / max(content.size, 1))
+    nuls = content.nuls / content.size if content.nuls >= _NULS_OF_A_RUN else 0.0
+    return _Read(table, source, name, nuls)
 
 
 def _settings(table: Table, path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
