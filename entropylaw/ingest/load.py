@@ -37,7 +37,7 @@ from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, shown_path
 from entropylaw.paths import hostless
 
-# A file system that crashed leaves NULs at the end of a log. So many bytes that are such a share of the file may
+# A crashed file system leaves NULs at the end of a log. So many bytes that are such a share of the file may
 # have been a run.
 _MOST_NULS, _NULS_OF_A_RUN = 0.1, 256
 
