@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from entropylaw.documents.fit import FitDocument, RunFit
 from entropylaw.documents.report import ReportDocument
 from entropylaw.report.index_rows import IndexRow, index_row
-from entropylaw.report.printable import csv_text, spreadsheet_cell
+from entropylaw.report.printable import csv_text
 from entropylaw.report.slugs import safe_name
 from entropylaw.results import Estimate
 
@@ -94,7 +94,7 @@ def _row_cells(row: IndexRow) -> dict[str, str]:
 
 
 def _named(run: str, path: str, refusal: str | None) -> dict[str, str]:
-    cells = {"run": spreadsheet_cell(run), "path": spreadsheet_cell(path)}
+    cells = {"run": run, "path": path}
     return cells if refusal is None else cells | {"refusal": refusal}
 
 
