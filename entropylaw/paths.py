@@ -38,6 +38,15 @@ def shown_path(path: str) -> str:
     return "/".join(absolute.parts[-2:])
 
 
+def is_utf8(path: str) -> bool:
+    """Whether a file's name is UTF-8: libraries in C++ open no other."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def is_file(path: str | os.PathLike[str]) -> bool:
     """Whether there is a regular file; a name or a folder that the system refuses has none."""
     return os.path.isfile(path)  # noqa: PTH113  pathlib raises where a folder may not be entered

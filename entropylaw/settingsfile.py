@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw.errors import InputError, UsageError
+from entropylaw.inputs import note_input
 
 OWN_FILE = "entropylaw.toml"
 PROJECT_FILE = "pyproject.toml"
@@ -385,6 +386,7 @@ def _lines(data: bytes) -> int:
 
 
 def _read(path: Path, shown: str) -> bytes:
+    note_input(path)
     try:
         return path.read_bytes()
     except FileNotFoundError:

@@ -23,6 +23,7 @@ from entropylaw.documents.report import RunReport, load_report
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest.naming import told_apart
 from entropylaw.ingest.run import Run
+from entropylaw.inputs import note_input
 from entropylaw.paths import is_file, is_folder, shown_path
 from entropylaw.report.index_rows import natural
 from entropylaw.report.slugs import safe_name
@@ -123,19 +124,20 @@ def _stored(sources: Sequence[tuple[str, str]]) -> tuple[Settings, list[_Found]]
     settings: Settings | None = None
     found: list[_Found] = []
     for source, kind in sources:
+        note_input(source)
         document = load_fit(source) if kind == "fit" else load_report(source)
         if settings is not None and document.settings != settings:
             raise settings_differ(settings, document.settings)
         settings = document.settings
         for entry in document.runs:
             fit = entry.fit if isinstance(entry, RunReport) else entry
-            inputs = (
+            files = (
                 document.inputs
                 if len(document.runs) == 1
                 else tuple(file for file in document.inputs if file.path == fit.path)
             )
             found.append(
-                _Found(name=fit.run, path=fit.path, known=entry, inputs=inputs, shared=document.shared)
+                _Found(name=fit.run, path=fit.path, known=entry, inputs=files, shared=document.shared)
             )
     assert settings is not None
     return settings, found
@@ -171,6 +173,7 @@ def _histogram(run: Run | None) -> tuple[Beside | None, str]:
     beside, warning = histogram_of(Path(run.source.path))
     if beside is None:
         return None, warning
+    note_input(beside)
     return Beside(path=str(beside), sha256=hashlib.sha256(beside.read_bytes()).hexdigest()), ""
 
 

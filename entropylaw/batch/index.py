@@ -61,8 +61,8 @@ def write_index(
         ),
         "report.csv": csvtable.render_rows(document.rows, document.shared),
         "report.json": dumps(document.to_json()),
-        "index.html": index_page.render(
-            document.rows, warnings=document.warnings, files=_FILES, shared=document.shared
+        PAGE: index_page.render(
+            document.rows, warnings=document.warnings, files=FILES, shared=document.shared
         ),
     }
     for name, content in contents.items():
@@ -70,8 +70,9 @@ def write_index(
     return tuple(folder / name for name in contents)
 
 
-_FILES = {"Markdown": "report.md", "CSV": "report.csv", "JSON": "report.json"}
-_CAPTIONS = {
+PAGE = "index.html"
+FILES = {"Markdown": "report.md", "CSV": "report.csv", "JSON": "report.json"}
+CAPTIONS = {
     "law": "the law",
     "series": "entropy and reward",
     "residuals": "residuals",
@@ -88,5 +89,5 @@ def _stored(folder: Path, row: IndexRow) -> RunReport:
 def _figures(slug: str, names: Iterable[str]) -> dict[str, str]:
     """Caption → address of each figure that there is as SVG."""
     there = set(names)
-    paths = {caption: f"figures/{slug}-{name}.svg" for name, caption in _CAPTIONS.items()}
+    paths = {caption: f"figures/{slug}-{name}.svg" for name, caption in CAPTIONS.items()}
     return {caption: path for caption, path in paths.items() if path in there}

@@ -6,11 +6,15 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
+
+from entropylaw.inputs import Inputs, adopt_inputs, noted_inputs
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -88,11 +92,14 @@ def _executor(jobs: int) -> ProcessPoolExecutor:
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if "forkserver" in methods:
         context.set_forkserver_preload(["entropylaw.batch.work"])
-    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepared)
+    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepared, initargs=(noted_inputs(),))
 
 
-def _prepared() -> None:
+def _prepared(read: Inputs) -> None:
     """Leave Ctrl-C to the process that hands out the work, and end with it, however it ends."""
+    adopt_inputs(read)
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from entropylaw.analysis.shared import SharedFit
 from entropylaw.batch.gathering import Gathered, gather
-from entropylaw.batch.index import IndexDocument, write_index
+from entropylaw.batch.index import CAPTIONS, FILES, PAGE, IndexDocument, write_index
 from entropylaw.batch.pool import results
-from entropylaw.batch.state import only_writer, remembered
+from entropylaw.batch.state import document_of, only_writer, remembered, state_of
 from entropylaw.batch.tasks import Done, Failure, Making, Task
 from entropylaw.batch.work import died, work
+from entropylaw.inputs import check_targets
 
 Progress = Callable[[int, int], None]
 
@@ -74,9 +75,11 @@ def report_logs(
     OutputError
         ``cannot-write``, ``folder-busy``.
     UsageError, InputError
-        Of the sources and options; an unreadable log is no error but a run of the report.
+        ``output-is-input``; of the sources and options. An unreadable log is no error but a run of the
+        report.
     """
     gathered = gather(sources, making, told=told)
+    check_targets(_targets(gathered.tasks, making.folder))
     with only_writer(making.folder):
         done, unchanged = _all_done(gathered.tasks, jobs, progress or (lambda done, whole: None))
         in_order = tuple(done[task.slug] for task in gathered.tasks if task.slug in done)
@@ -93,6 +96,17 @@ def report_logs(
         warnings=gathered.warnings,
         written=written,
     )
+
+
+def _targets(tasks: Sequence[Task], folder: Path) -> Iterator[Path]:
+    """Every file that the report may write."""
+    for name in (*FILES.values(), PAGE):
+        yield folder / name
+    for task in tasks:
+        document = document_of(task)
+        yield from (document, document.with_suffix(".html"), state_of(task))
+        for kind in task.making.kinds or ():
+            yield from (folder / "figures" / f"{task.slug}-{name}.{kind}" for name in CAPTIONS)
 
 
 def _index(gathered: Gathered, done: Sequence[Done], unfinished: int) -> IndexDocument:

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from entropylaw.batch.tasks import Done, Task
 from entropylaw.documents.codec import DocumentMismatchError, decode, encode
-from entropylaw.documents.store import write_atomically
+from entropylaw.documents.store import TEMPORARY, write_atomically
 from entropylaw.errors import OutputError
 
 FOLDER = ".entropylaw"
 """Beside the pages; it may be deleted at any time, and everything is then done anew."""
+
+INNER = (FOLDER, "runs", "figures")
+"""The folders in a report's folder."""
 
 
 def remembered(task: Task) -> Done | None:
     """What was done earlier under this task's name, if all its files are still there."""
     folder = task.making.folder
     try:
-        done = decode(Done, json.loads((folder / FOLDER / f"{task.slug}.json").read_bytes()))
+        done = decode(Done, json.loads(state_of(task).read_bytes()))
     except (OSError, ValueError, DocumentMismatchError):
         # Nothing there, or not ours, or cut off by an older version's crash: then it is simply done anew.
         return None
     return done if all(_size(folder / name) == size for name, size in done.files.items()) else None
+
+
+def state_of(task: Task) -> Path:
+    """Where it stands what was done under a task's name."""
+    return task.making.folder / FOLDER / f"{task.slug}.json"
 
 
 def document_of(task: Task) -> Path:
@@ -35,7 +44,7 @@ def document_of(task: Task) -> Path:
 def remember(task: Task, done: Done) -> None:
     """Note what was done; the last thing that is written for a run."""
     text = json.dumps(encode(done), sort_keys=True)
-    write_atomically(task.making.folder / FOLDER / f"{task.slug}.json", text)
+    write_atomically(state_of(task), text)
 
 
 @contextmanager
@@ -47,9 +56,18 @@ def only_writer(folder: Path) -> Iterator[None]:
     OutputError
         ``folder-busy``: another batch writes into it. ``cannot-write``.
     """
+    for inner in INNER:
+        if (folder / inner).is_symlink():
+            raise OutputError(
+                "cannot-write",
+                f"{folder / inner} is a link, and a report writes into its own folder only",
+                "remove the link, or choose another folder with -o",
+            )
     try:
         (folder / FOLDER).mkdir(parents=True, exist_ok=True)
-        lock = (folder / FOLDER / "lock").open("wb")
+        # Neither truncated nor followed: a link or a hard link of this name may stand for any file.
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        lock = os.fdopen(os.open(folder / FOLDER / "lock", flags, 0o666), "r+b")
     except OSError as error:
         raise OutputError(
             "cannot-write",
@@ -63,8 +81,8 @@ def only_writer(folder: Path) -> Iterator[None]:
                 f"another entropylaw is writing into {folder}",
                 "wait for it, or choose another folder with -o",
             )
-        for place in (folder, folder / FOLDER, folder / "runs", folder / "figures"):
-            for left in place.glob(".*.part"):
+        for place in (folder, *(folder / inner for inner in INNER)):
+            for left in place.glob(f"{TEMPORARY}*.part"):
                 left.unlink(missing_ok=True)
         yield
 

@@ -70,6 +70,8 @@ def _phases(task: Task, run: Run) -> RunPhases | None:
 
 
 def _bug(error: Exception) -> FitError:
+    if isinstance(error, MemoryError):
+        return FitError("out-of-memory", "memory ran out", "try that log alone, with --jobs 1")
     return FitError("bug", f"{type(error).__name__}: {error}", "this is a bug in entropylaw; report it")
 
 

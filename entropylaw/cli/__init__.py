@@ -22,7 +22,9 @@ from entropylaw.cli import (
     tokens,
 )
 from entropylaw.cli.casting import QuickCommands
+from entropylaw.cli.output import show_error
 from entropylaw.errors import EntropyLawError
+from entropylaw.inputs import forget_inputs
 
 app = typer.Typer(
     name="entropylaw",
@@ -50,6 +52,7 @@ def root(
     ),
     config_file: config.ConfigFile = None,
     no_config: config.NoConfig = False,
+    allow_urls: config.AllowUrls = False,
 ) -> None:
     """Fit the entropy law R = -a·exp(H) + b to the logs of reinforcement learning runs.
 
@@ -58,7 +61,8 @@ def root(
     Exit codes: 0 fine, 1 a bug, 2 usage, 3 input unreadable or output unwritable, 4 nothing could be
     fitted, 5 a gate tripped, 130 interrupted.
     """
-    config.fill(ctx, config_file, no_config=no_config)
+    forget_inputs()
+    config.fill(ctx, config_file, no_config=no_config, allow_urls=allow_urls)
 
 
 app.command("fit", epilog=fit.EXAMPLE)(fit.fit)
@@ -108,11 +112,3 @@ def _unforeseen(error: Exception) -> EntropyLawError:
         f"{type(error).__name__}{place}: {error}",
         "this is a bug in entropylaw; ENTROPYLAW_DEBUG=1 shows the traceback to report",
     )
-
-
-def show_error(error: EntropyLawError) -> None:
-    """``error[slug]: message`` and what to do, on stderr."""
-    from entropylaw.report.printable import one_line
-
-    typer.echo(one_line(str(error)), err=True)
-    typer.echo(f"  {one_line(error.hint)}", err=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ import typer
 
 from entropylaw.cli import options
 from entropylaw.errors import FitError, InputError, OutputError, UsageError
+from entropylaw.inputs import check_targets
 
 if TYPE_CHECKING:
     from entropylaw.documents.check import CheckDocument, CheckedFile
@@ -135,7 +137,7 @@ def check(
     is not known fails, with the reason: a run that was refused, an interval that is missing, and every
     number of a law that does not hold for its run. Exit code 4 or 3 means that no run at all was fitted.
     """
-    from entropylaw.cli.output import say, say_passed_over
+    from entropylaw.cli.output import say_passed_over
     from entropylaw.gates.decide import Rules
     from entropylaw.gates.documents import baselines
     from entropylaw.gates.expression import parse
@@ -171,11 +173,10 @@ def check(
     told = _decided(found, gates, known, rules)
     # A gate never skips a file in silence, not even with --quiet.
     say_passed_over(told.warnings, quiet=False)
-    _print(told, {"-": format} | wanted, quiet=quiet)
-    if summary is not None:
-        _append(summary, rendered(told, CheckFormat.markdown))
-        say(f"appended to {SUMMARY}", quiet=quiet)
+    unwritten = _write(told, {"-": format} | wanted, summary, quiet=quiet)
     found.finish(told)
+    if unwritten:
+        raise typer.Exit(OutputError.exit_code)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -234,7 +235,7 @@ class _Found:
 
     def finish(self, told: CheckDocument) -> None:
         """Say what was refused; exit 4 or 3 where everything was, 5 where a gate failed."""
-        from entropylaw.cli import show_error
+        from entropylaw.cli.output import show_error
 
         refused = [subject for subject in self.subjects if subject.refusal is not None]
         for subject in refused:
@@ -319,19 +320,45 @@ def _decided(found: _Found, gates: Sequence[Gate], known: Baselines, rules: Rule
     )
 
 
-def _print(told: CheckDocument, wanted: Mapping[str, CheckFormat], *, quiet: bool) -> None:
-    """Write a check wherever it is wanted."""
-    from entropylaw.cli.output import say, write_file
+def _write(
+    told: CheckDocument, wanted: Mapping[str, CheckFormat], summary: str | None, *, quiet: bool
+) -> bool:
+    """Write a check wherever it is wanted, to standard output last; returns whether a file is missing.
 
-    for path, kind in wanted.items():
-        write_file(path, rendered(told, kind))
-        say(f"wrote {path}", quiet=quiet or path == "-")
+    The exit code is the gate's, whatever happens to standard output.
 
+    Raises
+    ------
+    UsageError
+        ``output-is-input``.
+    """
+    from entropylaw.cli.output import show_error, write_out
 
-def _append(path: str, text: str) -> None:
-    """Add to a file that other steps write to, too."""
+    files = {path: rendered(told, kind) for path, kind in wanted.items() if path != "-"}
+    check_targets([*files, *([summary] if summary is not None else [])])
+    writes: list[Callable[[], None]] = [partial(write_out, files, None, quiet=quiet)]
+    if summary is not None:
+        writes.append(partial(_append, summary, rendered(told, CheckFormat.markdown), quiet=quiet))
+    unwritten = False
+    for write in writes:
+        try:
+            write()
+        except OutputError as error:
+            unwritten = True
+            show_error(error)
     try:
-        with Path(path).open("a", encoding="utf-8") as file:
+        write_out({}, rendered(told, wanted["-"]), quiet=quiet)
+    except OutputError as error:
+        show_error(error)
+    return unwritten
+
+
+def _append(path: str, text: str, *, quiet: bool) -> None:
+    """Add to a file that other steps write to, too."""
+    from entropylaw.cli.output import say
+
+    try:
+        with Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
     except OSError as error:
         raise OutputError(
@@ -339,6 +366,7 @@ def _append(path: str, text: str) -> None:
             f"{path}, which {SUMMARY} names, could not be written ({error.strerror or error})",
             "leave out --github-summary, or write -o summary.md",
         ) from error
+    say(f"appended to {SUMMARY}", quiet=quiet)
 
 
 def _refuse_fitting_options(ctx: typer.Context) -> None:

@@ -31,8 +31,7 @@ def columns(
     ] = ColumnFormat.text,
 ) -> None:
     """Show what was found in logs, which columns would be used, and why. Fits nothing."""
-    from entropylaw.cli import show_error
-    from entropylaw.cli.output import print_result
+    from entropylaw.cli.output import print_result, show_error
     from entropylaw.cli.progress import reading_shown
     from entropylaw.documents.columns import columns_document
     from entropylaw.documents.store import dumps

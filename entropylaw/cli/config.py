@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,6 +28,9 @@ WITHOUT = ("tokens", "config", "schema")
 
 SCHEMA = "entropylaw/config/1"
 
+OUTPUTS = ("output", "folder")
+"""Settings that name what is written."""
+
 _ARGUMENTS = "entropylaw.arguments"
 _IN_FORCE = "entropylaw.settings"
 
@@ -41,6 +45,9 @@ ConfigFile = Annotated[
     ),
 ]
 NoConfig = Annotated[bool, typer.Option("--no-config", help="Read no settings from any file.")]
+AllowUrls = Annotated[
+    bool, typer.Option("--allow-urls", help="Open the URLs that a file of settings names, such as s3://…")
+]
 
 
 class ConfigFormat(StrEnum):
@@ -78,7 +85,7 @@ class Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def fill(ctx: typer.Context, config_file: str | None, *, no_config: bool) -> None:
+def fill(ctx: typer.Context, config_file: str | None, *, no_config: bool, allow_urls: bool) -> None:
     """Read the settings and make them defaults of the command that was chosen.
 
     ``--help`` tells the defaults that are built in, and works whatever stands in a file.
@@ -86,11 +93,20 @@ def fill(ctx: typer.Context, config_file: str | None, *, no_config: bool) -> Non
     Raises
     ------
     InputError, UsageError
-        As :func:`entropylaw.settingsfile.read_settings`; ``config-and-no-config``.
+        As :func:`entropylaw.settingsfile.read_settings`; ``config-and-no-config``, ``url-in-settings``,
+        ``output-outside``, ``no-working-folder``.
     """
     command = str(ctx.invoked_subcommand)
     takers = taken(ctx.command)
-    if (command not in takers and command != "config") or _asks_for_help(ctx.meta.get(_ARGUMENTS, [])):
+    if _asks_for_help(ctx.meta.get(_ARGUMENTS, [])):
+        return
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        raise UsageError(
+            "no-working-folder", "the current folder has been deleted", "cd to a folder that exists"
+        ) from None
+    if command not in takers and command != "config":
         return
     source = ctx.get_parameter_source("config_file")
     flag = source is not None and source.name == "COMMANDLINE"
@@ -102,7 +118,8 @@ def fill(ctx: typer.Context, config_file: str | None, *, no_config: bool) -> Non
     found = InForce(named_by="--no-config") if no_config else _found(config_file, tables, flag=flag)
     ctx.meta[_IN_FORCE] = found
     if found.file is not None and command in takers:
-        ctx.default_map = {command: defaults(found.file, command, takers[command])}
+        filled = defaults(found.file, command, takers[command], allow_urls=allow_urls)
+        ctx.default_map = {command: filled}
 
 
 def taken(root: Any) -> dict[str, dict[str, Any]]:
@@ -122,8 +139,16 @@ def taken(root: Any) -> dict[str, dict[str, Any]]:
     return {name: parameters for name, parameters in takers.items() if parameters}
 
 
-def defaults(file: SettingsFile, command: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Name of a parameter → its default, of all that the file sets for a command."""
+def defaults(
+    file: SettingsFile, command: str, parameters: Mapping[str, Any], *, allow_urls: bool
+) -> dict[str, Any]:
+    """Name of a parameter → its default, of all that the file sets for a command.
+
+    Raises
+    ------
+    UsageError
+        ``url-in-settings``, ``output-outside``: a file of somebody else's reads and writes what is beside it.
+    """
     from entropylaw.settingsfile import BY_KEY
 
     settings = {**file.general, **file.commands.get(command, {})}
@@ -135,8 +160,38 @@ def defaults(file: SettingsFile, command: str, parameters: Mapping[str, Any]) ->
         value = located(BY_KEY[key], value, file.folder)
         if key == "inputs":
             value = list(dict.fromkeys(path for pattern in value for path in _expanded(pattern)))
+        place = file.place(key, command if key in file.commands.get(command, {}) else None)
+        if BY_KEY[key].path or key == "gates":
+            # Only where no flag has the say: a value that may not be used is then an error.
+            value = partial(
+                _checked, key, value, place, None if key not in OUTPUTS else file.folder, allow_urls
+            )
         filled[parameter.name] = str(value) if BY_KEY[key].as_text else value
     return filled
+
+
+def _checked(key: str, value: Any, place: str, within: Path | None, allow_urls: bool) -> Any:
+    """A value of a file that may be somebody else's: it opens no URL and writes nothing outside a folder."""
+    from entropylaw.gates.expression import parse
+
+    values = value if isinstance(value, list) else [value]
+    paths = [parse(gate).baseline or "" for gate in values] if key == "gates" else values
+    for path in paths:
+        if "://" in path and not allow_urls:
+            raise UsageError(
+                "url-in-settings",
+                f"{place} names {path}, and a URL in a file of settings is opened only if the command line "
+                "allows it",
+                "entropylaw --allow-urls COMMAND …, or entropylaw --no-config COMMAND …",
+            )
+        # Links and ".." are followed first.
+        if within is not None and path != "-" and not Path(path).resolve().is_relative_to(within.resolve()):
+            raise UsageError(
+                "output-outside",
+                f"{place} names {_plain(path)}, which is outside the folder of that file",
+                "name a file below it, or say -o on the command line",
+            )
+    return value
 
 
 def flags_given(ctx: typer.Context, names: Sequence[str]) -> list[str]:

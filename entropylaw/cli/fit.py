@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -59,7 +59,8 @@ def fit(
     A run that the law does not describe is an answer, not an error: the reasons are printed and the
     exit code is 0. Exit code 4 means that no run at all could be fitted.
     """
-    from entropylaw.cli.output import format_of, print_result, rendered, say, say_passed_over, write_file
+    from entropylaw.cli.output import format_of, rendered, say, say_passed_over, write_out
+    from entropylaw.documents.store import dumps
     from entropylaw.workflow import combine, with_shared
 
     asked = options.settings(
@@ -82,16 +83,14 @@ def fit(
     fitted = fit_each(logs, asked)
     whole = with_shared(combine(list(fitted.values())))
     say_passed_over(whole.warnings, quiet=quiet)
+    stored = {} if kinds else store(fitted, quiet=quiet)
+    files = {path: rendered(whole, kind) for path, kind in kinds.items() if path != "-"}
+    files |= {path: dumps(document.to_json()) for path, document in stored.items()}
     # Where nothing was fitted the errors say it all, but a program that asked for JSON gets its document.
-    if "-" not in kinds and (whole.fitted or format is not Format.text):
-        print_result(rendered(whole, format))
-    for path, kind in kinds.items():
-        write_file(path, rendered(whole, kind))
-        say(f"wrote {path}", quiet=quiet or path == "-")
-    if not kinds:
-        for path, document in store_fits(fitted):
-            say(f"wrote {path}", quiet=quiet)
-            say(f"next  {next_command(path, document)}", quiet=quiet)
+    printed = "-" in kinds or whole.fitted or format is not Format.text
+    write_out(files, rendered(whole, format) if printed else None, quiet=quiet)
+    for path, document in stored.items():
+        say(f"next  {next_command(path, document)}", quiet=quiet)
     finish(whole)
 
 
@@ -145,22 +144,28 @@ def next_command(path: str, document: FitDocument) -> str:
     return f"entropylaw predict {shlex.quote(path)} --target-entropy {target} --saturation"
 
 
-def store_fits(fitted: Mapping[str, FitDocument]) -> Iterator[tuple[str, FitDocument]]:
-    """Write ``reports/<name>.fit.json`` for every log that gave a fit; yields path and document."""
-    from entropylaw.cli.output import write_file
-    from entropylaw.documents.store import dumps
+def store(fitted: Mapping[str, FitDocument], *, quiet: bool) -> dict[str, FitDocument]:
+    """``reports/NAME.fit.json`` → the document that goes there, for every log that gave a fit."""
+    from entropylaw.cli.output import say
 
     taken: set[str] = set()
+    stored: dict[str, FitDocument] = {}
     for log, document in fitted.items():
         if document.fitted:
-            path = _free_path(_document_name(log, document), document, taken, moved=Path(log).is_absolute())
-            write_file(path, dumps(document.to_json()))
-            yield path, document
+            name = _document_name(log, document)
+            moved = Path(log).is_absolute() or log.startswith("-")
+            path, kept = _free_path(name, document, taken, moved=moved)
+            if kept:
+                say(
+                    f"{kept} holds a fit with other options and is kept: this fit goes to {path}", quiet=quiet
+                )
+            stored[path] = document
+    return stored
 
 
 def finish(document: FitDocument) -> None:
     """Exit 4 (or 3, where nothing could even be read) if no run has a fit; errors go to stderr."""
-    from entropylaw.cli import show_error
+    from entropylaw.cli.output import show_error
     from entropylaw.errors import FitError, InputError
 
     refused = [run for run in document.runs if run.refusal is not None]
@@ -182,12 +187,13 @@ def _document_name(log: str, document: FitDocument) -> str:
     return Path(log).stem or "runs"
 
 
-def _free_path(name: str, document: FitDocument, taken: set[str], *, moved: bool) -> str:
-    """A path in the reports folder that is new, or holds an earlier fit of the same files.
+def _free_path(name: str, document: FitDocument, taken: set[str], *, moved: bool) -> tuple[str, str]:
+    """A path in the reports folder that is new, or holds an earlier fit of the same files and options.
 
     Two logs may have the same name in different folders; the second must not overwrite the first. A
-    log that was ``moved`` (given by an absolute path, which documents do not keep) is the same only if
-    its bytes are.
+    log that was ``moved`` (given by an absolute path, which documents do not keep, or on standard input) is
+    the same only if its bytes are. The second path holds a fit of the same files with other options, where
+    there is one.
     """
     from entropylaw.documents.fit import load_fit
     from entropylaw.errors import EntropyLawError
@@ -196,13 +202,17 @@ def _free_path(name: str, document: FitDocument, taken: set[str], *, moved: bool
     def identity(whole: FitDocument) -> list[tuple[str, str]]:
         return [(file.path, file.sha256 if moved else "") for file in whole.inputs]
 
+    kept = ""
     while True:
         path = f"{FOLDER}/{safe_name(name, taken)}.fit.json"
         taken.add(Path(path).name.removesuffix(".fit.json"))
         if not Path(path).exists():
-            return path
+            return path, kept
         try:
-            if identity(load_fit(path)) == identity(document):
-                return path
+            earlier = load_fit(path)
         except EntropyLawError:
             continue
+        if identity(earlier) == identity(document):
+            if earlier.settings == document.settings:
+                return path, kept
+            kept = path

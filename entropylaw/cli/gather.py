@@ -44,7 +44,7 @@ class Gathered:
 
     def finish(self, *, answered: bool) -> None:
         """Errors go to stderr; exit 4 (or 3, where nothing could even be read) if no run was answered."""
-        from entropylaw.cli import show_error
+        from entropylaw.cli.output import show_error
         from entropylaw.errors import FitError, InputError
 
         for error in self.failures:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
 from entropylaw.cli.options import Format
-from entropylaw.errors import OutputError, UsageError
+from entropylaw.errors import EntropyLawError, OutputError, UsageError
+from entropylaw.inputs import check_targets
 
 if TYPE_CHECKING:
     from entropylaw.documents.fit import FitDocument
@@ -56,36 +58,42 @@ def rendered(document: FitDocument, kind: Format) -> str:
     return text.render(document)
 
 
-def write_file(path: str, content: str) -> None:
-    """Write ``content`` to a file (atomically), or to standard output for ``-``."""
-    if path == "-":
-        print_result(content)
-        return
-    from entropylaw.documents.store import write_atomically
-
-    write_atomically(path, content)
-
-
 def print_result(content: str) -> None:
-    """A result, on standard output, in UTF-8 whatever the locale says."""
+    """A result, on standard output, in UTF-8 whatever the locale says.
+
+    A reader that left early (``head``, ``true``) is nobody's error, and changes no exit code.
+
+    Raises
+    ------
+    OutputError
+        ``cannot-write``.
+    UsageError
+        ``output-is-input``: standard output goes to a file that is read.
+    """
     if sys.stdout is None:
         raise OutputError(
             "cannot-write", "standard output is closed, a result was to be written to it", "use -o FILE"
         )
+    _check_standard_output()
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
-        reconfigure(encoding="utf-8", errors="replace")
+        reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         sys.stdout.write(content)
         sys.stdout.flush()
     except BrokenPipeError:
-        raise
+        _give_up(sys.stdout)
     except OSError as error:
-        # Whatever is left in the buffer would fail again at exit, behind our back.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up(sys.stdout)
         raise OutputError(
             "cannot-write", f"standard output cannot be written ({error.strerror})", "use -o FILE"
         ) from error
+
+
+def _give_up(stream: TextIO) -> None:
+    """Send the rest of a stream nowhere: what is left in its buffer would fail again at exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def destinations(output: Sequence[str] | None, format: Format) -> dict[str, Format]:
@@ -97,11 +105,57 @@ def deliver(
     wanted: Mapping[str, Format], render: Callable[[Format], str], *, answered: bool, quiet: bool
 ) -> None:
     """Write a result wherever it is wanted. Where nothing was ``answered`` the errors say it all, in text."""
-    for path, kind in wanted.items():
-        if not answered and kind is Format.text:
-            continue
-        write_file(path, render(kind))
-        say(f"wrote {path}", quiet=quiet or path == "-")
+    kinds = {path: kind for path, kind in wanted.items() if answered or kind is not Format.text}
+    write_out(
+        {path: render(kind) for path, kind in kinds.items() if path != "-"},
+        render(kinds["-"]) if "-" in kinds else None,
+        quiet=quiet,
+    )
+
+
+def write_out(files: Mapping[str, str], printed: str | None, *, quiet: bool) -> None:
+    """Write files, and then print what is for standard output, so that its reader cannot prevent a file.
+
+    A file that cannot be written stops none of the others.
+
+    Raises
+    ------
+    OutputError
+        ``cannot-write``, of the last that could not be written; those before it are on standard error.
+    UsageError
+        ``output-is-input``: nothing is written.
+    """
+    check_targets(files)
+    if printed is not None:
+        _check_standard_output()
+    said: list[str] = []
+    problems: list[OutputError] = []
+    for path, content in files.items():
+        # Not at the top: a gate that writes no file would wait for it.
+        from entropylaw.documents.store import write_atomically
+
+        try:
+            write_atomically(path, content)
+            said.append(f"wrote {path}")
+        except OutputError as error:
+            problems.append(error)
+    try:
+        if printed is not None:
+            print_result(printed)
+    except OutputError as error:
+        problems.append(error)
+    for line in said:
+        say(line, quiet=quiet)
+    for problem in problems[:-1]:
+        show_error(problem)
+    if problems:
+        raise problems[-1]
+
+
+def _check_standard_output() -> None:
+    """Refuse ``>> FILE`` where FILE is read; a closed descriptor may be any file by now."""
+    if sys.stdout is not None:
+        check_targets([1])
 
 
 def say_passed_over(warnings: Sequence[str], *, quiet: bool) -> None:
@@ -111,7 +165,29 @@ def say_passed_over(warnings: Sequence[str], *, quiet: bool) -> None:
         say(f"passed over {passed}: no log, or one that another file holds; the JSON says why", quiet=quiet)
 
 
+def say_missing_fonts(path: str, style: Mapping[str, Any], *, quiet: bool) -> None:
+    """Which fonts of a style are not installed, so that another one is used."""
+    from entropylaw.report.plotting import missing_fonts
+    from entropylaw.report.printable import one_line
+
+    missing = missing_fonts(style)
+    if missing:
+        names = one_line(", ".join(missing))
+        say(f"{path} asks for {names}, which is not installed: the default font is used", quiet=quiet)
+
+
+def show_error(error: EntropyLawError) -> None:
+    """``error[slug]: message`` and what to do, on stderr."""
+    from entropylaw.report.printable import one_line
+
+    say(f"{one_line(str(error))}\n  {one_line(error.hint)}", quiet=False)
+
+
 def say(message: str, *, quiet: bool) -> None:
-    """A message to the person, on standard error."""
-    if not quiet:
+    """A message to the person, on standard error; where nobody reads that, no exit code changes."""
+    if quiet:
+        return
+    try:
         typer.echo(message, err=True)
+    except OSError:
+        _give_up(sys.stderr)

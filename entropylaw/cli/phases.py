@@ -15,6 +15,7 @@ from entropylaw.cli.gather import Gathered
 from entropylaw.cli.options import Format
 from entropylaw.cli.progress import reading_shown
 from entropylaw.errors import UsageError
+from entropylaw.inputs import check_targets, note_input
 
 if TYPE_CHECKING:
     from entropylaw.documents.phases import PhasesDocument, PhaseSettings, RunPhases
@@ -96,10 +97,11 @@ def phases(
         work.require_one_run(str(figure))
     told = work.document()
     say_passed_over(told.warnings, quiet=quiet)
-    deliver(wanted, partial(rendered, told), answered=bool(told.fitted), quiet=quiet)
     if figure is not None:
+        check_targets([figure, *wanted])
         for written in draw(told, figure, work.histograms()):
             say(f"wrote {written}", quiet=quiet)
+    deliver(wanted, partial(rendered, told), answered=bool(told.fitted), quiet=quiet)
     work.finish(answered=bool(told.fitted))
 
 
@@ -178,6 +180,7 @@ class _Work(Gathered):
         for run in self.runs:
             beside, warning = histogram_of(Path(run.source.path))
             if beside is not None:
+                note_input(beside)
                 found[run.name] = str(beside)
             if warning:
                 say(one_line(warning), quiet=False)

@@ -77,7 +77,7 @@ def plot(
     law: reward against entropy. series: both over the steps. residuals: what the law leaves over. forecast:
     where both go from here. phases: entropies of planning and execution, and where their boundaries may be.
     """
-    from entropylaw.cli.output import say
+    from entropylaw.cli.output import say, say_missing_fonts
     from entropylaw.cli.progress import reading_shown
     from entropylaw.documents.store import write_atomically
     from entropylaw.report import plotting
@@ -86,6 +86,8 @@ def plot(
 
     kind = kind_of(output)
     extra = plotting.read_style(style) if style is not None else None
+    if style is not None and extra is not None:
+        say_missing_fonts(style, extra, quiet=quiet)
     with reading_shown():
         found = _phases(source, run) if figure is Picture.phases else _fitted(source, run, figure)
     with plotting.style(extra):

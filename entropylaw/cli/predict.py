@@ -80,7 +80,7 @@ def predict(
     forms, weighed by how each would have done from earlier in the same run.
     """
     from entropylaw.cli.fit import FOLDER, finish
-    from entropylaw.cli.output import format_of, print_result, say, write_file
+    from entropylaw.cli.output import format_of, say, write_out
     from entropylaw.cli.sources import document_for, newest_fit
     from entropylaw.cli.targets import parse_entropies
     from entropylaw.documents.prediction import predict_runs
@@ -118,8 +118,7 @@ def predict(
         )
         content = render(document, kind.value)
         if output in (None, "-"):
-            print_result(content)
+            write_out({}, content, quiet=quiet)
         else:
-            write_file(output, content)
-            say(f"wrote {output}", quiet=quiet)
+            write_out({output: content}, None, quiet=quiet)
     finish(fits)

@@ -94,7 +94,7 @@ def report(
         settings=asked,
         kinds=kinds_of(figures),
         phases=phases,
-        style=readable_style(style),
+        style=readable_style(style, quiet=quiet),
     )
     with reading_shown(), runs_shown() as progress:
         told = told_how(context)
@@ -127,12 +127,13 @@ def kinds_of(figures: str | None) -> tuple[str, ...] | None:
     return tuple(kind for kind in ALL if kind in named)
 
 
-def readable_style(style: str | None) -> str | None:
+def readable_style(style: str | None, *, quiet: bool) -> str | None:
     """The style file, once it is known that it can be read; every run would fail by it otherwise."""
     if style is not None:
+        from entropylaw.cli.output import say_missing_fonts
         from entropylaw.report.plotting import read_style
 
-        read_style(style)
+        say_missing_fonts(style, read_style(style), quiet=quiet)
     return style
 
 
@@ -146,8 +147,7 @@ def told_how(context: typer.Context) -> bool:
 
 def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
     """Say what was written and what failed, and exit as the design has it."""
-    from entropylaw.cli import show_error
-    from entropylaw.cli.output import say, say_passed_over
+    from entropylaw.cli.output import say, say_passed_over, show_error
     from entropylaw.errors import FitError, InputError
     from entropylaw.report.words import count
 

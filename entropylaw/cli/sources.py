@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from entropylaw.errors import UsageError
+from entropylaw.inputs import note_input
 
 if TYPE_CHECKING:
     from entropylaw.documents.fit import FitDocument, Settings
@@ -44,4 +45,5 @@ def is_document(source: str) -> bool:
     """Whether a file is one of our documents, of whatever kind or version."""
     from entropylaw.documents.finding import find_document
 
+    note_input(source)
     return find_document(source) is not None

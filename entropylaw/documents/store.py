@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw.errors import InputError, OutputError
+from entropylaw.inputs import check_targets
 from entropylaw.reproducible import rounded
+
+TEMPORARY = ".entropylaw-"
+"""How the names of unfinished files begin; they end in ``.part``."""
 
 
 def dumps(value: Any) -> str:
@@ -25,15 +29,17 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
     ------
     OutputError
         ``cannot-write``: the folder cannot be made or written, the disk is full. The old file stands.
+    UsageError
+        ``output-is-input``.
     """
+    check_targets([path])
     target = Path(path)
-    data = content.encode("utf-8") if isinstance(content, str) else content
+    # A file name that is no UTF-8 reaches us with surrogates, which are written out as \\udcff.
+    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     temporary: str | None = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.name[:40]}.", suffix=".part"
-        )
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=TEMPORARY, suffix=".part")
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()

@@ -10,11 +10,13 @@ from entropylaw.documents.finding import Stored, damaged
 from entropylaw.errors import InputError
 from entropylaw.gates.expression import Gate
 from entropylaw.gates.subjects import Subject, document_kind, subjects_of, unread
+from entropylaw.inputs import note_input
 from entropylaw.paths import shown_path
 
 
 def checked_file(document: Stored) -> CheckedFile:
     """A document's entry among the files that were read."""
+    note_input(document.path)
     schema = "damaged" if document.data is None else document.data["schema"]
     digest = hashlib.sha256(document.content).hexdigest()
     return CheckedFile(path=shown_path(document.path), sha256=digest, format=schema)
@@ -51,6 +53,7 @@ def baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
 
     found: dict[str, list[Subject]] = {}
     for path in paths:
+        note_input(path)
         data, shown = load_json(path), shown_path(path)
         if document_kind(data, shown) not in ("fit", "report"):
             raise InputError(

@@ -15,7 +15,7 @@ from typing import IO
 from entropylaw.errors import InputError
 from entropylaw.ingest import packed
 from entropylaw.ingest.wording import counted, listing, nearest, shown_path
-from entropylaw.paths import is_file, is_folder
+from entropylaw.paths import is_file, is_folder, is_utf8
 
 _HEAD = 1 << 16
 # A job may print for long before its first step: so much of a file is searched for what tells its format.
@@ -246,7 +246,8 @@ class Content:
 
     def random_access(self) -> str | io.BytesIO:
         """Return what a library can seek in: the file's path where that holds these bytes, else the bytes."""
-        return self.local_file() or io.BytesIO(self.data)
+        path = self.local_file()
+        return io.BytesIO(self.data) if path is None or not is_utf8(path) else path
 
     @contextmanager
     def _stream(self) -> Iterator[IO[bytes]]:

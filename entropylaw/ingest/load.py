@@ -35,6 +35,7 @@ from entropylaw.ingest.strangers import (
 )
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, shown_path
+from entropylaw.inputs import note_input
 from entropylaw.paths import hostless
 
 # A crashed file system leaves NULs at the end of a log. So many bytes that are such a share of the file may
@@ -197,6 +198,7 @@ class _Collector:
             else:
                 file, forced = split_format(argument)
                 self.given.setdefault(file, argument)
+                note_input(file)
                 if not self._seen_before(file):
                     self._add(_table_of(load(file), self._asked, forced))
         except EntropyLawError as error:
@@ -216,6 +218,8 @@ class _Collector:
         unmeasured: list[_Read] = []
         for log in _remote_logs(folder) if is_remote(folder) else folders.logs_in(folder):
             files = log.files or (log.path,)
+            for file in files:
+                note_input(file, found=True)
             fresh = [file for file in files if not self._seen_before(file)]
             if not (fresh or log.problem):
                 again += 1

@@ -15,6 +15,7 @@ from typing import IO, Any, TypeVar
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest.content import Content, is_blank, missing_file, unreadable_file
 from entropylaw.ingest.wording import shown, shown_path
+from entropylaw.inputs import note_input
 
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _IN_MEMORY = 1 << 26
@@ -113,6 +114,7 @@ def _standard_input() -> Content:
             "standard input is closed, a log was expected from it",
             "name a file, or use a pipe",
         )
+    note_input(0)
     try:
         return _spooled("-", sys.stdin.buffer)
     except OSError as problem:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from entropylaw.ingest.wording import shown
 from entropylaw.ingest.yamltext import read_yaml
+from entropylaw.inputs import note_input
 from entropylaw.paths import is_file
 
 # No configuration is longer, deeper or wider; YAML's references could make a small file endless.
@@ -28,6 +29,7 @@ def settings_beside(path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
         try:
             if not is_file(place):
                 continue
+            note_input(place)
             with place.open("rb") as stream:
                 data = stream.read(_LONGEST_FILE + 1)
             if len(data) > _LONGEST_FILE:

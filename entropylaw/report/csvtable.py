@@ -12,7 +12,7 @@ from entropylaw.analysis.shared import SharedFit
 from entropylaw.documents.fit import FitDocument, RunFit
 from entropylaw.documents.report import ReportDocument
 from entropylaw.report.index_rows import IndexRow, SegmentRow, index_row, segment_rows
-from entropylaw.report.printable import csv_text, spreadsheet_cell
+from entropylaw.report.printable import csv_text
 from entropylaw.report.slugs import safe_name
 from entropylaw.results import Estimate
 
@@ -99,7 +99,7 @@ def _common(shared: Sequence[SharedFit]) -> Iterator[dict[str, str]]:
         named = {"level": repr(fit.level), "method": fit.a.method, "p_value": repr(fit.same.p_value)}
         yield named | _coefficients("in common", {name: getattr(fit, name) for name in _LAW})
         for run in fit.runs:
-            base = {"run": spreadsheet_cell(run.run), "n": str(run.n), "valid": str(run.valid).lower()}
+            base = {"run": run.run, "n": str(run.n), "valid": str(run.valid).lower()}
             yield base | _coefficients("alone", run.own)
             yield base | _coefficients("with those in common", run.together)
             yield base | _coefficients("less the other runs'", run.deviation)
@@ -157,7 +157,7 @@ def _row_cells(row: IndexRow) -> dict[str, str]:
 
 
 def _named(run: str, path: str, refusal: str | None) -> dict[str, str]:
-    cells = {"run": spreadsheet_cell(run), "path": spreadsheet_cell(path)}
+    cells = {"run": run, "path": path}
     return cells if refusal is None else cells | {"refusal": refusal}
 
 

@@ -15,7 +15,7 @@ from entropylaw.report.numbers import (
     format_step,
     format_weight,
 )
-from entropylaw.report.printable import csv_text, one_line, spreadsheet_cell
+from entropylaw.report.printable import csv_text, one_line
 from entropylaw.report.words import count
 from entropylaw.results import Estimate
 
@@ -160,9 +160,9 @@ def backtest_csv(told: Backtest) -> str:
 
 
 def _csv_rows(run: RunBacktest, level: float) -> Iterator[dict[str, object]]:
-    name = spreadsheet_cell(run.run)
+    name = run.run
     if run.refusal is not None:
-        yield {"run": name, "note": spreadsheet_cell(run.refusal)}
+        yield {"run": name, "note": run.refusal}
     for score in run.scores:
         numbers = {key: getattr(score, key) for key in _COLUMNS if hasattr(score, key)}
         yield {"run": name, "entropy": "forecast" if score.blind else "observed", "level": level} | numbers

@@ -7,7 +7,7 @@ from itertools import chain
 
 from entropylaw.analysis.phaseresults import CurvePhases
 from entropylaw.documents.phases import PhasesDocument, RunPhases
-from entropylaw.report.printable import csv_text, spreadsheet_cell
+from entropylaw.report.printable import csv_text
 from entropylaw.results import Estimate
 
 ESTIMATES = ("boundary", "width", "slope_before", "slope_after", "rise", "settled", "last")
@@ -35,7 +35,7 @@ def render(document: PhasesDocument) -> str:
 
 
 def _rows(run: RunPhases) -> Iterator[dict[str, str]]:
-    whole = {"run": spreadsheet_cell(run.run), "path": spreadsheet_cell(run.path)}
+    whole = {"run": run.run, "path": run.path}
     phases = run.phases
     if phases is None:
         yield whole | {"refusal": run.refusal.slug if run.refusal is not None else ""}
@@ -50,7 +50,7 @@ def _rows(run: RunPhases) -> Iterator[dict[str, str]]:
     )
     for curve, column in given:
         if curve is not None:
-            told = {"entropy_of": column.what, "column": spreadsheet_cell(column.column)} if column else {}
+            told = {"entropy_of": column.what, "column": column.column} if column else {}
             yield whole | told | _curve(curve)
 
 

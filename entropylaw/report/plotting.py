@@ -22,7 +22,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.collections import Collection
 from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgba, to_rgba_array
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, get_font
+from matplotlib.font_manager import FontProperties, fontManager, get_font
 from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
@@ -32,6 +32,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from entropylaw.errors import InputError
+from entropylaw.inputs import note_input
 from entropylaw.report.palette import PALETTE, contrast, light
 
 FloatArray = NDArray[np.float64]
@@ -103,6 +104,8 @@ _NOT_STYLE = ("backend", "interactive", "toolbar", "timezone", "webagg.", "tk.",
 
 _GLYPHS = frozenset("·–—−…×≤≥±°′″→←“”‘’")
 
+_GENERIC = ("serif", "sans-serif", "cursive", "fantasy", "monospace")
+
 _in_force: list[bool] = []
 """Whether a style of the user's lies on top of ours; empty where nothing is being drawn."""
 
@@ -118,13 +121,28 @@ def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
         yield
         return
     settings = _asked(dict(extra or {}))
+    # It says of every text that a font is not there; missing_fonts says it once.
+    finder = logging.getLogger("matplotlib.font_manager")
+    level = finder.level
     with mpl.rc_context():
         mpl.rcParams.update(settings)
         _in_force.append(bool(extra))
+        finder.setLevel(logging.CRITICAL)
         try:
             yield
         finally:
+            finder.setLevel(level)
             _in_force.pop()
+
+
+def missing_fonts(extra: Mapping[str, Any]) -> list[str]:
+    """The font families that a style of the user's names, if none of them is installed."""
+    families = [
+        name
+        for family in extra.get("font.family", [])
+        for name in (extra.get(f"font.{family}", []) if family in _GENERIC else [family])
+    ]
+    return [] if set(families) & {*fontManager.get_font_names(), *_GENERIC} else families
 
 
 def _asked(extra: dict[str, Any]) -> dict[Any, Any]:
@@ -166,6 +184,7 @@ def read_style(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         file = pathlib.Path(path)
         file.read_text(encoding="utf-8")
+        note_input(file)
         settings = mpl.rc_params_from_file(file, use_default_template=False)
     except (OSError, ValueError) as error:
         raise _unreadable(path, getattr(error, "strerror", None) or str(error)) from error

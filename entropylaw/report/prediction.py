@@ -8,7 +8,7 @@ from entropylaw.documents.prediction import PredictionDocument, RunPrediction
 from entropylaw.documents.store import dumps
 from entropylaw.report.forecasttext import forecast_text, saturation_text
 from entropylaw.report.numbers import format_estimate, format_number, format_percent
-from entropylaw.report.printable import csv_text, markdown_cell, one_line, spreadsheet_cell
+from entropylaw.report.printable import csv_text, markdown_cell, one_line
 from entropylaw.report.words import invalid_headline
 from entropylaw.results import EntropySet, Estimate, Saturation
 
@@ -102,7 +102,7 @@ def _csv(document: PredictionDocument) -> str:
     return csv_text(
         _COLUMNS,
         (
-            {"run": spreadsheet_cell(run.run), "path": spreadsheet_cell(run.path)}
+            {"run": run.run, "path": run.path}
             | {key: "" if value is None else value for key, value in row.items()}
             for run in document.runs
             for row in _csv_rows(run)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 WIDTH = 100
 """Columns of a terminal that are used."""
+
+
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|-?inf", re.IGNORECASE | re.ASCII)
 
 
 def one_line(text: str) -> str:
@@ -23,8 +28,9 @@ def markdown_cell(text: str) -> str:
 
 
 def spreadsheet_cell(text: str) -> str:
-    """``text`` that no spreadsheet takes for a formula."""
-    return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    """``text`` on one line, without control characters, that no spreadsheet takes for a formula."""
+    text = one_line(text)
+    return "'" + text if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
 
 
 def labelled_lines(label: str, text: str) -> list[str]:
@@ -34,9 +40,10 @@ def labelled_lines(label: str, text: str) -> list[str]:
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
-    """A table as CSV, with a head; what a row does not have is an empty cell."""
+    """A table as CSV, with a head; what a row does not have is an empty cell. Texts are made harmless."""
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, columns, restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    for row in rows:
+        writer.writerow({k: spreadsheet_cell(v) if isinstance(v, str) else v for k, v in row.items()})
     return buffer.getvalue()

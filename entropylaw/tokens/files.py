@@ -10,6 +10,7 @@ from typing import Literal
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.wording import counted, listing, shown, shown_path
+from entropylaw.paths import is_utf8
 from entropylaw.tokens import shards
 from entropylaw.tokens.columntypes import PACKED, parquet_types, record_types
 
@@ -187,6 +188,12 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 
 def _opened(path: Path, name: str, looked_for: Mapping[str, Sequence[str]]) -> TokenFile:
+    if not is_utf8(str(path)):
+        raise InputError(
+            "name-not-utf8",
+            f"the name {shown(name)} is not UTF-8, which the engines for token tables do not open",
+            "rename the file",
+        )
     size = path.stat().st_size
     if not size:
         raise InputError("file-empty", f"{shown(name)} has 0 bytes", "write it again")

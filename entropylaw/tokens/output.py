@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from entropylaw.errors import OutputError, UsageError
 from entropylaw.ingest.wording import shown_path
+from entropylaw.inputs import check_targets, note_input
 from entropylaw.reproducible import rounded
 from entropylaw.tokens.files import SUMMARY_SUFFIX
 
@@ -48,8 +50,8 @@ def written_to(path: str) -> tuple[str, str]:
     return str(Path(path).with_suffix(SUMMARY_SUFFIX)), path
 
 
-def check_apart(output: str | None, inputs: Sequence[Path]) -> None:
-    """Notice a file that is read and would be written over.
+def check_apart(output: str | None, files: Sequence[Path]) -> None:
+    """Note the files that are read, and refuse an output that would be written over one of them.
 
     Raises
     ------
@@ -57,15 +59,10 @@ def check_apart(output: str | None, inputs: Sequence[Path]) -> None:
         ``output-is-input``.
 
     """
-    for target in map(Path, written_to(output) if output is not None else ()):
-        for source in inputs:
-            same = target.resolve() == source.resolve()
-            if same or (target.exists() and source.exists() and target.samefile(source)):
-                raise UsageError(
-                    "output-is-input",
-                    f"{shown_path(str(target))} would be written and is read as {shown_path(str(source))}",
-                    "give the summary another name with -o",
-                )
+    for file in files:
+        note_input(file)
+    if output is not None:
+        check_targets(written_to(output))
 
 
 def write(summary: Summary, path: str, kind: str) -> tuple[str, str]:
@@ -96,43 +93,40 @@ def write_together(files: Mapping[str, bytes]) -> None:
         ``cannot-write``.
 
     """
-    staged = {Path(name): _beside(Path(name), "new") for name in files}
+    from entropylaw.documents.store import TEMPORARY, write_atomically
+
+    check_targets(files)
+    targets = [Path(name) for name in files]
     kept: dict[Path, Path | None] = {}
-    try:
-        for (target, part), data in zip(staged.items(), files.values(), strict=True):
-            _stage(target, part, data)
-        for target, part in staged.items():
-            _take_place(target, part, kept)
+    with ExitStack() as stack:
+        staged: list[tuple[Path, Path]] = []
+        for target, data in zip(targets, files.values(), strict=True):
+            if target.is_dir():
+                raise _unwritable(target, "it is a folder")
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                # A folder of our own: no name in it can be somebody's file.
+                place = stack.enter_context(TemporaryDirectory(dir=target.parent, prefix=TEMPORARY))
+                write_atomically(Path(place) / "new", data)
+            except (OSError, OutputError) as error:
+                cause = error.__cause__ or error
+                raise _unwritable(target, getattr(cause, "strerror", None) or str(cause)) from error
+            staged.append((target, Path(place)))
+        # Whatever stops it half-way, the files that were replaced come back.
+        stack.callback(_put_back, kept)
+        for target, folder in staged:
+            _take_place(target, folder, kept)
         kept.clear()
-    finally:
-        # Whatever stopped it half-way, the files that were replaced come back.
-        for target, old in kept.items():
-            target.unlink(missing_ok=True) if old is None else old.replace(target)
-        for target, part in staged.items():
-            part.unlink(missing_ok=True)
-            _beside(target, "old").unlink(missing_ok=True)
 
 
-def _beside(target: Path, end: str) -> Path:
-    return target.with_name(f".{target.name[:40]}.{end}")
+def _put_back(kept: Mapping[Path, Path | None]) -> None:
+    for target, old in kept.items():
+        target.unlink(missing_ok=True) if old is None else old.replace(target)
 
 
-def _stage(target: Path, part: Path, data: bytes) -> None:
-    from entropylaw.documents.store import write_atomically
-
-    if target.is_dir():
-        raise _unwritable(target, "it is a folder")
-    try:
-        write_atomically(part, data)
-    except OutputError as error:
-        cause = error.__cause__
-        raise _unwritable(target, getattr(cause, "strerror", None) or str(cause)) from error
-
-
-def _take_place(target: Path, part: Path, kept: dict[Path, Path | None]) -> None:
-    """Move a new file to its place, and remember what stood there under another name."""
-    old = _beside(target, "old")
-    old.unlink(missing_ok=True)
+def _take_place(target: Path, place: Path, kept: dict[Path, Path | None]) -> None:
+    """Move a new file to its place, and keep what stood there."""
+    old = place / "old"
     try:
         if target.exists():
             try:
@@ -142,7 +136,7 @@ def _take_place(target: Path, part: Path, kept: dict[Path, Path | None]) -> None
             kept[target] = old
         else:
             kept[target] = None
-        part.replace(target)
+        (place / "new").replace(target)
     except OSError as error:
         raise _unwritable(target, error.strerror or str(error)) from error
 
@@ -189,11 +183,9 @@ def rendered(summary: Summary, kind: str) -> str:
         for row in summary.steps.to_pylist()
     ]
     if kind == "csv":
-        buffer = io.StringIO()
-        writer = csv.DictWriter(buffer, summary.steps.column_names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        return buffer.getvalue()
+        from entropylaw.report.printable import csv_text
+
+        return csv_text(summary.steps.column_names, rows)
     if kind == "json":
         from entropylaw.documents.store import dumps
 

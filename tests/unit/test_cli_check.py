@@ -164,6 +164,9 @@ def test_the_steps_summary_is_appended_to(run, fits):
     done = run(*call, GITHUB_STEP_SUMMARY=str(summary))
     assert done.returncode == 5
     assert summary.read_text() == "before\n" + run(*call[:4], "--format", "markdown").stdout
+    # The gate failed: its exit code stays, whatever could not be written.
+    assert_error(run(*call, GITHUB_STEP_SUMMARY=str(fits)), "cannot-write", 5)
+    call = ("check", FIT, "--fail-if", "ceiling<0.1", "--github-summary")
     assert_error(run(*call, GITHUB_STEP_SUMMARY=str(fits)), "cannot-write", 3)
 
 

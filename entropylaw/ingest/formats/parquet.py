@@ -76,6 +76,8 @@ def read_parts(path: str, parts: Sequence[Content]) -> Table:
         table = from_arrow(pa.concat_tables(tables, promote_options="permissive"), path)
         left_out = () if kept is None else tuple(name for name in _leaves(files[0]) if name not in kept)
         return replace(table, unread=left_out)
+    except MemoryError:  # Arrow's own is an ArrowException, too, and says nothing of the file
+        raise
     except (pa.ArrowException, OSError, ValueError) as problem:  # the last for text that is not UTF-8
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise InputError(

@@ -1,0 +1,93 @@
+"""The files that a call reads, so that none of its outputs replaces one of them.
+
+A file is known by device and inode: links, hard links and names that differ only in case are one file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from entropylaw.errors import UsageError
+
+Inputs = Mapping[tuple[int, int], tuple[str, bool]]
+"""Device and inode of each file → its path, and whether it was named or only found in a folder."""
+
+_READ: dict[tuple[int, int], tuple[str, bool]] = {}
+
+_OWN_TABLES = (
+    b"run,path,n,valid,",
+    b"run,path,verdict,curve,",
+    b"run,path,question,target,",
+    b"run,protocol,entropy,fitted,",
+)
+"""How our own CSV files begin."""
+
+
+def forget_inputs() -> None:
+    """Start a call: outputs of an earlier one may be replaced."""
+    _READ.clear()
+
+
+def noted_inputs() -> Inputs:
+    """All inputs so far, for another process that writes."""
+    return dict(_READ)
+
+
+def adopt_inputs(inputs: Inputs) -> None:
+    """Adopt the inputs that another process noted."""
+    _READ.update(inputs)
+
+
+def note_input(path: str | os.PathLike[str] | int, *, found: bool = False) -> None:
+    """Note a file, or an open descriptor, as an input; ``found`` where only its folder was named."""
+    try:
+        status = os.stat(path)  # noqa: PTH116  a descriptor has no Path
+    except (OSError, ValueError):
+        return
+    if stat.S_ISREG(status.st_mode):
+        key = (status.st_dev, status.st_ino)
+        shown = "standard input" if isinstance(path, int) else os.fspath(path)
+        _READ[key] = (shown, found and _READ.get(key, ("", True))[1])
+
+
+def check_targets(targets: Iterable[str | os.PathLike[str] | int]) -> None:
+    """Refuse outputs, of which one is an input; an ``int`` is an open descriptor.
+
+    A file that was found in a folder and that an earlier call wrote may be replaced: it is no log.
+
+    Raises
+    ------
+    UsageError
+        ``output-is-input``.
+    """
+    for target in targets:
+        try:
+            # A folder that is still to be made may be followed by "..".
+            status = os.stat(target if isinstance(target, int) else os.path.realpath(target))  # noqa: PTH116
+        except (OSError, ValueError):
+            continue
+        source, found = _READ.get((status.st_dev, status.st_ino), ("", False))
+        if source and not (found and _is_own(source)):
+            name = "standard output" if isinstance(target, int) else os.fspath(target)
+            raise UsageError(
+                "output-is-input",
+                f"{name} would be overwritten, and it is an input of this call"
+                + ("" if source == name else f" ({source})"),
+                "give the output another name, or another folder",
+            )
+
+
+def _is_own(path: str) -> bool:
+    """Whether a file holds a document or a table of ours."""
+    try:
+        data = Path(path).read_bytes()
+        if data.startswith(_OWN_TABLES):
+            return True
+        document = json.loads(data)
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(document, dict) and str(document.get("schema", "")).startswith("entropylaw/")

@@ -1,0 +1,470 @@
+"""What a call writes: never over what it reads, never outside its folder, files before standard output."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from entropylaw.cli import main
+from entropylaw.documents.fit import load_fit
+from entropylaw.documents.store import write_atomically
+from entropylaw.inputs import check_targets, forget_inputs, note_input
+from entropylaw.report import csvtable, forecasttext, phasecsv, prediction
+from tests.conftest import clean_environment
+from tests.unit.test_cli import assert_error, write_csv
+
+GATE = ("--fail-if", "ceiling<0")
+TRIPS = ("--fail-if", "ceiling>0")
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    """Run ``entropylaw ARGUMENTS`` in this process, in a folder with one small log."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ENTROPYLAW_CONFIG", raising=False)
+    write_csv(tmp_path / "log.csv")
+
+    def start(*arguments):
+        monkeypatch.setattr(sys, "argv", ["entropylaw", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return SimpleNamespace(returncode=ended.value.code or 0, stdout=said.out, stderr=said.err)
+
+    return start
+
+
+@pytest.fixture
+def fit(call):
+    """The same, with ``fit.json`` beside the log."""
+    assert call("fit", "log.csv", "-o", "fit.json", "-q").returncode == 0
+    return call
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def assert_refused(done, folder: Path, before: dict[str, bytes], slug: str = "output-is-input") -> None:
+    """A usage error, and every file as it was: none more, none fewer."""
+    assert_error(done, slug, 2)
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "md", "txt"])
+def test_a_fit_does_not_replace_its_log(call, tmp_path, suffix):
+    log = f"copy.{suffix}"
+    (tmp_path / "log.csv").rename(tmp_path / log)
+    before = contents(tmp_path)
+    assert_refused(call("fit", log, "-o", log), tmp_path, before)
+    assert_refused(call("fit", f"{log}:csv", "-o", "new.md", "-o", f"./{log}"), tmp_path, before)
+
+
+def test_links_hard_links_and_folders_lead_to_the_same_file(call, tmp_path):
+    (tmp_path / "link.csv").symlink_to("log.csv")
+    (tmp_path / "hard.csv").hardlink_to("log.csv")
+    before = contents(tmp_path)
+    for given, output in (
+        ("log.csv", "link.csv"),
+        ("log.csv", "hard.csv"),
+        ("link.csv", "log.csv"),
+        (".", "log.csv"),
+        (".", "sub/../hard.csv"),
+    ):
+        assert_refused(call("fit", given, "-o", output), tmp_path, before)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["backtest", "log.csv", "-o", "log.csv"],
+        ["phases", "log.csv", "--entropy", "actor/entropy", "-o", "log.csv"],
+        ["phases", "log.svg", "--entropy", "actor/entropy", "--figure", "log.svg"],
+        ["plot", "law", "log.svg", "-o", "log.svg"],
+        ["plot", "law", "fit.json", "-o", "law.svg", "--style", "law.svg"],
+        ["predict", "fit.json", "--saturation", "-o", "fit.json"],
+        ["predict", "log.csv", "--saturation", "-o", "log.csv"],
+        ["check", "log.csv", *GATE, "-o", "other.md", "-o", "./log.json"],
+        ["check", "fit.json", *GATE, "-o", "fit.json"],
+        ["check", "log.csv", "--fail-if", "regression(fit.json)>90%", "-o", "fit.json"],
+        ["report", "log.csv", "-o", ".", "--style", "report.md"],
+        ["report", "report.csv", "-o", "."],
+    ],
+)
+def test_no_command_replaces_an_input(fit, tmp_path, arguments):
+    (tmp_path / "log.svg").write_bytes((tmp_path / "log.csv").read_bytes())
+    (tmp_path / "log.json").hardlink_to(tmp_path / "log.csv")
+    (tmp_path / "report.csv").write_bytes((tmp_path / "log.csv").read_bytes())
+    for style in ("law.svg", "report.md"):
+        (tmp_path / style).write_text("lines.linewidth: 1\n")
+    assert_refused(fit(*arguments), tmp_path, contents(tmp_path))
+
+
+def test_a_steps_summary_that_is_read_is_not_appended_to(fit, tmp_path, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "fit.json"))
+    before = contents(tmp_path)
+    assert_refused(fit("check", "fit.json", *GATE, "--github-summary", "-o", "x.json"), tmp_path, before)
+
+
+def test_standard_streams_of_a_file_are_that_file(call, tmp_path):
+    before = contents(tmp_path)
+    for line in ("fit - -o log.csv < log.csv", "fit log.csv -o new.json -o - >> log.csv"):
+        done = in_shell(line, tmp_path)
+        assert done.returncode == 2
+        assert "error[output-is-input]: " in done.stderr
+        assert contents(tmp_path) == before
+
+
+def test_a_report_in_the_folder_of_its_logs(call, tmp_path):
+    """Nothing of the user's is replaced; what the report itself wrote there is."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (tmp_path / "log.csv").rename(logs / "report.csv")
+    assert_refused(call("report", "logs", "-o", "logs", "--figures", "none"), tmp_path, contents(tmp_path))
+    (logs / "report.csv").rename(logs / "a.csv")
+    write = ("report", "logs", "-o", "logs", "--figures", "none")
+    assert call(*write).returncode == 0
+    before = contents(logs)
+    assert call(*write).returncode == 0
+    after = contents(logs)
+    # The second report says that it skipped the first; all else is as it was.
+    changed = {Path(name).name for name in after if after[name] != before[name]}
+    assert after.keys() == before.keys()
+    assert changed <= {"report.md", "report.json", "index.html"}
+
+
+def test_an_output_of_an_earlier_call_is_replaced_also_in_the_folder_that_is_read(call, tmp_path):
+    files = ("-o", "all.json", "-o", "all.csv")
+    assert call("fit", ".", *files, "-q").returncode == 0
+    before = contents(tmp_path)
+    assert call("fit", ".", *files, "--level", "0.9", "-q").returncode == 0
+    assert {name for name, data in contents(tmp_path).items() if data != before[name]} == {
+        str(tmp_path / name) for name in ("all.json", "all.csv")
+    }
+
+
+def test_one_file_under_two_names_is_written(call, tmp_path):
+    assert call("fit", "log.csv", "-o", "a.json", "-o", "./a.json").returncode == 0
+    assert load_fit(tmp_path / "a.json").fitted
+
+
+def test_a_name_in_another_case_is_the_same_file_where_the_file_system_says_so(tmp_path, monkeypatch):
+    """A file system that ignores case answers with one inode for both names; so does this stand-in."""
+    (tmp_path / "log.csv").write_text("x")
+    real = os.stat
+    monkeypatch.setattr(
+        os, "stat", lambda path, **more: real(str(path).replace("LOG.CSV", "log.csv"), **more)
+    )
+    note_input(tmp_path / "log.csv")
+    with pytest.raises(Exception, match="would be overwritten") as caught:
+        check_targets([tmp_path / "LOG.CSV"])
+    assert caught.value.slug == "output-is-input"
+    forget_inputs()
+    check_targets([tmp_path / "LOG.CSV"])
+
+
+def test_our_own_tables_are_known_by_their_first_columns(tmp_path):
+    tables = [csvtable.COLUMNS, csvtable.REPORT_COLUMNS, phasecsv.COLUMNS]
+    tables += [prediction._COLUMNS, forecasttext._COLUMNS]
+    forget_inputs()
+    for i, columns in enumerate(tables):
+        (tmp_path / f"{i}.csv").write_text(",".join(columns) + "\n")
+        note_input(tmp_path / f"{i}.csv", found=True)
+    check_targets(tmp_path.glob("*.csv"))
+    forget_inputs()
+
+
+def test_a_worker_knows_the_inputs(tmp_path):
+    from entropylaw.batch.pool import results
+
+    (tmp_path / "log.csv").write_text("x")
+    forget_inputs()
+    note_input(tmp_path / "log.csv")
+    paths = [str(tmp_path / name) for name in ("a.csv", "b.csv", "c.csv", "log.csv")]
+    done = dict(results(_slug_of_writing, paths, jobs=2, died=str))
+    forget_inputs()
+    assert list(map(done.get, paths)) == ["", "", "", "output-is-input"]
+    assert (tmp_path / "log.csv").read_text() == "x"
+
+
+def _slug_of_writing(path: str) -> str:
+    from entropylaw.errors import UsageError
+
+    try:
+        write_atomically(path, "new")
+    except UsageError as error:
+        return error.slug
+    return ""
+
+
+def test_a_lock_truncates_nothing_and_follows_no_link(call, tmp_path):
+    before = (tmp_path / "log.csv").read_bytes()
+    state = tmp_path / "out" / ".entropylaw"
+    state.mkdir(parents=True)
+    (state / "lock").symlink_to("../../log.csv")
+    report = ("report", "log.csv", "-o", "out", "--figures", "none")
+    assert_error(call(*report), "cannot-write", 3)
+    (state / "lock").unlink()
+    (state / "lock").hardlink_to(tmp_path / "log.csv")
+    assert call(*report).returncode == 0
+    assert (tmp_path / "log.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("inner", [".entropylaw", "runs", "figures"])
+def test_a_report_does_not_write_through_a_link_to_another_folder(call, tmp_path, inner):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / inner).symlink_to("../elsewhere")
+    assert_error(call("report", "log.csv", "-o", "out"), "cannot-write", 3)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_hidden_files_of_the_user_stay(call, tmp_path):
+    for name in (".download.part", ".steps.csv.new", ".steps.csv.old"):
+        (tmp_path / name).write_text("mine")
+    assert call("report", "log.csv", "-o", ".", "--figures", "none").returncode == 0
+    pq.write_table(pa.table({"step": [1, 1, 2, 2], "entropy": [0.5, 0.4, 0.3, 0.2]}), tmp_path / "t.parquet")
+    for _ in range(2):
+        assert call("tokens", "t.parquet", "-o", "steps.csv").returncode == 0
+    for name in (".download.part", ".steps.csv.new", ".steps.csv.old"):
+        assert (tmp_path / name).read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        '[fit]\noutput = ["../outside/package.json"]',
+        '[fit]\noutput = ["fine.json", "OUTSIDE/package.json"]',
+        '[fit]\noutput = ["link/package.json"]',
+        '[fit]\noutput = ["package.json"]',
+        '[fit]\noutput = ["~/package.json"]',
+    ],
+)
+def test_outputs_of_a_settings_file_stay_in_its_folder(call, tmp_path, settings):
+    outside, project = tmp_path / "outside", tmp_path / "project"
+    outside.mkdir()
+    project.mkdir()
+    (outside / "package.json").write_text("{}")
+    (project / "link").symlink_to(outside)
+    (project / "package.json").symlink_to(outside / "package.json")
+    (tmp_path / "log.csv").rename(project / "log.csv")
+    (project / "entropylaw.toml").write_text(settings.replace("OUTSIDE", str(outside)))
+    os.chdir(project)
+    before = contents(tmp_path)
+    assert_refused(call("fit", "log.csv"), tmp_path, before, "output-outside")
+    assert call("fit", "log.csv", "-o", "mine.json").returncode == 0
+    assert (outside / "package.json").read_text() == "{}"
+
+
+def test_the_folder_of_a_report_and_outputs_below_a_settings_file(call, tmp_path):
+    project = tmp_path / "project"
+    (project / "sub").mkdir(parents=True)
+    (tmp_path / "log.csv").rename(project / "sub" / "log.csv")
+    (project / "entropylaw.toml").write_text('folder = "../out"\n[fit]\noutput = ["new/fit.json", "-"]')
+    os.chdir(project / "sub")
+    assert_refused(call("report", "log.csv"), tmp_path, contents(tmp_path), "output-outside")
+    assert call("fit", "log.csv").stdout != ""
+    assert load_fit(project / "new" / "fit.json").fitted
+
+
+@pytest.mark.parametrize(
+    ("settings", "arguments"),
+    [
+        ('inputs = ["s3://bucket/log.csv"]', ["fit"]),
+        ('gates = ["invalid", "regression(s3://bucket/fit.json)>1%"]', ["check", "log.csv"]),
+        ('gates = ["regression(reward_now, https://host/fit.json)>1%"]', ["check", "log.csv"]),
+        ('style = "https://host/dark.mplstyle"', ["plot", "law", "log.csv", "-o", "law.svg"]),
+    ],
+)
+def test_a_url_in_a_settings_file_needs_a_word_on_the_command_line(
+    call, tmp_path, monkeypatch, settings, arguments
+):
+    opened = []
+    monkeypatch.setattr("entropylaw.ingest.opening.remote_files", opened.append)
+    (tmp_path / "entropylaw.toml").write_text(settings)
+    done = call(*arguments)
+    assert_error(done, "url-in-settings", 2)
+    assert "--allow-urls" in done.stderr
+    assert not opened
+    assert "error[url-in-settings]" not in call("--allow-urls", *arguments).stderr
+
+
+def test_a_fit_with_other_options_takes_another_name(call, tmp_path):
+    stored = tmp_path / "reports"
+    assert call("fit", "log.csv").returncode == 0
+    first = (stored / "log.fit.json").read_bytes()
+    done = call("fit", "log.csv", "--reward", "critic/score/mean")
+    (kept,) = [line for line in done.stderr.splitlines() if "is kept" in line]
+    assert kept.startswith("reports/log.fit.json holds a fit with other options")
+    assert (stored / "log.fit.json").read_bytes() == first
+    assert load_fit(stored / "log-2.fit.json").settings.reward == "critic/score/mean"
+    # The same options again replace their own document, and nothing else.
+    assert call("fit", "log.csv", "--reward", "critic/score/mean").returncode == 0
+    assert call("fit", "log.csv").returncode == 0
+    assert sorted(path.name for path in stored.iterdir()) == ["log-2.fit.json", "log.fit.json"]
+
+
+def test_another_log_on_standard_input_takes_another_name(call, tmp_path):
+    write_csv(tmp_path / "short.csv", n=30)
+    for log in ("log.csv", "short.csv", "log.csv"):
+        assert in_shell(f"fit - < {log}", tmp_path).returncode == 0
+    found = {path.name: load_fit(path).fitted[0].n for path in (tmp_path / "reports").iterdir()}
+    assert found == {"stdin.fit.json": 40, "stdin-2.fit.json": 30}
+
+
+def in_shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """``entropylaw LINE`` in a shell, with what the shell knows of pipes and redirections."""
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f'"{sys.executable}" -m entropylaw {line}'],
+        cwd=folder,
+        env=clean_environment(),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize("end", ["| true", "> /dev/full", ">&-", "2>&1 | true", "> /dev/null 2>/dev/full"])
+@pytest.mark.parametrize(("gate", "code"), [("ceiling>0", 5), ("ceiling<0", 0)])
+def test_the_gate_decides_the_exit_code_whatever_happens_to_its_output(fit, tmp_path, end, gate, code):
+    done = in_shell(f"check fit.json --fail-if '{gate}' -o a.xml -o b.json {end}", tmp_path)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "a.xml").stat().st_size > 0
+    assert json.loads((tmp_path / "b.json").read_text())["failed"] is (code == 5)
+
+
+@pytest.mark.parametrize(("gate", "code"), [(TRIPS, 5), (GATE, 3)])
+def test_a_file_that_cannot_be_written_is_three_unless_the_gate_failed(fit, tmp_path, gate, code):
+    (tmp_path / "folder.json").mkdir()
+    done = fit("check", "fit.json", *gate, "-o", "folder.json", "-o", "after.xml")
+    assert_error(done, "cannot-write", code)
+    assert done.stdout
+    assert (tmp_path / "after.xml").stat().st_size > 0
+
+
+def test_files_come_before_a_standard_output_that_is_broken(fit, tmp_path):
+    for command, code in (
+        ("fit log.csv -o x.json -o - > /dev/full", 3),
+        ("backtest log.csv -o x.json -o - | true", 0),
+        ("phases log.csv --entropy actor/entropy -o x.json -o - | true", 0),
+    ):
+        (tmp_path / "x.json").unlink(missing_ok=True)
+        done = in_shell(command, tmp_path)
+        assert done.returncode == code, done.stderr
+        assert (tmp_path / "x.json").stat().st_size > 0
+
+
+HOSTILE = "=cmd()\x1b[31m\x07\x00\r\nnext\u2028\u202e"
+
+
+def test_names_in_csv_drive_no_terminal_and_no_spreadsheet(call, tmp_path):
+    rows = (tmp_path / "log.csv").read_text().splitlines()
+    names = ("run", *(json.dumps(HOSTILE) for _ in rows[1:]))
+    header, *cells = rows
+    keys = header.split(",")
+    with (tmp_path / "log.jsonl").open("w") as file:
+        for row, _ in zip(cells, names, strict=False):
+            record = dict(zip(keys, map(float, row.split(",")), strict=True)) | {"run": HOSTILE}
+            file.write(json.dumps(record) + "\n")
+    printed = call("fit", "log.jsonl", "--run", "run", "--format", "csv", "-o", "x.csv", "-o", "-")
+    text = (tmp_path / "x.csv").read_text()
+    assert printed.stdout == text
+    assert not any((ord(c) < 32 and c != "\n") or c in "\x7f\u2028\u202e" for c in text)
+    assert text.count("\n") == 2
+    (row,) = csv.DictReader(io.StringIO(text))
+    assert row["run"].startswith("'=cmd()")
+    assert float(row["ceiling"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [
+        ("=1+1", "'=1+1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("+cmd", "'+cmd"),
+        ("-cmd", "'-cmd"),
+        ("＝1", "'＝1"),
+        ("-1.5e-7", "-1.5e-7"),
+        ("-inf", "-inf"),
+        ("a\tb", "a\\tb"),
+    ],
+)
+def test_cells_of_a_table(cell, shown):
+    from entropylaw.report.printable import csv_text
+
+    assert csv_text(["a"], [{"a": cell}]) == f"a\n{shown}\n"
+
+
+def test_a_name_that_is_no_utf8(call, tmp_path):
+    name = os.fsdecode(b"b\xffd")
+    try:
+        (tmp_path / "log.csv").rename(tmp_path / f"{name}.csv")
+    except OSError:
+        pytest.skip("this file system has names in UTF-8 only")
+    table = np.genfromtxt(tmp_path / f"{name}.csv", delimiter=",", skip_header=1)
+    columns = dict(zip(("step", "entropy", "reward"), table.T, strict=True))
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    (tmp_path / "x.parquet").rename(tmp_path / f"{name}.parquet")
+    for suffix in ("csv", "parquet"):
+        files = [f"x.{kind}" for kind in ("csv", "json", "md", "txt")]
+        done = call("fit", f"{name}.{suffix}", *(f"-o{file}" for file in files))
+        assert done.returncode == 0, done.stderr
+        assert load_fit(tmp_path / "x.json").fitted
+        assert all((tmp_path / file).stat().st_size for file in files)
+    assert_error(call("tokens", f"{name}.parquet"), "name-not-utf8", 3)
+
+
+def test_a_deleted_working_folder(call, tmp_path):
+    (tmp_path / "gone").mkdir()
+    os.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    for arguments in (("fit", tmp_path / "log.csv"), ("tokens", "x.parquet"), ("config",)):
+        assert_error(call(*arguments), "no-working-folder", 2)
+    assert call("fit", "--help").returncode == 0
+
+
+def test_numpys_warnings_are_not_shown(call, tmp_path):
+    code = "import warnings; import entropylaw.__main__ as m, entropylaw.cli as c\n"
+    code += "c.main = lambda: warnings.warn('overflow', RuntimeWarning)\nm.main()"
+    for flags, shown in (([], False), (["-W", "default"], True)):
+        done = subprocess.run(
+            [sys.executable, *flags, "-c", code],
+            env={k: v for k, v in clean_environment().items() if k != "PYTHONWARNINGS"},
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
+        )
+        assert ("overflow" in done.stderr) is shown
+
+
+def test_a_font_that_is_not_there_is_named_once(call, tmp_path):
+    (tmp_path / "paper.mplstyle").write_text("font.family: No Such Font\n")
+    done = call("plot", "law", "log.csv", "-o", "law.svg", "--style", "paper.mplstyle")
+    assert done.returncode == 0
+    assert [line for line in done.stderr.splitlines() if "No Such Font" in line] == [
+        "paper.mplstyle asks for No Such Font, which is not installed: the default font is used"
+    ]
+    assert "findfont" not in done.stderr
+
+
+def test_memory_that_runs_out_is_not_a_corrupt_file(call, tmp_path, monkeypatch):
+    pq.write_table(pa.table({"step": [1, 2], "entropy": [0.5, 0.4]}), tmp_path / "x.parquet")
+
+    def full(*_, **__):
+        raise pa.ArrowMemoryError("malloc of size 1073741824 failed")
+
+    monkeypatch.setattr(pq.ParquetFile, "read", full)
+    assert_error(call("fit", "x.parquet"), "out-of-memory", 1)
