@@ -69,7 +69,8 @@ def parquet(rows: list[Record]) -> bytes:
     names = list(dict.fromkeys(name for row in rows for name in row))
     cells = {name: [row.get(name) for row in rows] for name in names}
     for name, column in cells.items():
-        if any(isinstance(cell, str) for cell in column):
+        # A column has one type, so that a text or a flag makes all of it text.
+        if any(isinstance(cell, str | bool) for cell in column):
             cells[name] = [None if cell is None else str(cell) for cell in column]
     pq.write_table(pa.table(cells), sink)
     return sink.getvalue()
@@ -394,7 +395,7 @@ class Case:
 
 
 def _typed(row: Record) -> Record:
-    """A row that Arrow takes: a column has one type, so that a text makes all of it text."""
+    """A row that any format takes."""
     return {key: None if isinstance(cell, list | dict) else cell for key, cell in row.items()}
 
 

@@ -1,6 +1,6 @@
 """Damaged and hostile copies of every format end in runs, or in an error that says what is wrong.
 
-``ENTROPYLAW_FUZZ`` sets the number of damaged copies. Each failure names its case; this runs it again::
+``ENTROPYLAW_FUZZ`` sets the number of damaged copies, ``ENTROPYLAW_FUZZ_SETS`` that of sets of inputs. Each failure names its case; this runs it again::
 
     python -m tests.fuzz.worker flip/verl/17
 """
@@ -24,9 +24,11 @@ from tests.conftest import ROOT
 from tests.fuzz.corpus import samples
 from tests.fuzz.damage import cases
 from tests.fuzz.hostile_files import HOSTILE
+from tests.fuzz.sets import failures
 from tests.fuzz.worker import check_files
 
 CASES = int(os.environ.get("ENTROPYLAW_FUZZ", "400"))
+SETS = int(os.environ.get("ENTROPYLAW_FUZZ_SETS", "96"))
 WORKERS = min(os.cpu_count() or 1, 8)
 #: So many failures of a worker are told; then it stops.
 ENOUGH = 20
@@ -106,6 +108,14 @@ def test_damaged_logs_end_in_runs_or_in_errors():
 def test_hostile_files_end_in_runs_or_in_errors():
     """None takes long, or memory that its size does not explain."""
     _check([f"hostile/{name}/0" for name in HOSTILE])
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_no_gate_passes_on_a_set_that_hides_a_run(part):
+    """Folders, files of several runs, documents beside logs; the sets without such a run pass."""
+    numbers = range(part * SETS // 8, (part + 1) * SETS // 8)
+    assert numbers
+    assert not list(failures(numbers))
 
 
 TOKENS = (

@@ -1,0 +1,216 @@
+"""No gate passes on what it did not see: every way of losing a run, typed as a user would."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+
+import pytest
+
+from tests.fuzz.sets import GATE, comma, jsonl, records, stored
+
+GOOD, BAD = records(True, 0), records(False, 7)
+
+
+def labelled(rows, name):
+    return [{"run": name, **row} for row in rows]
+
+
+def outcomes(done):
+    """Run → outcome of the gate, from the JSON on standard output."""
+    return {case["run"]: case["outcome"] for case in json.loads(done.stdout)["cases"]}
+
+
+@pytest.fixture
+def check(run, tmp_path):
+    def start(*sources, **environment):
+        return run(
+            "--no-config", "check", *sources, "-q", "--fail-if", GATE, "--format", "json", **environment
+        )
+
+    return start
+
+
+def put(folder, name, data):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def test_the_gate_tells_the_two_runs_apart(check, tmp_path):
+    put(tmp_path, "a.jsonl", jsonl(labelled(GOOD, "A") + labelled(BAD, "B")))
+    done = check("a.jsonl")
+    assert (done.returncode, outcomes(done)) == (5, {"A": "passed", "B": "tripped"})
+    put(tmp_path, "good/a.jsonl", jsonl(GOOD))
+    assert check("good").returncode == 0
+
+
+@pytest.mark.parametrize("step", [None, math.nan, "abc", "", [1], 1e300])
+def test_a_run_that_lost_its_steps_is_refused(check, tmp_path, step):
+    bad = [{**row, "step": step} for row in labelled(BAD, "B")]
+    put(tmp_path, "a.jsonl", jsonl(labelled(GOOD, "A") + bad))
+    done = check("a.jsonl")
+    assert (done.returncode, outcomes(done)) == (5, {"A": "passed", "B": "unknown"})
+    assert "error[run-without-steps]" in done.stderr
+    put(tmp_path, "a.csv", comma(labelled(GOOD, "A") + bad))
+    assert outcomes(check("a.csv")) == {"A": "passed", "B": "unknown"}
+
+
+def test_a_run_whose_records_are_broken_is_refused_under_its_name(check, tmp_path):
+    broken = b"".join(line[:-3] + b"\n" for line in jsonl(labelled(BAD, "B")).splitlines())
+    put(tmp_path, "a.jsonl", jsonl(labelled(GOOD, "A")) + broken)
+    assert outcomes(check("a.jsonl")) == {"A": "passed", "B": "unknown"}
+    put(tmp_path, "b.jsonl", jsonl(GOOD) + b"".join(line[:9] + b"\n" for line in broken.splitlines()))
+    done = check("b.jsonl")
+    assert (done.returncode, outcomes(done)) == (5, {"b": "passed", "b.jsonl": "unknown"})
+    assert "error[records-without-run]" in done.stderr
+
+
+def test_a_last_record_that_is_cut_off_is_no_run(check, tmp_path):
+    put(tmp_path, "a.jsonl", jsonl(GOOD)[:-9])
+    assert (check("a.jsonl").returncode, check("a.jsonl").stderr) == (0, "")
+
+
+def test_rows_within_a_quote_and_rows_that_are_too_long_name_their_run(check, tmp_path):
+    text = comma(labelled(GOOD, "A") + labelled(BAD, "B")).decode()
+    lines = text.splitlines()
+    lines[41] = '"' + lines[41]
+    put(tmp_path, "quote.csv", "\n".join(lines).encode())
+    assert outcomes(check("quote.csv"))["B"] == "unknown"
+    longer = [line + (",1,2" if i > 40 else "") for i, line in enumerate(text.splitlines())]
+    put(tmp_path, "long.csv", "\n".join(longer).encode())
+    assert outcomes(check("long.csv")) == {"A": "passed", "B": "unknown"}
+
+
+def test_a_copy_is_a_copy_only_with_the_same_rewards(check, tmp_path):
+    twin = [{**row, "reward": bad["reward"]} for row, bad in zip(GOOD, BAD, strict=True)]
+    put(tmp_path, "logs/a.csv", comma(GOOD))
+    put(tmp_path, "logs/b.csv", comma(twin))
+    assert check("logs").returncode == 5
+    put(tmp_path, "logs/b.csv", comma(GOOD))
+    done = check("logs")
+    assert (done.returncode, outcomes(done)) == (0, {"a": "passed"})
+    assert "1 file" in done.stderr  # with --quiet, too
+
+
+@pytest.mark.parametrize("name", ["b.csv", "b.jsonl", "b.parquet", "train.log", "events.out.tfevents.1.x"])
+@pytest.mark.parametrize(
+    "data", [b"", bytes(3000), bytes(range(128, 256)) * 20], ids=["empty", "nul", "garbage"]
+)
+def test_a_log_that_cannot_be_read_fails_in_a_folder(check, tmp_path, name, data):
+    put(tmp_path, "logs/a.jsonl", jsonl(GOOD))
+    put(tmp_path, f"logs/{name}", data)
+    done = check("logs")
+    assert (done.returncode, outcomes(done)["a"]) == (5, "passed")
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("b.csv", b"step,entropy,reward\n"),
+        ("b.csv", comma(BAD).replace(b"step", b"when")),
+        ("b.csv", comma(BAD).replace(b"entropy", b"ent").replace(b"reward", b"acc")),
+        ("b.csv", comma(BAD).split(b"\n", 1)[1]),
+        ("b.jsonl", jsonl(BAD[:1])),
+        ("b/train.log", b"Traceback (most recent call last):\nRuntimeError: out of memory\n"),
+        ("b/console.log", b"actor entropy: 0.31 at the end\n"),
+        ("b.dat", comma(BAD)),
+        ("B.CSV", comma(BAD)),
+        ("metrics.jsonl.1", jsonl(BAD)),
+    ],
+)
+def test_a_log_of_which_nothing_can_be_used_fails_in_a_folder(check, tmp_path, name, data):
+    put(tmp_path, "logs/a.csv", comma(GOOD))
+    put(tmp_path, f"logs/{name}", data)
+    done = check("logs")
+    assert (done.returncode, outcomes(done)["a"], len(outcomes(done))) == (5, "passed", 2)
+
+
+def test_what_is_plainly_no_log_is_skipped_and_counted(check, tmp_path):
+    put(tmp_path, "logs/a.csv", comma(GOOD))
+    others = {
+        "config.json": b'{"lr": 1e-6}',
+        "notes.txt": b"think of the seeds\n",
+        "prompts.csv": b"prompt,answer\n1 + 1,2\n",
+        "err.txt": b"",
+        "debug.log": b"INFO started\n",
+    }
+    for name, data in others.items():
+        put(tmp_path, f"logs/{name}", data)
+    done = check("logs")
+    assert (done.returncode, outcomes(done)) == (0, {"a": "passed"})
+    assert f"{len(others)} files" in done.stderr
+    assert len(json.loads(done.stdout)["warnings"]) == len(others)
+
+
+def test_links_are_followed_and_a_dangling_one_fails(check, tmp_path):
+    put(tmp_path, "logs/a.csv", comma(GOOD))
+    put(tmp_path, "elsewhere/b/metrics.csv", comma(BAD))
+    (tmp_path / "logs" / "linked").symlink_to(tmp_path / "elsewhere" / "b")
+    (tmp_path / "logs" / "loop").symlink_to(tmp_path / "logs")
+    assert outcomes(check("logs")) == {"a": "passed", "linked": "tripped"}
+    (tmp_path / "logs" / "linked").unlink()
+    (tmp_path / "logs" / "b.csv").symlink_to(tmp_path / "nowhere.csv")
+    done = check("logs")
+    assert (done.returncode, len(outcomes(done))) == (5, 2)
+    assert "error[file-not-found]" in done.stderr
+
+
+def test_a_folder_that_cannot_be_entered_fails(check, tmp_path, monkeypatch):
+    put(tmp_path, "logs/a.csv", comma(GOOD))
+    put(tmp_path, "logs/closed/b.csv", comma(BAD))
+    enter = os.scandir
+
+    def refuse(path=".", *rest):
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return enter(path, *rest)
+
+    monkeypatch.setattr(os, "scandir", refuse)  # whoever runs the tests may be allowed to do anything
+    done = check("logs")
+    assert (done.returncode, outcomes(done)["a"]) == (5, "passed")
+    assert "error[file-unreadable]" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["bad.fit.json", "a/b/bad.fit.json", "X.FIT.JSON"])
+def test_stored_fits_in_a_folder_are_checked(check, tmp_path, name):
+    put(tmp_path, "logs/good.csv", comma(GOOD))
+    put(tmp_path, f"logs/{name}", json.dumps(stored(False)).encode())
+    assert outcomes(check("logs")) == {"good": "passed", "bad": "tripped"}
+    put(tmp_path, f"logs/{name}", json.dumps(stored(False)).encode()[:-200])
+    assert check("logs").returncode == 5
+
+
+def changed(body, **law):
+    run = body["runs"][0]
+    return {**body, "runs": [{**run, "law": {**run["law"], **law}}]}
+
+
+REFUSAL = {"slug": "s", "message": "m", "hint": "h"}
+CEILING = {"value": 0.8, "low": 0.79, "high": 0.81, "level": 0.95, "method": "m", "note": None}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {**stored(True), "runs": []},
+        {**stored(True), "runs": [{**stored(True)["runs"][0], "law": None}]},
+        {
+            **stored(True),
+            "runs": [{**stored(True)["runs"][0], "refusal": {"slug": "s", "message": "m", "hint": "h"}}],
+        },
+        changed(stored(True), ceiling={**CEILING, "value": 0.95}),
+        changed(stored(True), ceiling={**CEILING, "low": 0.9}),
+        changed(stored(True), ceiling={**CEILING, "level": 95}),
+    ],
+    ids=["no runs", "neither", "both", "outside", "turned", "level"],
+)
+def test_a_document_that_contradicts_itself_is_refused(check, tmp_path, body):
+    put(tmp_path, "good.csv", comma(GOOD))
+    put(tmp_path, "x.fit.json", json.dumps(body).encode())
+    assert check("x.fit.json").returncode == 3
+    done = check("x.fit.json", "good.csv")
+    assert done.returncode == 5
+    assert "error[damaged-document]" in done.stderr
