@@ -1,6 +1,7 @@
 """Damaged and hostile copies of every format end in runs, or in an error that says what is wrong.
 
-``ENTROPYLAW_FUZZ`` sets the number of damaged copies, ``ENTROPYLAW_FUZZ_SETS`` that of sets of inputs. Each failure names its case; this runs it again::
+``ENTROPYLAW_FUZZ`` sets the number of damaged copies, ``ENTROPYLAW_FUZZ_SETS`` that of sets of inputs.
+Each failure names its case; this runs it again::
 
     python -m tests.fuzz.worker flip/verl/17
 """
