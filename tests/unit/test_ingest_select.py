@@ -162,7 +162,7 @@ GOOD = {"entropy": [0.9, 0.8, 0.7], "reward": [0.1, 0.2, 0.3]}
         ({**GOOD, "entropy": ["NaN"] * 3}, {}, "column-empty", "'entropy'"),
         ({**GOOD, "reward": [None] * 3}, {}, "column-empty", "'reward'"),
         ({**GOOD, "entropy": ["1%", "2%", "3%"]}, {}, "column-not-numeric", "'1%'"),
-        ({**GOOD, "H": ["a", "b", "c"]}, {"entropy": "H"}, "column-not-numeric", "'a'"),
+        ({**GOOD, "H": ["a", "b", "c"]}, {"entropy": "H"}, "column-not-numeric", "text of 1 character"),
         ({**GOOD, "H": [NAN] * 3}, {"entropy": "H"}, "column-empty", "'H'"),
         ({**GOOD, "R": [NAN] * 3}, {"reward": "R"}, "column-empty", "'R'"),
         (GOOD, {"entropy": "entrpy"}, "column-not-found", "'entrpy'"),
