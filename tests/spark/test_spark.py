@@ -3,16 +3,12 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from importlib.util import find_spec
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
-from tests.conftest import clean_environment
 
 ROWS = int(os.environ.get("ENTROPYLAW_SPARK_ROWS", "200000"))
 CHUNK = 1_000_000
@@ -63,21 +59,30 @@ def chunk(rng, rows):
     )
 
 
-def summarised(folder, tables, name, *options):
-    command = [sys.executable, "-m", "entropylaw", "tokens", *map(str, tables), "-o", name, *options]
-    done = subprocess.run(
-        command, cwd=folder, env=clean_environment(), capture_output=True, encoding="utf-8", check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return [(folder / name).read_bytes(), (folder / name.replace(".", ".hist.")).read_bytes(), done.stdout]
+#: A Java that starts quickly and leaves the other cores alone.
+JAVA = {"SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+
+
+@pytest.fixture
+def summarised(run, run_process, tmp_path):
+    """What is written and printed of tables; DuckDB runs in this process, Spark in one of its own."""
+
+    def made(tables, name, *options):
+        arguments = ("tokens", *tables, "-o", name, *options)
+        done = run_process(*arguments, **JAVA) if options else run(*arguments)
+        assert done.returncode == 0, done.stderr
+        files = (tmp_path / name, tmp_path / name.replace(".", ".hist."))
+        return [*(path.read_bytes() for path in files), done.stdout]
+
+    return made
 
 
 SPARK = ("--backend", "spark", "--master", "local[2]")
 
 
-def test_the_same_bytes_from_both(tokens, tmp_path):
-    here = summarised(tmp_path, [tokens], "duckdb.parquet")
-    there = summarised(tmp_path, [tokens], "spark.parquet", *SPARK)
+def test_the_same_bytes_from_both(tokens, tmp_path, summarised):
+    here = summarised([tokens], "duckdb.parquet")
+    there = summarised([tokens], "spark.parquet", *SPARK)
     assert here == there
     table = pq.read_table(tmp_path / "spark.parquet")
     assert sum(table.column("tokens").to_pylist()) < ROWS // 4 * 4
@@ -86,18 +91,18 @@ def test_the_same_bytes_from_both(tokens, tmp_path):
     assert None not in table.column("entropy_se_prompts").to_pylist()
 
 
-def test_shards_from_both_join_to_the_same_bytes(tokens, tmp_path):
+def test_shards_from_both_join_to_the_same_bytes(tokens, tmp_path, summarised):
     """Responses lie in all shards: their hashed keys are the same from either engine."""
     first, second, *_ = sorted(tokens.iterdir())
     for name, path, options in (("a", first, ()), ("b", second, SPARK), ("c", second, ())):
         part = tmp_path / f"in_{name}.parquet"
         pq.write_table(pq.read_table(path).slice(0, 3000), part)
-        summarised(tmp_path, [part], f"{name}.parquet", *options)
+        summarised([part], f"{name}.parquet", *options)
     assert (tmp_path / "b.hist.parquet").read_bytes() != (tmp_path / "a.hist.parquet").read_bytes()
     found = [pq.read_table(tmp_path / f"{name}.hist.parquet") for name in ("b", "c")]
     assert found[0].replace_schema_metadata(None).equals(found[1].replace_schema_metadata(None))
-    joined = summarised(tmp_path, ["a.hist.parquet", "b.hist.parquet"], "joined.parquet")
-    summarised(tmp_path, [tmp_path / "in_a.parquet", tmp_path / "in_b.parquet"], "whole.parquet")
+    joined = summarised(["a.hist.parquet", "b.hist.parquet"], "joined.parquet")
+    summarised([tmp_path / "in_a.parquet", tmp_path / "in_b.parquet"], "whole.parquet")
     names = [
         pq.read_table(tmp_path / f"{name}.parquet").replace_schema_metadata(None)
         for name in ("joined", "whole")
@@ -106,7 +111,7 @@ def test_shards_from_both_join_to_the_same_bytes(tokens, tmp_path):
     assert names[0].equals(names[1])
 
 
-def test_sequences_in_json_lines_too(tmp_path):
+def test_sequences_in_json_lines_too(tmp_path, summarised):
     folder = tmp_path / "token_exports" / "step_3"
     folder.mkdir(parents=True)
     line = (
@@ -116,12 +121,12 @@ def test_sequences_in_json_lines_too(tmp_path):
     for rank in (0, 1):
         text = "".join(line % (rank, at, value) for at, value in enumerate(("0.5", "0", "null")))
         (folder / f"rank_{rank}.jsonl").write_text(text, encoding="utf-8")
-    here = summarised(tmp_path, ["token_exports"], "duckdb.parquet")
-    assert here == summarised(tmp_path, ["token_exports"], "spark.parquet", *SPARK)
+    here = summarised(["token_exports"], "duckdb.parquet")
+    assert here == summarised(["token_exports"], "spark.parquet", *SPARK)
     assert pq.read_table(tmp_path / "duckdb.parquet").column("tokens").to_pylist() == [10]
 
 
-def test_rows_that_nothing_tells_apart_and_flags_of_text(tmp_path):
+def test_rows_that_nothing_tells_apart_and_flags_of_text(tmp_path, summarised):
     """A row is a response; a list is null; flags and steps are text; a prompt has several responses."""
     rng = np.random.default_rng(1)
     made = []
@@ -141,27 +146,24 @@ def test_rows_that_nothing_tells_apart_and_flags_of_text(tmp_path):
     text = "".join(json.dumps(row) + "\n" for row in made)
     (tmp_path / "lists.jsonl").write_text(text, encoding="utf-8")
     for name in ("lists.parquet", "lists.jsonl"):
-        here = summarised(tmp_path, [name], "duckdb.parquet")
-        assert here == summarised(tmp_path, [name], "spark.parquet", *SPARK)
+        here = summarised([name], "duckdb.parquet")
+        assert here == summarised([name], "spark.parquet", *SPARK)
     table = pq.read_table(tmp_path / "duckdb.parquet")
     assert table.column("prompts").to_pylist() == [4, 4, 4]
     assert max(table.column("responses").to_pylist()) > 10
 
 
-def test_partitions_named_by_folders_too(tokens, tmp_path):
+def test_partitions_named_by_folders_too(tokens, tmp_path, summarised):
     table = pq.read_table(next(tokens.iterdir())).slice(0, 2000)
     pq.write_to_dataset(table, tmp_path / "hive", partition_cols=["step"])
-    here = summarised(tmp_path, ["hive"], "duckdb.parquet")
-    assert here == summarised(tmp_path, ["hive"], "spark.parquet", *SPARK)
+    here = summarised(["hive"], "duckdb.parquet")
+    assert here == summarised(["hive"], "spark.parquet", *SPARK)
 
 
-def test_what_java_says_is_told_without_its_traceback(tmp_path):
+def test_what_java_says_is_told_without_its_traceback(run_process, tmp_path):
     line = '{"step": 1, "entropy": [0.5, 0.25]}\n'
     (tmp_path / "t.jsonl").write_text(line * 1001 + line.replace("1,", '"soon",'), encoding="utf-8")
-    command = [sys.executable, "-m", "entropylaw", "tokens", "t.jsonl", "-o", "steps.parquet", *SPARK]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=clean_environment(), capture_output=True, encoding="utf-8", check=False
-    )
+    done = run_process("tokens", "t.jsonl", "-o", "steps.parquet", *SPARK, **JAVA)
     assert done.returncode == 3
     assert "error[spark-failed]" in done.stderr
     assert "Malformed records" in done.stderr

@@ -21,7 +21,7 @@ from entropylaw.documents.fit import load_fit
 from entropylaw.documents.store import write_atomically
 from entropylaw.inputs import check_targets, forget_inputs, note_input
 from entropylaw.report import csvtable, forecasttext, phasecsv, prediction
-from tests.conftest import clean_environment
+from tests.conftest import HANGS, clean_environment
 from tests.unit.test_cli import assert_error, write_csv
 
 GATE = ("--fail-if", "ceiling<0")
@@ -332,7 +332,7 @@ def in_shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         encoding="utf-8",
         check=False,
-        timeout=120,
+        timeout=HANGS,
     )
 
 
