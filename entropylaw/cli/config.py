@@ -181,8 +181,8 @@ def _checked(key: str, value: Any, place: str, within: Path | None, allow_urls: 
         if "://" in path and not allow_urls:
             raise UsageError(
                 "url-in-settings",
-                f"{place} names {hostless(path)}, and a URL in a file of settings is opened only if the command "
-                "line allows it",
+                f"{place} names {hostless(path)}, and a URL in a file of settings is opened only if the "
+                "command line allows it",
                 "entropylaw --allow-urls COMMAND …, or entropylaw --no-config COMMAND …",
             )
         # Links and ".." are followed first.
