@@ -54,6 +54,17 @@ def note_input(path: str | os.PathLike[str] | int, *, found: bool = False) -> No
         _READ[key] = (shown, found and _READ.get(key, ("", True))[1])
 
 
+def release_input(path: str) -> None:
+    """Forget a file of a folder in which nothing was found that could be a log, such as a text of ours."""
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return
+    key = (status.st_dev, status.st_ino)
+    if _READ.get(key, ("", False))[1]:
+        del _READ[key]
+
+
 def check_targets(targets: Iterable[str | os.PathLike[str] | int]) -> None:
     """Refuse outputs, of which one is an input; an ``int`` is an open descriptor.
 

@@ -142,13 +142,7 @@ def taken(root: Any) -> dict[str, dict[str, Any]]:
 def defaults(
     file: SettingsFile, command: str, parameters: Mapping[str, Any], *, allow_urls: bool
 ) -> dict[str, Any]:
-    """Name of a parameter → its default, of all that the file sets for a command.
-
-    Raises
-    ------
-    UsageError
-        ``url-in-settings``, ``output-outside``: a file of somebody else's reads and writes what is beside it.
-    """
+    """Name of a parameter → its default, or what gives it, of all that the file sets for a command."""
     from entropylaw.settingsfile import BY_KEY
 
     settings = {**file.general, **file.commands.get(command, {})}
@@ -171,8 +165,15 @@ def defaults(
 
 
 def _checked(key: str, value: Any, place: str, within: Path | None, allow_urls: bool) -> Any:
-    """A value of a file that may be somebody else's: it opens no URL and writes nothing outside a folder."""
+    """A value of a file that may be somebody else's: it opens no URL and writes nothing outside a folder.
+
+    Raises
+    ------
+    UsageError
+        ``url-in-settings``, ``output-outside``.
+    """
     from entropylaw.gates.expression import parse
+    from entropylaw.paths import hostless
 
     values = value if isinstance(value, list) else [value]
     paths = [parse(gate).baseline or "" for gate in values] if key == "gates" else values
@@ -180,8 +181,8 @@ def _checked(key: str, value: Any, place: str, within: Path | None, allow_urls: 
         if "://" in path and not allow_urls:
             raise UsageError(
                 "url-in-settings",
-                f"{place} names {path}, and a URL in a file of settings is opened only if the command line "
-                "allows it",
+                f"{place} names {hostless(path)}, and a URL in a file of settings is opened only if the "
+                "command line allows it",
                 "entropylaw --allow-urls COMMAND …, or entropylaw --no-config COMMAND …",
             )
         # Links and ".." are followed first.

@@ -35,7 +35,7 @@ from entropylaw.ingest.strangers import (
 )
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, shown_path
-from entropylaw.inputs import note_input
+from entropylaw.inputs import note_input, release_input
 from entropylaw.paths import hostless
 
 # A crashed file system leaves NULs at the end of a log. So many bytes that are such a share of the file may
@@ -218,7 +218,7 @@ class _Collector:
         unmeasured: list[_Read] = []
         for log in _remote_logs(folder) if is_remote(folder) else folders.logs_in(folder):
             files = log.files or (log.path,)
-            for file in files:
+            for file in files if log.named else ():
                 note_input(file, found=True)
             fresh = [file for file in files if not self._seen_before(file)]
             if not (fresh or log.problem):
@@ -270,6 +270,8 @@ class _Collector:
             if not why:
                 self.failures.append(Failure(path=log.path, error=error))
                 return True
+            if error.slug == "not-a-log":
+                release_input(log.path)
         self.ignored.append(Ignored(path=log.path, why=why))
         return False
 
@@ -287,6 +289,7 @@ class _Collector:
 
     def _add(self, read: _Read) -> None:
         """Turn a table into runs; what it holds and cannot be used is a failure."""
+        note_input(read.source.path, found=True)
         runs, lost = assemble(read.table, read.source, read.name, step=self._asked.step, run=self._asked.run)
         self.runs += runs
         self.failures += [Failure(path=read.source.path, error=error, run=name) for name, error in lost]

@@ -145,12 +145,12 @@ def test_a_report_in_the_folder_of_its_logs(call, tmp_path):
 
 
 def test_an_output_of_an_earlier_call_is_replaced_also_in_the_folder_that_is_read(call, tmp_path):
-    files = ("-o", "all.json", "-o", "all.csv")
+    files = ("-o", "all.json", "-o", "all.csv", "-o", "all.txt", "-o", "all.md")
     assert call("fit", ".", *files, "-q").returncode == 0
     before = contents(tmp_path)
     assert call("fit", ".", *files, "--level", "0.9", "-q").returncode == 0
     assert {name for name, data in contents(tmp_path).items() if data != before[name]} == {
-        str(tmp_path / name) for name in ("all.json", "all.csv")
+        str(tmp_path / name) for name in ("all.json", "all.csv", "all.txt", "all.md")
     }
 
 
@@ -282,6 +282,7 @@ def test_the_folder_of_a_report_and_outputs_below_a_settings_file(call, tmp_path
     ("settings", "arguments"),
     [
         ('inputs = ["s3://bucket/log.csv"]', ["fit"]),
+        ('inputs = ["https://me:secret-word@host/log.csv?sig=secret-word"]', ["fit"]),
         ('gates = ["invalid", "regression(s3://bucket/fit.json)>1%"]', ["check", "log.csv"]),
         ('gates = ["regression(reward_now, https://host/fit.json)>1%"]', ["check", "log.csv"]),
         ('style = "https://host/dark.mplstyle"', ["plot", "law", "log.csv", "-o", "law.svg"]),
@@ -296,6 +297,7 @@ def test_a_url_in_a_settings_file_needs_a_word_on_the_command_line(
     done = call(*arguments)
     assert_error(done, "url-in-settings", 2)
     assert "--allow-urls" in done.stderr
+    assert "secret-word" not in done.stderr
     assert not opened
     assert "error[url-in-settings]" not in call("--allow-urls", *arguments).stderr
 
