@@ -253,7 +253,7 @@ def forecast(
         extrapolated=tuple(bool(x) for x in outside),
         members=tuple(
             ForecastMember(name=name, formula=REWARD_FORMULAS[name], weight=share, error=seen.error.get(name))
-            for name, share in sorted(seen.weight.items(), key=lambda item: -round(item[1], 9))
+            for name, share in sorted(seen.weight.items(), key=lambda item: -float(f"{item[1]:.9g}"))
         ),
         path_members={} if seen.path is None else dict(seen.path.weight),
         level=level,

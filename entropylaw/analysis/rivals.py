@@ -163,7 +163,7 @@ def rivals_of(
         for name, fit in fits.fits.items()
         if name != "law"
     ]
-    return tuple(sorted(rivals, key=lambda rival: (-round(rival.weight, 9), rival.form)))
+    return tuple(sorted(rivals, key=lambda rival: (-float(f"{rival.weight:.9g}"), rival.form)))
 
 
 def residual_sd(fit: FormFit, reward: FloatArray) -> float:
@@ -375,7 +375,7 @@ def _results(fits: dict[str, FormFit], law: LawFit, reward: FloatArray) -> tuple
         )
         for name, fit in fits.items()
     ]
-    return tuple(sorted(rows, key=lambda row: (row.variable, -round(row.weight, 9), row.form)))
+    return tuple(sorted(rows, key=lambda row: (row.variable, -float(f"{row.weight:.9g}"), row.form)))
 
 
 def _nested_tests(
