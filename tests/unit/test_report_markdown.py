@@ -18,6 +18,7 @@ from tests.unit.test_report_samples import (
     synthetic,
 )
 
+
 def test_hostile_name_is_text() -> None:
     run = replace(synthetic(), run=HOSTILE)
     text = markdown.render(document(run, refused(HOSTILE)))
