@@ -5,20 +5,16 @@ from __future__ import annotations
 import contextlib
 import difflib
 import hashlib
-import io
 import math
 import os
 import re
 import shlex
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
 from entropylaw import __version__
-from entropylaw.cli import main
-from tests.conftest import ROOT
+from tests.conftest import ROOT, ended
 
 SCHEMAS = ROOT / "entropylaw" / "documents" / "schemas"
 
@@ -37,15 +33,6 @@ LONGEST_DIFFERENCE = 60
 """Lines of a difference that a failed test shows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """A command that ran to its end."""
-
-    stdout: str
-    stderr: str
-    code: int
-
-
 @contextlib.contextmanager
 def surroundings(folder: Path) -> Iterator[None]:
     """The folder as the working folder of a project of its own, and nothing that a user's settings change."""
@@ -55,27 +42,6 @@ def surroundings(folder: Path) -> Iterator[None]:
         for name in (*FORCED, *ours):
             os.environ.pop(name, None)
         yield
-
-
-def started(arguments: Sequence[str]) -> Finished:
-    """``entropylaw ARGUMENTS`` in the working folder."""
-    stdout, stderr = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
-    code: object = 0
-    with (
-        contextlib.redirect_stdout(stdout),
-        contextlib.redirect_stderr(stderr),
-        mock.patch("sys.argv", ["entropylaw", *arguments]),
-        # Messages about usage name the program, which is taken from the module that was started.
-        mock.patch.object(sys.modules["__main__"], "__package__", None),
-    ):
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code or 0
-    assert isinstance(code, int), code
-    stdout.flush()
-    assert isinstance(stdout.buffer, io.BytesIO)
-    return Finished(stdout.buffer.getvalue().decode("utf-8"), stderr.getvalue(), code)
 
 
 def transcript(commands: Sequence[str], inputs: Sequence[Callable[[Path], None]], folder: Path) -> str:
@@ -92,10 +58,10 @@ def transcript(commands: Sequence[str], inputs: Sequence[Callable[[Path], None]]
     with surroundings(folder):
         before = _files(Path())
         for number, command in enumerate(commands, 1):
-            finished = started(shlex.split(command))
+            finished = ended(shlex.split(command), None)
             after = _files(Path())
             written = [path for path, content in after.items() if before.get(path) != content]
-            parts.append(f"$ entropylaw {command}\n--- exit {finished.code}\n")
+            parts.append(f"$ entropylaw {command}\n--- exit {finished.returncode}\n")
             printed = {"stdout": finished.stdout, "stderr": finished.stderr}
             files = {path: after[path].decode("utf-8") if path.endswith(SHOWN) else "" for path in written}
             for title, whole in (printed | files).items():
