@@ -1,0 +1,26 @@
+"""Write the golden transcripts anew: all of them, or those that are named."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.golden.cases import CASES
+from tests.golden.kept import kept, played, stale
+
+
+def main(names: list[str]) -> None:
+    unknown = [name for name in names if name not in CASES]
+    if unknown:
+        sys.exit(f"no case {unknown[0]!r}; there are {', '.join(CASES)}")
+    for name in names or CASES:
+        path, text = kept(name), played(name)
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
+            print(f"wrote {path.name}")
+    for path in stale():
+        path.unlink()
+        print(f"removed {path.name}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,236 @@
+"""The golden cases: for each transcript its commands, and the inputs in the folder where they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.golden import inputs
+
+VALID = "clean_start_s0/metrics.parquet"
+FAILING = "grpo_s0/metrics.parquet"
+
+ALL = "-o {0}.json -o {0}.csv -o {0}.md"
+"""The files of a result in every format that has a suffix; standard output has the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Commands as a user types them, without ``entropylaw``, one after another in one folder."""
+
+    inputs: tuple[Callable[[Path], None], ...]
+    commands: tuple[str, ...]
+
+
+valid, failing = inputs.lab("clean_start_s0"), inputs.lab("grpo_s0")
+seeds = inputs.lab("clean_start_s0", "clean_start_s1", "grpo_s0")
+
+CASES = {
+    "fit-valid": Case(
+        (valid,), (f"fit {VALID} {ALL.format('fit')} -o fit.txt", f"fit {VALID}", f"fit {VALID} -q")
+    ),
+    "fit-failing": Case((failing,), (f"fit {FAILING} {ALL.format('fit')}", f"fit {FAILING}")),
+    "fit-options": Case(
+        (valid,),
+        (
+            f"fit {VALID} --interval walk -o -",
+            f"fit {VALID} --interval odr --entropy-sd 0.006 -o -",
+            f"fit {VALID} --interval ols -o -",
+            f"fit {VALID} --level 0.8 --eval-size 512 --pair next --format csv -o -",
+        ),
+    ),
+    "fit-several": Case((inputs.three,), (f"fit three.csv {ALL.format('fit')}", "fit three.csv -q -o -")),
+    "fit-shared": Case(
+        (seeds,), (f"fit clean_start_s0 clean_start_s1 grpo_s0 --shared a,b {ALL.format('shared')}",)
+    ),
+    "fit-seams": Case(
+        (inputs.lab("sft_after_grpo_s0"),),
+        (
+            f"fit sft_after_grpo_s0 --find-seams {ALL.format('seams')}",
+            "fit sft_after_grpo_s0 --seam 300 -o -",
+        ),
+    ),
+    "fit-refused": Case(
+        (inputs.refused,),
+        (
+            f"fit short.csv {ALL.format('short')}",
+            "fit no_entropy.csv",
+            "fit garbage.csv --format json -o -",
+            "fit none.csv",
+        ),
+    ),
+    "fit-mixed": Case(
+        (inputs.mixed,),
+        (f"fit mixed {ALL.format('fit')}", "fit mixed/good.csv mixed/short.csv mixed/garbage.csv"),
+    ),
+    "predict-law": Case(
+        (valid,),
+        (
+            f"fit {VALID} -q -o reports/a.fit.json",
+            *(
+                f"predict --target-entropy 0:0.4:0.2 --target-reward 0.5 --saturation --format {kind}"
+                for kind in ("text", "markdown", "csv", "json")
+            ),
+            "predict reports/a.fit.json --target-reward 0.9 --level 0.5 -o high.md",
+        ),
+    ),
+    "predict-ahead": Case(
+        (failing,),
+        (
+            f"fit {FAILING} -q -o a.json",
+            *(
+                f"predict a.json --at-step 450 --at-step 800 --gain 0.01 --saturation --format {kind}"
+                for kind in ("text", "markdown", "csv", "json")
+            ),
+        ),
+    ),
+    "predict-refused": Case(
+        (inputs.refused, inputs.good),
+        (
+            "predict --target-entropy 0.1",
+            "predict good.csv",
+            "predict good.csv --gain 0.1",
+            "predict short.csv --target-entropy 0.1 --format json",
+            "predict good.csv --target-entropy -1",
+            "predict good.csv --at-step 5",
+        ),
+    ),
+    "columns": Case(
+        (valid, inputs.three, inputs.curves),
+        (
+            f"columns {VALID}",
+            f"columns {VALID} --format json",
+            "columns three.csv",
+            "columns curves.csv --entropy entropy_planning",
+        ),
+    ),
+    "columns-refused": Case(
+        (inputs.mixed,),
+        ("columns mixed", "columns mixed --format json", "columns mixed/garbage.csv", "columns none.csv"),
+    ),
+    "check-outcomes": Case(
+        (inputs.three,),
+        (
+            "fit three.csv -q -o fit.json",
+            "check fit.json --fail-if 'ceiling<0.4' --fail-if 'ceiling<0.55' --fail-if 'n<31' "
+            "--fail-if invalid -o check.json -o check.md -o check.xml -o check.txt",
+            "check fit.json --fail-if 'ceiling<0.55' --strict",
+            "check fit.json --fail-if 'ceiling<0.55' --point --even-if-invalid",
+            "check fit.json --fail-if 'boundary_planning<1' --fail-if 'saturation_step<1'",
+            "check fit.json --fail-if 'regression(fit.json)>1%'",
+        ),
+    ),
+    "check-passed": Case(
+        (inputs.good,),
+        ("check good.csv --fail-if 'ceiling<0.1' --fail-if invalid -o check.xml -o check.md -o check.json",),
+    ),
+    "check-refused": Case(
+        (inputs.mixed,),
+        (
+            "check mixed --fail-if 'ceiling<0.1' -o check.json -o check.md -o check.xml",
+            "check mixed/short.csv --fail-if 'ceiling<0.1'",
+            "check mixed/good.csv",
+            "check mixed/good.csv --fail-if 'ceilling<0.1'",
+            "check mixed/good.csv --fail-if 'ceiling<'",
+        ),
+    ),
+    "backtest-valid": Case((valid,), (f"backtest {VALID}", f"backtest {VALID} {ALL.format('back')}")),
+    "backtest-several": Case(
+        (inputs.three, inputs.refused),
+        (
+            f"backtest three.csv short.csv {ALL.format('back')}",
+            "backtest three.csv short.csv",
+            "backtest short.csv",
+            "backtest short.csv --format json",
+        ),
+    ),
+    "phases-both": Case((inputs.curves,), (f"phases curves.csv {ALL.format('phases')} -o -",)),
+    "phases-several": Case(
+        (failing, inputs.curves),
+        (f"phases grpo_s0 curves.csv curves_short.csv {ALL.format('phases')} -o -",),
+    ),
+    "phases-single": Case((inputs.good,), (f"phases good.csv {ALL.format('phases')} -o -",)),
+    "phases-refused": Case(
+        (inputs.curves, inputs.refused),
+        (
+            f"phases curves_short.csv {ALL.format('short')}",
+            "phases curves_short.csv --format json",
+            "phases no_entropy.csv",
+            "phases curves.csv --planning entropy_plan",
+        ),
+    ),
+    "report-several": Case(
+        (seeds, inputs.refused),
+        (f"report {VALID} {FAILING} short.csv -o pages --no-phases --figures none --jobs 1",),
+    ),
+    "report-one": Case((inputs.curves,), ("report curves.csv -o pages --figures svg --jobs 1",)),
+    "report-stored": Case(
+        (seeds,),
+        (
+            "fit clean_start_s0 clean_start_s1 grpo_s0 --shared a,b -q -o shared.json",
+            "report shared.json -o pages --figures none --jobs 1",
+        ),
+    ),
+    "report-refused": Case(
+        (inputs.refused,),
+        (
+            "report short.csv no_entropy.csv garbage.csv -o pages --jobs 1",
+            "report none.csv -o pages",
+            "report short.csv --figures gif",
+        ),
+    ),
+    "tokens": Case(
+        (inputs.tokens,),
+        (
+            "tokens tokens.jsonl -o steps.csv",
+            "tokens tokens.jsonl -o steps.json --format csv",
+            "tokens steps.hist.parquet --format json",
+            "phases steps.csv",
+        ),
+    ),
+    "tokens-classes": Case(
+        (inputs.tokens, inputs.good),
+        (
+            "tokens tokens.jsonl --class '' --top-quantile 0.2",
+            "tokens tokens.jsonl --class '' --grams grams.txt -q",
+            "tokens good.csv",
+            "tokens tokens.jsonl --top-quantile 2",
+        ),
+    ),
+    "plot": Case(
+        (inputs.curves, inputs.three, inputs.refused),
+        (
+            "plot law curves.csv -o law.svg",
+            "plot series curves.csv -o series.png",
+            "plot residuals curves.csv -o residuals.pdf",
+            "plot forecast curves.csv -o forecast.svg -q",
+            "plot law three.csv -o law.svg",
+            "plot law three.csv --run seed1 -o law.svg",
+            "plot law short.csv -o short.svg",
+            "plot law curves.csv -o law.gif",
+        ),
+    ),
+    "config": Case(
+        (inputs.settings, inputs.good),
+        (
+            "--no-config config",
+            "config",
+            "config --format json",
+            "check",
+            "--config none.toml fit",
+            "--config good.csv config",
+        ),
+    ),
+    "config-none": Case((), ("config", "config --format json", "fit", "--version", "nothing")),
+    "schema": Case(
+        (),
+        (
+            *(
+                f"schema {kind}"
+                for kind in ("fit", "prediction", "phases", "report", "index", "check", "backtest")
+            ),
+            "schema columns",
+        ),
+    ),
+}

@@ -1,0 +1,38 @@
+"""Every command prints and writes what its golden transcript says."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.golden.cases import CASES
+from tests.golden.kept import FOLDER, kept, played, stale
+from tests.golden.transcript import difference
+
+LARGEST = 1_500_000
+"""Bytes of all transcripts: they are in every clone, and somebody reads their differences."""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_golden(name: str) -> None:
+    assert kept(name).exists(), f"no transcript is kept; write it by: python -m tests.golden {name}"
+    differing = difference(kept(name).name, kept(name).read_text("utf-8"), played(name))
+    if differing:
+        pytest.fail(f"{differing}\n\nwrite it anew by: python -m tests.golden {name}", pytrace=False)
+
+
+def test_every_transcript_has_a_case_and_all_are_small() -> None:
+    assert stale() == []
+    assert sum(path.stat().st_size for path in FOLDER.glob("*.txt")) < LARGEST
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_bug_is_kept(name: str) -> None:
+    assert "error[bug]" not in kept(name).read_text("utf-8")
+
+
+def test_a_difference_is_shown_where_more_than_the_last_decimals_differ() -> None:
+    old = "ceiling 0.52549290780562973\nsecond line\n"
+    assert difference("a", old, old.replace("2973", "2977")) == ""
+    assert "-ceiling 0.525492908" in difference("a", old, old.replace("0.5254", "0.5255"))
+    assert "+third line" in difference("a", old, old.replace("second", "third"))
+    assert difference("a", "", "line\n" * 500).endswith("… 443 more lines")
