@@ -155,7 +155,11 @@ def _is_headless(table: Table) -> bool:
 
 
 def _counts_steps(table: Table) -> bool:
+    """Whether a column numbers the rows of a table of numbers, by its name or because it rises."""
     if table.partial:
         return False
-    steps = [parse_column(cells).values for name, cells in table.columns.items() if folded(name) in _STEPS]
-    return any(int(np.isfinite(values).sum()) >= _FEWEST for values in steps)
+    columns = {name: parse_column(cells).values for name, cells in table.columns.items()}
+    numbers = {name: values[np.isfinite(values)] for name, values in columns.items()}
+    filled = {name: values for name, values in numbers.items() if len(values) >= _FEWEST}
+    named = any(folded(name) in _STEPS for name in filled)
+    return named or (len(filled) > 1 and any((np.diff(values) > 0).all() for values in filled.values()))
