@@ -230,10 +230,13 @@ class _Collector:
             found += self._take_log(log, unmeasured)
         measured = [PurePath(run.source.path) for run in self.runs[runs:]]
         for read in unmeasured:
-            if resembles(read.source.path, read.table, measured):
-                self._add(read)
-            else:
+            if not resembles(read.source.path, read.table, measured):
                 self.ignored.append(Ignored(path=read.source.path, why=UNMEASURED))
+                continue
+            try:
+                self._add(read)
+            except EntropyLawError as error:
+                self.failures.append(Failure(path=read.source.path, error=error))
         if not (found or again):
             raise _no_logs(folder, self.ignored[ignored:])
 

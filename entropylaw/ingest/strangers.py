@@ -128,7 +128,7 @@ def _may_be_log(path: str, slug: str, content: Content | None, table: Table | No
     name = packed.plain_name(path)
     suffix, named = name.suffix.lower(), names_a_log(path)
     if table is not None:
-        if _is_headless(table):
+        if _is_headless(table) or (named and _counts_steps(table)):
             return True
         metrics = [column for column in table.columns if catalog.is_metric(column)]
         if slug == "several-rows-a-step":
