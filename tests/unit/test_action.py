@@ -105,6 +105,17 @@ def test_the_action_checks_every_log_against_every_gate(shell, tmp_path):
     assert "PASSED: 2 gates on 2 runs" in (tmp_path / "summary.md").read_text()
 
 
+def test_two_stars_reach_folders_of_any_depth_and_a_pattern_without_files_fails(shell, tmp_path):
+    (tmp_path / "logs" / "a" / "b").mkdir(parents=True)
+    (tmp_path / "logs" / "clean_start_s1.parquet").rename(tmp_path / "logs" / "a" / "b" / "deep.parquet")
+    summary = {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
+    gates = {"fail-if": "ceiling<0.1"}
+    done = shell(STEPS["Check"]["run"], **filled("Check", logs="logs/**/*.parquet", **gates), **summary)
+    assert (done.returncode, done.stdout.count("passed  ")) == (0, 2)
+    without = filled("Check", logs="logs/*.parquet\nlog/*.csv", **gates)
+    assert shell(STEPS["Check"]["run"], **without, **summary).returncode == 5
+
+
 def test_the_action_fails_where_a_gate_trips_and_reports_all_the_same(shell, tmp_path):
     given = {"logs": "logs/*.parquet", "fail-if": "ceiling<0.99", "report": "pages", "strict": "true"}
     environment = filled("Check", **given) | {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
