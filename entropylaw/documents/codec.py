@@ -9,6 +9,7 @@ metadata names a value that ``null`` stands for.
 from __future__ import annotations
 
 import math
+import sys
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
@@ -122,15 +123,20 @@ def _decode_primitive(kind: Any, data: Any, where: str) -> Any:
     number = isinstance(data, int | float) and not isinstance(data, bool)
     fits = number if kind is float else type(data) is kind
     _expect(fits, where, f"a {_PRIMITIVES[kind]}", data)
+    if kind is float:
+        _expect(abs(data) <= sys.float_info.max, where, "a finite number", data)
     return float(data) if kind is float else data
 
 
 def _decode_array(data: Any, where: str) -> Any:
     _expect(isinstance(data, list), where, "an array of numbers", data)
     try:
-        array = np.array(data, dtype=float)
+        array = np.array(data)
     except (TypeError, ValueError):
         raise DocumentMismatchError(where, "an array of numbers", data) from None
+    # Text that spells numbers is none, and neither are numbers beyond a double.
+    _expect(array.dtype.kind in "fiu", where, "an array of numbers", data)
+    array = array.astype(float)
     _expect(bool(np.isfinite(array).all()), where, "an array of finite numbers", data)
     return array
 
@@ -162,7 +168,13 @@ def _decode_dataclass(kind: Any, data: Any, where: str) -> Any:
             values[field.name] = field.metadata["null"]
         else:
             values[field.name] = _decode(hints[field.name], data[field.name], f"{where}.{field.name}")
-    return kind(**values)
+    # It knows the results, which most documents that are written have no use for.
+    from entropylaw.documents.flaws import flaw
+
+    found = kind(**values)
+    expected = flaw(found)
+    _expect(not expected, where, expected, data)
+    return found
 
 
 def _dataclass_schema(kind: Any) -> dict[str, Any]:

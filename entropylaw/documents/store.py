@@ -64,6 +64,8 @@ def load_json(path: str | os.PathLike[str]) -> Any:
     """Parse a JSON file; an :class:`~entropylaw.errors.InputError` where it is missing or no JSON."""
     source = Path(path)
     try:
+        if source.exists() and not source.is_file():
+            raise InputError("file-unreadable", f"{source} is no file", "name a document")
         return json.loads(source.read_bytes())
     except FileNotFoundError:
         raise InputError("file-not-found", f"{source} does not exist", "check the path") from None

@@ -66,9 +66,15 @@ def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -
             reason=f"the baseline's {measured} may be 0 or less: its interval begins at {before.low:.3g}"
         )
     assert now.value is not None
-    low, high = _ratio(now, before)
+    try:
+        low, high = _ratio(now, before)
+        share = now.value / before.value
+    except (ZeroDivisionError, OverflowError):
+        low = high = share = math.inf
+    if not all(map(math.isfinite, (low, high, share))):
+        return Unknown(reason=f"{measured} is not on one scale here and in the baseline")
     return Estimate(
-        value=rounded(1.0 - now.value / before.value),
+        value=rounded(1.0 - share),
         low=rounded(1.0 - high),
         high=rounded(1.0 - low),
         level=now.level,
@@ -84,22 +90,25 @@ def _ratio(top: Estimate, bottom: Estimate) -> tuple[float, float]:
     assert bottom.value is not None
     assert bottom.low is not None
     assert bottom.high is not None
-    above, below = bottom.high - bottom.value, bottom.value - bottom.low
+    # In units of the baseline, whose square is then a number.
+    unit = bottom.value
+    value, least, most = (end / unit for end in (top.value, top.low, top.high))
+    above, below = bottom.high / unit - 1.0, 1.0 - bottom.low / unit
     # r·bottom lies in the other direction where r is negative, and then its other half counts.
-    low = _limit(top.value, bottom.value, top.value - top.low, above if top.low >= 0 else below, 1.0)
-    high = _limit(top.value, bottom.value, top.high - top.value, below if top.high >= 0 else above, -1.0)
+    low = _limit(value, value - least, above if least >= 0 else below, 1.0)
+    high = _limit(value, most - value, below if most >= 0 else above, -1.0)
     return low, high
 
 
-def _limit(top: float, bottom: float, top_half: float, bottom_half: float, side: float) -> float:
-    """Solve top − r·bottom = side·√(top_half² + r²·bottom_half²) for r."""
-    square, product, rest = bottom**2 - bottom_half**2, top * bottom, top**2 - top_half**2
-    root = math.sqrt(max(product**2 - square * rest, 0.0))
+def _limit(top: float, top_half: float, bottom_half: float, side: float) -> float:
+    """Solve top − r = side·√(top_half² + r²·bottom_half²) for r."""
+    square, rest = 1.0 - bottom_half**2, top**2 - top_half**2
+    root = math.sqrt(max(top**2 - square * rest, 0.0))
     # Of the two forms of the root the one that subtracts nothing.
-    if product * side >= 0:
-        stable = product + side * root
+    if top * side >= 0:
+        stable = top + side * root
         return rest / stable if stable else 0.0
-    return (product - side * root) / square
+    return (top - side * root) / square
 
 
 def _number(values: Mapping[str, Value], name: str) -> Estimate | None:
