@@ -6,7 +6,10 @@ so that a caller can tell "could not be read" from "could not be fitted" without
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
+
+_VERSION = re.compile(r"\d+(?:\.\w{1,12}){1,4}|entropylaw/\w{1,20}/\d{1,6}", re.ASCII)
 
 
 class EntropyLawError(Exception):
@@ -60,3 +63,15 @@ class FitError(EntropyLawError):
     """The data were read, and cannot answer: constant reward, too few evaluations and the like."""
 
     exit_code = 4
+
+
+def described(value: object) -> str:
+    """Say what stands in a stranger's document: a number or a flag as it is, everything else by its kind."""
+    if value is None or isinstance(value, bool | int | float):
+        return repr(value)[:40]
+    return "a text" if isinstance(value, str) else "a list" if isinstance(value, list) else "an object"
+
+
+def known_form(value: object) -> str:
+    """Quote what has the form of a version or a schema of ours; what has not is unknown."""
+    return repr(value) if isinstance(value, str) and _VERSION.fullmatch(value) else "unknown"

@@ -20,7 +20,7 @@ from entropylaw.documents.fit import (
     refused_file,
 )
 from entropylaw.documents.report import RunReport, load_report
-from entropylaw.errors import InputError, UsageError
+from entropylaw.errors import InputError, UsageError, known_form
 from entropylaw.ingest.naming import told_apart
 from entropylaw.ingest.run import Run
 from entropylaw.inputs import note_input
@@ -203,7 +203,7 @@ def _reportable(document: Stored) -> str:
     if document.kind not in ("fit", "report"):
         raise InputError(
             "not-a-document",
-            f"{shown} has schema {document.data['schema']!r}, expected a fit or a report",
+            f"{shown} has schema {known_form(document.data['schema'])}, expected a fit or a report",
             "give the log itself, or a file that `entropylaw fit` wrote",
         )
     return document.kind

@@ -18,6 +18,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from entropylaw.errors import described
 from entropylaw.reproducible import rounded
 
 T = TypeVar("T")
@@ -27,14 +28,7 @@ class DocumentMismatchError(Exception):
     """A value is not of the type that the document needs; ``where`` is its place in the document."""
 
     def __init__(self, where: str, expected: str, found: object) -> None:
-        super().__init__(f"at {where}: expected {expected}, found {_described(found)}")
-
-
-def _described(found: object) -> str:
-    """A number or a flag as it is, everything else by its kind: a document is a stranger's file, too."""
-    if found is None or isinstance(found, bool | int | float):
-        return repr(found)[:40]
-    return "a text" if isinstance(found, str) else "a list" if isinstance(found, list) else "an object"
+        super().__init__(f"at {where}: expected {expected}, found {described(found)}")
 
 
 def encode(value: Any) -> Any:

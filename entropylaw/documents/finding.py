@@ -15,6 +15,9 @@ from entropylaw.walk import walk
 FITS = ".fit.json"
 """How the names of stored fits end."""
 
+# Larger than what any number of runs makes.
+_LARGEST = 1 << 30
+_OURS = b"entropylaw"
 _SCHEMA = re.compile(rb'"schema"\s*:\s*"entropylaw/')
 
 
@@ -36,12 +39,14 @@ def find_document(path: str) -> Stored | None:
     """Read the document at ``path``; None where there is something else, or nothing."""
     file = Path(path)
     try:
-        if file.suffix.lower() != ".json" or not is_file(file):
+        if file.suffix.lower() != ".json" or not is_file(file) or file.stat().st_size > _LARGEST:
             return None
         content = file.read_bytes()
     except OSError:
         return None
     named = file.name.casefold().endswith(FITS)
+    if not named and _OURS not in content:
+        return None  # a log, of which the parsed whole would be many times its size
     try:
         data = json.loads(content)
     except (ValueError, RecursionError):

@@ -8,7 +8,7 @@ from typing import TypeVar
 from entropylaw.arguments import of_kind
 from entropylaw.documents.codec import DocumentMismatchError, decode
 from entropylaw.documents.store import load_json
-from entropylaw.errors import InputError
+from entropylaw.errors import InputError, known_form
 from entropylaw.paths import shown_path
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ def load_document(kind: type[T], path: str | os.PathLike[str], schema: str, *, c
     if found != schema:
         raise InputError(
             "other-document-version",
-            f"{name} has schema {found[:80]!r}, of version {str(data.get('version'))[:40]!r}; "
+            f"{name} has schema {known_form(found)}, of version {known_form(data.get('version'))}; "
             f"{schema!r} is read here",
             "fit the log again, or use the version that wrote the document",
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from entropylaw.documents.check import CheckedFile
 from entropylaw.documents.finding import Stored, damaged
-from entropylaw.errors import InputError
+from entropylaw.errors import InputError, known_form
 from entropylaw.gates.expression import Gate
 from entropylaw.gates.subjects import Subject, document_kind, subjects_of, unread
 from entropylaw.inputs import note_input
@@ -58,7 +58,7 @@ def baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
         if document_kind(data, shown) not in ("fit", "report"):
             raise InputError(
                 "not-a-document",
-                f"the baseline {shown} has schema {data['schema']!r}, which holds no law",
+                f"the baseline {shown} has schema {known_form(data['schema'])}, which holds no law",
                 "give what `entropylaw fit` or `entropylaw report` wrote",
             )
         found[path] = subjects_of(data, shown)

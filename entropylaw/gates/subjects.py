@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from entropylaw.errors import InputError
+from entropylaw.errors import InputError, described, known_form
 from entropylaw.gates.quantities import FAILS, ORDERS, QUANTITIES, UNDECIDED, VALID, Part
 from entropylaw.results import Estimate
 
@@ -106,13 +106,13 @@ def document_kind(data: Any, source: str) -> str:
         expected = ", ".join(f"entropylaw/{name}/{version}" for name, version in READ.items())
         raise InputError(
             "not-a-document",
-            f"{source} has schema {str(schema)[:80]!r}, expected one of {expected}",
+            f"{source} has schema {known_form(schema)}, expected one of {expected}",
             "give a document that `entropylaw fit`, `report`, `phases` or `predict` wrote, or the log itself",
         )
     if number != str(READ[kind]):
         raise InputError(
             "other-document-version",
-            f"{source} has schema {schema[:80]!r}, of version {str(data.get('version'))[:40]!r}; "
+            f"{source} has schema {known_form(schema)}, of version {known_form(data.get('version'))}; "
             f"'entropylaw/{kind}/{READ[kind]}' is read here",
             "fit the log again, or use the version that wrote the document",
         )
@@ -320,7 +320,7 @@ class _Node:
 
     def damaged(self, name: str, expected: str, found: object) -> InputError:
         place = f"{self.where}.{name}" if name else self.where
-        shown = "nothing" if found is _MISSING else repr(found)[:60]
+        shown = "nothing" if found is _MISSING else described(found)
         return InputError(
             "damaged-document",
             f"{self.source} is damaged at {place}: expected {expected}, found {shown}",
