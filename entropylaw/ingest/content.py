@@ -273,7 +273,7 @@ class Content:
             tap = _Tap(stream, self.path, self.size)
             if not self.packed:
                 yield from iter(lambda: tap.read(_PIECE), b"")
-            most, size = max(_MOST_UNPACKED * self.size, _LARGE), 0
+            most, size = max(_MOST_UNPACKED * self.size, _OPENING), 0
             try:
                 for piece in packed.unpacked(tap, self.packed) if self.packed else ():
                     size += len(piece)

@@ -131,6 +131,7 @@ def _spooled(path: str, stream: IO[bytes]) -> Content:
     while piece := stream.read(_PIECE):
         spool.write(piece)
         if spool.tell() > _MOST_SPOOLED:
+            spool.close()
             raise InputError(
                 "file-too-large",
                 f"more than {_MOST_SPOOLED >> 30} GiB came through {shown_path(path)}",

@@ -175,7 +175,7 @@ class _Rectangle:
 
     def _look_within(self, cell: str) -> None:
         """Count the rows that a quote without its partner has made the text of one cell."""
-        for line in cell.splitlines()[1:]:
+        for line in islice(io.StringIO(cell), 1, None):
             parts = line.split(self._delimiter)
             if len(parts) == self._width > 1:
                 self.seen += 1

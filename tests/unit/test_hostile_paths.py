@@ -1,0 +1,217 @@
+"""Paths, addresses and sizes that nobody means well: an error with a slug, soon, and in little memory."""
+
+import gzip
+import io
+import os
+import socket
+import sys
+import threading
+import zlib
+
+import pytest
+
+from entropylaw.errors import EntropyLawError
+from entropylaw.ingest import content, opening, read_all, read_runs
+from entropylaw.ingest.opening import load
+from entropylaw.paths import hostless, shown_path
+from tests.conftest import processor_time
+from tests.typed import typed
+
+CSV = b"step,entropy,reward\n" + b"".join(b"%d,%f,%f\n" % (s, 1 / s, 1 - 1 / s) for s in range(1, 30))
+GIB = 1 << 30
+
+
+def sparse(path, size, head=b"", middle=b"", tail=b""):
+    with path.open("wb") as file:
+        file.write(head)
+        file.truncate(size)
+        for place, data in ((size // 2, middle), (size - len(tail), tail)):
+            file.seek(place)
+            file.write(data)
+    return path
+
+
+def slug(path):
+    with pytest.raises(EntropyLawError) as caught, processor_time(10):
+        read_runs(str(path))
+    return caught.value.slug
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("ftp://127.0.0.1:1/x.csv", "zip://x.csv", "tar://x.csv", "generic://x", "hdfs://x/y.csv"),
+        *("github://x/y", "file:///nowhere.csv", "foo://x", "dir://x", "reference://x", "data://,abc"),
+        *(
+            "zip://x.csv::nowhere.zip",
+            "simplecache::nowhere://x",
+            "jupyter://x",
+            "asyncwrapper://x",
+            "dbfs://x",
+        ),
+        *(
+            "http://[::1",
+            "http://",
+            "s3://",
+            "://",
+            "memory://x.csv",
+            "x" * 5000,
+            "a/" * 3000,
+            "nul\0.csv",
+            "",
+        ),
+    ],
+)
+@pytest.mark.parametrize("command", ["columns", "fit", "check", "report", "phases", "predict"])
+def test_addresses_that_cannot_be_read(tmp_path, command, address):
+    (tmp_path / "x").mkdir()
+    options = ("--fail-if", "headroom < 0") if command == "check" else ()
+    done = typed(command, address, *options, cwd=tmp_path / "x")
+    assert done.returncode in (2, 3, 5)
+    assert "error[bug]" not in done.stderr
+    assert done.stderr or done.stdout
+
+
+def test_a_place_that_never_answers_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(opening, "_PATIENCE", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"ftp://127.0.0.1:{server.getsockname()[1]}/x.csv"
+        assert slug(address) == "file-unreadable"
+
+
+def test_a_file_elsewhere_is_read_still(tmp_path):
+    (tmp_path / "a.csv").write_bytes(CSV)
+    (run,) = read_runs(f"file://{tmp_path}/a.csv")
+    assert run.step.size == 29
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert slug(f"file://{tmp_path}/pipe.csv") == "file-unreadable"
+
+
+@pytest.mark.parametrize("place", ["/dev/zero", "/dev/urandom", "/dev/null", "/dev/tty"])
+def test_devices_are_no_files(place):
+    assert slug(place) == "file-unreadable"
+
+
+def test_what_is_no_file_in_a_folder_is_not_waited_for(tmp_path):
+    (tmp_path / "a.csv").write_bytes(CSV)
+    (tmp_path / "b.csv").mkdir()
+    (tmp_path / "zero.csv").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "pipe.csv")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "socket.csv"))
+        assert len(read_all([str(tmp_path)]).runs) == 1
+
+
+def test_a_file_that_is_gone_when_it_is_opened(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(CSV)
+    found = load(str(path))
+    path.unlink()
+    for part in ("data", "text", "sha256"):
+        with pytest.raises(EntropyLawError) as caught:
+            getattr(found, part)
+        assert caught.value.slug == "file-not-found"
+
+
+def test_standard_input_that_is_closed_or_has_no_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert typed("columns", "-", cwd=tmp_path).stderr.startswith("error[file-unreadable]")
+    monkeypatch.setattr(opening, "_IN_MEMORY", 1 << 10)
+    monkeypatch.setattr(opening, "_MOST_SPOOLED", 1 << 12)
+    for data, expected in ((bytes(1 << 16), "file-empty"), (CSV * 20, "file-too-large")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        assert slug("-") == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "parts", "expected"),
+    [
+        ("x.csv", {}, "file-empty"),
+        ("x.csv", {"head": CSV}, "file-corrupt"),
+        ("x.csv", {"head": CSV, "tail": CSV}, "file-corrupt"),
+        ("x.jsonl", {"middle": b'{"step": 1}\n'}, "file-empty"),
+        ("x.json", {"head": b'{"a": ['}, "file-corrupt"),
+        ("x.parquet", {"head": b"PAR1", "tail": b"PAR1"}, "file-corrupt"),
+        ("x.wandb", {"head": b":W&B\xe1\xbe\x00"}, "file-corrupt"),
+        ("x.wandb", {"head": b":W&B\xe1\xbe\x00", "middle": b"x", "tail": b"x"}, "file-too-large"),
+        ("x.fit.json", {"head": b"{"}, "file-corrupt"),
+    ],
+)
+def test_files_of_100_gib_are_not_read_whole(tmp_path, name, parts, expected):
+    path = sparse(tmp_path / name, 100 * GIB, **parts)
+    assert slug(path) == expected
+    assert typed("check", path, "--fail-if", "headroom < 0", cwd=tmp_path).returncode in (3, 5)
+
+
+def test_zeros_behind_an_honest_log_are_left_out_still(tmp_path):
+    (run,) = read_runs(str(sparse(tmp_path / "a.csv", len(CSV) + 8, CSV)))
+    assert run.step.size == 29
+
+
+def bomb(data, times):
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    return b"".join([*(packer.compress(data) for _ in range(times)), packer.flush()])
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [(bytes(1 << 20), "file-empty"), (CSV * 1000, "file-too-large"), (b"1," * (1 << 19), "file-too-large")],
+)
+def test_bombs(tmp_path, monkeypatch, data, expected):
+    monkeypatch.setattr(content, "_OPENING", 1 << 19)
+    (tmp_path / "a.csv.gz").write_bytes(bomb(data, 40))
+    assert slug(tmp_path / "a.csv.gz") == expected
+
+
+def test_a_log_that_is_packed_well_is_read(tmp_path):
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(CSV))
+    assert read_runs(str(tmp_path / "a.csv.gz"))[0].step.size == 29
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        ("a.csv", ",".join(f"c{i}" for i in range(200_000)).encode() + b"\n1,2\n", "file-corrupt"),
+        ("a.csv", b"step,entropy,reward\n" + b"1," * (1 << 24), "file-corrupt"),
+        ("a.json", b'{"a":' * 500_000, "no-records"),
+        ("a.json", b"[" * 500_000, "no-records"),
+        ("a.jsonl", (b'{"' + b"k" * 5000 + b'":') * 300 + b"1" + b"}" * 300, "no-step-column"),
+    ],
+)
+def test_wide_long_and_deep(tmp_path, monkeypatch, name, data, expected):
+    monkeypatch.setattr("entropylaw.ingest.formats.delimited._LONGEST_ROW", 1 << 22)
+    (tmp_path / name).write_bytes(data)
+    assert slug(tmp_path / name) == expected
+
+
+def test_a_table_of_many_columns_is_read_in_part(tmp_path):
+    names = ["step", "entropy", "reward", *(f"c{i}" for i in range(5000))]
+    rows = [",".join([str(s), str(1 / s), str(1 - 1 / s), *["1"] * 5000]) for s in range(1, 10)]
+    (tmp_path / "a.csv").write_text("\n".join([",".join(names), *rows, ""]))
+    (run,) = read_runs(str(tmp_path / "a.csv"))
+    assert set(run.columns) == {"entropy", "reward"}
+    assert len(run.unread) == 5000
+
+
+def test_what_addresses_show():
+    assert hostless("https://user:key@host:1/a/b.csv?token=key#key") == "https://host:1/a/b.csv"
+    assert hostless("zip://x.csv::https://key@host/a.zip?k=key") == "zip://x.csv::https://host/a.zip"
+    assert hostless("logs/what?/a@b.csv") == "logs/what?/a@b.csv"
+    assert shown_path("/nowhere/else/a.csv") == "else/a.csv"
+
+
+def test_paths_in_a_working_folder_that_was_deleted(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert shown_path("/nowhere/else/a.csv") == "else/a.csv"
+    monkeypatch.chdir(tmp_path)
+
+
+def test_no_thread_is_left_that_keeps_the_process(monkeypatch):
+    monkeypatch.setattr(opening, "_PATIENCE", 0.05)
+    wait = threading.Event()
+    with pytest.raises(EntropyLawError):
+        opening._answered("x://y", wait.wait)
+    assert all(thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread())
+    wait.set()
