@@ -13,7 +13,7 @@ WIDTH = 100
 
 
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|-?inf", re.IGNORECASE | re.ASCII)
+_NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|-inf", re.IGNORECASE | re.ASCII)
 
 
 def one_line(text: str) -> str:

@@ -144,7 +144,12 @@ def test_paths_start_at_the_file_and_patterns_are_expanded(here, monkeypatch):
     (here / "inner").mkdir()
     monkeypatch.chdir(here / "inner")
     names = ("logs/a.csv", "logs/b.csv", "logs/[1].csv", "no/*.csv")
-    assert received("fit")["logs"] == [*(f"../{name}" for name in names), "-", "s3://x/y", "/z.csv"]
+    assert received("--allow-urls", "fit")["logs"] == [
+        *(f"../{name}" for name in names),
+        "-",
+        "s3://x/y",
+        "/z.csv",
+    ]
     assert received("report")["output"] == "../pages"
     assert received("report", "-o", "pages")["output"] == "pages"
 
