@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,6 +29,7 @@ _LARGEST_STEP = 1e18
 NO_STEP = "no step in the record"
 
 
+_PLAIN_NAME = re.compile(r"[A-Za-z_/.]{1,30}\d{0,2}")
 _FLAT = str.maketrans("/.", "__")
 
 
@@ -126,9 +128,9 @@ def _steps(name: str, cells: Column, path: str) -> FloatArray:
 
 def _no_step(table: Table, path: str) -> InputError:
     names = tuple(table.columns)
-    # Without a step, the header may be none: other names are not quoted, which may be a command line's.
-    close = nearest(STEP_NAMES, names)
-    near = f"nearest by name: {listing(close)}" if close else "none is near"
+    # Without a step, the header may be none, but a command line with keys: only plain names are quoted.
+    close = nearest(STEP_NAMES, names) or sorted(filter(_PLAIN_NAME.fullmatch, names))
+    near = f"among them {listing(close)}" if close else "none is near"
     return InputError(
         "no-step-column",
         f"{shown_path(path)} has no step column among its {counted(len(names), 'column')}; {near}",

@@ -202,7 +202,7 @@ def test_steps_as_text():
     ("table", "options", "slug", "found"),
     [
         ({"when": [1, 2], "entropy": [1, 2]}, {}, "no-step-column", "'entropy', 'when'"),
-        ({"step": ["one", "two"], "entropy": [1, 2]}, {}, "step-not-numeric", "'one'"),
+        ({"step": ["one", "two"], "entropy": [1, 2]}, {}, "step-not-numeric", "text of 3 characters"),
         ({"step": [NAN, NAN], "entropy": [1, 2]}, {}, "step-not-numeric", "every value is missing"),
         ({"step": [1, 2], "entropy": [1, 2]}, {"step": "stp"}, "column-not-found", "'stp'"),
         ({"step": [1, 2], "entropy": [1, 2]}, {"run": "arm"}, "column-not-found", "'arm'"),
