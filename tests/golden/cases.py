@@ -54,7 +54,7 @@ CASES = {
     "fit-refused": Case(
         (inputs.refused,),
         (
-            f"fit short.csv {ALL.format('short')}",
+            f"fit short.csv {ALL.format('fit')}",
             "fit no_entropy.csv",
             "fit garbage.csv --format json -o -",
             "fit none.csv",

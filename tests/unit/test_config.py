@@ -150,8 +150,8 @@ def test_paths_start_at_the_file_and_patterns_are_expanded(here, monkeypatch):
         "s3://x/y",
         "/z.csv",
     ]
-    assert received("report")["output"] == "../pages"
-    assert received("report", "-o", "pages")["output"] == "pages"
+    assert received("--allow-urls", "report")["output"] == "../pages"
+    assert received("--allow-urls", "report", "-o", "pages")["output"] == "pages"
 
 
 def test_gates_and_styles_have_paths_too():
