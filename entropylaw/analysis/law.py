@@ -179,6 +179,10 @@ class LawFit:
         is not settled.
         """
         level = self.level if level is None else checked_level(level)
+        if isinstance(reward, float) and not np.isfinite(reward):
+            raise UsageError(
+                "bad-reward", f"target reward {reward!r}, expected a finite number", "give a number"
+            )
         reward = as_number(reward, "reward")
 
         def below(entropy: FloatArray) -> FloatArray:
