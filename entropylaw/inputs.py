@@ -19,7 +19,7 @@ Inputs = Mapping[tuple[int, int], tuple[str, bool]]
 _READ: dict[tuple[int, int], tuple[str, bool]] = {}
 
 _OWN_TABLES = (
-    b"run,path,n,valid,",
+    b"run,path,part,n,",
     b"run,path,verdict,curve,",
     b"run,path,question,target,",
     b"run,protocol,entropy,fitted,",
