@@ -1,0 +1,311 @@
+"""The fields of results that a medium leaves out, each with the reason, for ``test_every_field``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Fields that some media leave out; ``media`` are results and media, ``fields`` a regular expression."""
+
+    why: str
+    media: tuple[str, ...]
+    fields: str
+
+
+FIT = ("fit text", "fit markdown", "fit csv")
+PREDICTION = ("prediction text", "prediction markdown", "prediction csv")
+BACKTEST = ("backtest text", "backtest markdown", "backtest csv")
+PHASES = ("phases text", "phases markdown", "phases csv")
+CHECK = ("check text", "check markdown", "check junit")
+TABLES = ("report markdown", "report csv")
+CSV = ("fit csv", "report csv")
+REPORT = (*TABLES, "report html")
+LAWS = (*FIT, *REPORT)
+
+NOT_SHOWN: tuple[Left, ...] = (
+    Left(
+        "where a result comes from: the JSON has it, and a report's page",
+        (*FIT, *PREDICTION, *BACKTEST, *PHASES, *CHECK, *TABLES),
+        r"inputs\..*|version|schema",
+    ),
+    Left("the file is named by its path", ("columns text",), r"source\.sha256"),
+    Left("an option: what came of it is shown", (*FIT, *PHASES, *TABLES), r"settings\..*"),
+    Left(
+        "an option: what came of it is shown",
+        ("report html",),
+        r"settings\.(seams|find_seams|shared|keep_outliers|entropy_sd)",
+    ),
+    Left(
+        "the level stands once above the table, and a standard error says less than the interval",
+        (*LAWS, *PHASES),
+        r"ESTIMATES\.(level|std_error)",
+    ),
+    Left(
+        "the catalog's own words: `why` says which key it is, a note that a sign was undone",
+        (*LAWS, "columns text"),
+        r"(runs\.)?(entropy|reward)(_column)?\.meaning\.(role|trainer|sign)",
+    ),
+    Left("the run's own name is shown", LAWS, r"runs\.law\.run"),
+    Left("what predictions are computed from", LAWS, r"runs\.law\.(posterior|noise_floor)"),
+    Left(
+        "curves, which the figures draw",
+        LAWS,
+        r"runs\.law\.(course|fitted|curve\..*)",
+    ),
+    Left(
+        "a fact about the form, in its formula",
+        LAWS,
+        r"runs\.law\.rivals\.parameters",
+    ),
+    Left(
+        "its p-value and its method say it",
+        LAWS,
+        r"(shared|runs\.segments)\.same\.(hypothesis|statistic|df1|df2)",
+    ),
+    Left("the coefficients have their names", LAWS, r"shared\.shared"),
+    Left(
+        "the wider of the two, `answer`, is shown",
+        LAWS,
+        r"shared\.spread\.(within|between)\..*",
+    ),
+    Left(
+        "of a segment its coefficients and its verdict are shown; the whole law is in the JSON",
+        LAWS,
+        r"runs\.segments\.segments\.law\.(?!a\.|b\.|ceiling\.|validity\.(ok|contradicted)|rivals\.(form|ruled_out)$).*",
+    ),
+    Left("how many values the column has; `columns` shows it", (*FIT, *TABLES), r"runs\.\w+_column\.usable"),
+    Left(
+        "what the catalog says of a column is in Markdown and by `columns`",
+        ("fit text", *CSV),
+        r"runs\.\w+_column\.(why|meaning\.(estimator|temperature|timing|note))",
+    ),
+    Left("the evaluations, which the figures draw", (*FIT, *TABLES), r"runs\.law\.(entropy|reward)"),
+    Left("what it does to the intervals is shown", (*FIT, *TABLES), r"runs\.law\.eval_size"),
+    Left(
+        "the noise of the entropy is shown as one number, or was given",
+        ("fit markdown", "fit csv", *REPORT),
+        r"runs\.law\.entropy_sd",
+    ),
+    Left(
+        "in words or numbers on the page and in the JSON; a text for a terminal has twenty lines",
+        ("fit text",),
+        r"runs\.(law\.(influence\..*|residuals\.long_memory|ceiling_over_forms\.value)|used\..*"
+        r"|drop_per_100_steps\..*|refusal\.hint|notes)|warnings",
+    ),
+    Left(
+        "a measure of the law as a curve; the page has it, and weights compare the forms",
+        (*FIT, *TABLES),
+        r"runs\.law\.(r_squared|rivals\.residual_sd|rivals\.rate\.(low|high))",
+    ),
+    Left(
+        "in the text and on the page",
+        ("fit markdown", "fit csv", *TABLES),
+        r"runs\.law\.(correlation|entropy_spent|rivals\.rate\.value)",
+    ),
+    Left(
+        "the forecast below gives it, as the entropy at which the law's promise is spent",
+        ("report html",),
+        r"runs\.law\.entropy_spent",
+    ),
+    Left(
+        "a row of headline numbers for spreadsheets; the JSON has the rest",
+        CSV,
+        r"runs\.(notes|pair|dropped(\.KEY)?|\w+_column\.(column|meaning\.(unit|aggregation|kind))|refusal\.(hint|message)"
+        r"|used\.note)|warnings",
+    ),
+    Left(
+        "a row of headline numbers for spreadsheets; the JSON has the rest",
+        CSV,
+        r"runs\.law\.(step|entropy_now|entropy_noise|interval|law_ruled_out|influence\..*|residuals\..*"
+        r"|ceiling_over_forms\..*|validity\.(contradicted|reasons|cautions)"
+        r"|rivals\.(formula|ruled_out|ceiling\..*))",
+    ),
+    Left(
+        "the rows are the segments, and the columns the coefficients",
+        CSV,
+        r"(shared|runs\.segments)\.same\.method|shared\.spread\.coefficient|runs\.segments\.seams"
+        r"|runs\.segments\.segments\.law\.validity\.contradicted",
+    ),
+    Left(
+        "the members have names, weights and what they give together",
+        (*PREDICTION, *REPORT),
+        r"runs\.forecast\.(run|block|factor|origins|members\.(formula|error))",
+    ),
+    Left(
+        "as in the forecast beside it",
+        (*PREDICTION, *REPORT),
+        r"runs\.spending\.(run|reward\.note|reward_now\..*)",
+    ),
+    Left(
+        "an interval is shown; its middle is the mean's",
+        PREDICTION,
+        r"ESTIMATES\.std_error|runs\.predictions\.observation\.value",
+    ),
+    Left("the fit has them; a prediction repeats the reasons", PREDICTION, r"runs\.validity\.cautions"),
+    Left(
+        "the fit's text names the method; the JSON has it",
+        ("prediction text", "prediction markdown"),
+        r"ESTIMATES\.method|runs\.entropies\.method",
+    ),
+    Left("the run is named; the JSON has its file", ("prediction markdown",), r"runs\.path"),
+    Left(
+        "the level is the fit's, or was given; the JSON has it", ("prediction markdown",), r"ESTIMATES\.level"
+    ),
+    Left("the run's last step", REPORT, r"runs\.spending\.last_step"),
+    Left(
+        "where the step is not reached, words say so; the JSON has the end of the interval that there is",
+        ("prediction text", "prediction markdown"),
+        r"runs\.spending\.step\.low",
+    ),
+    Left(
+        "a row per target; the JSON has how it was made",
+        ("prediction csv",),
+        r"runs\.(validity\.(ok|contradicted|reasons)|entropy_range|no_forecast|saturation\.share)"
+        r"|runs\.forecast\.(n|blind|last_step|level|notes|path_members(\.KEY)?|members\.(name|weight)"
+        r"|(reward_now|entropy)\..*)|runs\.spending\.(entropy_now|last_step|share|gains\..*)",
+    ),
+    Left(
+        "a row per run and protocol; Markdown and the JSON have the rest",
+        ("backtest csv",),
+        r"overall\..*|runs\.(block|n)",
+    ),
+    Left(
+        "Markdown and the JSON have it",
+        ("backtest text",),
+        r"overall\.width|runs\.scores\.(predicted|width|spread)",
+    ),
+    Left("the width of the band is shown as a share of it", ("backtest markdown",), r"runs\.scores\.spread"),
+    Left(
+        "curves and densities, which the figure draws",
+        (*PHASES, "report html"),
+        r"runs\.phases\.CURVE\.(boundary\.(places|density)|entropy|decay|fitted|low|high)",
+    ),
+    Left("the column is named", (*PHASES, "report html"), r"runs\.(phases\.)?CURVE_column\.(usable|why)"),
+    Left("the run's own name is shown", (*PHASES, *REPORT), r"runs\.phases\.run"),
+    Left("the message is shown, and the command says the hint", PHASES, r"runs\.refusal\.hint"),
+    Left(
+        "the stretches of the boundary say it",
+        ("phases text", "phases markdown", "report html"),
+        r"runs\.phases\.CURVE\.boundary\.(step\.(low|high)|width\.low)",
+    ),
+    Left(
+        "of a segment its coefficients and its verdict are shown; the whole law is in the JSON",
+        CSV,
+        r"runs\.segments\.(note|segments\.law\.rivals\.(form|ruled_out))",
+    ),
+    Left("the curves have titles", REPORT, r"runs\.phases\.CURVE\.name"),
+    Left(
+        "how well a smooth decay fits is in the test's p-value",
+        (*PHASES[:2], *REPORT),
+        r"runs\.phases\.CURVE\.(lag1|noise)",
+    ),
+    Left(
+        "the interval of the difference, and the order, say it",
+        (*PHASES[:2], *REPORT),
+        r"runs\.phases\.later",
+    ),
+    Left("the text and the JSON have it", ("phases markdown",), r"runs\.phases\.CURVE\.(first_step|n|step)"),
+    Left(
+        "a row per curve; Markdown and the JSON have the rest",
+        ("phases csv",),
+        r"across\..*|runs\.(length_column|share_column|refusal\.message|phases\.(notes|CURVE\.step))",
+    ),
+    Left(
+        "the sentence of the case has it, and the JSON as a number",
+        CHECK,
+        r"cases\.(value|low|high|level|method|limit|word|sources)|gates|point|even_if_invalid",
+    ),
+    Left("the first word of the line is the outcome", ("check text",), r"cases\.outcome"),
+    Left("JUnit counts for itself", ("check junit",), r"failed|runs|strict"),
+    Left(
+        "the table of the forecast has its steps, rewards and entropies; the page has the rest",
+        TABLES,
+        r"runs\.forecast\.(blind|last_step|level|n|reward_now\..*)",
+    ),
+    Left(
+        "the forecast's members are shown, those of the entropy's path are in the JSON",
+        REPORT,
+        r"runs\.forecast\.path_members(\.KEY)?",
+    ),
+    Left("of a run without a law: its refusal says so", REPORT, r"runs\.no_forecast"),
+    Left(
+        "a row of headline numbers for spreadsheets; the JSON has the rest",
+        ("report csv",),
+        r"runs\.forecast\.(entropy\..*|extrapolated|notes|members\.(name|weight))"
+        r"|runs\.spending\.(entropy|entropy_now|share|step\.note)",
+    ),
+    Left(
+        "the verdict on the phases; the page has their table",
+        TABLES,
+        r"runs\.phases\.(CURVE_column\..*|length_column|share_column|level|path|share_planning\..*"
+        r"|CURVE\.(boundary\.(places|density|width\..*|step\.(low|high))|p_value|slope_\w+\..*|rise\..*|last\..*"
+        r"|settled\..*|detectable|n|step|entropy|decay|fitted|low|high|first_step|last_step))",
+    ),
+    Left(
+        "the verdict on the phases; the page has their table",
+        ("report csv",),
+        r"runs\.phases\.(delta\..*|CURVE\.(found|kind|boundary\.(intervals|whole|step\.value)))",
+    ),
+    Left(
+        "the run has the same, the figure draws it, or it is for curves without a boundary",
+        ("report html",),
+        r"runs\.phases\.(path|CURVE\.(n|step|first_step|detectable))",
+    ),
+    Left("the run's own page has it", ("report html",), r"shared\.runs\.n"),
+    Left("nothing is chosen or lost by it; the JSON has it", ("columns text",), r"texts|unpaired_entropy"),
+    Left(
+        "a boundary at the edge of the search says 'or before', 'or after'",
+        (*PHASES, *REPORT),
+        r"runs\.phases\.CURVE\.boundary\.searched",
+    ),
+    Left("the run's own list has them", PHASES, r"runs\.phases\.dropped(\.KEY)?"),
+    Left(
+        "a row per curve; Markdown and the JSON have the rest",
+        ("phases csv",),
+        r"runs\.(cautions|notes|dropped(\.KEY)?|phases\.cautions)",
+    ),
+    Left(
+        "the verdict on the phases; the page has their table",
+        TABLES,
+        r"runs\.phases\.(cautions|notes|dropped(\.KEY)?)",
+    ),
+    Left(
+        "the verdict on the phases; the page has their table",
+        ("report csv",),
+        r"runs\.phases\.after_fall\..*",
+    ),
+    Left(
+        "two steps side by side in a terminal; CSV and JSON have every column",
+        ("tokens text",),
+        r"entropy_(p\d\d|sd|se)(_correct|_wrong|_planning|_execution)|entropy_(p05|p10|p20|p90|p95|p99|sd)"
+        r"|share_(top20|below_0\.01)_\w+|logprob|prompts|response_length|tokens_(masked|without_entropy)",
+    ),
+    Left(
+        "skipped files are counted on stderr, and named in Markdown and the JSON",
+        ("backtest text", "backtest csv", "phases text", "phases csv", "check text", "check junit"),
+        "warnings",
+    ),
+)
+
+SEEDED = (
+    "FitDocument",
+    "PredictionDocument",
+    "BacktestDocument",
+    "PhasesDocument",
+    "CheckDocument",
+    "ReportDocument",
+)
+
+NO_EXAMPLE = {
+    **{(name, "seed"): "nothing is drawn at random" for name in SEEDED},
+    ("LawFit", "dropped"): "reading drops what is missing, before `fit_law` does",
+    ("Forecast", "dropped"): "reading drops what is missing, before `forecast` does",
+    ("ColumnReport", "cautions"): "no run here has settings that hold the entropy",
+    ("ColumnReport", "coefficients"): "no run here logs a coefficient",
+    ("ColumnReport", "read_dropped"): "no log here has records that cannot be read",
+    ("ReportDocument", "across"): "no command puts the phases of several runs together in a report",
+    ("Source", "parts"): "no run here is joined from several files",
+}
+"""Class and field that no result here has a value in → why."""

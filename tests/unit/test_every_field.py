@@ -1,0 +1,314 @@
+"""Every field of every result is shown in every medium, or on the list in ``not_shown`` with a reason.
+
+Each field of real results is changed, one after another, and what is rendered must change with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from entropylaw.cli import backtest, check, output, phases
+from entropylaw.cli.options import Format
+from entropylaw.documents.backtest import BacktestDocument
+from entropylaw.documents.check import CheckDocument, CheckedFile
+from entropylaw.documents.codec import decode
+from entropylaw.documents.fit import FitDocument
+from entropylaw.documents.phases import PhaseSettings, RunPhases
+from entropylaw.documents.prediction import PredictionDocument
+from entropylaw.documents.report import ReportDocument
+from entropylaw.errors import EntropyLawError
+from entropylaw.gates.decide import GateCase
+from entropylaw.ingest import explain, read_all
+from entropylaw.report import columntext, csvtable, index_page, prediction, reportmarkdown, run_page
+from entropylaw.report.index_rows import index_row
+from entropylaw.reporting import report_runs
+from entropylaw.results import Estimate
+from entropylaw.tokens import text as tokentext
+from tests.conftest import ended
+from tests.golden import inputs
+from tests.golden.transcript import surroundings
+from tests.unit import test_phase_report as phase_samples
+from tests.unit.not_shown import NO_EXAMPLE, NOT_SHOWN
+
+Render = Callable[[Any], object]
+
+FORMATS = {"text": Format.text, "markdown": Format.markdown, "csv": Format.csv}
+
+ABOUT = {"class": {"rule": "column 'is_planning'"}}
+
+GATES = "--fail-if 'ceiling<0.4' --fail-if 'verdict==\"valid\"' --fail-if refused"
+
+COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "fit": (
+        FitDocument,
+        (
+            "fit clean_start_s0 clean_start_s1 grpo_s0 --shared a,b --eval-size 512 --entropy-sd 0.01 "
+            "--entropy entropy --reward val_acc --step step --pair same -o -",
+            "fit three.csv --run run --seam 20 --seam 150 -o -",
+            "fit sft_after_grpo_s0 --find-seams -o -",
+            "fit mixed -o -",
+        ),
+    ),
+    "prediction": (
+        PredictionDocument,
+        (
+            "predict clean_start_s0 --target-entropy 0.1 --target-reward 0.5 --target-reward 0.9 "
+            "--saturation --at-step 800 --gain 0.01",
+            "predict few.csv --at-step 800",
+        ),
+    ),
+    "backtest": (BacktestDocument, ("backtest three.csv clean_start_s0", "backtest mixed")),
+    "check": (CheckDocument, (f"check three.csv mixed clean_start_s0 {GATES}",)),
+}
+"""Results → their type, and commands whose JSON they are."""
+
+MEDIA: dict[str, dict[str, Render]] = {
+    "fit": {name: partial(output.rendered, kind=kind) for name, kind in FORMATS.items()},
+    "prediction": {name: partial(prediction.render, kind=kind.value) for name, kind in FORMATS.items()},
+    "backtest": {name: partial(backtest.rendered, kind=kind) for name, kind in FORMATS.items()},
+    "phases": {name: partial(phases.rendered, kind=kind) for name, kind in FORMATS.items()},
+    "check": {
+        name: partial(check.rendered, kind=check.CheckFormat(name)) for name in ("text", "markdown", "junit")
+    },
+    "report": {
+        "markdown": reportmarkdown.render,
+        "csv": csvtable.render,
+        "html": lambda document: [
+            *(run_page.render(document, run, "slug", {}) for run in document.runs),
+            index_page.render(
+                [index_row(run, "slug") for run in document.runs],
+                warnings=document.warnings,
+                shared=[] if document.shared is None else [document.shared],
+            ),
+        ],
+    },
+    "columns": {"text": columntext.render},
+    "tokens": {"text": lambda columns: tokentext.render(pa.table(columns), ABOUT)},
+}
+"""Results → media beside JSON."""
+
+
+ACROSS = replace(phase_samples.across(), delta=phase_samples.estimate(0.4, 0.3, 0.5))
+
+PHASE_OPTIONS = PhaseSettings(
+    level=0.95, planning="planning", execution="execution", entropy="entropy", step="step", run="run"
+)
+
+WORDS: dict[str, tuple[str, ...]] = {"form": ("line", "constant")}
+"""Fields whose words are from a list → some of it."""
+
+OF_ALL = {name: f".ESTIMATES.{name}" for name in ("level", "method", "std_error")}
+"""Fields of estimates that are the same in a whole table: one of them stands for all."""
+
+MOST = 8
+"""Numbers beyond which a list of them is a curve, and changed as a whole."""
+
+OPAQUE = ("posterior",)
+"""Fields that are one thing, whatever is in them."""
+
+ABSENT: dict[str, str] = {}
+"""Fields of which no result here has an example → why."""
+
+
+@cache
+def results(kind: str) -> tuple[Any, ...]:
+    """Examples of a kind of result, which together have a value in every field."""
+    if kind == "phases":
+        runs = (_phases(), *phase_samples.RUNS, phase_samples.refused())
+        document = phase_samples.document(*runs, across=ACROSS, warnings=("a warning",))
+        return (replace(document, settings=PHASE_OPTIONS),)
+    if kind == "report":
+        return tuple(map(_reported, results("fit")))
+    with TemporaryDirectory() as scratch, surroundings(Path(scratch)):
+        _write_logs(Path())
+        if kind == "columns":
+            runs = read_all(["clean_start_s0", "three.csv", "mixed"]).runs
+            return tuple(map(explain, runs))
+        if kind == "tokens":
+            ended(["tokens", "tokens.jsonl", "-o", "steps.parquet"], None)
+            return (
+                {name: tuple(cells) for name, cells in pq.read_table("steps.parquet").to_pydict().items()},
+            )
+        result, commands = COMMANDS[kind]
+        bodies = (ended([*shlex.split(command), "--format", "json"], None) for command in commands)
+        return tuple(_decoded(result, json.loads(body.stdout)) for body in bodies)
+
+
+def _write_logs(folder: Path) -> None:
+    inputs.lab("clean_start_s0", "clean_start_s1", "grpo_s0", "sft_after_grpo_s0")(folder)
+    inputs.three(folder)
+    inputs.mixed(folder)
+    inputs.tokens(folder)
+    rows = inputs.evaluations(6)
+    (folder / "few.csv").write_text(inputs.csv_text(inputs.WIDE, rows), "utf-8")
+
+
+def _decoded(result: Any, body: Any) -> Any:
+    if result is not CheckDocument:
+        return decode(result, body)
+    cases = tuple(GateCase(**{**case, "sources": tuple(case["sources"])}) for case in body["cases"])
+    files = tuple(CheckedFile(**file) for file in body["inputs"])
+    texts = {name: tuple(body[name]) for name in ("gates", "warnings")}
+    return CheckDocument(**{**body, **texts, "cases": cases, "inputs": files})
+
+
+def _phases() -> RunPhases:
+    """A run with two boundaries, and with what few runs have."""
+    run = phase_samples.ordered()
+    assert run.phases is not None
+    assert run.phases.planning is not None
+    planning = run.phases.planning
+    planning = replace(planning, boundary=replace(planning.boundary, searched=(20.0, 180.0)))
+    after = phase_samples.estimate(38.0, 29.0, 46.0)
+    found = replace(
+        run.phases, planning=planning, after_fall=after, cautions=("a caution",), dropped={"no entropy": 2}
+    )
+    return replace(run, phases=found, dropped={"no entropy": 2}, cautions=("a caution",), notes=("a note",))
+
+
+def _reported(fits: FitDocument) -> ReportDocument:
+    """The report of the first fit and the first refusal of a document; the fit has phases, too."""
+    first = next(run for run in fits.runs if run.law is not None)
+    others = [run for run in fits.runs if run.refusal is not None]
+    report = report_runs(replace(fits, runs=(first, *others[:1])))
+    return replace(report, runs=(replace(report.runs[0], phases=_phases()), *report.runs[1:]))
+
+
+def changed(value: Any, where: str) -> Iterator[tuple[str, Any]]:
+    """Each field of a result by its place, and the result with that field changed."""
+    if where.rpartition(".")[2] in OPAQUE:
+        yield where, replace(value, log_evidence=value.log_evidence + 1.0)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            inside = f"{where}.{field.name}"
+            if isinstance(value, Estimate) and field.name in OF_ALL:
+                inside = OF_ALL[field.name]
+            for place, new in changed(getattr(value, field.name), inside):
+                yield place, replace(value, **{field.name: new})
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            if isinstance(item, int | float) and where:
+                other = f"{key} SENTINEL"
+                yield f"{where}.KEY", {(other if name == key else name): one for name, one in value.items()}
+            # The columns of a table have names; coefficients and forms are alike.
+            for place, new in changed(item, where or f".{key}"):
+                yield place, {**value, key: new}
+    elif isinstance(value, tuple) and len(value) > MOST and isinstance(value[0], int | float):
+        yield where, tuple(_other(number, "") for number in value)
+    elif isinstance(value, tuple):
+        for i, item in enumerate(value):
+            for place, new in changed(item, where):
+                yield place, (*value[:i], new, *value[i + 1 :])
+    elif isinstance(value, EntropyLawError):
+        yield where, type(value)(value.slug, f"{value.message} SENTINEL", value.hint)
+    elif value is not None:
+        yield where, _other(value, where.rpartition(".")[2])
+
+
+def _other(value: Any, name: str) -> Any:
+    """Another value, as different as may be."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 7
+    if isinstance(value, str):
+        return next((other for other in WORDS.get(name, ()) if other != value), f"{value} SENTINEL")
+    return value * 1.37 + 0.013
+
+
+def folded(where: str) -> str:
+    """A place by the name that a report shares with the fits in it, and the curves of a run share."""
+    place = (
+        where.removeprefix(".").replace("runs.fit.", "runs.").replace("runs.phases.phases.", "runs.phases.")
+    )
+    return re.sub(
+        r"(?<=^runs\.phases\.)(planning|execution|aggregate)|(planning|execution|aggregate)(?=_column)",
+        "CURVE",
+        place,
+    )
+
+
+@cache
+def seen(kind: str, medium: str) -> dict[str, bool]:
+    """Place of each field → whether what is rendered depends on it."""
+    render = MEDIA[kind][medium]
+    found: dict[str, bool] = {}
+    for result in results(kind):
+        before = render(result)
+        for where, new in changed(result, ""):
+            place = folded(where)
+            if not found.setdefault(place, False):
+                # Another word where one of a list belongs cannot be rendered.
+                with contextlib.suppress(LookupError, ValueError):
+                    found[place] = render(new) != before
+    return found
+
+
+MEDIA_OF_RESULTS = [(kind, medium) for kind, media in MEDIA.items() for medium in media]
+
+
+@pytest.mark.parametrize(("kind", "medium"), MEDIA_OF_RESULTS)
+def test_every_field_is_shown_or_listed(kind: str, medium: str) -> None:
+    left = [entry.fields for entry in NOT_SHOWN if f"{kind} {medium}" in entry.media]
+    listed = {place for place in seen(kind, medium) for field in left if re.fullmatch(field, place)}
+    missing = {place for place, shown in seen(kind, medium).items() if not shown}
+    assert sorted(missing - listed) == [], "show them, or list them with a reason"
+    assert sorted(listed - missing) == [], "these are shown after all: take them off the list"
+    useless = [field for field in left if not any(re.fullmatch(field, place) for place in missing)]
+    assert useless == [], "these entries name no field"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in MEDIA if kind not in ("columns", "tokens")])
+def test_json_has_every_field(kind: str) -> None:
+    for result in results(kind):
+        assert lost(result, result.to_json()) == set()
+
+
+def lost(value: Any, body: Any) -> set[str]:
+    """Fields that the JSON of a result lacks."""
+    if is_dataclass(value):
+        names = {field.name for field in fields(value)}
+        inside = ((getattr(value, name), body[name]) for name in names & set(body))
+        return (names - set(body)).union(*(lost(one, other) for one, other in inside))
+    if isinstance(value, Mapping):
+        return set(map(str, value)).difference(body).union(*(lost(value[key], body[key]) for key in value))
+    if isinstance(value, tuple):
+        return set().union(*(lost(one, other) for one, other in zip(value, body, strict=True)))
+    return set()
+
+
+def test_every_field_has_an_example() -> None:
+    found, known = set(), set()
+    for value in (value for kind in MEDIA for result in results(kind) for value in parts(result)):
+        names = {field.name for field in fields(value)}
+        known |= {(type(value).__name__, name) for name in names}
+        found |= {(type(value).__name__, name) for name in names if not _empty(getattr(value, name))}
+    assert known - found == set(NO_EXAMPLE)
+
+
+def _empty(value: Any) -> bool:
+    return value is None or (isinstance(value, Mapping | tuple) and not value)
+
+
+def parts(value: Any) -> Iterator[Any]:
+    """Every dataclass in a result."""
+    if is_dataclass(value):
+        yield value
+        for field in fields(value):
+            yield from parts(getattr(value, field.name))
+    elif isinstance(value, Mapping | tuple):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from parts(item)
