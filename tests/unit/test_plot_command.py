@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from entropylaw.cli.plot import Picture, plot
+from entropylaw.documents.codec import as_stored
 from entropylaw.documents.phases import PhasesDocument, PhaseSettings
 from entropylaw.documents.report import from_fits
 from entropylaw.documents.store import dumps
@@ -55,7 +56,7 @@ def test_the_suffix_decides_and_the_bytes_are_the_same_again(run, stored, tmp_pa
 
 def test_a_stored_fit_gives_the_figure_of_the_fresh_one(run, stored, tmp_path):
     assert run("plot", "law", stored["three"], "--run", "other", "-o", "law.svg").returncode == 0
-    fresh = figures.figure_bytes(figures.law_figure(synthetic("other")), "svg", "other-law")
+    fresh = figures.figure_bytes(figures.law_figure(as_stored(synthetic("other"))), "svg", "other-law")
     assert (tmp_path / "law.svg").read_bytes() == fresh
 
 
