@@ -24,9 +24,9 @@ from entropylaw.documents.fit import (
     Settings,
     fitted_run,
     input_files,
-    passed_over,
     refused_file,
     refused_run,
+    skipped_files,
 )
 from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.ingest import read_all, select
@@ -137,7 +137,7 @@ def fit_reading(reading: Reading, asked: Settings) -> FitDocument:
         inputs=input_files(reading.runs),
         settings=asked,
         runs=tuple(runs),
-        warnings=passed_over(reading.ignored),
+        warnings=skipped_files(reading.ignored),
     )
 
 

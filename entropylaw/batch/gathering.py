@@ -16,8 +16,8 @@ from entropylaw.documents.fit import (
     Settings,
     input_files,
     load_fit,
-    passed_over,
     refused_file,
+    skipped_files,
 )
 from entropylaw.documents.report import RunReport, load_report
 from entropylaw.errors import InputError, UsageError, known_form
@@ -116,7 +116,7 @@ def _logs(logs: Sequence[str], settings: Settings) -> tuple[list[_Found], tuple[
     for failure in reading.failures:
         entry = refused_file(*failure)
         found.append(_Found(name=entry.run, path=entry.path, known=entry))
-    return found, passed_over(reading.ignored)
+    return found, skipped_files(reading.ignored)
 
 
 def _stored(sources: Sequence[tuple[str, str]]) -> tuple[Settings, list[_Found]]:

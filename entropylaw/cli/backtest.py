@@ -41,7 +41,7 @@ def backtest(
     means that no run at all could be tested.
     """
     from entropylaw.cli.fit import refuse_documents
-    from entropylaw.cli.output import deliver, destinations, say_passed_over
+    from entropylaw.cli.output import deliver, destinations, say_skipped
 
     asked = options.settings(
         level=level,
@@ -59,7 +59,7 @@ def backtest(
     with reading_shown():
         work.test(logs, asked)
     told = work.document(asked.level)
-    say_passed_over(told.warnings, quiet=quiet)
+    say_skipped(told.warnings, quiet=quiet)
     deliver(wanted, partial(rendered, told), answered=bool(told.overall), quiet=quiet)
     work.finish(answered=bool(told.overall))
 

@@ -137,7 +137,7 @@ def check(
     is not known fails, with the reason: a run that was refused, an interval that is missing, and every
     number of a law that does not hold for its run. Exit code 4 or 3 means that no run at all was fitted.
     """
-    from entropylaw.cli.output import say_passed_over
+    from entropylaw.cli.output import say_skipped
     from entropylaw.gates.decide import Rules
     from entropylaw.gates.documents import baselines
     from entropylaw.gates.expression import parse
@@ -172,7 +172,7 @@ def check(
     rules = Rules(strict=strict, point=point, any_law=even_if_invalid)
     told = _decided(found, gates, known, rules)
     # A gate never skips a file in silence, not even with --quiet.
-    say_passed_over(told.warnings, quiet=False)
+    say_skipped(told.warnings, quiet=False)
     unwritten = _write(told, {"-": format} | wanted, summary, quiet=quiet)
     found.finish(told)
     if unwritten:

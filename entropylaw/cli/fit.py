@@ -59,7 +59,7 @@ def fit(
     A run that the law does not describe is an answer, not an error: the reasons are printed and the
     exit code is 0. Exit code 4 means that no run at all could be fitted.
     """
-    from entropylaw.cli.output import format_of, rendered, say, say_passed_over, write_out
+    from entropylaw.cli.output import format_of, rendered, say, say_skipped, write_out
     from entropylaw.documents.store import dumps
     from entropylaw.workflow import combine, with_shared
 
@@ -82,7 +82,7 @@ def fit(
     refuse_documents(logs)
     fitted = fit_each(logs, asked)
     whole = with_shared(combine(list(fitted.values())))
-    say_passed_over(whole.warnings, quiet=quiet)
+    say_skipped(whole.warnings, quiet=quiet)
     stored = {} if kinds else store(fitted, quiet=quiet)
     files = {path: rendered(whole, kind) for path, kind in kinds.items() if path != "-"}
     files |= {path: dumps(document.to_json()) for path, document in stored.items()}

@@ -26,12 +26,12 @@ class Gathered:
         self, logs: Sequence[str], *, step: str | None, run: str | None, columns: Sequence[str]
     ) -> Reading:
         """Read logs, and note their files; what cannot be read stands among the failures."""
-        from entropylaw.documents.fit import input_files, passed_over
+        from entropylaw.documents.fit import input_files, skipped_files
         from entropylaw.workflow import read_logs
 
         reading = read_logs(logs, step=step, run=run, columns=columns)
         self.inputs |= {file.path: file for file in input_files(reading.runs)}
-        self.warnings += passed_over(reading.ignored)
+        self.warnings += skipped_files(reading.ignored)
         self.failures += [failure.error for failure in reading.failures]
         return reading
 

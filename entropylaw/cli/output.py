@@ -158,11 +158,11 @@ def _check_standard_output() -> None:
         check_targets([1])
 
 
-def say_passed_over(warnings: Sequence[str], *, quiet: bool) -> None:
-    """How many files of a folder were no logs."""
+def say_skipped(warnings: Sequence[str], *, quiet: bool) -> None:
+    """How many files of a folder were skipped."""
     if warnings:
-        passed = f"{len(warnings)} file{'s' if len(warnings) > 1 else ''}"
-        say(f"passed over {passed}: no log, or one that another file holds; the JSON says why", quiet=quiet)
+        files = "1 file that is" if len(warnings) == 1 else f"{len(warnings)} files that are"
+        say(f"skipped {files} no training log, or a copy of one; the JSON says why", quiet=quiet)
 
 
 def say_missing_fonts(path: str, style: Mapping[str, Any], *, quiet: bool) -> None:

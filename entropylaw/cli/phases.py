@@ -76,7 +76,7 @@ def phases(
     """
     from entropylaw.analysis.law import checked_level
     from entropylaw.cli.fit import refuse_documents
-    from entropylaw.cli.output import deliver, destinations, say, say_passed_over
+    from entropylaw.cli.output import deliver, destinations, say, say_skipped
     from entropylaw.documents.phases import PhaseSettings
 
     asked = PhaseSettings(
@@ -96,7 +96,7 @@ def phases(
     if one_picture:
         work.require_one_run(str(figure))
     told = work.document()
-    say_passed_over(told.warnings, quiet=quiet)
+    say_skipped(told.warnings, quiet=quiet)
     if figure is not None:
         check_targets([figure, *wanted])
         for written in draw(told, figure, work.histograms()):

@@ -147,11 +147,11 @@ def told_how(context: typer.Context) -> bool:
 
 def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
     """Say what was written and what failed, and exit as the design has it."""
-    from entropylaw.cli.output import say, say_passed_over, show_error
+    from entropylaw.cli.output import say, say_skipped, show_error
     from entropylaw.errors import FitError, InputError
     from entropylaw.report.words import count
 
-    say_passed_over(outcome.warnings, quiet=quiet)
+    say_skipped(outcome.warnings, quiet=quiet)
     same = f", {outcome.unchanged} of them as before" if outcome.unchanged else ""
     say(f"{count(len(outcome.done), 'run')}, {outcome.fitted} fitted{same}", quiet=quiet)
     for path in outcome.written:

@@ -171,7 +171,7 @@ def input_files(runs: Iterable[Run]) -> tuple[InputFile, ...]:
     )
 
 
-def passed_over(ignored: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+def skipped_files(ignored: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """A warning for each file that is no log: (path, why)."""
     return tuple(f"{shown_path(path)} was not read: {why}" for path, why in ignored)
 

@@ -25,7 +25,7 @@ from entropylaw.ingest.registry import find_reader, split_format
 from entropylaw.ingest.repeats import without_copies
 from entropylaw.ingest.run import Run, Source
 from entropylaw.ingest.settings import settings_beside
-from entropylaw.ingest.strangers import (
+from entropylaw.ingest.skipping import (
     UNMEASURED,
     is_document,
     looks_measured,
@@ -268,7 +268,7 @@ class _Collector:
             if not log.named and error.slug in ("not-a-log", "file-empty"):
                 return False
             table = None if read is None else read.table
-            # Files that are one log together are no strangers.
+            # Files that are one log together were recognised as such.
             why = "" if log.reader else why_skipped(log.path, error, content, table)
             if not why:
                 self.failures.append(Failure(path=log.path, error=error))

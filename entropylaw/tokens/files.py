@@ -94,7 +94,7 @@ def find(
             f"all that is there is what entropylaw tokens wrote: {listing(passed)}",
             "name the folder with the tokens themselves",
         )
-    notes = [f"passed over {listing(passed)}: what entropylaw tokens wrote, no tokens"] if passed else []
+    notes = [f"skipped {listing(passed)}: what entropylaw tokens wrote, no tokens"] if passed else []
     notes += _absent([file.path for file in files], allow_missing=allow_missing)
     return Found(files=files, notes=(*notes, *_copies(files)))
 

@@ -192,7 +192,7 @@ def test_a_file_that_was_passed_over_is_said(run, tmp_path):
     (tmp_path / "logs" / "config.json").write_text('{"lr": 1}', encoding="utf-8")
     (tmp_path / "logs" / "clean.parquet").write_bytes(Path(CLEAN).read_bytes())
     done = run("backtest", "logs", "--format", "json")
-    assert "passed over 1 file" in done.stderr
+    assert "skipped 1 file" in done.stderr
     (warning,) = json.loads(done.stdout)["warnings"]
     assert warning.startswith("logs/config.json was not read")
 

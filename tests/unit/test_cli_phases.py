@@ -271,7 +271,7 @@ def test_a_folder_whose_only_columns_are_the_two_classes(run, tmp_path):
     done = run("phases", "runs")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("a · 80 points")
-    assert "passed over 1 file" in done.stderr
+    assert "skipped 1 file" in done.stderr
 
 
 def test_the_true_reason_for_no_share_is_the_only_one(run, tmp_path):

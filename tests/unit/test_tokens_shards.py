@@ -67,7 +67,7 @@ def test_what_was_written_before_is_not_read_as_tokens(run, tokens, tmp_path):
     again = run("tokens", "runs", "-o", "runs/steps.parquet")
     assert first.stdout == again.stdout
     assert "2,000 tokens" in again.stdout
-    assert "passed over 'steps.parquet'" in again.stderr
+    assert "skipped 'steps.parquet'" in again.stderr
     assert_error(run("tokens", "runs/steps.parquet"), "already-summarised", 3)
     shutil.copy(folder / "steps.hist.parquet", folder / "renamed.parquet")
     assert_error(run("tokens", "runs/renamed.parquet"), "already-summarised", 3)
