@@ -239,12 +239,12 @@ def spent_entropy(now: float, share: float) -> float:
 
 def checked_level(level: float) -> float:
     """``level`` as a float between 0 and 1, or a :class:`UsageError`."""
-    number = as_number(level, "level")
+    number = level if isinstance(level, float) else as_number(level, "level")
     if not 0 < number < 1:
         raise UsageError(
             "bad-level", f"level {number:g}, expected a coverage between 0 and 1", "for 95 % give 0.95"
         )
-    return number
+    return float(number)
 
 
 def predict_at(

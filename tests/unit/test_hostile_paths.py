@@ -8,6 +8,9 @@ import sys
 import threading
 import zlib
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.errors import EntropyLawError
@@ -215,3 +218,25 @@ def test_no_thread_is_left_that_keeps_the_process(monkeypatch):
         opening._answered("x://y", wait.wait)
     assert all(thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread())
     wait.set()
+
+
+def test_a_text_that_parquet_repeats_is_held_once(tmp_path):
+    rows = 20_000
+    text = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array(["x" * 100_000]))
+    steps = np.arange(float(rows))
+    columns = {
+        "step": steps,
+        "entropy": np.exp(-steps / 9e3),
+        "reward": 1 - np.exp(-steps / 9e3),
+        "prompt": text,
+    }
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    (run,) = read_runs(str(tmp_path / "a.parquet"))
+    assert run.step.size == rows
+    assert len(run.texts["prompt"]) == 1000
+
+
+def test_a_table_of_very_many_equal_rows_is_refused(tmp_path):
+    zeros = pa.chunked_array([pa.array(np.zeros(1 << 20))] * 20)
+    pq.write_table(pa.table({"step": zeros, "entropy": zeros}), tmp_path / "a.parquet", compression="zstd")
+    assert slug(tmp_path / "a.parquet") == "file-too-large"

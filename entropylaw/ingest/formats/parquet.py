@@ -12,16 +12,20 @@ from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.samples import refuse_samples, sample_columns
 from entropylaw.ingest.table import Table, unique_names
-from entropylaw.ingest.values import Column, FloatArray
-from entropylaw.ingest.wording import shown, shown_path
+from entropylaw.ingest.values import Column, FloatArray, MixedColumn, classify
+from entropylaw.ingest.wording import counted, shown, shown_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
 _MAGIC = b"PAR1"
+_LONGEST_CELL = 1000
 # A table with more columns than this is read in part: those that something is made of.
 _WIDE = 256
+# What unpacks to many times its size, and to more than this, is no log of metrics.
+_MOST_UNPACKED = 40
+_SMALL = 1 << 28
 
 
 class ParquetReader:
@@ -61,12 +65,12 @@ def read_parts(path: str, parts: Sequence[Content]) -> Table:
 
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        files = [pq.ParquetFile(part.random_access()) for part in parts]
+        files = [_opened(part) for part in parts]
         names = files[0].schema_arrow.names
         kept = _kept(parts[0], files[0])
+        _check_size(path, parts, files, kept)
         if sample_columns(names):
             steps = [name for name in names if name.casefold() in ("step", "global_step")]
             for name in steps[:1]:
@@ -85,6 +89,36 @@ def read_parts(path: str, parts: Sequence[Content]) -> Table:
             f"{shown_path(path)} opens like Parquet and cannot be read: {shown(reason)}",
             "copy the file again, or write it again: a killed job leaves Parquet without its footer",
         ) from None
+
+
+def _opened(part: Content) -> pq.ParquetFile:
+    """Open a file so that each different text of a column is held once: a page repeats one at no cost."""
+    import pyarrow.parquet as pq
+
+    source = part.random_access()
+    schema = pq.read_schema(source)
+    texts = [field.name for field in schema if _is_text(field.type)]
+    if not isinstance(source, str):
+        source.seek(0)
+    return pq.ParquetFile(source, read_dictionary=texts)
+
+
+def _check_size(
+    path: str, parts: Sequence[Content], files: Sequence[pq.ParquetFile], kept: frozenset[str] | None
+) -> None:
+    """Refuse tables that unpack to many times their size, before a cell of them is read."""
+    rows = sum(file.metadata.num_rows for file in files)
+    cells = rows * (files[0].metadata.num_columns if kept is None else len(kept))
+    groups = (file.metadata.row_group(i) for file in files for i in range(file.metadata.num_row_groups))
+    pages = sum(group.total_byte_size for group in groups) if kept is None else 0
+    size = sum(part.size for part in parts)
+    if max(cells * 8, pages) > max(_MOST_UNPACKED * size, _SMALL):
+        raise InputError(
+            "file-too-large",
+            f"{shown_path(path)} unpacks {counted(size, 'byte')} to {counted(rows, 'row')} of "
+            f"{counted(cells, 'cell')}",
+            "write the columns of metrics alone into a file of their own",
+        )
 
 
 def _leaves(file: pq.ParquetFile) -> list[str]:
@@ -151,11 +185,38 @@ def _of_chunk(chunk: pa.Array) -> FloatArray:
     return np.where(bits[rows], values, np.nan)
 
 
+def _is_text(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return any(test(kind) for test in tests)
+
+
+def _of_words(column: pa.ChunkedArray) -> Column:
+    """Cells of a column of text, each different one held once."""
+    words: dict[str, int] = {}
+    codes = np.full(len(column), -1, dtype=np.int32)
+    at = 0
+    for chunk in column.chunks:
+        cells = (cell[:_LONGEST_CELL] for cell in chunk.dictionary.to_pylist())
+        texts = (cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell for cell in cells)
+        known = [words.setdefault(text, len(words)) for text in texts]
+        indices = chunk.indices.fill_null(len(known)).to_numpy(zero_copy_only=False)
+        codes[at : at + len(chunk)] = np.array([*known, -1], dtype=np.int32)[indices]
+        at += len(chunk)
+    parsed = [classify(word) for word in words]
+    values = np.array([*(value for value, _ in parsed), np.nan])[codes]
+    is_text = np.array([*(flag for _, flag in parsed), False])[codes]
+    return MixedColumn(values, np.where(is_text, codes, -1).astype(np.int32), list(words))
+
+
 def arrow_column(column: pa.ChunkedArray) -> Column:
     """Floats where the column holds numbers (nan for null), Python objects where it does not."""
     import pyarrow as pa
 
     kind = column.type
+    if pa.types.is_dictionary(kind) and _is_text(kind.value_type):
+        return _of_words(column)
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
         kind = column.type

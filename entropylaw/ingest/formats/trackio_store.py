@@ -123,7 +123,9 @@ class _Log:
         for run, run_id, step, metrics in database.execute(query):
             room -= len(metrics) + 1 if isinstance(metrics, (bytes, str)) else 1
             if room < 0:
-                raise sqlite3.DatabaseError("the same pages appear again and again")
+                problem = sqlite3.DatabaseError()
+                problem.sqlite_errorname = "the same pages appear again and again"
+                raise problem
             self._take(str(run)[:_LONGEST_NAME], str(run_id)[:_LONGEST_NAME], step, metrics)
         self.settings = _settings(database) if len(self._runs) == 1 else {}
 
