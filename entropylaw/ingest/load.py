@@ -27,6 +27,7 @@ from entropylaw.ingest.run import Run, Source
 from entropylaw.ingest.settings import settings_beside
 from entropylaw.ingest.skipping import (
     UNMEASURED,
+    holds_nothing,
     is_document,
     looks_measured,
     resembles,
@@ -215,7 +216,7 @@ class _Collector:
         """
         runs, ignored = len(self.runs), len(self.ignored)
         found = again = 0
-        unmeasured: list[_Read] = []
+        doubtful: list[_Doubtful] = []
         for log in _remote_logs(folder) if is_remote(folder) else folders.logs_in(folder):
             files = log.files or (log.path,)
             for file in files if log.named else ():
@@ -227,21 +228,27 @@ class _Collector:
             self.given |= {path: folder for path in (log.path, *files) if path not in self.given}
             if log.copy_of:
                 self.copies[log.path] = log.copy_of
-            found += self._take_log(log, unmeasured)
-        measured = [PurePath(run.source.path) for run in self.runs[runs:]]
-        for read in unmeasured:
-            if not resembles(read.source.path, read.table, measured):
-                self.ignored.append(Ignored(path=read.source.path, why=UNMEASURED))
+            found += self._take_log(log, doubtful)
+        logs = [PurePath(run.source.path) for run in self.runs[runs:]]
+        for path, why, read, error in doubtful:
+            if not resembles(path, read and read.table, logs):
+                self.ignored.append(Ignored(path=path, why=why))
                 continue
             try:
-                self._add(read)
-            except EntropyLawError as error:
-                self.failures.append(Failure(path=read.source.path, error=error))
+                if error is not None:
+                    raise error
+                if read is not None:
+                    self._add(read)
+            except EntropyLawError as problem:
+                self.failures.append(Failure(path=path, error=problem))
         if not (found or again):
             raise _no_logs(folder, self.ignored[ignored:])
 
-    def _take_log(self, log: folders.Log, unmeasured: list[_Read]) -> bool:
-        """Read one log of a folder; returns whether it was one. Tables without a metric go to the list."""
+    def _take_log(self, log: folders.Log, doubtful: list[_Doubtful]) -> bool:
+        """Read one log of a folder; returns whether it was one.
+
+        Tables without a metric, and files without anything, go to the list until all others are read.
+        """
         content, read = None, None
         try:
             if log.problem is not None:
@@ -259,7 +266,7 @@ class _Collector:
             why = why_no_log(log.path, read.table, self._asked.columns, alone=read.source.format == "jsonl")
             if why == UNMEASURED and self._asked.step is None:
                 if log.named:
-                    unmeasured.append(read)
+                    doubtful.append(_Doubtful(log.path, UNMEASURED, read=read))
                 return False
             if not why or why == UNMEASURED:
                 self._add(read)
@@ -273,6 +280,9 @@ class _Collector:
             if not why:
                 self.failures.append(Failure(path=log.path, error=error))
                 return True
+            if table is None and holds_nothing(error, content):
+                doubtful.append(_Doubtful(log.path, why, error=error))
+                return False
             if error.slug == "not-a-log":
                 release_input(log.path)
         self.ignored.append(Ignored(path=log.path, why=why))
@@ -301,6 +311,15 @@ class _Collector:
             hint = "copy the file again, or cut them off"
             error = InputError("records-without-run", f"{what}; a run may have been there", hint)
             self.failures.append(Failure(path=read.source.path, error=error))
+
+
+class _Doubtful(NamedTuple):
+    """A file of a folder that is skipped unless it resembles the logs beside it: its table, or its error."""
+
+    path: str
+    why: str
+    read: _Read | None = None
+    error: EntropyLawError | None = None
 
 
 class _Read(NamedTuple):

@@ -87,16 +87,15 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
     return "" if names_a_log(path) and _counts_steps(table) else UNMEASURED
 
 
-def resembles(path: str, table: Table, logs: Collection[PurePath]) -> bool:
-    """Whether a table without a metric counts steps as a log does, and lies beside logs of its kind.
+def resembles(path: str, table: Table | None, logs: Collection[PurePath]) -> bool:
+    """Whether a file may be one of the logs beside it: it has their suffix, or the name of one elsewhere.
 
-    Then it may be a log of theirs whose columns have other names.
+    Its table has no metric and counts steps as a log does; or it has none, since it is empty or damaged.
     """
     own = PurePath(path)
     kinds = {(log.parent, log.suffix) for log in logs}
-    return _counts_steps(table) and (
-        (own.parent, own.suffix) in kinds or own.name in {log.name for log in logs}
-    )
+    alike = (own.parent, own.suffix) in kinds or own.name in {log.name for log in logs}
+    return alike and (table is None or _counts_steps(table))
 
 
 def is_document(content: Content) -> bool:
@@ -113,6 +112,12 @@ def looks_measured(content: Content) -> bool:
     return not getattr(reader, "refuses", False) and (
         not content.is_text or b"entropy" in content.head.lower()
     )
+
+
+def holds_nothing(error: EntropyLawError, content: Content | None) -> bool:
+    """Whether a file was skipped because there is nothing in it that could be read."""
+    unreadable = error.slug == "not-a-log" and content is not None and not content.is_text
+    return unreadable or error.slug in ("file-empty", "no-records")
 
 
 def why_skipped(path: str, error: EntropyLawError, content: Content | None, table: Table | None) -> str:
@@ -141,8 +146,10 @@ def _may_be_log(path: str, slug: str, content: Content | None, table: Table | No
         return named or suffix in _TABLES | _TEXTS - {""} | {".log", ".json"}
     opening = content.opening
     if suffix in (".csv", ".tsv") and slug == "no-records":
-        header = re.split(r"[,;\t]", next(iter(opening.splitlines()), ""))
-        return named or any(folded(cell) in _STEPS or catalog.is_metric(cell.strip()) for cell in header)
+        first, *rest = filter(str.strip, opening.splitlines())
+        header = [cell.strip() for cell in re.split(r"[,;\t]", first)]
+        # Rows that do not fit their header are no table's.
+        return named or bool(rest) or any(folded(one) in _STEPS or catalog.is_metric(one) for one in header)
     if _MEASURED.search(opening) or suffix in _TABLES:
         return True
     return named and suffix not in (".ipynb",)
