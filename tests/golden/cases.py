@@ -42,19 +42,29 @@ CASES = {
     ),
     "fit-several": Case((inputs.three,), (f"fit three.csv {ALL.format('fit')}", "fit three.csv -q -o -")),
     "fit-shared": Case(
-        (seeds,), (f"fit clean_start_s0 clean_start_s1 grpo_s0 --shared a,b {ALL.format('shared')}",)
+        (seeds,),
+        (
+            f"fit clean_start_s0 clean_start_s1 grpo_s0 --shared a,b {ALL.format('shared')}",
+            "fit clean_start_s0 clean_start_s1 --shared a -o -",
+            "fit clean_start_s0 --shared a -o -",
+            "fit clean_start_s0 clean_start_s1 --shared c -o -",
+        ),
     ),
     "fit-seams": Case(
-        (inputs.lab("sft_after_grpo_s0"),),
+        (inputs.lab("sft_after_grpo_s0"), inputs.good),
         (
             f"fit sft_after_grpo_s0 --find-seams {ALL.format('seams')}",
             "fit sft_after_grpo_s0 --seam 300 -o -",
+            "fit good.csv --seam 100 --seam 370 -o -",
+            "fit good.csv --find-seams -o -",
+            "fit good.csv --seam 9999 -o -",
         ),
     ),
     "fit-refused": Case(
         (inputs.refused,),
         (
             f"fit short.csv {ALL.format('fit')}",
+            "fit short.csv -o short.csv",
             "fit no_entropy.csv",
             "fit garbage.csv --format json -o -",
             "fit none.csv",
@@ -85,9 +95,11 @@ CASES = {
             ),
         ),
     ),
+    "fit-slip": Case((inputs.awkward,), ("fit slip.csv -o -", "fit slip.csv --keep-outliers -o -")),
     "predict-refused": Case(
-        (inputs.refused, inputs.good),
+        (inputs.refused, inputs.good, inputs.awkward),
         (
+            "predict few.csv --at-step 100 --saturation",
             "predict --target-entropy 0.1",
             "predict good.csv",
             "predict good.csv --gain 0.1",
@@ -146,6 +158,10 @@ CASES = {
         ),
     ),
     "phases-both": Case((inputs.curves,), (f"phases curves.csv {ALL.format('phases')} -o -",)),
+    "phases-ordered": Case(
+        (inputs.ordered,),
+        ("phases ordered.csv -o -", "phases plans.csv --planning entropy_semantic -o - -o plans.md"),
+    ),
     "phases-several": Case(
         (failing, inputs.curves),
         (f"phases grpo_s0 curves.csv curves_short.csv {ALL.format('phases')} -o -",),
@@ -170,6 +186,13 @@ CASES = {
         (
             "fit clean_start_s0 clean_start_s1 grpo_s0 --shared a,b -q -o shared.json",
             "report shared.json -o pages --figures none --jobs 1",
+        ),
+    ),
+    "report-seams": Case(
+        (inputs.lab("sft_after_grpo_s0"),),
+        (
+            "fit sft_after_grpo_s0 --find-seams -q -o seams.json",
+            "report seams.json -o pages --figures none --jobs 1",
         ),
     ),
     "report-refused": Case(

@@ -91,6 +91,28 @@ def curves(folder: Path) -> None:
         (folder / f"{name}.csv").write_text(csv_text(header, rows), "utf-8")
 
 
+def ordered(folder: Path) -> None:
+    """Entropies of execution and planning that turn to rise, one after the other; and one of plans."""
+    rows, plans = [], []
+    for i in range(60):
+        rise = [0.012 * max(0, i - turn) for turn in (15, 40)]
+        execution = 0.4 * math.exp(-i / 5) + 0.1 + rise[0] + 0.004 * math.sin(37 * i * i)
+        planning = 0.9 * math.exp(-i / 8) + 0.2 + rise[1] + 0.006 * math.sin(41 * i * i)
+        rows.append((10 * i, planning, execution, 0.3))
+        plans.append((10 * i, 1.5 * math.exp(-i / 12) + 0.3 + 0.01 * math.sin(41 * i * i), execution))
+    text = csv_text("step,entropy_planning,entropy_execution,planning_share", rows)
+    (folder / "ordered.csv").write_text(text, "utf-8")
+    text = csv_text("step,entropy_semantic,entropy_execution", plans)
+    (folder / "plans.csv").write_text(text, "utf-8")
+
+
+def awkward(folder: Path) -> None:
+    """A run too short for a forecast, and one with a slip of the entropy."""
+    (folder / "few.csv").write_text(csv_text(WIDE, evaluations(7)), "utf-8")
+    rows = [(step, 8.2 if step == 200 else entropy, reward) for step, entropy, reward in evaluations(40)]
+    (folder / "slip.csv").write_text(csv_text(WIDE, rows), "utf-8")
+
+
 def tokens(folder: Path) -> None:
     """A token table: 6 steps of 4 prompts with 2 responses of 8 tokens, three of them planning."""
     words = ("let", " me", " check", " 1", "+", "2", "=", "3")

@@ -59,8 +59,6 @@ def test_fit_fits_twenty_lines_and_says_what_it_wrote(run, lab):
     assert following.startswith("next  entropylaw predict reports/clean_start_s0.fit.json ")
     assert run(*following.split()[2:]).returncode == 0
     assert max(len(line) for line in done.stdout.splitlines()) <= 120
-    for word in ("VALID", "a  ", "b  ", "ceiling", "headroom", "95 %", "line", "read", "dropped"):
-        assert word in done.stdout
 
 
 def test_fit_writes_a_document_that_predict_reads_back_exactly(run, lab, tmp_path):
@@ -97,10 +95,9 @@ def test_quiet(run, lab):
 
 def test_standard_input(run, tmp_path):
     text = write_csv(tmp_path / "x.csv").read_text()
-    done = run("fit", "-", stdin=text)
-    assert done.returncode == 0
-    assert "40 evaluations" in done.stdout
-    assert "40 evaluations" in run("fit", "--", "-:csv", stdin=text).stdout
+    for arguments in (["-"], ["--", "-:csv"]):
+        done = run("fit", "--format", "json", *arguments, stdin=text)
+        assert (done.returncode, json.loads(done.stdout)["runs"][0]["law"]["n"]) == (0, 40)
 
 
 def test_a_forced_format_reads_any_name(run, tmp_path):

@@ -464,14 +464,6 @@ def test_names_from_logs_do_no_harm():
     phase_figure(run)
 
 
-def test_markdown_has_the_verdict_and_a_column_a_curve():
-    text = phasemarkdown.render(document(ordered(), refused(), across=across()))
-    assert "**execution first: execution turns to rise at step 40" in text
-    assert "| token entropy of planning tokens | token entropy of execution tokens |" in text
-    assert "**Not fitted:** 6 entropies of planning" in text
-    assert "3 runs together" in text
-
-
 def drawn_words(figure):
     with plotting.style():
         figure.canvas.draw()

@@ -16,7 +16,6 @@ from entropylaw.documents.codec import decode, encode
 from entropylaw.engine.grid import drift_grid
 from entropylaw.engine.posterior import infer
 from entropylaw.errors import UsageError
-from entropylaw.report.sharedtext import render_seams, render_segments
 from entropylaw.results import Estimate
 from tests.conftest import LAB
 
@@ -162,15 +161,9 @@ def test_a_seam_outside_the_run_is_refused(at):
         fit_segments(*run(), [at])
 
 
-def test_document_and_text():
-    step, entropy, reward = run(reward_jump=0.15)
-    seams = find_seams(step, entropy, reward)
+def test_a_document_comes_back_as_it_was():
+    seams = find_seams(*run(reward_jump=0.15))
     assert encode(decode(Seam, encode(seams[0]))) == encode(seams[0])
-    assert "reward jumps by 0.1" in render_seams(seams)
-    assert "no seam found" in render_seams(())
-    text = render_segments(fit_segments(step, entropy, reward, [150.0, 280.0]))
-    assert "DIFFERENT  the segments do not share the law" in text
-    assert "NOT FITTED 4 usable evaluations" in text
 
 
 def test_a_change_of_training_is_found_in_a_real_run():

@@ -305,9 +305,6 @@ def test_the_command_and_its_files(run, table, tmp_path):
     table(is_planning=[True, False] * 2)
     done = run("tokens", "t.parquet", "-o", "out/steps.parquet")
     assert done.returncode == 0, done.stderr
-    assert "arXiv:2506.01939" in done.stdout
-    assert "50.64 %" in done.stdout
-    assert "columns: step step, entropy entropy, class is_planning" in done.stderr
     about = json.loads(pq.read_schema(tmp_path / "out" / "steps.parquet").metadata[b"entropylaw"])
     assert about["read"]["files"][0]["name"] == "t.parquet"
     assert about["read"]["files"][0]["rows"] == 4
