@@ -158,7 +158,7 @@ def _may_be_log(path: str, slug: str, content: Content | None, table: Table | No
 def _is_headless(table: Table) -> bool:
     """Whether numbers stand where the names of columns should: the first lines were lost."""
     values = [parse_number(name.partition("#")[0]) for name in table.columns]
-    return len(values) > 1 and bool(np.isfinite(values).sum() * 2 > len(values))
+    return bool(np.isfinite(values).sum() * 2 > len(values))
 
 
 def _counts_steps(table: Table) -> bool:
