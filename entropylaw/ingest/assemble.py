@@ -20,7 +20,7 @@ from entropylaw.ingest.samples import refuse_samples
 from entropylaw.ingest.segments import OVERWRITTEN, SUPERSEDED, Life, is_bookkeeping, lives, merge
 from entropylaw.ingest.steps import COUNTERS, NO_STEP, StepColumn, find_step, folded
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.values import FloatArray, Parsed, parse_column
+from entropylaw.ingest.values import FloatArray, Parsed, classify, parse_column
 from entropylaw.ingest.wording import counted, shown, shown_cell, shown_path
 
 GENERIC_STEMS = frozenset(
@@ -65,6 +65,8 @@ GENERIC_STEMS = frozenset(
 # Of one run's records, fewer than one in so many without a step are slips, such as a line that two processes
 # wrote into; more may be another run.
 _FEW = 10
+# So many of the records without a step are searched for text in the place of a number.
+_LOOKED_AT = 10_000
 
 # Folders that say nothing of the run in them.
 _NO_NAME = re.compile(
@@ -187,6 +189,9 @@ def _lost(split: Split, parts: _Parts) -> Iterator[Lost]:
         missed[:-1] = parts.table.unreadable[:-1]
     for column in filter(is_metric, parts.columns):
         missed |= ~np.isnan(parts.columns[column])
+    for column in (parts.steps.name, *filter(is_metric, parts.table.columns)):
+        cells = parts.table.columns[column]
+        missed[[row for row in split.unowned[:_LOOKED_AT].tolist() if classify(cells[row])[1]]] = True
     number = int(missed[split.unowned].sum())
     if number > 1 and (split.columns or number * _FEW > records):
         what = f"{number} of {counted(records, 'record')} in {where} cannot be read or have no step"

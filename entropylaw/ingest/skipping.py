@@ -77,11 +77,10 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
     names = frozenset(map(folded, table.columns))
     wanted = frozenset(map(folded, also)) - _OF_CLASSES | _ENTROPIES_OF_CLASSES
     measured = any(map(catalog.is_metric, table.columns)) or not names.isdisjoint(wanted)
-    if alone and table.rows < 2:
-        # The first record of a run that has begun is in a file with a log's name, and has a step.
-        tables = packed.plain_name(path).suffix.lower() in _TABLES
-        if not (measured and (tables or (names_a_log(path) and _STEPS & names))):
-            return "a single record, such as a configuration or a summary"
+    # The first record of a run that has begun has a step.
+    begun = measured and (not names.isdisjoint(_STEPS) or packed.plain_name(path).suffix.lower() in _TABLES)
+    if alone and table.rows < 2 and not begun:
+        return "a single record, such as a configuration or a summary"
     if measured or sample_columns(table.columns) or _is_headless(table):
         return ""
     return "" if names_a_log(path) and _counts_steps(table) else UNMEASURED
