@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,11 @@ _OPENS = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\]])")
 _RECORD_LINE = re.compile(r"\s*\{\s*\"")
 # A key and a text or a number, wherever they stand in a line that is no JSON.
 _PAIR = re.compile(r"\"([^\"\\]{1,80})\"\s*:\s*(\"(?:[^\"\\]|\\.){0,400}\"|-?\d[\d.eE+-]{0,40})")
+_GAP = re.compile(r"[ \t\r\n,\0]*")
+# A longer array is read element by element, so that it is never in memory as a whole.
+_LONG_LINE = 1 << 20
+# A million records without a value are no log; each would cost many times its two bytes.
+_MOST_EMPTY = 1 << 20
 _BETWEEN = re.compile(r"\}\s*,?\s*(?=\{)")
 _SAMPLE = 50
 _HEAD = 1 << 16
@@ -64,15 +69,11 @@ class JsonReader:
             ``no-records`` where nothing in the file is an object.
 
         """
-        found = _Values(Records(content.wanted))
-        for value in _lines(content):
-            found.take(value)
+        found = _taken(_lines(content), content)
         if len(found.bad) > found.good:
-            whole, rest = _stream(content.text)
-            if not rest or len(whole) > found.good:
-                found = _Values(Records(content.wanted))
-                for value in (*whole, *(_Broken(_run_labels(one)) for one in _BETWEEN.split(rest) if one)):
-                    found.take(value)
+            whole = _taken(_stream(content.text), content)
+            if not whole.bad or whole.good > found.good:
+                found = whole
         if (columns := found.finish()) is not None:
             lost = len(found.bad)
             return Table(
@@ -99,12 +100,29 @@ class _Broken(dict[str, object]):
     """Stands for a line that is no JSON; holds the labels of a run that can be read in it all the same."""
 
 
+def _taken(values: Iterable[object], content: Content) -> _Values:
+    """Take all values.
+
+    Raises
+    ------
+    InputError
+        ``no-records`` where a million of them are empty.
+
+    """
+    found = _Values(Records(content.wanted))
+    for value in values:
+        found.take(value)
+        if found.empty > _MOST_EMPTY:
+            raise _no_records(content)
+    return found
+
+
 class _Values:
     """Takes JSON values one by one. The first waits for a second: alone, it may hold all records."""
 
     def __init__(self, records: Records) -> None:
         self.records = records
-        self.good = 0
+        self.good = self.empty = 0
         #: The rows of what is no record.
         self.bad: list[int] = []
         self._first: object = None
@@ -138,6 +156,7 @@ class _Values:
             self.bad.append(self.records.rows)
             self.records.add(value if isinstance(value, _Broken) else {})
         else:
+            self.empty += not value
             self.records.add(_record(value))
 
 
@@ -146,6 +165,9 @@ def _lines(content: Content) -> Iterator[object]:
     for line in content.lines():
         line = line.strip()
         if line:
+            if line[0] == "[" and len(line) > _LONG_LINE:
+                yield from _stream(line)
+                continue
             try:
                 yield json.loads(line.strip("\0"))
             except (ValueError, RecursionError):
@@ -158,28 +180,24 @@ def _run_labels(line: str) -> dict[str, object]:
     return {key: value[1:-1] if value.startswith('"') else value for key, value in pairs.items()}
 
 
-def _stream(text: str) -> tuple[list[Any], str]:
-    """Return the JSON values that the text opens with, and what follows that is none.
+def _stream(text: str) -> Iterator[object]:
+    """Yield the JSON values of a text one by one, those of an array each for itself; then what is no JSON.
 
-    Of an array that a killed job left open, the elements are returned.
+    Of an array that a killed job left open, the elements are there.
     """
     decoder = json.JSONDecoder()
-    values: list[Any] = []
-    position, end, opened = 0, len(text), False
-    while True:
-        while position < end and text[position] in " \t\r\n,\0":
-            position += 1
-        if position == end:
-            return values, ""
+    position, inside = 0, False
+    while (position := _GAP.match(text, position).end()) < len(text):  # type: ignore[union-attr]
+        if text[position] == ("]" if inside else "["):
+            inside, position = not inside, position + 1
+            continue
         try:
             value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
-            if values or opened or text[position] != "[":
-                return values, text[position:]
-            opened = True
-            position += 1
-            continue
-        values.append(value)
+            rest = text[position:]
+            yield from (_Broken(_run_labels(one)) for one in _BETWEEN.split(rest) if one)
+            return
+        yield value
 
 
 def _columns(value: object) -> dict[str, list[object]] | None:
