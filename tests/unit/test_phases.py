@@ -134,14 +134,15 @@ def test_several_runs(two):
         fit_phases(STEP, decay(rng, rise=0.5, place=0.7, sd=0.03), decay(rng, rise=0.3, place=0.3, sd=0.02))
         for _ in range(2)
     ]
-    across = combine_phases([two, smooth, *others, fit_phases(STEP, aggregate=decay(rng))])
+    whole = fit_phases(STEP, aggregate=decay(rng))
+    across = combine_phases([two, smooth, *others, whole])
     assert (across.runs, across.both) == (4, 3)
     assert across.share_both.low < 0.75 < across.share_both.high
     assert across.planning.value == pytest.approx(0.7, abs=0.02)
     assert across.planning.low < across.planning.value < across.planning.high
     assert any("one curve only" in note for note in across.notes)
     with pytest.raises(FitError):
-        combine_phases([fit_phases(STEP, aggregate=decay(rng))])
+        combine_phases([whole])
 
 
 def test_the_labs_runs_are_read():
