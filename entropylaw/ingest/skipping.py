@@ -36,6 +36,8 @@ _LOG_WORD = re.compile(
 )
 # "actor/entropy: 0.31" in a text of which no reader made anything: the console of an unknown trainer.
 _MEASURED = re.compile(r"entropy[\w/.'\"]{0,40}\s{0,3}[:=|\s]\s{0,3}-?\d", re.IGNORECASE)
+_PAIR = re.compile(r"([A-Za-z_][\w/.@-]{0,80})['\"]?\s{0,3}[:=]\s{0,3}-?\d")
+_HEAD = 1 << 16
 _OF_CLASSES = frozenset(map(folded, CANDIDATES))
 _ENTROPIES_OF_CLASSES = frozenset(name for name in _OF_CLASSES if "entropy" in name)
 _DOCUMENT = re.compile(rb'"schema"\s*:\s*"entropylaw/')
@@ -149,7 +151,8 @@ def _may_be_log(path: str, slug: str, content: Content | None, table: Table | No
         header = [cell.strip() for cell in re.split(r"[,;\t]", first)]
         # Rows that do not fit their header are no table's.
         return named or bool(rest) or any(folded(one) in _STEPS or catalog.is_metric(one) for one in header)
-    if _MEASURED.search(opening) or suffix in _TABLES:
+    pairs = set(_PAIR.findall(opening[:_HEAD]))
+    if _MEASURED.search(opening) or suffix in _TABLES or any(map(catalog.is_metric, pairs)):
         return True
     return named and suffix not in (".ipynb",)
 
