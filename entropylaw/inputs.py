@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -26,6 +27,9 @@ _OWN_TABLES = (
     b"run,protocol,entropy,fitted,",
 )
 """How our own CSV files begin."""
+
+
+_SCHEMA = re.compile(rb'"schema"\s*:\s*"entropylaw/')
 
 
 def forget_inputs() -> None:
@@ -83,7 +87,7 @@ def check_targets(targets: Iterable[str | os.PathLike[str] | int]) -> None:
         except (OSError, ValueError):
             continue
         source, found = _READ.get((status.st_dev, status.st_ino), ("", False))
-        if source and not (found and _is_own(source)):
+        if source and not (found and _is_own_file(source)):
             name = "standard output" if isinstance(target, int) else os.fspath(target)
             raise UsageError(
                 "output-is-input",
@@ -93,13 +97,21 @@ def check_targets(targets: Iterable[str | os.PathLike[str] | int]) -> None:
             )
 
 
-def _is_own(path: str) -> bool:
-    """Whether a file holds a document or a table of ours."""
+def is_own(data: bytes) -> bool:
+    """Whether bytes are a document or a table that entropylaw wrote."""
+    if data.startswith(_OWN_TABLES):
+        return True
+    if _SCHEMA.search(data) is None:
+        return False
     try:
-        data = Path(path).read_bytes()
-        if data.startswith(_OWN_TABLES):
-            return True
         document = json.loads(data)
-    except (OSError, ValueError, RecursionError):
+    except (ValueError, RecursionError):
         return False
     return isinstance(document, dict) and str(document.get("schema", "")).startswith("entropylaw/")
+
+
+def _is_own_file(path: str) -> bool:
+    try:
+        return is_own(Path(path).read_bytes())
+    except OSError:
+        return False

@@ -186,6 +186,7 @@ class _Found:
     parts: frozenset[Part]
     subjects: list[Subject] = field(default_factory=list)
     inputs: list[CheckedFile] = field(default_factory=list)
+    documents: set[str] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
 
     def read_documents(self, sources: Sequence[str]) -> list[str]:
@@ -201,7 +202,10 @@ class _Found:
                 self._take(document)
             elif source != "-" and is_folder(source):
                 inside, others = documents_in(source)
+                if any(one.kind in ("", *READ) for one in inside):
+                    self.documents.add(source)
                 for one in inside:
+                    self.documents.add(shown_path(one.path))
                     # What is no answer about a run, such as the index of a report, may lie in a folder.
                     if one.kind in ("", *READ):
                         self._take(one)
@@ -209,7 +213,7 @@ class _Found:
                         self.warnings.append(
                             f"{shown_path(one.path)} was not read: no gate asks for such a document"
                         )
-                logs += [source] if others or not inside else []
+                logs += [source] if others or source not in self.documents else []
             else:
                 logs.append(source)
         return logs
@@ -228,7 +232,7 @@ class _Found:
         from entropylaw.gates.logs import logged
 
         with reading_shown():
-            found = logged(logs, asked, self.parts, read={file.path for file in self.inputs})
+            found = logged(logs, asked, self.parts, documents=self.documents)
         self.subjects += found.subjects
         self.inputs += found.inputs
         self.warnings += found.warnings

@@ -397,9 +397,7 @@ def _shown(setting: Setting, value: Any, file: SettingsFile) -> Any:
 
 
 def _plain(path: str) -> str:
-    """A path without anything of the machine."""
-    if not Path(path).is_absolute():
-        return path
-    from entropylaw.paths import shown_path
+    """A path without anything of the machine, an address without its secrets."""
+    from entropylaw.paths import hostless, shown_path
 
-    return shown_path(path)
+    return shown_path(path) if Path(path).is_absolute() else hostless(path)

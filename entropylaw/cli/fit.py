@@ -146,8 +146,9 @@ def next_command(path: str, document: FitDocument) -> str:
 
 def store(fitted: Mapping[str, FitDocument], *, quiet: bool) -> dict[str, FitDocument]:
     """``reports/NAME.fit.json`` → the document that goes there, for every log that gave a fit."""
-    from entropylaw.cli.output import say
+    from entropylaw.cli.output import refuse_link, say
 
+    refuse_link(FOLDER)
     taken: set[str] = set()
     stored: dict[str, FitDocument] = {}
     for log, document in fitted.items():

@@ -158,6 +158,22 @@ def _check_standard_output() -> None:
         check_targets([1])
 
 
+def refuse_link(folder: str) -> None:
+    """Refuse a folder that nobody named and that is a link, as a stranger's repository may hold one.
+
+    Raises
+    ------
+    UsageError
+        ``output-outside``.
+    """
+    if Path(folder).is_symlink():
+        raise UsageError(
+            "output-outside",
+            f"{folder} is a link, and what nobody named is written into a folder of this place only",
+            "name the folder or the file with -o",
+        )
+
+
 def say_skipped(warnings: Sequence[str], *, quiet: bool) -> None:
     """How many files of a folder were skipped."""
     if warnings:

@@ -76,8 +76,12 @@ def report(
     from entropylaw.batch.pool import cores
     from entropylaw.batch.run import report_logs
     from entropylaw.batch.tasks import Making
+    from entropylaw.cli.config import flags_given
+    from entropylaw.cli.output import refuse_link
     from entropylaw.cli.progress import reading_shown, runs_shown
 
+    if not flags_given(context, ["output"]):
+        refuse_link(output)
     asked = options.settings(
         level=level,
         interval=interval,

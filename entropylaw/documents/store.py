@@ -11,6 +11,7 @@ from typing import Any
 
 from entropylaw.errors import InputError, OutputError
 from entropylaw.inputs import check_targets
+from entropylaw.paths import shown_path
 from entropylaw.reproducible import rounded
 
 TEMPORARY = ".entropylaw-"
@@ -62,21 +63,21 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
 
 def load_json(path: str | os.PathLike[str]) -> Any:
     """Parse a JSON file; an :class:`~entropylaw.errors.InputError` where it is missing or no JSON."""
-    source = Path(path)
+    source, shown = Path(path), shown_path(os.fspath(path))
     try:
         if source.exists() and not source.is_file():
-            raise InputError("file-unreadable", f"{source} is no file", "name a document")
+            raise InputError("file-unreadable", f"{shown} is no file", "name a document")
         return json.loads(source.read_bytes())
     except FileNotFoundError:
-        raise InputError("file-not-found", f"{source} does not exist", "check the path") from None
+        raise InputError("file-not-found", f"{shown} does not exist", "check the path") from None
     except OSError as error:
         raise InputError(
-            "file-unreadable", f"{source} could not be read ({error.strerror})", "check its permissions"
+            "file-unreadable", f"{shown} could not be read ({error.strerror})", "check its permissions"
         ) from error
     except (ValueError, RecursionError) as error:
         raise InputError(
             "not-a-document",
-            f"{source} is no JSON document ({error})",
+            f"{shown} is no JSON document ({error})",
             "give a file that `entropylaw fit` wrote",
         ) from error
 

@@ -27,20 +27,23 @@ class Logged:
     warnings: tuple[str, ...]
 
 
-def logged(logs: Sequence[str], asked: Settings, parts: Set[Part], read: Set[str]) -> Logged:
+def logged(logs: Sequence[str], asked: Settings, parts: Set[Part], documents: Set[str]) -> Logged:
     """Fit the runs of logs, with the ``parts`` that gates ask about.
 
-    ``read`` are the documents in folders that were read already, so that they are no skipped files.
+    ``documents`` are those in folders that were read already, so that they are no skipped files, and the
+    folders with runs in them, which need no log.
     """
     columns = [*named_columns(asked), *(CANDIDATES if Part.phases in parts else ())]
     reading = read_logs(logs, step=asked.step, run=asked.run, columns=columns)
-    if read:
-        empty = [failure for failure in reading.failures if failure.error.slug == "no-logs-in-folder"]
-        reading = replace(
-            reading,
-            failures=tuple(failure for failure in reading.failures if failure not in empty),
-            ignored=tuple(file for file in reading.ignored if shown_path(file.path) not in read),
-        )
+    reading = replace(
+        reading,
+        failures=tuple(
+            failure
+            for failure in reading.failures
+            if failure.path not in documents or failure.error.slug != "no-logs-in-folder"
+        ),
+        ignored=tuple(file for file in reading.ignored if shown_path(file.path) not in documents),
+    )
     fits = fit_reading(reading, asked)
     whole = report_runs(fits) if Part.ahead in parts else fits
     found = subjects_of(whole.to_json(), "the fit") if whole.runs else []

@@ -28,8 +28,9 @@ from entropylaw.ingest.settings import settings_beside
 from entropylaw.ingest.skipping import (
     UNMEASURED,
     holds_nothing,
-    is_document,
+    is_own_file,
     looks_measured,
+    names_a_log,
     resembles,
     why_no_log,
     why_skipped,
@@ -77,15 +78,11 @@ class Reading:
 
     def by_argument(self) -> dict[str, Reading]:
         """Take the reading apart by argument; a run that several led to belongs to the first."""
-
-        def led(path: str) -> str:
-            return self.given[path if path in self.given else path.split(" + ")[0]]
-
         return {
             argument: Reading(
-                runs=tuple(run for run in self.runs if led(run.source.path) == argument),
-                failures=tuple(failure for failure in self.failures if led(failure.path) == argument),
-                ignored=tuple(file for file in self.ignored if led(file.path) == argument),
+                runs=tuple(run for run in self.runs if self.given[run.source.path] == argument),
+                failures=tuple(failure for failure in self.failures if self.given[failure.path] == argument),
+                ignored=tuple(file for file in self.ignored if self.given[file.path] == argument),
             )
             for argument in dict.fromkeys(self.given.values())
         }
@@ -158,7 +155,12 @@ def read_all(
     found = _Collector(_Asked(step, run, frozenset(columns)))
     for path in paths:
         found.take(path)
-    kept, copies = without_copies(joined(found.runs), found.copies)
+    runs = joined(found.runs)
+    # A joined run goes by the paths of all its files.
+    found.given |= {
+        run.source.path: found.given[run.source.parts[0].path] for run in runs if run.source.parts
+    }
+    kept, copies = without_copies(runs, found.copies)
     ignored = (*found.ignored, *(Ignored(path=path, why=why) for path, why in copies))
     return Reading(
         runs=_renamed(kept), failures=tuple(found.failures), ignored=ignored, given=dict(found.given)
@@ -257,10 +259,10 @@ class _Collector:
                 read = _table_of_bundle(log, self._asked)
             else:
                 content = load(log.path)
-                if is_document(content):
-                    self.ignored.append(Ignored(path=log.path, why="a document of entropylaw, no log"))
+                if is_own_file(content):
+                    self.ignored.append(Ignored(path=log.path, why="written by entropylaw, no log"))
                     return False
-                if not log.named and not looks_measured(content):
+                if not (log.named or names_a_log(log.path) or looks_measured(content)):
                     return False
                 read = _table_of(content, self._asked)
             why = why_no_log(log.path, read.table, self._asked.columns, alone=read.source.format == "jsonl")
@@ -272,7 +274,8 @@ class _Collector:
                 self._add(read)
                 return True
         except EntropyLawError as error:
-            if not log.named and error.slug in ("not-a-log", "file-empty"):
+            named = log.named or names_a_log(log.path)
+            if not named and error.slug in ("not-a-log", "file-empty"):
                 return False
             table = None if read is None else read.table
             # Files that are one log together were recognised as such.

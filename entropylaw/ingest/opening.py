@@ -19,6 +19,7 @@ from entropylaw.inputs import note_input
 
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _IN_MEMORY = 1 << 26
+_LFS = b"version https://git-lfs.github.com/spec/"
 _PIECE = 1 << 20
 # Beyond this, standard input has no end.
 _MOST_SPOOLED = 1 << 32
@@ -55,6 +56,12 @@ def load(path: str) -> Content:
             "file-corrupt",
             f"{shown_path(path)} opens like {content.packed} and cannot be unpacked",
             "copy the file again",
+        )
+    if content.head.startswith(_LFS):
+        raise InputError(
+            "file-corrupt",
+            f"{shown_path(path)} is a pointer of Git LFS, and its content was not fetched",
+            "fetch it with `git lfs pull`",
         )
     if content.is_blank:
         what = "standard input" if path == "-" else shown_path(path)

@@ -17,18 +17,19 @@ import numpy as np
 from entropylaw.errors import EntropyLawError, InputError
 from entropylaw.ingest import catalog, packed
 from entropylaw.ingest.assemble import GENERIC_STEMS
-from entropylaw.ingest.content import Content
+from entropylaw.ingest.content import MOST_AT_ONCE, Content
 from entropylaw.ingest.phasecolumns import CANDIDATES
 from entropylaw.ingest.registry import find_reader
 from entropylaw.ingest.samples import sample_columns
 from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import parse_column, parse_number
+from entropylaw.inputs import is_own
 
 # Nobody writes anything but tables and events into such files: an empty or a damaged one may have been a log.
 _TABLES = frozenset((".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".wandb", ".swanlab"))
-_CONSOLES = frozenset((".log", ".out", ".stdout"))
-_TEXTS = frozenset(("", ".txt"))
+_OTHERS = frozenset((".log", ".out", ".stdout", ".txt", ".json", ".db", ".sqlite"))
+_SQLITE = b"SQLite format 3\0"
 _ERROR_STREAM = re.compile(r"(?:.*[._-])?(?:stderr|err|e\d+)(?:\.(?:log|txt))?", re.IGNORECASE)
 _LOG_WORD = re.compile(
     r"(?:.*[^a-z])?(?:metrics?|train|training|trainer|history|progress|console|stdout|nohup|slurm|job)(?:[^a-z].*)?",
@@ -40,7 +41,6 @@ _PAIR = re.compile(r"([A-Za-z_][\w/.@-]{0,80})['\"]?\s{0,3}[:=]\s{0,3}-?\d")
 _HEAD = 1 << 16
 _OF_CLASSES = frozenset(map(folded, CANDIDATES))
 _ENTROPIES_OF_CLASSES = frozenset(name for name in _OF_CLASSES if "entropy" in name)
-_DOCUMENT = re.compile(rb'"schema"\s*:\s*"entropylaw/')
 _STEPS = frozenset(folded(name) for name in (*STEP_NAMES, *COUNTERS))
 # A table with fewer numbered rows is a summary.
 _FEWEST = 8
@@ -85,23 +85,26 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
         return "a single record, such as a configuration or a summary"
     if measured or sample_columns(table.columns) or _is_headless(table):
         return ""
-    return "" if names_a_log(path) and _counts_steps(table) else UNMEASURED
+    logged = _has_steps(table) or (names_a_log(path) and _counts_rows(table))
+    return "" if logged and not table.partial else UNMEASURED
 
 
 def resembles(path: str, table: Table | None, logs: Collection[PurePath]) -> bool:
     """Whether a file may be one of the logs beside it: it has their suffix, or the name of one elsewhere.
 
-    Its table has no metric and counts steps as a log does; or it has none, since it is empty or damaged.
+    Its table has no metric, and a column that numbers its rows; or it has none, since it is empty or damaged.
     """
     own = PurePath(path)
     kinds = {(log.parent, log.suffix) for log in logs}
     alike = (own.parent, own.suffix) in kinds or own.name in {log.name for log in logs}
-    return alike and (table is None or _counts_steps(table))
+    return alike and (table is None or (_counts_rows(table) and not table.partial))
 
 
-def is_document(content: Content) -> bool:
-    """Whether a file is a document of entropylaw."""
-    return content.suffix == ".json" and _DOCUMENT.search(content.data) is not None
+def is_own_file(content: Content) -> bool:
+    """Whether a file is a document or a table that entropylaw wrote."""
+    if content.suffix == ".json":
+        return content.size <= MOST_AT_ONCE and is_own(content.data)
+    return content.suffix == ".csv" and is_own(content.head)
 
 
 def looks_measured(content: Content) -> bool:
@@ -134,7 +137,7 @@ def _may_be_log(path: str, slug: str, content: Content | None, table: Table | No
     name = packed.plain_name(path)
     suffix, named = name.suffix.lower(), names_a_log(path)
     if table is not None:
-        if _is_headless(table) or (named and _counts_steps(table)):
+        if _is_headless(table) or (named and _counts_rows(table)):
             return True
         metrics = [column for column in table.columns if catalog.is_metric(column)]
         if slug == "several-rows-a-step":
@@ -142,9 +145,10 @@ def _may_be_log(path: str, slug: str, content: Content | None, table: Table | No
         numbers = any(np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
         return numbers or (bool(metrics) and (named or suffix in _TABLES))
     if slug == "file-empty":
-        return (named or suffix in _TABLES | _CONSOLES) and not _ERROR_STREAM.fullmatch(name.name)
+        return (named or suffix in _TABLES | _OTHERS) and not _ERROR_STREAM.fullmatch(name.name)
     if content is None or not content.is_text:
-        return named or suffix in _TABLES | _TEXTS - {""} | {".log", ".json"}
+        foreign = content is not None and content.head.startswith(_SQLITE)
+        return (named or suffix in _TABLES | _OTHERS) and not foreign
     opening = content.opening
     if suffix in (".csv", ".tsv") and slug == "no-records":
         first, *rest = filter(str.strip, opening.splitlines())
@@ -163,12 +167,15 @@ def _is_headless(table: Table) -> bool:
     return bool(np.isfinite(values).sum() * 2 > len(values))
 
 
-def _counts_steps(table: Table) -> bool:
-    """Whether a column numbers the rows of a table of numbers, by its name or because it rises."""
-    if table.partial:
-        return False
-    columns = {name: parse_column(cells).values for name, cells in table.columns.items()}
-    numbers = {name: values[np.isfinite(values)] for name, values in columns.items()}
-    filled = {name: values for name, values in numbers.items() if len(values) >= _FEWEST}
-    named = any(folded(name) in _STEPS for name in filled)
-    return named or (len(filled) > 1 and any((np.diff(values) > 0).all() for values in filled.values()))
+def _has_steps(table: Table) -> bool:
+    """Whether a column has the name of a trainer's step, and a step hardly repeats, as those of tokens do."""
+    steps = [parse_column(cells).values for name, cells in table.columns.items() if folded(name) in _STEPS]
+    found = [values[np.isfinite(values)] for values in steps]
+    return any(len(values) >= _FEWEST and len(np.unique(values)) * 2 > len(values) for values in found)
+
+
+def _counts_rows(table: Table) -> bool:
+    """Whether a column of a table of numbers rises from row to row, as steps do."""
+    columns = [parse_column(cells).values for cells in table.columns.values()]
+    filled = [values[np.isfinite(values)] for values in columns if np.isfinite(values).sum() >= _FEWEST]
+    return _has_steps(table) or (len(filled) > 1 and any((np.diff(values) > 0).all() for values in filled))
