@@ -8,7 +8,7 @@ import os
 
 import pytest
 
-from tests.fuzz.sets import GATE, comma, jsonl, records, stored
+from tests.fuzz.sets import GATE, comma, console, jsonl, records, stored
 
 GOOD, BAD = records(True, 0), records(False, 7)
 
@@ -118,6 +118,13 @@ def test_a_log_that_cannot_be_read_fails_in_a_folder(check, tmp_path, name, data
         ("b/console.log", b"actor entropy: 0.31 at the end\n"),
         ("b.dat", comma(BAD)),
         ("B.CSV", comma(BAD)),
+        ("b.tsv", comma(BAD, "\t").replace(b"entropy", b"ent").replace(b"reward", b"acc")),
+        ("b.csv", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"),
+        ("metrics.dat", bytes(range(256)) * 9),
+        ("b.db", bytes(range(256)) * 9),
+        ("b.out", bytes(3000)),
+        ("b.json", b""),
+        ("b.log", console(BAD).replace(b"step", b"when").replace(b"entropy", b"ent")),
         ("metrics.jsonl.1", jsonl(BAD)),
     ],
 )
@@ -143,6 +150,35 @@ def test_what_is_plainly_no_log_is_skipped_and_counted(check, tmp_path):
     assert (done.returncode, outcomes(done)) == (0, {"a": "passed"})
     assert f"{len(others)} files" in done.stderr
     assert len(json.loads(done.stdout)["warnings"]) == len(others)
+
+
+def test_a_folder_without_runs_fails_beside_what_has_some(check, tmp_path):
+    put(tmp_path, "good.fit.json", json.dumps(stored(True)).encode())
+    put(tmp_path, "prompts/a.csv", b"prompt,answer\nx,y\n")
+    put(tmp_path, "checks/a.json", b'{"schema": "entropylaw/check/1", "cases": []}')
+    (tmp_path / "empty").mkdir()
+    for folder in ("empty", "prompts", "checks"):
+        done = check("good.fit.json", folder)
+        assert (done.returncode, outcomes(done)["good"], len(outcomes(done))) == (5, "passed", 2)
+        alone = check(folder)
+        assert (alone.returncode, json.loads(alone.stdout)["failed"]) == (3, True)
+
+
+def test_what_entropylaw_wrote_itself_is_no_run(run, check, tmp_path):
+    put(tmp_path, "logs/good.csv", comma(GOOD))
+    for name in ("fit.csv", "fit.md"):
+        assert run("fit", "logs/good.csv", "-o", f"logs/{name}").returncode == 0
+    assert run("backtest", "logs/good.csv", "-o", "logs/b.csv", "-o", "logs/b.json").returncode == 0
+    done = check("logs")
+    assert (done.returncode, outcomes(done)) == (0, {"good": "passed"})
+
+
+def test_charts_whose_names_hold_a_plus_are_joined(run, tmp_path):
+    for name, column in (("a + e", "entropy"), ("a + r", "reward")):
+        rows = [{"Step": row["step"], f"one - {column}": row[column]} for row in GOOD]
+        put(tmp_path, f"{name}.csv", comma(rows))
+    done = run("fit", "a + e.csv", "a + r.csv", "--format", "json")
+    assert (done.returncode, len(json.loads(done.stdout)["runs"])) == (0, 1), done.stderr
 
 
 def test_links_are_followed_and_a_dangling_one_fails(check, tmp_path):
