@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-_VERSION = re.compile(r"\d+(?:\.\w{1,12}){1,4}|entropylaw/\w{1,20}/\d{1,6}", re.ASCII)
+_VERSION = re.compile(r"\d+(?:\.\w{1,12}){1,4}|entropylaw/\w{1,20}/\d{1,6}(?:\.\d{1,6})?", re.ASCII)
 
 
 class EntropyLawError(Exception):

@@ -8,19 +8,22 @@ from pathlib import Path
 
 _EVENT_HOST = re.compile(r"(tfevents\.\d+)\.[^/\\]*")
 # pathlib makes one slash of two.
-_REMOTE = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
-_USER = re.compile(r"(:/+)[^/]*@")
-_QUERY = re.compile(r"[?#].*?(?=::|\Z)", re.DOTALL)
+_REMOTE = re.compile(r"(?:[a-z][a-z0-9+.-]*::)*[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
+# A password may hold slashes.
+_USER = re.compile(r"(:/+)[^\s@]*@")
+_QUERY = re.compile(r"[?#;].*", re.DOTALL)
 
 
 def hostless(path: str) -> str:
     """Return a path without what is nobody's business.
 
-    That is the host that TensorBoard writes into its files' names, and of an address the user, the password
-    and the query, in which tokens and signatures stand.
+    That is the host that TensorBoard writes into its files' names, and of an address, and of each that is
+    chained to it by ``::``, the user, the password and the query, in which tokens and signatures stand.
     """
     path = _EVENT_HOST.sub(r"\1", path)
-    return _QUERY.sub("", _USER.sub(r"\1", path)) if _REMOTE.match(path) else path
+    if not _REMOTE.match(path):
+        return path
+    return "::".join(_QUERY.sub("", _USER.sub(r"\1", part)) for part in path.split("::"))
 
 
 def shown_path(path: str) -> str:

@@ -191,7 +191,8 @@ class _Found:
 
     def read_documents(self, sources: Sequence[str]) -> list[str]:
         """Read the stored documents, those in folders too; returns what else there is, which are logs."""
-        from entropylaw.documents.finding import documents_in, find_document
+        from entropylaw.documents.finding import FITS, documents_in, find_document
+        from entropylaw.gates.documents import missing_pages
         from entropylaw.gates.subjects import READ
         from entropylaw.paths import is_folder, shown_path
 
@@ -202,12 +203,13 @@ class _Found:
                 self._take(document)
             elif source != "-" and is_folder(source):
                 inside, others = documents_in(source)
-                if any(one.kind in ("", *READ) for one in inside):
-                    self.documents.add(source)
                 for one in inside:
                     self.documents.add(shown_path(one.path))
+                    if one.kind == "index":
+                        self.subjects += missing_pages(one)
                     # What is no answer about a run, such as the index of a report, may lie in a folder.
-                    if one.kind in ("", *READ):
+                    if one.kind in ("", *READ) or FITS in one.path.casefold():
+                        self.documents.add(source)
                         self._take(one)
                     else:
                         self.warnings.append(

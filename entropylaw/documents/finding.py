@@ -13,7 +13,7 @@ from entropylaw.paths import is_file
 from entropylaw.walk import walk
 
 FITS = ".fit.json"
-"""How the names of stored fits end."""
+"""How the names of stored fits end, but for what is added to a copy's name."""
 
 # Larger than what any number of runs makes.
 _LARGEST = 1 << 30
@@ -39,16 +39,20 @@ def find_document(path: str) -> Stored | None:
     """Read the document at ``path``; None where there is something else, or nothing."""
     file = Path(path)
     try:
-        if file.suffix.lower() != ".json" or not is_file(file) or file.stat().st_size > _LARGEST:
+        named = FITS in file.name.casefold()
+        if (
+            not (named or file.suffix.lower() == ".json")
+            or not is_file(file)
+            or file.stat().st_size > _LARGEST
+        ):
             return None
         content = file.read_bytes()
     except OSError:
         return None
-    named = file.name.casefold().endswith(FITS)
     if not named and _OURS not in content:
         return None  # a log, of which the parsed whole would be many times its size
     try:
-        data = json.loads(content)
+        data = json.loads(content, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         named |= _SCHEMA.search(content) is not None
         data = None
@@ -56,6 +60,14 @@ def find_document(path: str) -> Stored | None:
     if isinstance(schema, str) and schema.startswith("entropylaw/"):
         return Stored(path=path, content=content, data=data)
     return Stored(path=path, content=content, data=None) if named else None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys stand once; of two, nobody knows which was meant."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found
 
 
 def documents_in(folder: str) -> tuple[list[Stored], bool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 
 from entropylaw.documents.check import CheckedFile
 from entropylaw.documents.finding import Stored, damaged
@@ -11,7 +12,7 @@ from entropylaw.errors import InputError, known_form
 from entropylaw.gates.expression import Gate
 from entropylaw.gates.subjects import Subject, document_kind, subjects_of, unread
 from entropylaw.inputs import note_input
-from entropylaw.paths import shown_path
+from entropylaw.paths import is_file, shown_path
 
 
 def checked_file(document: Stored) -> CheckedFile:
@@ -34,6 +35,28 @@ def subjects_in(document: Stored) -> list[Subject]:
         return subjects_of(document.data, shown)
     except InputError as error:
         return [unread(shown, error)]
+
+
+def missing_pages(index: Stored) -> list[Subject]:
+    """The runs that the index of a report names, and whose documents do not lie beside it."""
+    rows = index.data.get("rows")
+    places = [
+        Path(index.path).parent / "runs" / f"{row['slug']}.json"
+        for row in (rows if isinstance(rows, list) else [])
+        if isinstance(row, dict) and isinstance(row.get("slug"), str)
+    ]
+    return [
+        unread(
+            shown_path(str(place)),
+            InputError(
+                "file-not-found",
+                f"there is no {shown_path(str(place))}, which the index of the report names",
+                "make the report again",
+            ),
+        )
+        for place in places
+        if not is_file(place)
+    ]
 
 
 def baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:

@@ -65,6 +65,10 @@ GENERIC_STEMS = frozenset(
 # Of one run's records, fewer than one in so many without a step are slips, such as a line that two processes
 # wrote into; more may be another run.
 _FEW = 10
+# How a name's second occurrence is called, by us and by pandas.
+_AGAIN = re.compile(r"(?:#|\.)\d+\Z")
+# So many records one behind the other may be a run, however long the others are.
+_RUN = 8
 # So many of the records without a step are searched for text in the place of a number.
 _LOOKED_AT = 10_000
 
@@ -192,10 +196,29 @@ def _lost(split: Split, parts: _Parts) -> Iterator[Lost]:
     for column in (parts.steps.name, *filter(is_metric, parts.table.columns)):
         cells = parts.table.columns[column]
         missed[[row for row in split.unowned[:_LOOKED_AT].tolist() if classify(cells[row])[1]]] = True
-    number = int(missed[split.unowned].sum())
-    if number > 1 and (split.columns or number * _FEW > records):
+    lost = np.zeros(records, dtype=bool)
+    lost[split.unowned] = missed[split.unowned]
+    number, block = int(lost.sum()), np.diff(np.flatnonzero(np.diff(lost, prepend=False, append=False)))[::2]
+    if number > 1 and (split.columns or number * _FEW > records or block.max(initial=0) >= _RUN):
         what = f"{number} of {counted(records, 'record')} in {where} cannot be read or have no step"
         yield Lost("", InputError("records-without-run", f"{what}; a run may be among them", hint))
+    curves = [values for column, values in parts.columns.items() if not is_bookkeeping(column)]
+    steps = parts.steps.values
+    # Steps that begin anew without any value were a run.
+    again = steps < np.fmax.accumulate(np.concatenate(([-np.inf], steps[:-1])))
+    empty = again & np.all([np.isnan(values) for values in curves], axis=0)
+    if curves and not parts.table.unread and empty.sum() >= _RUN and empty.sum() * _FEW > records:
+        what = (
+            f"{int(empty.sum())} of {counted(records, 'record')} in {where} have no value at an earlier step"
+        )
+        yield Lost("", InputError("records-without-run", f"{what}; a run may be among them", hint))
+    for column, values in parts.columns.items():
+        first = parts.columns.get(_AGAIN.sub("", column))
+        if first is not None and first is not values and is_metric(_AGAIN.sub("", column)):
+            both = np.isfinite(first) & np.isfinite(values)
+            if both.sum() >= _RUN and (first != values)[both].any():
+                what = f"column {shown(_AGAIN.sub('', column))} stands twice in {where}, with other values"
+                yield Lost("", InputError("records-without-run", f"{what}; a run may be among them", hint))
 
 
 def _lives_of(group: Group, name: str, parts: _Parts) -> list[Run]:

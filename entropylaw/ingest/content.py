@@ -67,6 +67,8 @@ class Content:
         self._digest: str | None = None
         self._text_notes: tuple[str, ...] | None = None
         self._cut = ""
+        #: Whether the compressed bytes broke off; known when it was read.
+        self.damaged = False
         #: How many NULs at the end of a text were left out; known when it was read.
         self.nuls = 0
         #: Tells the columns that something is made of; None where all may be.
@@ -286,6 +288,7 @@ class Content:
                         )
                     yield piece
             except packed.DamagedError as problem:
+                self.damaged = True
                 self._cut = (
                     f"the compressed file breaks off or is damaged ({problem}): what came before was read"
                 )

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from entropylaw.ingest.labels import RUN_NAMES
+from entropylaw.ingest.steps import folded
 from entropylaw.ingest.values import Column, FloatArray, MixedColumn, classify, parse_column
 
 # A column with more text than this is prose, which labels nothing.
@@ -56,9 +58,10 @@ class _Sparse:
         self._text_codes = array("i")
         self._words = _Words()
 
-    def put(self, row: int, cell: object) -> None:
+    def put(self, row: int, cell: object, *, label: bool) -> None:
         value, is_text = (cell, False) if type(cell) is float else classify(cell)
-        if is_text:
+        # Labels of digits only may be longer than a float is exact.
+        if is_text or (label and type(cell) in (int, str) and value == value):
             self._text_rows.append(row)
             self._text_codes.append(self._words.code(str(cell)))
         elif value == value:
@@ -113,7 +116,7 @@ class Records:
             if len(self._columns) >= _MOST_COLUMNS:
                 return
             column = self._columns[name] = _Sparse()
-        column.put(self.rows, cell)
+        column.put(self.rows, cell, label=folded(name) in RUN_NAMES)
 
     def close(self) -> None:
         """End the record that :meth:`put` built."""
@@ -138,7 +141,8 @@ class Records:
 class _Dense:
     """A column of a rectangular table: numbers chunk by chunk, texts beside them."""
 
-    def __init__(self, empty: int) -> None:
+    def __init__(self, empty: int, *, label: bool) -> None:
+        self._label = label
         self._chunks: list[FloatArray] = [np.full(empty, np.nan)]
         self._texts: list[tuple[int, np.ndarray[Any, np.dtype[np.int32]]]] = []
         self._words = _Words()
@@ -146,10 +150,14 @@ class _Dense:
     def add(self, cells: Sequence[str], at: int) -> None:
         parsed = parse_column(cells)
         self._chunks.append(parsed.values)
-        if parsed.texts:
+        if parsed.texts or self._label:
             code = self._words.code
-            texts = [code(cell) if classify(cell)[1] else -1 for cell in cells]
+            texts = [code(cell) if self._is_text(cell) else -1 for cell in cells]
             self._texts.append((at, np.array(texts, dtype=np.int32)))
+
+    def _is_text(self, cell: str) -> bool:
+        value, is_text = classify(cell)
+        return is_text or (self._label and value == value)
 
     def column(self) -> FloatArray | MixedColumn:
         values = np.concatenate(self._chunks)
@@ -188,7 +196,7 @@ class Rows:
         """Add a column, which is empty in all rows so far."""
         self._flush()
         if len(self._columns) < _MOST_COLUMNS and (self._wanted is None or self._wanted(name)):
-            self._columns[self._width] = name, _Dense(empty=self._flushed)
+            self._columns[self._width] = name, _Dense(empty=self._flushed, label=folded(name) in RUN_NAMES)
         else:
             self._unread.append(name)
         self._width += 1

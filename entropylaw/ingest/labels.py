@@ -170,5 +170,5 @@ def _labels(table: Table, name: str) -> list[str]:
 def _label(name: str, cell: object) -> str:
     number = parse_number(cell)
     if not math.isnan(number):
-        return f"{name}={number:.15g}"
+        return f"{name}={cell.strip()}" if isinstance(cell, str) else f"{name}={number:.17g}"
     return "" if is_missing(cell) else str(cell)

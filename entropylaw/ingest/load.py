@@ -309,10 +309,9 @@ class _Collector:
         runs, lost = assemble(read.table, read.source, read.name, step=self._asked.step, run=self._asked.run)
         self.runs += runs
         self.failures += [Failure(path=read.source.path, error=error, run=name) for name, error in lost]
-        if read.nuls > _MOST_NULS:
-            what = f"the last {100 * read.nuls:.0f} % of {shown_path(read.source.path)} are NULs"
-            hint = "copy the file again, or cut them off"
-            error = InputError("records-without-run", f"{what}; a run may have been there", hint)
+        if read.gone:
+            hint = "copy the file again, or take out what is damaged"
+            error = InputError("records-without-run", f"{read.gone}; a run may have been there", hint)
             self.failures.append(Failure(path=read.source.path, error=error))
 
 
@@ -331,8 +330,8 @@ class _Read(NamedTuple):
     table: Table
     source: Source
     name: str
-    nuls: float = 0.0
-    """Share of NULs at the end in the bytes of a text; 0 for a few."""
+    gone: str = ""
+    """What of the file could not be read, where that may have been a run."""
 
 
 def _table_of(content: Content, asked: _Asked, forced: str | None = None) -> _Read:
@@ -345,8 +344,13 @@ def _table_of(content: Content, asked: _Asked, forced: str | None = None) -> _Re
         found += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
     table = replace(table, notes=(*notes, *table.notes, *found), settings=settings)
     name = display_name(hostless(content.path))
-    nuls = content.nuls / content.size if content.nuls >= _NULS_OF_A_RUN else 0.0
-    return _Read(table, source, name, nuls)
+    gone = ""
+    if content.damaged:
+        gone = f"the compressed file {shown_path(content.path)} breaks off or is damaged"
+    elif (lost := max(content.nuls, table.lost_bytes)) >= _NULS_OF_A_RUN and lost > _MOST_NULS * content.size:
+        share = 100 * lost / content.size
+        gone = f"{share:.0f} % of {shown_path(content.path)} are damaged, or NULs at its end"
+    return _Read(table, source, name, gone)
 
 
 def _settings(table: Table, path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:

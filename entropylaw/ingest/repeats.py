@@ -17,7 +17,7 @@ from entropylaw.ingest.wording import shown_path
 
 _FEWEST = 8
 # What a console prints of a number.
-_PRINTED = 5e-3
+_PRINTED, _LAST_DIGIT = 5e-3, 1e-4
 
 
 def without_copies(
@@ -50,7 +50,9 @@ def without_copies(
             for other in (marks.get(mark, []) if whole is None else kept)
             if runs[other].source.path != run.source.path
             and (whole is None or runs[other].source.path == whole)
-            and _contains(runs[other], run, printed=whole is not None)
+            and _contains(
+                runs[other], run, printed=whole is not None and runs[other].source.format != run.source.format
+            )
         ]
         if alike:
             kept[alike[0]].append(run.source.path)
@@ -96,7 +98,12 @@ def _contains(whole: Run, part: Run, *, printed: bool) -> bool:
             return False
         others = [namesake] if namesake else list(whole.columns)
         if not any(
-            _agree(whole.columns[other][mine], values[theirs], all_of_them=needed, printed=printed)
+            _agree(
+                _unsigned(other, whole.columns[other][mine]),
+                _unsigned(column, values[theirs]),
+                all_of_them=needed,
+                printed=printed,
+            )
             for other in others
         ):
             return False
@@ -111,8 +118,13 @@ def _agree(whole: FloatArray, part: FloatArray, *, all_of_them: bool, printed: b
         return False
     left, right = _short(whole[both]), _short(part[both])
     if printed:
-        return bool((np.abs(np.abs(left) - np.abs(right)) <= _PRINTED * np.maximum(np.abs(left), 1.0)).all())
-    return bool((np.abs(left) == np.abs(right)).all())
+        return bool((np.abs(left - right) <= _PRINTED * np.abs(left) + _LAST_DIGIT).all())
+    return bool((left == right).all())
+
+
+def _unsigned(column: str, values: FloatArray) -> FloatArray:
+    """Some loggers negate the entropy."""
+    return np.abs(values) if "entropy" in column.casefold() else values
 
 
 def _short(values: FloatArray) -> NDArray[np.float32]:

@@ -38,6 +38,8 @@ class Table:
         None where every row was read.
     lost
         Names of runs of which the file has records, and none that could be read.
+    lost_bytes
+        How many bytes of a binary log belong to no whole record.
 
     """
 
@@ -51,6 +53,7 @@ class Table:
     unread: tuple[str, ...] = ()
     unreadable: BoolArray | None = None
     lost: tuple[str, ...] = ()
+    lost_bytes: int = 0
 
 
 # A header that repeats itself more often is beyond description.

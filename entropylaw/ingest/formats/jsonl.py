@@ -25,9 +25,10 @@ _OPENS = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\]])")
 _RECORD_LINE = re.compile(r"\s*\{\s*\"")
 # A key and a text or a number, wherever they stand in a line that is no JSON.
 _PAIR = re.compile(r"\"([^\"\\]{1,80})\"\s*:\s*(\"(?:[^\"\\]|\\.){0,400}\"|-?\d[\d.eE+-]{0,40})")
+_ARRAY = re.compile(r"\[\s*\{")
 _GAP = re.compile(r"[ \t\r\n,\0]*")
-# A longer array is read element by element, so that it is never in memory as a whole.
-_LONG_LINE = 1 << 20
+# So many NULs within a file are more than a record that was not written.
+_NULS_OF_RECORDS = 256
 # A million records without a value are no log; each would cost many times its two bytes.
 _MOST_EMPTY = 1 << 20
 _BETWEEN = re.compile(r"\}\s*,?\s*(?=\{)")
@@ -157,21 +158,30 @@ class _Values:
             self.records.add(value if isinstance(value, _Broken) else {})
         else:
             self.empty += not value
-            self.records.add(_record(value))
+            columns = _columns(value) if self.good > 1 else None
+            for row in zip(*columns.values(), strict=True) if columns else ():
+                self.records.add(dict(zip(columns or (), row, strict=True)))
+            if columns is None:
+                self.records.add(_record(value))
 
 
 def _lines(content: Content) -> Iterator[object]:
     """Yield the values of the lines that are JSON, a mark for each that is not."""
     for line in content.lines():
         line = line.strip()
-        if line:
-            if line[0] == "[" and len(line) > _LONG_LINE:
-                yield from _stream(line)
-                continue
-            try:
-                yield json.loads(line.strip("\0"))
-            except (ValueError, RecursionError):
-                yield _Broken(_run_labels(line))
+        if not line:
+            continue
+        whole = line.strip("\0")
+        if len(line) - len(whole) >= _NULS_OF_RECORDS:
+            yield from (_Broken(), _Broken())
+        if _ARRAY.match(whole) or _BETWEEN.search(whole):
+            # Several records on a line are read one by one, so that they are never in memory as a whole.
+            yield from _stream(whole)
+            continue
+        try:
+            yield json.loads(whole)
+        except (ValueError, RecursionError):
+            yield _Broken(_run_labels(line))
 
 
 def _run_labels(line: str) -> dict[str, object]:

@@ -35,6 +35,11 @@ class Damage:
         self._end = end
 
     @property
+    def size(self) -> int:
+        """How many bytes there are in all."""
+        return self._bytes
+
+    @property
     def dropped(self) -> dict[str, int]:
         """Count the places, so that a fit says that something is missing; empty for a file that is whole."""
         return {DAMAGED: self._places} if self._places else {}

@@ -121,6 +121,7 @@ class TensorBoardReader:
             rows=len(rows.steps) + bad + unreadable,
             dropped={reason: number for reason, number in dropped.items() if number},
             notes=(*damage.notes, *notes),
+            lost_bytes=damage.size,
         )
 
 
