@@ -294,6 +294,8 @@ def _validity(validity: _Node, values: dict[str, Value]) -> tuple[str, ...]:
     """The reasons against the law; verdict and number of cautions join the values."""
     holds, against = validity.flag("ok"), validity.flag("contradicted", missing=False)
     reasons = validity.texts("reasons")
+    if holds and (against or reasons):
+        raise validity.damaged("ok", "false beside reasons against the law", holds)
     values["verdict"] = VALID if holds else FAILS if against else UNDECIDED
     values["cautions"] = float(len(validity.texts("cautions")))
     return () if holds else reasons or ("its document gives no reason",)

@@ -240,8 +240,9 @@ CEILING = {"value": 0.8, "low": 0.79, "high": 0.81, "level": 0.95, "method": "m"
         changed(stored(True), ceiling={**CEILING, "value": 0.95}),
         changed(stored(True), ceiling={**CEILING, "low": 0.9}),
         changed(stored(True), ceiling={**CEILING, "level": 95}),
+        changed(stored(True), validity={"ok": True, "contradicted": True, "reasons": [], "cautions": []}),
     ],
-    ids=["no runs", "neither", "both", "outside", "turned", "level"],
+    ids=["no runs", "neither", "both", "outside", "turned", "level", "valid and not"],
 )
 def test_a_document_that_contradicts_itself_is_refused(check, tmp_path, body):
     put(tmp_path, "good.csv", comma(GOOD))
