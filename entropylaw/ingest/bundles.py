@@ -112,18 +112,21 @@ class EventFiles(BundleReader):
         tables: list[Table] = []
         times: list[tuple[float, float]] = []
         problem = None
+        damaged = 0
         for content in contents:
             try:
                 tables.append(TensorBoardReader().read(content))
                 times.append(wall_times(content.data))
             except InputError as error:
                 problem = error
+                damaged += content.size if error.slug != "no-scalars" else 0
         if problem is not None and not tables:
             raise problem
         lost = len(contents) - len(tables)
         without = (f"{counted(lost, 'event file')} without a whole scalar left out",) if lost else ()
         read = f"{counted(len(tables), 'event file')} of one folder, read in the order of their making"
         whole = stacked(tables, (read, *without))
+        whole = replace(whole, lost_bytes=whole.lost_bytes + damaged)
         runs = _at_once(tables, times)
         if len(set(runs)) == 1:
             return whole
@@ -305,6 +308,7 @@ def stacked(tables: Sequence[Table], notes: tuple[str, ...] = ()) -> Table:
         rows=sum(table.rows for table in tables),
         dropped=dropped,
         notes=(*notes, *(note for table in tables for note in table.notes)),
+        lost_bytes=sum(table.lost_bytes for table in tables),
     )
 
 

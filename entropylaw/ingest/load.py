@@ -344,13 +344,17 @@ def _table_of(content: Content, asked: _Asked, forced: str | None = None) -> _Re
         found += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
     table = replace(table, notes=(*notes, *table.notes, *found), settings=settings)
     name = display_name(hostless(content.path))
-    gone = ""
+    gone = _gone(content.path, max(content.nuls, table.lost_bytes), content.size)
     if content.damaged:
         gone = f"the compressed file {shown_path(content.path)} breaks off or is damaged"
-    elif (lost := max(content.nuls, table.lost_bytes)) >= _NULS_OF_A_RUN and lost > _MOST_NULS * content.size:
-        share = 100 * lost / content.size
-        gone = f"{share:.0f} % of {shown_path(content.path)} are damaged, or NULs at its end"
     return _Read(table, source, name, gone)
+
+
+def _gone(path: str, lost: int, size: int) -> str:
+    """Say how much of a log is lost; nothing where it is too little for a run."""
+    if lost < _NULS_OF_A_RUN or lost <= _MOST_NULS * size:
+        return ""
+    return f"{100 * lost / size:.0f} % of {shown_path(path)} are damaged, or NULs at its end"
 
 
 def _settings(table: Table, path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
@@ -384,7 +388,8 @@ def _table_of_bundle(log: folders.Log, asked: _Asked) -> _Read:
     source = Source(path=log.path, format=log.reader.name, sha256=digest, rows=table.rows, parts=parts)
     settings, found = _settings(table, contents[0].path)
     table = replace(table, notes=(*table.notes, *found), settings=settings)
-    return _Read(table, source, display_name(str(Path(log.path) / "log")))
+    gone = _gone(log.path, table.lost_bytes, sum(content.size for content in contents))
+    return _Read(table, source, display_name(str(Path(log.path) / "log")), gone)
 
 
 def _remote_logs(folder: str) -> Iterable[folders.Log]:
