@@ -251,3 +251,26 @@ def test_a_document_that_contradicts_itself_is_refused(check, tmp_path, body):
     done = check("x.fit.json", "good.csv")
     assert done.returncode == 5
     assert "error[damaged-document]" in done.stderr
+
+
+def test_labels_of_many_digits_are_different_runs(check, tmp_path):
+    ids = (12345678901234567, 12345678901234568)
+    rows = [{"run": one, **row} for one, part in zip(ids, (BAD, GOOD), strict=True) for row in part]
+    put(tmp_path, "a.jsonl", jsonl(rows))
+    assert sorted(outcomes(check("a.jsonl")).values()) == ["passed", "tripped"]
+
+
+def test_a_column_that_stands_twice_may_be_another_run(check, tmp_path):
+    lines = zip(comma(GOOD).decode().splitlines(), comma(BAD).decode().splitlines(), strict=True)
+    put(tmp_path, "a.csv", "\n".join(map(",".join, lines)).encode())
+    done = check("a.csv")
+    assert (done.returncode, outcomes(done)["a"]) == (5, "passed")
+
+
+def test_a_page_that_is_missing_from_a_report_is_a_run(run, check, tmp_path):
+    put(tmp_path, "good.jsonl", jsonl(GOOD))
+    put(tmp_path, "few.jsonl", jsonl(BAD[:2]))
+    run("report", "good.jsonl", "few.jsonl", "-o", "pages", "--no-phases", "--figures", "none")
+    (tmp_path / "pages" / "runs" / "few.json").unlink()
+    done = check("pages")
+    assert (done.returncode, outcomes(done)["good"]) == (5, "passed")
