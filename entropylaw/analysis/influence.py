@@ -9,6 +9,7 @@ import numpy as np
 
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.residual import covariances
+from entropylaw.analysis.residual_models import residual_model
 from entropylaw.arguments import of_kind
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.ties import TIED, first_best
@@ -100,10 +101,10 @@ def influences(law: LawFit) -> Influences:
             f"{law.n} evaluations, expected at most {MOST} for the influence of each",
             "take every tenth evaluation",
         )
-    if law.interval == "walk":
+    if not residual_model(law.interval).fixed_level:
         raise UsageError(
             "no-fixed-ceiling",
-            "a fit with interval 'walk' tells its ceiling from the last evaluation",
+            f"a fit with interval {law.interval!r} tells its ceiling from the last evaluation",
             "fit with interval 'drift' to see what each evaluation does",
         )
     x = design(law_column(law.course))

@@ -11,7 +11,7 @@ import numpy as np
 from entropylaw.analysis.estimate import estimates
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.inverse import HIGHEST_ENTROPY, compatible_entropies
-from entropylaw.analysis.residual import METHODS
+from entropylaw.analysis.residual_models import residual_model
 from entropylaw.arguments import as_floats, as_number
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.mixture import together
@@ -202,7 +202,7 @@ class LawFit:
             value=value,
             intervals=intervals,
             level=level,
-            method=f"inverted band ({METHODS[self.interval]})",
+            method=f"inverted band ({residual_model(self.interval).method})",
             note=note,
         )
 
@@ -252,7 +252,7 @@ def predict_at(
 ) -> tuple[Prediction, ...]:
     """Predictions at ``values``, all at once."""
     rows = design(law_column(values))
-    method = METHODS[interval]
+    method = residual_model(interval).method
     both = together(law.functional(rows), law.functional(rows, new_noise=floor))
     found = estimates(both, level=level, method=method)
     mean, observation = found[: len(rows)], found[len(rows) :]

@@ -18,7 +18,8 @@ from entropylaw.analysis.forms import (
 )
 from entropylaw.analysis.law import LawFit
 from entropylaw.analysis.propagate import blur_of
-from entropylaw.analysis.residual import METHODS, covariances
+from entropylaw.analysis.residual import covariances
+from entropylaw.analysis.residual_models import residual_model
 from entropylaw.analysis.shapes import DEPENDENT, FormFit, fit_each, log_sum
 from entropylaw.analysis.stepforms import step_forms
 from entropylaw.arguments import of_kind
@@ -359,7 +360,7 @@ def _results(fits: dict[str, FormFit], law: LawFit, reward: FloatArray) -> tuple
     weight: dict[str, float] = {}
     for variable in ("entropy", "step"):
         weight |= weights({name: fit for name, fit in fits.items() if fit.form.variable == variable})
-    base = fits["law"].log_evidence
+    base, method = fits["law"].log_evidence, residual_model(law.interval).method
     rows = [
         FormResult(
             form=name,
@@ -368,7 +369,7 @@ def _results(fits: dict[str, FormFit], law: LawFit, reward: FloatArray) -> tuple
             parameters=fit.form.parameters,
             weight=weight[name],
             log_odds=fit.log_evidence - base,
-            ceiling=from_mixture(ceiling_of(fit), level=law.level, method=METHODS[law.interval]),
+            ceiling=from_mixture(ceiling_of(fit), level=law.level, method=method),
             shapes={s.name: shape_estimate(fit, i, law.level) for i, s in enumerate(fit.form.shapes)},
             residual_sd=residual_sd(fit, reward),
             ruled_out=weight[name] < PLAUSIBLE,
@@ -422,7 +423,7 @@ def nested_test(
     posterior tail probability of the coefficient's sign: it rejects a true form less often than it says where
     drift is short, and somewhat more often where drift lasts for a large part of the run.
     """
-    method = f"{_TEST}, {METHODS[interval]}"
+    method = f"{_TEST}, {residual_model(interval).method}"
     designs = stacked(*columns)[None]
     left = np.abs(np.diagonal(np.linalg.qr(designs[0], mode="r")))
     if reward.size <= 3 or not np.all(left > DEPENDENT * np.linalg.norm(designs[0], axis=0)):

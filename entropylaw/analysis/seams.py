@@ -16,7 +16,7 @@ from scipy.special import stdtr
 from entropylaw.analysis.estimate import estimates
 from entropylaw.analysis.fitting import check_scale, check_steps, complete
 from entropylaw.analysis.law import checked_level
-from entropylaw.analysis.residual import METHODS
+from entropylaw.analysis.residual_models import DEFAULT_RESIDUAL, RESIDUAL_MODELS
 from entropylaw.arguments import as_floats
 from entropylaw.engine.grid import FloatArray, Grid, drift_grid
 from entropylaw.engine.posterior import infer
@@ -144,7 +144,8 @@ def jumps_of(step: FloatArray, values: FloatArray, series: str, level: float) ->
         return []
     (posterior,) = infer(step, trend[None], values[None], drift_grid(step))
     rows = np.array([(trend == (place >= i)[:, None]).all(axis=0) for i in at], dtype=float)
-    jumps = estimates(posterior.pruned().functional(rows), level=level, method=METHODS["drift"])
+    method = RESIDUAL_MODELS[DEFAULT_RESIDUAL].method
+    jumps = estimates(posterior.pruned().functional(rows), level=level, method=method)
     return [
         Seam(series=series, step=float(step[i]), after=float(step[i - 1]), jump=jump, p_value=chance)
         for i, jump, chance in zip(at, jumps, chances, strict=True)

@@ -17,7 +17,8 @@ from entropylaw.analysis.fitting import fit_law, usable
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law import LawFit, checked_level
 from entropylaw.analysis.propagate import infer_run
-from entropylaw.analysis.residual import METHODS, Interval, checked_interval, covariances, drifts
+from entropylaw.analysis.residual import covariances
+from entropylaw.analysis.residual_models import residual_model
 from entropylaw.arguments import as_floats
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.posterior import Posterior, infer
@@ -83,7 +84,7 @@ def fit_segments(
     seams: Sequence[float],
     *,
     level: float = 0.95,
-    interval: Interval = "drift",
+    interval: str = "drift",
     eval_size: int | None = None,
     entropy_sd: Any = None,
     run: str = "run",
@@ -114,8 +115,8 @@ def fit_segments(
     p-value is averaged over the covariances. Without drift it is the textbook F test. Segments that are
     too short to be fitted are left out of it.
     """
-    level, interval = checked_level(level), checked_interval(interval)
-    s, h, r, sd, _ = usable(entropy, reward, step, entropy_sd, interval, keep_outliers=True)
+    level, model = checked_level(level), residual_model(interval)
+    s, h, r, sd, _ = usable(entropy, reward, step, entropy_sd, model, keep_outliers=True)
     starts = _starts(s, as_floats(seams, "seams"))
     edges = [0, *starts, s.size]
     parts = [slice(a, b) for a, b in pairwise(edges)]
@@ -142,7 +143,7 @@ def fit_segments(
     if len(fitted) > 1:
         courses = [
             entropy_course(h[part], s[part], None if sd is None else sd[part])
-            if drifts(interval)
+            if model.smooths_entropy
             else as_logged(h[part], None if sd is None else sd[part])
             for part in fitted
         ]
@@ -180,7 +181,7 @@ def _same_law(
     courses: Sequence[Course],
     reward: FloatArray,
     parts: Sequence[slice],
-    interval: Interval,
+    interval: str,
     eval_size: int | None,
 ) -> SameTest:
     """One residual for the whole run, coefficients of its own for every segment."""
@@ -201,7 +202,7 @@ def _same_law(
         same,
         np.eye(columns.shape[1])[2:],
         hypothesis=f"all {len(parts)} segments have the same a and b",
-        method=f"Chow test ({METHODS[interval]})",
+        method=f"Chow test ({residual_model(interval).method})",
     )
 
 

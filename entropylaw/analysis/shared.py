@@ -18,7 +18,7 @@ from entropylaw.analysis.estimate import estimates
 from entropylaw.analysis.fitting import fit_law
 from entropylaw.analysis.law import LawFit
 from entropylaw.analysis.randomeffects import random_effects
-from entropylaw.analysis.residual import METHODS, Interval
+from entropylaw.analysis.residual_models import residual_model
 from entropylaw.analysis.segments import SameTest, welch_test
 from entropylaw.arguments import several
 from entropylaw.engine.grid import FloatArray
@@ -139,7 +139,7 @@ def fit_shared(
     *,
     shared: Sequence[str] = ("a", "b"),
     level: float = 0.95,
-    interval: Interval = "drift",
+    interval: str = "drift",
     eval_size: int | None = None,
 ) -> SharedFit:
     """Fit the law to several runs with coefficients in common.
@@ -200,12 +200,13 @@ def share(fits: Sequence[LawFit], *, shared: Sequence[str] = ("a", "b")) -> Shar
     level = fits[0].level
     if any(fit.level != level for fit in fits):
         raise UsageError("settings-differ", "fits of different levels, expected one", "fit the logs anew")
-    methods = {METHODS[fit.interval] for fit in fits}
-    method = f"{' or '.join(sorted(methods))}; common to {len(fits)} runs"
-    if any(fit.interval == "walk" for fit in fits):
+    models = [residual_model(fit.interval) for fit in fits]
+    method = f"{' or '.join(sorted({model.method for model in models}))}; common to {len(fits)} runs"
+    if loose := [model.name for model in models if not model.fixed_level]:
         raise UsageError(
             "no-fixed-ceiling",
-            "fits with interval 'walk' tell each ceiling from where its run stands, and no two share one",
+            f"fits with interval {loose[0]!r} tell each ceiling from where its run stands, "
+            "and no two share one",
             "fit with interval 'drift' to ask what the runs have in common",
         )
     posteriors = [fit.posterior for fit in fits]

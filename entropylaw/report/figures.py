@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.residual_models import residual_model
 from entropylaw.documents.fit import RunFit
 from entropylaw.report import law_figure as law_drawing
 from entropylaw.report import plotting as p
@@ -245,7 +246,7 @@ def _residual_note(law: LawFit) -> str:
     residuals = law.residuals
     lag1 = "unknown" if residuals.lag1 is None else f"{residuals.lag1:.2f}"
     sd = f"sd {format_number(residuals.sd, 2)}"
-    if law.interval != "drift":
+    if residual_model(law.interval).assumed is not None:
         return f"{sd} · lag-1 {lag1}".replace("-0", "−0")
     effective = f"effective n {format_number(residuals.effective_n, 2)} of {law.n}"
     return f"{sd} · lag-1 {lag1} · drift share {residuals.drift_share:.2f} · {effective}".replace(
