@@ -404,7 +404,7 @@ def _curve(task: Task, law: Posterior, fits: FormFits) -> Curve:
     drawn = law.pruned(_DRAWN)
     points = predict_at(drawn, task.noise_floor, course, grid, task.level, task.interval)
     rivals = {
-        form: form_mean(fits, form, grid) for form, kind in FORMS.items() if kind.drawn and form in fits.fits
+        form: form_mean(fits, form, grid) for form, kind in FORMS.items() if kind.colour and form in fits.fits
     }
 
     def column(values: list[float | None]) -> tuple[float, ...]:
