@@ -16,7 +16,6 @@ from entropylaw.analysis.forms import (
     law_column,
     stacked,
 )
-from entropylaw.analysis.law import LawFit
 from entropylaw.analysis.propagate import blur_of
 from entropylaw.analysis.residual import METHODS, covariances
 from entropylaw.analysis.shapes import DEPENDENT, FormFit, fit_each, log_sum
@@ -25,8 +24,10 @@ from entropylaw.arguments import of_kind
 from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.mixture import Mixture
-from entropylaw.engine.posterior import Posterior, infer, joined
+from entropylaw.engine.posterior import infer, joined
 from entropylaw.results import Estimate, Rival
+from entropylaw.results.law import LawFit
+from entropylaw.results.posterior import Posterior
 
 PLAUSIBLE = 0.05
 """A form whose weight is below this is ruled out."""
