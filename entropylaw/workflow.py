@@ -8,7 +8,6 @@ from dataclasses import fields, replace
 from typing import Any
 
 from entropylaw.analysis.fitting import fit_law
-from entropylaw.analysis.law import LawFit
 from entropylaw.analysis.seams import find_seams, seam_steps
 from entropylaw.analysis.segments import fit_segments
 from entropylaw.analysis.shared import share
@@ -33,6 +32,7 @@ from entropylaw.ingest.load import Reading
 from entropylaw.ingest.naming import told_apart
 from entropylaw.ingest.noise import as_number
 from entropylaw.ingest.run import Run, Series
+from entropylaw.results.law import LawFit
 
 
 def fit_series(

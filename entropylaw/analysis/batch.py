@@ -52,7 +52,7 @@ class LawBatch:
     n
         Evaluations used of each run; 0 where it was refused before they were counted.
     a, b, ceiling, reward_now, headroom
-        As in :class:`~entropylaw.analysis.law.LawFit`.
+        As in :class:`~entropylaw.results.law.LawFit`.
     drift_share, effective_n, long_memory
         As in :class:`~entropylaw.results.Residuals`.
     level, method

@@ -13,7 +13,7 @@ from entropylaw.analysis.estimate import estimates
 from entropylaw.analysis.forms import FORMS, design, law_column
 from entropylaw.analysis.influence import strongest_influence
 from entropylaw.analysis.inverse import HIGHEST_ENTROPY, SMALLEST_ENTROPY
-from entropylaw.analysis.law import LawFit, checked_level, predict_at, spent_entropy
+from entropylaw.analysis.law import checked_level, predict_at, spent_entropy
 from entropylaw.analysis.outliers import gross_outliers, without
 from entropylaw.analysis.propagate import infer_run
 from entropylaw.analysis.residual import checked_sd, covariances
@@ -29,9 +29,11 @@ from entropylaw.analysis.rivals import (
 from entropylaw.analysis.validity import Evidence, judge, lag1
 from entropylaw.arguments import as_floats
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import Posterior, split
+from entropylaw.engine.posterior import split
 from entropylaw.errors import FitError
 from entropylaw.results import Curve, Residuals
+from entropylaw.results.law import LawFit
+from entropylaw.results.posterior import Posterior
 
 FEWEST_EVALUATIONS = 5
 """Below this nothing is fitted: two coefficients and a residual need at least as many."""

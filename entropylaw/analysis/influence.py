@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from entropylaw.analysis.forms import design, law_column
@@ -15,9 +12,7 @@ from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.ties import TIED, first_best
 from entropylaw.errors import UsageError
 from entropylaw.results import Influence
-
-if TYPE_CHECKING:
-    from entropylaw.analysis.law import LawFit
+from entropylaw.results.law import Influences, LawFit
 
 MOST = 5000
 """Evaluations whose covariances fit in memory as one matrix."""
@@ -48,31 +43,6 @@ def strongest_influence(step: FloatArray, entropy: FloatArray, reward: FloatArra
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Influences:
-    """What each evaluation does to the fit; every array has shape (n,).
-
-    Attributes
-    ----------
-    step
-        The trainer's steps.
-    leverage
-        How much the fitted reward at an evaluation follows the reward logged there: the diagonal of the
-        matrix that turns rewards into fitted ones. Adds up to 2.
-    ceiling_shift, a_ratio
-        Change of the ceiling, in reward units, and a without the evaluation over a with it.
-    length, drift_share
-        The covariance that it is told for: the fit's most probable one. No drift with least squares.
-    """
-
-    step: FloatArray
-    leverage: FloatArray
-    ceiling_shift: FloatArray
-    a_ratio: FloatArray
-    length: float
-    drift_share: float
-
-
 def influences(law: LawFit) -> Influences:
     """Leverage and influence of every evaluation, under the most probable covariance V of the residual.
 
@@ -92,8 +62,6 @@ def influences(law: LawFit) -> Influences:
         ``too-many-evaluations``; ``no-fixed-ceiling`` for ``interval="walk"``, whose ceiling is told from
         the last evaluation.
     """
-    from entropylaw.analysis.law import LawFit
-
     law = of_kind(law, LawFit, "law")
     if law.n > MOST:
         raise UsageError(

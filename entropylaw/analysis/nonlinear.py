@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from entropylaw.analysis.forms import Form, entropy_forms
-from entropylaw.analysis.law import LawFit, checked_level
+from entropylaw.analysis.law import checked_level
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.analysis.rivals import residual_covariances
 from entropylaw.analysis.shapes import FormFit, fit_each
@@ -24,6 +24,7 @@ from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.whiten import filter_gains, whiten
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
+from entropylaw.results.law import LawFit
 
 LARGEST_MATRIX = 1500
 """Evaluations up to which the whitening is kept as an n × n matrix; beyond, the filter runs each time."""

@@ -6,11 +6,11 @@ import numpy as np
 
 from entropylaw.analysis.estimate import from_mixture
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.law import LawFit
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.engine.grid import FloatArray, drift_grid
 from entropylaw.engine.posterior import infer
 from entropylaw.results import Estimate
+from entropylaw.results.law import LawFit
 
 RECENT = 1.0 / 3.0
 """Share of the run's steps over which the fall of its entropy is told."""

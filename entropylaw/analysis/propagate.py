@@ -12,11 +12,12 @@ from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import SHARPEST, Posteriors, posteriors
+from entropylaw.engine.posterior import Posteriors, posteriors
 from entropylaw.engine.uncertain import uncertain_posteriors
+from entropylaw.results.posterior import SHARPEST
 
 if TYPE_CHECKING:
-    from entropylaw.analysis.law import LawFit
+    from entropylaw.results.law import LawFit
 
 NEGLIGIBLE = 0.02
 """A direction in which the course is uncertain counts where the reward, by the least-squares law, moves along

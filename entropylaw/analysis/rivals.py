@@ -14,7 +14,6 @@ from entropylaw.analysis.forms import (
     entropy_forms,
     stacked,
 )
-from entropylaw.analysis.law import LawFit
 from entropylaw.analysis.propagate import blur_of
 from entropylaw.analysis.residual import covariances
 from entropylaw.analysis.residual_models import residual_model
@@ -24,8 +23,10 @@ from entropylaw.arguments import of_kind
 from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.mixture import Mixture
-from entropylaw.engine.posterior import Posterior, infer, joined
+from entropylaw.engine.posterior import infer, joined
 from entropylaw.results import Estimate, Rival
+from entropylaw.results.law import LawFit
+from entropylaw.results.posterior import Posterior
 
 PLAUSIBLE = 0.05
 """A form whose weight is below this is ruled out."""

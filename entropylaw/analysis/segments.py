@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -15,66 +14,20 @@ from scipy.special import fdtrc
 from entropylaw.analysis.course import Course, as_logged, entropy_course
 from entropylaw.analysis.fitting import fit_law, usable
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.law import LawFit, checked_level
+from entropylaw.analysis.law import checked_level
 from entropylaw.analysis.propagate import infer_run
 from entropylaw.analysis.residual import covariances
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.arguments import as_floats
 from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.posterior import Posterior, infer
+from entropylaw.engine.posterior import infer
 from entropylaw.errors import FitError, UsageError
+from entropylaw.results.groups import SameTest, Segment, SegmentFit
+from entropylaw.results.law import LawFit
+from entropylaw.results.posterior import Posterior
 
 SAME = 0.05
 """p-value below which runs or segments are said not to share their coefficients."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SameTest:
-    """Test that all runs (or segments) have the same coefficients.
-
-    ``statistic`` is compared with an F distribution of ``df1`` and ``df2`` degrees of freedom. Where the
-    p-value is averaged over residual covariances the statistic is averaged with the same weights.
-    """
-
-    hypothesis: str
-    statistic: float
-    df1: float
-    df2: float
-    p_value: float
-    method: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
-    """Part of a run between two seams; ``law`` is None where it was refused, and ``refusal`` says why."""
-
-    first_step: float
-    last_step: float
-    n: int
-    law: LawFit | None
-    refusal: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentFit:
-    """The law per segment.
-
-    Attributes
-    ----------
-    seams
-        Steps at which a new segment begins.
-    segments
-        In the order of the steps.
-    same
-        Test that the fitted segments share a and b; None with the reason in ``note``.
-    note
-        What the test left out, or why there is none.
-    """
-
-    seams: tuple[float, ...]
-    segments: tuple[Segment, ...]
-    same: SameTest | None
-    note: str | None
 
 
 def fit_segments(

@@ -19,7 +19,6 @@ from matplotlib.backends.backend_svg import RendererSVG
 from matplotlib.figure import Figure
 from PIL import Image
 
-from entropylaw.analysis.law import LawFit
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.documents.fit import RunFit
 from entropylaw.report import law_figure as law_drawing
@@ -27,6 +26,7 @@ from entropylaw.report import plotting as p
 from entropylaw.report.numbers import format_number, format_step
 from entropylaw.report.svg import minify
 from entropylaw.report.words import drop_words, headline
+from entropylaw.results.law import LawFit
 
 _MixedModeRenderer: Any = MixedModeRenderer
 _RendererSVG: Any = RendererSVG

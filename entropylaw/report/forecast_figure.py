@@ -10,8 +10,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from entropylaw.analysis.forecast import Forecast, SaturationForecast
-from entropylaw.analysis.law import LawFit
 from entropylaw.documents.report import RunReport
 from entropylaw.report import plotting as p
 from entropylaw.report.figures import reward_label
@@ -19,6 +17,8 @@ from entropylaw.report.numbers import format_interval, format_percent, format_st
 from entropylaw.report.palette import as_text, light
 from entropylaw.report.words import headline
 from entropylaw.results import Estimate
+from entropylaw.results.forecast import Forecast, SaturationForecast
+from entropylaw.results.law import LawFit
 
 CEILING = light("vermilion")
 """The ceiling stands out from the reward's blue in lightness and in hue."""

@@ -11,12 +11,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from entropylaw.analysis.forms import FORMS
-from entropylaw.analysis.law import LawFit
 from entropylaw.report import plotting as p
 from entropylaw.report.numbers import format_estimate, format_percent, format_step, format_weight
 from entropylaw.report.palette import as_text, light
 from entropylaw.report.words import headline
 from entropylaw.results import Estimate
+from entropylaw.results.law import LawFit
 
 _TITLE_LINE, _HEADER, _BOTTOM, _LEFT, _RIGHT = 0.14, 0.31, 0.38, 0.48, 0.86
 _BODY = 1.92

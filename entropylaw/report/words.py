@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from entropylaw.analysis.forms import form_label, nests_law
-from entropylaw.analysis.law import LawFit
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.documents.fit import RunFit
-from entropylaw.ingest.run import Meaning
 from entropylaw.report.numbers import (
     format_estimate,
     format_interval,
@@ -18,6 +16,8 @@ from entropylaw.report.numbers import (
     format_weight,
 )
 from entropylaw.results import Estimate, Rival, Validity
+from entropylaw.results.columns import Meaning
+from entropylaw.results.law import LawFit
 
 CLEARLY = 3.0
 """A rival fits "better", and not just as well, from so many times the weight of the law."""
