@@ -211,7 +211,7 @@ def _numbers(
     now = design(law_column(course[:, -1]))
     ceiling, a, b = (np.broadcast_to(row, now.shape) for row in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]))
     rows = np.stack([ceiling, a, b, now, ceiling - now], axis=1)
-    mixture = many.functional(rows, np.array([0.0, 0.0, 0.0, 1.0, -1.0]))
+    mixture = many.pruned().functional(rows, np.array([0.0, 0.0, 0.0, 1.0, -1.0]))
     tail = (1.0 - level) / 2.0
     low, value, high = mixture.quantiles((tail, 0.5, 1.0 - tail))
     spread = mixture.scale[:, 0] if grid.length.size == 1 else mixture.standard_deviation()

@@ -36,7 +36,7 @@ def predict_at(
     """Predictions at ``values``, all at once."""
     rows = design(law_column(values))
     method = residual_model(interval).method
-    both = together(law.functional(rows), law.functional(rows, new_noise=floor))
+    both = together(law.functional(rows), law.functional(rows, fresh=1.0, floor=floor))
     found = estimates(both, level=level, method=method)
     mean, observation = found[: len(rows)], found[len(rows) :]
     lowest, highest = float(fitted.min()), float(fitted.max())

@@ -104,7 +104,7 @@ def ceiling_of(fit: FormFit) -> Mixture:
     """Distribution of a form's reward at H = 0, or of its limit in steps."""
     some = np.flatnonzero(fit.weight > _LIGHT)
     rows = fit.form.ceiling_row(fit.shape[some])
-    each = joined([fit.posteriors[i] for i in some]).functional(rows, np.zeros(1), mass=_LIGHT)
+    each = joined([fit.posteriors[i] for i in some]).pruned(_LIGHT).functional(rows)
     weight = fit.weight[some] / fit.weight[some].sum()
     mixture = Mixture(
         weight=(weight[:, None] * each.weight).ravel(),

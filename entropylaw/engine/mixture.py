@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +120,14 @@ class Mixture:
             scale=self.scale[:, keep],
             df=self.df,
         )
+
+
+def normalised(log_weight: FloatArray) -> tuple[FloatArray, Any]:
+    """Weights that add up to 1 along the last axis, and the logarithm of what they added up to before."""
+    top = log_weight.max(axis=-1, keepdims=True)
+    weight = np.exp(log_weight - top)
+    total = weight.sum(axis=-1, keepdims=True)
+    return weight / total, (top + np.log(total))[..., 0]
 
 
 def together(one: Mixture, other: Mixture) -> Mixture:

@@ -16,7 +16,7 @@ from scipy.special import gammaln
 
 from entropylaw.engine.blur import Blur, blurred_products
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.mixture import Mixture
+from entropylaw.engine.mixture import normalised
 from entropylaw.engine.whiten import Products
 from entropylaw.results.posterior import SHARPEST, Posterior
 
@@ -25,65 +25,10 @@ LEAST = 1e-280
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Posteriors:
-    """Posteriors of b problems on one grid: as :class:`Posterior`, with one more axis in front."""
+class Posteriors(Posterior):
+    """Posteriors of b problems on one grid: every array has one more axis in front, the evidence too."""
 
-    weight: FloatArray
-    coefficient: FloatArray
-    covariance: FloatArray
-    variance: FloatArray
-    drift_share: FloatArray
-    length: FloatArray
-    now_offset: FloatArray
-    now_slope: FloatArray
-    now_variance: FloatArray
-    effective_n: FloatArray
-    df: float
-    log_evidence: FloatArray
-
-    def functional(
-        self, row: FloatArray, drift_now: FloatArray, fresh: FloatArray | None = None, mass: float = 1e-9
-    ) -> Mixture:
-        """Distribution of m numbers ``row @ β + drift_now · (drift at the last step)`` of each problem.
-
-        Parameters
-        ----------
-        row
-            Shape (b, m, p).
-        drift_now
-            Shape (m,), multiples of the drift at the last step.
-        fresh
-            Shape (m,), 1 where the number is a new evaluation, with a drift and a noise of its own.
-        mass
-            The lightest grid points, together lighter than this, get no weight, as in
-            :meth:`Posterior.pruned`.
-
-        Returns
-        -------
-        b · m numbers, those of the first problem first.
-        """
-        b, m, _ = row.shape
-        order = np.argsort(self.weight, axis=1, kind="stable")
-        kept = np.take_along_axis(
-            np.cumsum(np.take_along_axis(self.weight, order, 1), axis=1) > mass, np.argsort(order, axis=1), 1
-        )
-        weight = self.weight * kept
-        weight /= weight.sum(axis=1, keepdims=True)
-        effective = row[:, :, None, :] - drift_now[:, None, None] * self.now_slope[:, None]
-        location = row @ self.coefficient.transpose(0, 2, 1)
-        level = self.now_offset - (self.now_slope * self.coefficient).sum(axis=-1)
-        location += drift_now[:, None] * level[:, None, :]
-        squared = ((effective[..., None, :] @ self.covariance[:, None])[..., 0, :] * effective).sum(axis=-1)
-        squared += drift_now[:, None] ** 2 * self.now_variance[:, None, :]
-        if fresh is not None:
-            squared += fresh[:, None] * self.variance[:, None, :]
-        scale = np.sqrt(np.maximum(squared, SHARPEST**2 * self.variance[:, None, :]))
-        return Mixture(
-            weight=np.repeat(weight, m, axis=0),
-            location=location.reshape(b * m, -1),
-            scale=scale.reshape(b * m, -1),
-            df=self.df,
-        )
+    log_evidence: FloatArray  # type: ignore[assignment]
 
 
 def infer(
@@ -149,39 +94,76 @@ def solve(
     inverse, log_det = symmetric_inverse(normal)
     shift = (inverse @ moment[..., None])[..., 0]
     rss = np.maximum(gram[..., p, p] - (moment * shift).sum(axis=-1), LEAST)
-    log_like = -0.5 * (products.log_det + log_det)
-    free = n - p
-    if grid.scaled:
-        variance = rss / free
-        log_like += gammaln(free / 2) - free / 2 * (np.log(rss / 2) + np.log(2 * np.pi))
-    else:
-        variance = np.ones_like(rss)
-        log_like += -0.5 * rss - free / 2 * np.log(2 * np.pi)
-    log_weight = log_like + grid.log_prior
-    top = log_weight.max(axis=1, keepdims=True)
-    weight = np.exp(log_weight - top)
-    total = weight.sum(axis=1, keepdims=True)
     back = np.linalg.inv(triangle)
-    whole = grid.drift + grid.noise
     # The filter's last state is linear in the column: residual − Q (βq − start), and βq = triangle β.
-    many = Posteriors(
-        weight=weight / total,
+    many = over_grid(
+        grid,
+        log_likelihood(rss, products.log_det + log_det, n - p, grid.scaled),
+        variance=rss / (n - p) if grid.scaled else np.ones_like(rss),
+        free=n - p,
+        floor=floor,
         coefficient=(start[:, None] + shift) @ back.transpose(0, 2, 1),
-        covariance=(back[:, None] @ inverse @ back.transpose(0, 2, 1)[:, None]) * variance[..., None, None],
-        variance=variance * whole,
-        drift_share=np.broadcast_to(grid.drift / (whole + floor), rss.shape),
-        length=np.broadcast_to(grid.length, rss.shape),
+        covariance=back[:, None] @ inverse @ back.transpose(0, 2, 1)[:, None],
         now_offset=last[..., p] + (last[..., :p] @ start[..., None])[..., 0],
         now_slope=last[..., :p] @ triangle,
-        now_variance=products.last_variance * variance,
-        effective_n=n * normal[..., 0, 0] * (whole + floor),
-        df=float(free) if grid.scaled else np.inf,
-        log_evidence=(top + np.log(total))[:, 0],
+        now_variance=products.last_variance,
+        level_information=n * normal[..., 0, 0],
     )
-    return told_at_the_end(many, grid) if grid.homeless else many
+    return reparametrise_at_last_step(many, grid) if grid.homeless else many
 
 
-def told_at_the_end(many: Posteriors, grid: Grid) -> Posteriors:
+def log_likelihood(rss: FloatArray, log_det: FloatArray, free: int, scaled: bool) -> FloatArray:
+    """Log restricted likelihood of covariances with residual sums of squares ``rss``, same shape.
+
+    ``log_det`` is that of the covariance and of the normal matrix, together; ``free`` = n − p; where
+    ``scaled`` the residual variance is integrated out (Harville 1974).
+    """
+    quadratic = (
+        gammaln(free / 2) - free / 2 * (np.log(rss / 2) + np.log(2 * np.pi))
+        if scaled
+        else -0.5 * rss - free / 2 * np.log(2 * np.pi)
+    )
+    return -0.5 * log_det + quadratic
+
+
+def over_grid(
+    grid: Grid,
+    log_like: FloatArray,
+    *,
+    variance: FloatArray,
+    free: int,
+    floor: float,
+    coefficient: FloatArray,
+    covariance: FloatArray,
+    now_offset: FloatArray,
+    now_slope: FloatArray,
+    now_variance: FloatArray,
+    level_information: FloatArray,
+) -> Posteriors:
+    """The grid points' answers, mixed by their log likelihoods (b, g).
+
+    ``covariance`` and ``now_variance`` are in σ², which is ``variance``; ``floor`` is the mean known noise
+    variance; ``level_information`` (b, g) is n times the level's element of the normal matrix.
+    """
+    weight, log_evidence = normalised(log_like + grid.log_prior)
+    whole = grid.drift + grid.noise
+    return Posteriors(
+        weight=weight,
+        coefficient=coefficient,
+        covariance=covariance * variance[..., None, None],
+        variance=variance * whole,
+        drift_share=np.broadcast_to(grid.drift / (whole + floor), variance.shape),
+        length=np.broadcast_to(grid.length, variance.shape),
+        now_offset=now_offset,
+        now_slope=now_slope,
+        now_variance=now_variance * variance,
+        effective_n=level_information * (whole + floor),
+        df=float(free) if grid.scaled else np.inf,
+        log_evidence=log_evidence,
+    )
+
+
+def reparametrise_at_last_step(many: Posteriors, grid: Grid) -> Posteriors:
     """With the constant as the level at the last step: it takes up the drift there, of which nothing is left.
 
     ``variance`` then is the noise's alone: of a new evaluation at the last step.
@@ -206,10 +188,9 @@ def told_at_the_end(many: Posteriors, grid: Grid) -> Posteriors:
 
 def split(many: Posteriors) -> list[Posterior]:
     """One posterior for each problem of a batch."""
-    arrays = {name: getattr(many, name) for name in _PARTS}
     return [
         Posterior(
-            **{name: array[i] for name, array in arrays.items()},
+            **{name: getattr(many, name)[i] for name in _ARRAYS},
             df=many.df,
             log_evidence=float(many.log_evidence[i]),
         )
@@ -219,11 +200,11 @@ def split(many: Posteriors) -> list[Posterior]:
 
 def joined(each: Sequence[Posterior]) -> Posteriors:
     """Posteriors on one grid as one: what :func:`split` takes apart."""
-    arrays = {name: np.array([getattr(one, name) for one in each]) for name in (*_PARTS, "log_evidence")}
+    arrays = {name: np.array([getattr(one, name) for one in each]) for name in (*_ARRAYS, "log_evidence")}
     return Posteriors(**arrays, df=each[0].df)
 
 
-_PARTS = tuple(part.name for part in fields(Posteriors) if part.name not in ("df", "log_evidence"))
+_ARRAYS = tuple(part.name for part in fields(Posterior) if part.name not in ("df", "log_evidence"))
 
 
 def symmetric_inverse(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:

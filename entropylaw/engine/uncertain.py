@@ -14,10 +14,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import gammaln
 
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import LEAST, Posteriors, symmetric_inverse
+from entropylaw.engine.posterior import (
+    LEAST,
+    Posteriors,
+    log_likelihood,
+    over_grid,
+    symmetric_inverse,
+)
 from entropylaw.engine.whiten import cross_products
 from entropylaw.results.posterior import SHARPEST
 
@@ -104,7 +109,6 @@ def uncertain_posteriors(
     for along with the slope; the degrees of freedom stay n − p.
     """
     n, p = designs.shape[1:]
-    mean_floor = 0.0 if floor is None else float(floor.mean())
     # The least-squares residual stands for the reward, as in ``posteriors``: no digits are lost.
     ortho, triangle = np.linalg.qr(designs)
     start = np.einsum("bnp,bn->bp", ortho, rewards)
@@ -114,37 +118,27 @@ def uncertain_posteriors(
     first = np.linalg.solve(triangle, start[..., None])[..., 0]
     moments, turned = _moments(products.gram, triangle)
     turn = _settled(moments, first, n - p, grid.scaled)
-    free, whole = n - p, grid.drift + grid.noise
-    log_like = -0.5 * (products.log_det + turn.log_det)
-    if grid.scaled:
-        log_like += gammaln(free / 2) - free / 2 * (np.log(turn.rss / 2) + np.log(2 * np.pi))
-    else:
-        log_like += -0.5 * turn.rss - free / 2 * np.log(2 * np.pi)
-    # log_det is of X and not of its orthonormal columns; the engine's evidence is for the latter.
-    log_like += np.linalg.slogdet(triangle)[1][:, None]
-    log_weight = log_like + grid.log_prior
-    top = log_weight.max(axis=1, keepdims=True)
-    weight = np.exp(log_weight - top)
-    total = weight.sum(axis=1, keepdims=True)
     here, seen = (
         (each[..., None, :] @ turned)[..., 0, :] for each in (roots[:, None, -1], products.last[..., p + 1 :])
     )
     error = _error_now(turn, here, first)
     drift = _drift_now(turn, products.last[..., p], seen, products.last[..., :p] @ triangle, first)
-    offset, slope, variance = _now(turn, error, drift, first)
-    many = Posteriors(
-        weight=weight / total,
+    # Reward minus law at the last step: the drift there, and what the regressor's error does to the law.
+    slope = -(error.slope + drift.slope)
+    # log_det is of X and not of its orthonormal columns; the engine's evidence is for the latter.
+    log_like = log_likelihood(turn.rss, products.log_det + turn.log_det, n - p, grid.scaled)
+    many = over_grid(
+        grid,
+        log_like + np.linalg.slogdet(triangle)[1][:, None],
+        variance=turn.variance,
+        free=n - p,
+        floor=0.0 if floor is None else float(floor.mean()),
         coefficient=first[:, None] + turn.beta,
-        covariance=turn.covariance * turn.variance[..., None, None],
-        variance=turn.variance * whole,
-        drift_share=np.broadcast_to(grid.drift / (whole + mean_floor), turn.rss.shape),
-        length=np.broadcast_to(grid.length, turn.rss.shape),
-        now_offset=offset,
+        covariance=turn.covariance,
+        now_offset=error.mean + drift.mean + (slope * first[:, None]).sum(axis=-1),
         now_slope=slope,
-        now_variance=(products.last_variance + variance) * turn.variance,
-        effective_n=n * products.gram[..., 0, 0] * (whole + mean_floor),
-        df=float(free) if grid.scaled else np.inf,
-        log_evidence=(top + np.log(total))[:, 0],
+        now_variance=products.last_variance + ((error.root + drift.root) ** 2 * turn.own).sum(axis=-1),
+        level_information=n * products.gram[..., 0, 0],
     )
     mean = np.einsum("bg,bgik,bgk->bi", many.weight, turned, turn.u)
     if grid.homeless:
@@ -275,22 +269,10 @@ def _drift_now(
     return _Part(mean=mean, slope=slope, root=root)
 
 
-def _now(
-    turn: _Turn, error: _Part, drift: _Part, first: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Offset, slope and variance (in σ²) of reward minus law at the last step, given β; see ``Posterior``.
-
-    It is the drift there, and what the regressor's error does to the law there.
-    """
-    slope = -(error.slope + drift.slope)
-    offset = error.mean + drift.mean + (slope * first[:, None]).sum(axis=-1)
-    return offset, slope, ((error.root + drift.root) ** 2 * turn.own).sum(axis=-1)
-
-
 def _anchored(
     many: Posteriors, turn: _Turn, error: _Part, drift: _Part, last_variance: FloatArray, grid: Grid
 ) -> Posteriors:
-    """As :func:`told_at_the_end`: the constant takes up the drift, and the regressor's error stays apart.
+    """As ``reparametrise_at_last_step``: the constant takes up the drift, the regressor's error stays apart.
 
     (c + drift, a) and the error are one Gaussian vector given σ², of which the error given the first two
     is taken.
@@ -308,7 +290,11 @@ def _anchored(
     tied = tied + (drift.root * turn.own * error.root).sum(axis=-1)[..., None] * level
     alone = (error.slope[..., None, :] @ turn.covariance @ error.slope[..., None])[..., 0, 0]
     alone = alone + (error.root**2 * turn.own).sum(axis=-1)
-    pull = np.linalg.solve(spread, tied[..., None])[..., 0]
+    try:
+        pull = np.linalg.solve(spread, tied[..., None])[..., 0]
+    except np.linalg.LinAlgError:
+        # Without noise the last reward fixes c + drift given a: a covariance of rank 1.
+        pull = (np.linalg.pinv(spread, hermitian=True) @ tied[..., None])[..., 0]
     mean = error.mean + (error.slope * turn.beta).sum(axis=-1)
     return replace(
         many,

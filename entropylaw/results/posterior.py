@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Self
 
 from entropylaw.results.arrays import FloatArray
 
@@ -18,6 +18,8 @@ SHARPEST = 1e-9
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Posterior:
     """Posterior of β (p coefficients) over g grid points.
+
+    Shapes are those of one problem; a batch has one more axis in front of every array.
 
     Attributes
     ----------
@@ -54,60 +56,71 @@ class Posterior:
     log_evidence: float
 
     def functional(
-        self, row: FloatArray, *, drift_now: float | FloatArray = 0.0, new_noise: float | None = None
+        self,
+        row: FloatArray,
+        drift_now: float | FloatArray = 0.0,
+        fresh: float | FloatArray = 0.0,
+        *,
+        floor: float = 0.0,
     ) -> Mixture:
         """Distribution of ``row @ β + drift_now · (drift at the last step)``.
 
         Parameters
         ----------
         row
-            Shape (m, p): m functionals at once.
+            Shape (m, p), or (b, m, p) for a batch: m functionals at once.
         drift_now
             Multiple of the drift at the last step, where the run stands now; one, or shape (m,).
-        new_noise
-            Where given, the distribution is that of a new evaluation: the residual variance is added,
-            and ``new_noise`` (a known noise floor, or 0) too.
+        fresh
+            1 where the number is a new evaluation, which has a residual of its own: that residual's variance
+            and ``floor``, its known part, are added; one, or shape (m,).
+
+        Returns
+        -------
+        m numbers; b · m for a batch, those of the first problem first.
         """
         import numpy as np
 
         from entropylaw.engine.mixture import Mixture
 
-        drift = np.broadcast_to(np.asarray(drift_now, dtype=float), len(row))[:, None]
-        effective = row[:, None, :] - drift[:, :, None] * self.now_slope
-        location = row @ self.coefficient.T
-        location += drift * (self.now_offset - np.einsum("gp,gp->g", self.now_slope, self.coefficient))
-        squared = np.einsum("mgp,gpq,mgq->mg", effective, self.covariance, effective)
-        squared += drift**2 * self.now_variance
-        if new_noise is not None:
-            squared = squared + self.variance + new_noise
+        m = row.shape[-2]
+        drift, own = (
+            np.broadcast_to(np.asarray(each, dtype=float), m)[:, None] for each in (drift_now, fresh)
+        )
+        effective = row[..., :, None, :] - drift[..., None] * self.now_slope[..., None, :, :]
+        location = row @ self.coefficient.swapaxes(-1, -2)
+        level = self.now_offset - (self.now_slope * self.coefficient).sum(axis=-1)
+        location = location + drift * level[..., None, :]
+        squared = np.einsum("...mgp,...gpq,...mgq->...mg", effective, self.covariance, effective)
+        squared += drift**2 * self.now_variance[..., None, :]
+        squared += own * self.variance[..., None, :] + own * floor
         # Pure drift without noise knows the reward now exactly; a mixture wants a width, however small.
-        scale = np.sqrt(np.maximum(squared, SHARPEST**2 * self.variance))
-        return Mixture(weight=self.weight, location=location, scale=scale, df=self.df)
+        scale = np.sqrt(np.maximum(squared, SHARPEST**2 * self.variance[..., None, :]))
+        points = self.weight.shape[-1]
+        return Mixture(
+            weight=self.weight if self.weight.ndim == 1 else np.repeat(self.weight, m, axis=0),
+            location=location.reshape(-1, points),
+            scale=scale.reshape(-1, points),
+            df=self.df,
+        )
 
     def mean(self) -> FloatArray:
         """Posterior mean of β, shape (p,)."""
+        return self.weight @ self.coefficient
+
+    def pruned(self, mass: float = 1e-9) -> Self:
+        """The same without the lightest grid points, which together weigh less than ``mass``.
+
+        In a batch, of which each problem has light points of its own, they get no weight.
+        """
         import numpy as np
 
-        return np.asarray(self.weight @ self.coefficient)
-
-    def pruned(self, mass: float = 1e-9) -> Posterior:
-        """The same without the lightest grid points, which together weigh less than ``mass``."""
-        import numpy as np
-
-        order = np.argsort(self.weight, kind="stable")
-        keep = np.sort(order[np.cumsum(self.weight[order]) > mass])
-        weight = self.weight[keep]
-        return Posterior(
-            weight=weight / weight.sum(),
-            coefficient=self.coefficient[keep],
-            covariance=self.covariance[keep],
-            variance=self.variance[keep],
-            drift_share=self.drift_share[keep],
-            length=self.length[keep],
-            now_offset=self.now_offset[keep],
-            now_slope=self.now_slope[keep],
-            now_variance=self.now_variance[keep],
-            effective_n=self.effective_n[keep],
-            df=self.df,
-            log_evidence=self.log_evidence,
-        )
+        order = np.argsort(self.weight, axis=-1, kind="stable")
+        heavy = np.cumsum(np.take_along_axis(self.weight, order, -1), axis=-1) > mass
+        kept = np.take_along_axis(heavy, np.argsort(order, axis=-1), -1)
+        if self.weight.ndim > 1:
+            weight = self.weight * kept
+            return replace(self, weight=weight / weight.sum(axis=-1, keepdims=True))
+        arrays = (part.name for part in fields(self) if part.name not in ("df", "log_evidence"))
+        left = {name: getattr(self, name)[kept] for name in arrays}
+        return replace(self, **left | {"weight": left["weight"] / left["weight"].sum()})
