@@ -35,7 +35,7 @@ from benchmarks.worlds import (
 )
 from entropylaw.analysis.course import entropy_courses
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.propagate import law_posteriors
+from entropylaw.analysis.propagate import felt, infer_law
 from entropylaw.engine.grid import drift_grid
 
 SEED = 20260817
@@ -182,7 +182,9 @@ def law_intervals(sample: Sample) -> dict[str, Ends]:
         part = slice(start, start + TOGETHER)
         courses = entropy_courses(sample.entropy[part], sample.step)
         course = courses.entropy
-        many = law_posteriors(sample.step, course, courses.root, sample.rewards[part], grid)
+        rewards = sample.rewards[part]
+        root = felt(course, courses.root, rewards)
+        many = infer_law(sample.step, course, root, rewards, grid).posteriors
         now = design(law_column(course[:, -1]))
         at = np.broadcast_to(design(law_column(np.array(sample.at))), now.shape)
         ceiling, a = np.broadcast_to([1.0, 0.0], now.shape), np.broadcast_to([0.0, 1.0], now.shape)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.worlds import CEILING, SD, A, FloatArray, Sample, World, oracle_width, simulate
-from entropylaw.analysis.course import Course, Courses, entropy_courses
+from entropylaw.analysis.course import Course, entropy_courses
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.propagate import infer_run
 from entropylaw.analysis.residual import covariances
@@ -207,13 +207,13 @@ def plain(
     return posteriors(step, design(law_column(course))[None], reward[None], grid, floor)
 
 
-def _courses(choice: Choice, sample: Sample, sd: FloatArray | None) -> Courses:
+def _courses(choice: Choice, sample: Sample, sd: FloatArray | None) -> Course:
     if residual_model(choice.interval).smooths_entropy:
         return entropy_courses(sample.entropy, sample.step, sd)
     root = np.empty((*sample.entropy.shape, 0))
     if sd is not None:
         root = sd[:, :, None] * np.eye(sample.entropy.shape[1])
-    return Courses(entropy=sample.entropy, root=root)
+    return Course(entropy=sample.entropy, root=root)
 
 
 def eval_size(world: World) -> int:

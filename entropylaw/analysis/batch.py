@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entropylaw.analysis.course import FEWEST, Courses, entropy_courses
-from entropylaw.analysis.fitting import usable
+from entropylaw.analysis.course import FEWEST, entropy_courses
+from entropylaw.analysis.fitting import Evaluations, usable
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law import checked_level
-from entropylaw.analysis.propagate import law_posteriors
+from entropylaw.analysis.propagate import felt, infer_law
 from entropylaw.analysis.residual_models import ResidualModel, residual_model
 from entropylaw.arguments import several
 from entropylaw.engine.grid import FloatArray
@@ -110,9 +110,13 @@ def fit_laws(
         ``bad-level``, ``bad-interval``.
     """
     level, model = checked_level(level), residual_model(interval)
-    entropy, reward = _series(entropy, "entropy"), _series(reward, "reward")
+    entropy, reward = (
+        list(several(each, object, name)) for each, name in ((entropy, "entropy"), (reward, "reward"))
+    )
     runs = len(entropy)
-    steps = _steps(step, runs)
+    steps: list[Any] = [None] * runs if step is None else list(several(step, object, "step"))
+    if steps and np.ndim(steps[0]) == 0:
+        steps = [step] * runs
     if not len(reward) == len(steps) == runs:
         raise FitError(
             "lengths-differ",
@@ -123,12 +127,21 @@ def fit_laws(
     about = np.full((3, runs), np.nan)
     n = np.zeros(runs, dtype=np.intp)
     refused: dict[int, EntropyLawError] = {}
-    for members, shared, h, r in _groups(entropy, reward, steps, n, refused, model, keep_outliers):
-        for start in range(0, len(members), _TOGETHER):
-            part = slice(start, start + _TOGETHER)
-            table[:, :, members[part]], about[:, members[part]] = _numbers(
-                shared, h[part], r[part], level, model
-            )
+    groups: dict[bytes, list[tuple[int, Evaluations]]] = {}
+    for i in range(runs):
+        try:
+            found = usable(entropy[i], reward[i], steps[i], None, model, keep_outliers=keep_outliers)
+        except FitError as error:
+            refused[i] = error
+        else:
+            n[i] = found.step.size
+            groups.setdefault(found.step.tobytes(), []).append((i, found))
+    for group in groups.values():
+        for start in range(0, len(group), _TOGETHER):
+            part = group[start : start + _TOGETHER]
+            members = [i for i, _ in part]
+            h, r = (np.array([getattr(one, name) for _, one in part]) for name in ("entropy", "reward"))
+            table[:, :, members], about[:, members] = _numbers(part[0][1].step, h, r, level, model)
     numbers = {
         name: Numbers(value=rows[0], low=rows[1], high=rows[2], std_error=rows[3])
         for name, rows in zip(_NUMBERS, table, strict=True)
@@ -145,69 +158,18 @@ def fit_laws(
     )
 
 
-def _steps(step: Any, runs: int) -> Sequence[Any]:
-    """One series of steps, or None, for each run."""
-    if step is None:
-        return [None] * runs
-    steps = _series(step, "step")
-    return [step] * runs if len(steps) and np.ndim(steps[0]) == 0 else steps
-
-
-def _series(values: Any, name: str) -> Sequence[Any]:
-    """One item a run: rows of an array, or what a list holds."""
-    return list(several(values, object, name))
-
-
-def _groups(
-    entropy: Sequence[Any] | FloatArray,
-    reward: Sequence[Any] | FloatArray,
-    steps: Sequence[Any],
-    n: NDArray[np.intp],
-    refused: dict[int, EntropyLawError],
-    model: ResidualModel,
-    keep_outliers: bool,
-) -> list[tuple[NDArray[np.intp], FloatArray, FloatArray, FloatArray]]:
-    """Runs with the same steps: their numbers, those steps, entropies (m, n) and rewards (m, n)."""
-    found: dict[bytes, list[tuple[int, FloatArray, FloatArray, FloatArray]]] = {}
-    for i in range(len(entropy)):
-        try:
-            s, h, r, _, _ = usable(entropy[i], reward[i], steps[i], None, model, keep_outliers=keep_outliers)
-            n[i] = s.size
-        except FitError as error:
-            refused[i] = error
-            continue
-        found.setdefault(s.tobytes(), []).append((i, s, h, r))
-    return [
-        (
-            np.array([i for i, _, _, _ in group]),
-            group[0][1],
-            np.array([h for _, _, h, _ in group]),
-            np.array([r for _, _, _, r in group]),
-        )
-        for group in found.values()
-    ]
-
-
-def _courses(step: FloatArray, entropy: FloatArray, model: ResidualModel) -> Courses:
-    """Courses of m runs, or their entropies as logged."""
-    logged = Courses(entropy=entropy, root=np.empty((*entropy.shape, 0)))
-    if not model.smooths_entropy or step.size < FEWEST:
-        return logged
-    found = entropy_courses(entropy, step)
-    flat = np.ptp(found.entropy, axis=1) == 0
-    return Courses(
-        entropy=np.where(flat[:, None], entropy, found.entropy),
-        root=np.where(flat[:, None, None], 0.0, found.root),
-    )
-
-
 def _numbers(
     step: FloatArray, entropy: FloatArray, reward: FloatArray, level: float, model: ResidualModel
 ) -> tuple[FloatArray, FloatArray]:
     """Numbers of m runs with the same steps, shape (5, 4, m), and what is said of their drift, (3, m)."""
-    courses = _courses(step, entropy, model)
-    course, grid = courses.entropy, model.grid(step)
-    many = law_posteriors(step, course, courses.root, reward, grid)
+    course, root = entropy, np.empty((*entropy.shape, 0))
+    if model.smooths_entropy and step.size >= FEWEST:
+        found = entropy_courses(entropy, step)
+        flat = np.ptp(found.entropy, axis=1) == 0
+        course = np.where(flat[:, None], entropy, found.entropy)
+        root = np.where(flat[:, None, None], 0.0, found.root)
+    grid = model.grid(step)
+    many = infer_law(step, course, felt(course, root, reward), reward, grid).posteriors
     now = design(law_column(course[:, -1]))
     ceiling, a, b = (np.broadcast_to(row, now.shape) for row in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]))
     rows = np.stack([ceiling, a, b, now, ceiling - now], axis=1)

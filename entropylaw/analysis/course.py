@@ -14,6 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from entropylaw.analysis.residual_models import ResidualModel
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.ties import first_best
 
@@ -31,7 +32,7 @@ _PENALTIES = np.geomspace(1e-6, 1e8, 57)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Course:
-    """The course of one run's entropy.
+    """The smoothed entropy of one run, or of several with one more axis in front.
 
     Attributes
     ----------
@@ -40,26 +41,30 @@ class Course:
     root
         Shape (n, k): ``root @ rootᵀ`` is the covariance of the course given what was logged; k may be 0.
     noise
-        Standard deviation of logged minus course, nats; None where the entropy is used as logged.
+        Standard deviation of logged minus course, nats; None where the entropy is used as logged, and for
+        several runs.
     """
 
     entropy: FloatArray
     root: FloatArray
-    noise: float | None
+    noise: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Courses:
-    """The same of several runs: ``entropy`` (runs, n) and ``root`` (runs, n, k)."""
-
-    entropy: FloatArray
-    root: FloatArray
+def course_for(
+    model: ResidualModel, entropy: FloatArray, step: FloatArray, sd: FloatArray | None = None
+) -> Course:
+    """The entropy (n,) that a residual model fits the law to: smoothed or as logged, with its covariance."""
+    if model.smooths_entropy:
+        course = entropy_course(entropy, step, sd)
+        if np.ptp(course.entropy) > 0:
+            return course
+    return as_logged(entropy, sd)
 
 
 def as_logged(entropy: FloatArray, sd: FloatArray | None = None) -> Course:
     """The entropy as it was logged, with the sd of each value (n,) where it is known."""
     root = np.empty((entropy.size, 0)) if sd is None else np.diag(sd)
-    return Course(entropy=entropy, root=root, noise=None)
+    return Course(entropy=entropy, root=root)
 
 
 def entropy_course(
@@ -94,7 +99,7 @@ def entropy_course(
 
 def entropy_courses(
     entropy: FloatArray, step: FloatArray | None = None, sd: FloatArray | None = None
-) -> Courses:
+) -> Course:
     """The course of each of several runs, shapes (runs, n) as ``entropy``; n at least :data:`FEWEST`.
 
     ``sd`` as for :func:`entropy_course`, shape (runs, n).
@@ -114,7 +119,7 @@ def entropy_courses(
             )
     never_negative = entropy.min(axis=1, keepdims=True) >= 0
     course = np.where(never_negative, np.maximum(found.course, 0.0), found.course)
-    return Courses(entropy=course, root=found.root)
+    return Course(entropy=course, root=found.root)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -170,13 +175,8 @@ def _penalised(entropy: FloatArray, basis: FloatArray, roughness: FloatArray, kn
 
 def _can_follow(time: FloatArray) -> bool:
     """Whether an evaluation lies in reach of every spline over ``time``; after a long gap none does."""
-    pieces = _pieces(time.size)
-    triangle = np.linalg.qr(_cubic_splines(time, pieces), mode="r")
+    triangle = np.linalg.qr(_cubic_splines(time, min(time.size // 2, MOST_PIECES)), mode="r")
     return bool(np.abs(np.diag(triangle)).min() > _IN_REACH)
-
-
-def _pieces(n: int) -> int:
-    return min(n // 2, MOST_PIECES)
 
 
 @lru_cache(maxsize=32)
@@ -191,7 +191,7 @@ def _basis(time: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray
 
     The second is that diagonal, shape (k,).
     """
-    pieces = _pieces(time.size)
+    pieces = min(time.size // 2, MOST_PIECES)
     ortho, triangle = np.linalg.qr(weight[:, None] * _cubic_splines(time, pieces))
     penalty = np.linalg.solve(triangle.T, np.diff(np.eye(pieces), n=2, axis=0).T)
     left, singular, _ = np.linalg.svd(penalty, full_matrices=True)

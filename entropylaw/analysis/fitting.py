@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from entropylaw.analysis.course import Course, as_logged, entropy_course
+from entropylaw.analysis.course import Course, course_for
 from entropylaw.analysis.estimate import estimates
 from entropylaw.analysis.forms import FORMS, design, law_column
 from entropylaw.analysis.influence import strongest_influence
@@ -23,15 +24,15 @@ from entropylaw.analysis.rivals import (
     FormFits,
     ceiling_over_forms,
     fit_forms,
-    form_mean,
+    posterior_mean,
     rivals_of,
 )
-from entropylaw.analysis.validity import Evidence, judge, lag1
+from entropylaw.analysis.validity import judge, lag1
 from entropylaw.arguments import as_floats
-from entropylaw.engine.grid import FloatArray, Grid
+from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.posterior import split
 from entropylaw.errors import FitError
-from entropylaw.results import Curve, Residuals
+from entropylaw.results import Curve, Residuals, Validity
 from entropylaw.results.law import LawFit
 from entropylaw.results.posterior import Posterior
 
@@ -122,97 +123,59 @@ def fit_law(
     The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
     """
     level, model = checked_level(level), residual_model(interval)
-    s, h, r, sd, dropped = usable(entropy, reward, step, entropy_sd, model, keep_outliers=keep_outliers)
-    course = entropy_course(h, s, sd) if model.smooths_entropy else as_logged(h, sd)
-    if np.ptp(course.entropy) == 0:
-        course = as_logged(h, sd)
-    grid, floor = covariances(s, course.entropy, r, interval, eval_size)
-    for array in (s, h, r, course.entropy):
-        array.setflags(write=False)
-    task = Task(
-        run=run,
-        step=s,
-        entropy=h,
-        entropy_sd=sd,
-        course=course,
-        reward=r,
-        floor=floor,
-        level=level,
-        interval=interval,
-        eval_size=eval_size,
-        dropped=dropped,
-    )
-    return _result(task, *_inferred(task, grid))
+    known = usable(entropy, reward, step, entropy_sd, model, keep_outliers=keep_outliers)
+    course = course_for(model, known.entropy, known.step, known.entropy_sd)
+    return _law_fit(run, known, course, model, level=level, eval_size=eval_size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Task:
-    """What is fitted, checked and complete: the evaluations and how to fit them.
+class Evaluations:
+    """Evaluations that can be fitted, each array of shape (n,), and why how many others were left out."""
 
-    ``floor`` is the known noise variance of each evaluation, None where nothing is known.
-    """
-
-    run: str
     step: FloatArray
     entropy: FloatArray
-    entropy_sd: FloatArray | None
-    course: Course
     reward: FloatArray
-    floor: FloatArray | None
-    level: float
-    interval: str
-    eval_size: int | None
+    entropy_sd: FloatArray | None = None
     dropped: dict[str, int]
 
-    @property
-    def method(self) -> str:
-        """What every estimate says of its interval."""
-        return residual_model(self.interval).method
-
-    @property
-    def noise_floor(self) -> float:
-        """Known noise variance of a new evaluation."""
-        return 0.0 if self.floor is None else float(self.floor[-1])
+    def only(self, kept: NDArray[np.bool_] | slice, dropped: dict[str, int]) -> Evaluations:
+        """Some of them, and why the others are left out."""
+        sd = self.entropy_sd
+        return Evaluations(
+            step=self.step[kept],
+            entropy=self.entropy[kept],
+            reward=self.reward[kept],
+            entropy_sd=sd if sd is None else sd[kept],
+            dropped=self.dropped | dropped,
+        )
 
 
 def usable(
     entropy: Any, reward: Any, step: Any, sd: Any, model: ResidualModel, *, keep_outliers: bool
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None, dict[str, int]]:
-    """Steps, entropies, rewards and known sd of entropies that can be fitted; why how many others were not.
+) -> Evaluations:
+    """The evaluations that a residual model can be fitted to.
 
     Raises
     ------
     FitError, UsageError
         As :func:`fit_law`.
     """
-    h, r, s = evaluations(entropy, reward, step)
-    keep = _present(h, r, s)
-    known = checked_sd(sd, h.size, model)
-    known = known if known is None else known[keep]
-    s, h, r, dropped = complete(h, r, s)
-    refuse(s, h, r)
-    found = () if keep_outliers or not model.drops_outliers else gross_outliers(s, h, r)
-    if found:
-        kept = without(s, found)
-        s, h, r = s[kept], h[kept], r[kept]
-        known = known if known is None else known[kept]
-        dropped |= {outlier.sentence: 1 for outlier in found}
-        refuse(s, h, r)
-    return s, h, r, known, dropped
+    every = _evaluations(entropy, reward, step)
+    found = _present(replace(every, entropy_sd=checked_sd(sd, every.step.size, model)))
+    refuse(found.step, found.entropy, found.reward)
+    if keep_outliers or not model.drops_outliers:
+        return found
+    outliers = gross_outliers(found.step, found.entropy, found.reward)
+    if outliers:
+        found = found.only(without(found.step, outliers), {outlier.sentence: 1 for outlier in outliers})
+        refuse(found.step, found.entropy, found.reward)
+    return found
 
 
 def complete(
     entropy: Any, reward: Any, step: Any
 ) -> tuple[FloatArray, FloatArray, FloatArray, dict[str, int]]:
-    """Arrays of equal length without missing values, and how many pairs that cost."""
-    h, r, s = evaluations(entropy, reward, step)
-    keep = _present(h, r, s)
-    lost = int((~keep).sum())
-    return s[keep], h[keep], r[keep], {"a value is missing or not finite": lost} if lost else {}
-
-
-def evaluations(entropy: Any, reward: Any, step: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Entropies, rewards and steps as arrays of equal length.
+    """Steps, entropies and rewards of equal length without missing values, and how many pairs that cost.
 
     Raises
     ------
@@ -221,6 +184,12 @@ def evaluations(entropy: Any, reward: Any, step: Any) -> tuple[FloatArray, Float
     UsageError
         ``bad-argument``.
     """
+    found = _present(_evaluations(entropy, reward, step))
+    return found.step, found.entropy, found.reward, found.dropped
+
+
+def _evaluations(entropy: Any, reward: Any, step: Any) -> Evaluations:
+    """Arrays of equal length."""
     h, r = as_floats(entropy, "entropy"), as_floats(reward, "reward")
     s = np.arange(h.size, dtype=float) if step is None else as_floats(step, "step")
     if not h.size == r.size == s.size:
@@ -229,12 +198,14 @@ def evaluations(entropy: Any, reward: Any, step: Any) -> tuple[FloatArray, Float
             f"{h.size} entropies, {r.size} rewards and {s.size} steps, expected one of each per evaluation",
             "pass arrays of the same length",
         )
-    return h, r, s
+    return Evaluations(step=s, entropy=h, reward=r, dropped={})
 
 
-def _present(*columns: FloatArray) -> NDArray[np.bool_]:
-    """Where every column has a finite value, shape (n,)."""
-    return np.asarray(np.logical_and.reduce([np.isfinite(column) for column in columns]))
+def _present(every: Evaluations) -> Evaluations:
+    """Those with all of entropy, reward and step."""
+    keep = np.isfinite(every.entropy) & np.isfinite(every.reward) & np.isfinite(every.step)
+    lost = int((~keep).sum())
+    return every.only(keep, {"a value is missing or not finite": lost} if lost else {})
 
 
 def refuse(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> None:
@@ -292,87 +263,68 @@ def check_scale(name: str, values: FloatArray, least: float = 1 / LARGEST) -> No
         )
 
 
-def _inferred(task: Task, grid: Grid) -> tuple[FormFits, Posterior, float]:
-    """The forms, the law's posterior, and the entropy at the last evaluation.
+def _law_fit(
+    run: str, known: Evaluations, course: Course, model: ResidualModel, *, level: float, eval_size: int | None
+) -> LawFit:
+    """Infer the law and its rivals, and read every number off the posteriors.
 
     What is not known of the entropy is in the law's posterior; the forms are compared with what it adds to
     the law's residual, all alike.
     """
-    s, r, floor, course = task.step, task.reward, task.floor, task.course
-    told = infer_run(s, course, r, grid, floor, task.interval)
-    if told is None:
-        fits = fit_forms(s, course.entropy, r, grid, floor)
-        return fits, fits.law, float(course.entropy[-1])
-    fits = fit_forms(s, course.entropy, r, grid, floor, told.blur(0, grid))
-    # A course is what the log says of the entropy; a logged value is corrected by the reward.
-    now = course.entropy[-1] if residual_model(task.interval).smooths_entropy else told.likely[0, -1]
-    return fits, split(told.posteriors)[0], float(now)
-
-
-def _result(task: Task, fits: FormFits, posterior: Posterior, entropy_now: float) -> LawFit:
-    """Read every number off the posteriors."""
-    law = posterior.pruned()
-    level, method, course = task.level, task.method, task.course.entropy
-    now = design(law_column(course[-1:]))
+    s, h, r = known.step, known.entropy, known.reward
+    grid, floor = covariances(s, course.entropy, r, model.name, eval_size)
+    for array in (s, h, r, course.entropy):
+        array.setflags(write=False)
+    told = infer_run(s, course, r, grid, floor, model.name)
+    fits = fit_forms(s, course.entropy, r, grid, floor, None if told is None else told.blur(0, grid))
+    law = (fits.law if told is None else split(told.posteriors)[0]).pruned()
+    # A smoothed entropy is what the log says; a logged value is corrected by the reward.
+    entropy_now = float(course.entropy[-1] if told is None or model.smooths_entropy else told.likely[0, -1])
+    now = design(law_column(course.entropy[-1:]))
     rows = np.concatenate([_CEILING, _A, _B, now, _CEILING - now])
     numbers = law.functional(rows, drift_now=np.array([0.0, 0.0, 0.0, 1.0, -1.0]))
-    ceiling, a, b, reward_now, headroom = estimates(numbers, level=level, method=method)
-    fitted = design(law_column(course)) @ np.array([ceiling.value, a.value])
+    ceiling, a, b, reward_now, headroom = estimates(numbers, level=level, method=model.method)
+    fitted = design(law_column(course.entropy)) @ np.array([ceiling.value, a.value])
     fitted.setflags(write=False)
-    left = task.reward - fitted
-    if not residual_model(task.interval).fixed_level:
-        # The law is relative to the last evaluation, so that its residuals have a mean of their own.
-        left = left - np.mean(left)
-    evidence = Evidence(
-        step=task.step,
-        entropy=task.entropy,
-        course=course,
-        reward=task.reward,
-        a=a,
-        ceiling=ceiling,
-        residuals=_residuals(law, task.step, left),
-        influence=strongest_influence(task.step, task.entropy, task.reward),
-        law_weight=fits.weight["law"],
-        rivals=rivals_of(fits, course, task.reward, level=level, method=method),
-        interval=task.interval,
-        entropy_noise=task.course.noise,
-        entropy_sd=None if task.entropy_sd is None else float(np.sqrt(np.mean(task.entropy_sd**2))),
-        reward_sd=None if task.floor is None else float(np.sqrt(np.mean(task.floor))),
-    )
-    return LawFit(
-        run=task.run,
-        n=task.step.size,
-        validity=judge(evidence),
+    weight = fits.weight["law"]
+    rivals = rivals_of(fits, course.entropy, r, level=level, method=model.method)
+    noise_floor = 0.0 if floor is None else float(floor[-1])
+    fit = LawFit(
+        run=run,
+        n=s.size,
+        validity=Validity(ok=True),
         a=a,
         b=b,
         ceiling=ceiling,
         correlation=_correlation(law),
         entropy_now=entropy_now,
-        entropy_noise=task.course.noise,
+        entropy_noise=course.noise,
         reward_now=reward_now,
         headroom=headroom,
-        residuals=evidence.residuals,
-        influence=evidence.influence,
-        law_weight=evidence.law_weight,
-        law_ruled_out=evidence.law_weight < PLAUSIBLE,
+        # Where the law is relative to the last evaluation, its residuals have a mean of their own.
+        residuals=_residuals(law, s, r - fitted - (0.0 if model.fixed_level else np.mean(r - fitted))),
+        influence=strongest_influence(s, h, r),
+        law_weight=weight,
+        law_ruled_out=weight < PLAUSIBLE,
         entropy_spent=spent_entropy(entropy_now, 0.95),
-        rivals=evidence.rivals,
-        ceiling_over_forms=ceiling_over_forms(ceiling, evidence.law_weight, evidence.rivals),
-        r_squared=1.0 - float(np.var(task.reward - fitted) / np.var(task.reward)),
-        step=task.step,
-        entropy=task.entropy,
-        course=course,
-        reward=task.reward,
+        rivals=rivals,
+        ceiling_over_forms=ceiling_over_forms(ceiling, weight, rivals),
+        r_squared=1.0 - float(np.var(r - fitted) / np.var(r)),
+        step=s,
+        entropy=h,
+        course=course.entropy,
+        reward=r,
         fitted=fitted,
-        curve=_curve(task, law, fits),
+        curve=_curve(h, course.entropy, law, fits, level=level, interval=model.name, floor=noise_floor),
         level=level,
-        interval=task.interval,
-        eval_size=task.eval_size,
-        dropped=task.dropped,
+        interval=model.name,
+        eval_size=eval_size,
+        dropped=known.dropped,
         posterior=law,
-        noise_floor=task.noise_floor,
-        entropy_sd=task.entropy_sd,
+        noise_floor=noise_floor,
+        entropy_sd=known.entropy_sd,
     )
+    return replace(fit, validity=judge(fit, None if floor is None else float(np.sqrt(np.mean(floor)))))
 
 
 def _residuals(law: Posterior, step: FloatArray, residual: FloatArray) -> Residuals:
@@ -398,26 +350,31 @@ def _correlation(law: Posterior) -> float:
     return float(total[0, 1] / (np.sqrt(total[0, 0]) * np.sqrt(total[1, 1])))
 
 
-def _curve(task: Task, law: Posterior, fits: FormFits) -> Curve:
+def _curve(
+    logged: FloatArray,
+    course: FloatArray,
+    law: Posterior,
+    fits: FormFits,
+    *,
+    level: float,
+    interval: str,
+    floor: float,
+) -> Curve:
     """Bands from H = 0 (the ceiling) to the largest entropy of the run."""
-    logged, course = task.entropy, task.course.entropy
     grid = np.linspace(min(0.0, float(logged.min())), float(logged.max()), CURVE_POINTS)
     # What is drawn need not be exact to nine digits.
-    drawn = law.pruned(_DRAWN)
-    points = predict_at(drawn, task.noise_floor, course, grid, task.level, task.interval)
-    rivals = {
-        form: form_mean(fits, form, grid) for form, kind in FORMS.items() if kind.colour and form in fits.fits
-    }
+    points = predict_at(law.pruned(_DRAWN), floor, course, grid, level, interval)
+    drawn = [fit for form, fit in fits.fits.items() if FORMS[form].colour]
 
-    def column(values: list[float | None]) -> tuple[float, ...]:
+    def column(values: Iterable[float | None]) -> tuple[float, ...]:
         return tuple(float("nan") if value is None else value for value in values)
 
     return Curve(
         entropy=tuple(float(h) for h in grid),
-        mean=column([p.mean.value for p in points]),
-        low=column([p.mean.low for p in points]),
-        high=column([p.mean.high for p in points]),
-        observation_low=column([p.observation.low for p in points]),
-        observation_high=column([p.observation.high for p in points]),
-        rivals={form: tuple(float(v) for v in mean) for form, mean in rivals.items()},
+        mean=column(p.mean.value for p in points),
+        low=column(p.mean.low for p in points),
+        high=column(p.mean.high for p in points),
+        observation_low=column(p.observation.low for p in points),
+        observation_high=column(p.observation.high for p in points),
+        rivals={fit.form.name: tuple(posterior_mean(fit, fit.form.onward(grid)).tolist()) for fit in drawn},
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from entropylaw.analysis.course import Course, as_logged, entropy_course
+from entropylaw.analysis.course import Course, course_for
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.engine.blur import Blur
@@ -54,18 +54,6 @@ class LawInference:
             slope=told.coefficient[run, :, 1],
             variance=told.variance[run] / ((grid.drift + grid.noise) * share),
         )
-
-
-def law_posteriors(
-    step: FloatArray,
-    entropy: FloatArray,
-    root: FloatArray,
-    rewards: FloatArray,
-    grid: Grid,
-    floor: FloatArray | None = None,
-) -> Posteriors:
-    """Posterior of (ceiling, a) for b runs with courses: :func:`infer_law` with what is felt of ``root``."""
-    return infer_law(step, entropy, felt(entropy, root, rewards), rewards, grid, floor).posteriors
 
 
 def infer_law(
@@ -140,11 +128,7 @@ def blur_of(law: LawFit, grid: Grid, floor: FloatArray | None) -> Blur | None:
     """What errors in the entropy add to the residual of a fitted run; its course is found again."""
     if law.entropy_noise is None and law.entropy_sd is None:
         return None
-    course = (
-        entropy_course(law.entropy, law.step, law.entropy_sd)
-        if residual_model(law.interval).smooths_entropy
-        else as_logged(law.entropy, law.entropy_sd)
-    )
+    course = course_for(residual_model(law.interval), law.entropy, law.step, law.entropy_sd)
     told = infer_run(law.step, course, law.reward, grid, floor, law.interval)
     return None if told is None else told.blur(0, grid)
 
@@ -161,7 +145,7 @@ def _least_squares(designs: FloatArray, rewards: FloatArray) -> tuple[FloatArray
 def felt(entropy: FloatArray, root: FloatArray, rewards: FloatArray) -> FloatArray:
     """The columns of ``root`` (b, n, k) that matter to some run, and 0 for runs to which they do not.
 
-    A column matters by :data:`NEGLIGIBLE`; the other shapes are as for :func:`law_posteriors`.
+    A column matters by :data:`NEGLIGIBLE`; the other shapes are as for :func:`infer_law`.
     """
     if not root.shape[2]:
         return root

@@ -17,12 +17,12 @@ from entropylaw.analysis.forms import (
 from entropylaw.analysis.propagate import blur_of
 from entropylaw.analysis.residual import covariances
 from entropylaw.analysis.residual_models import residual_model
-from entropylaw.analysis.shapes import DEPENDENT, FormFit, fit_each, log_sum
+from entropylaw.analysis.shapes import DEPENDENT, FormFit, fit_each
 from entropylaw.analysis.stepforms import step_forms
 from entropylaw.arguments import of_kind
 from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.mixture import Mixture
+from entropylaw.engine.mixture import Mixture, normalised
 from entropylaw.engine.posterior import infer, joined
 from entropylaw.results import Estimate, Rival
 from entropylaw.results.law import LawFit
@@ -96,8 +96,8 @@ def fit_forms(
 
 def weights(fits: dict[str, FormFit]) -> dict[str, float]:
     """Posterior probability of each form among these, equal before the data."""
-    total = log_sum(np.array([fit.log_evidence for fit in fits.values()]))
-    return {name: float(np.exp(fit.log_evidence - total)) for name, fit in fits.items()}
+    weight, _ = normalised(np.array([fit.log_evidence for fit in fits.values()]))
+    return dict(zip(fits, weight.tolist(), strict=True))
 
 
 def ceiling_of(fit: FormFit) -> Mixture:
@@ -170,12 +170,6 @@ def residual_sd(fit: FormFit, reward: FloatArray) -> float:
     """Root of the residual sum of squares about the posterior mean over the degrees of freedom."""
     residual = reward - posterior_mean(fit, fit.form.inputs)
     return float(np.sqrt(residual @ residual / (residual.size - fit.form.parameters)))
-
-
-def form_mean(fits: FormFits, form: str, entropy: FloatArray) -> FloatArray:
-    """Posterior mean of a form's reward at ``entropy``, shape like it; the branches go on from the last."""
-    fit = fits.fits[form]
-    return posterior_mean(fit, fit.form.onward(entropy))
 
 
 def ceiling_over_forms(law: Estimate, law_weight: float, rivals: tuple[Rival, ...]) -> Estimate:

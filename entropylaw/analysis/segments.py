@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -11,19 +10,18 @@ import numpy as np
 from scipy.linalg import block_diag
 from scipy.special import fdtrc
 
-from entropylaw.analysis.course import Course, as_logged, entropy_course
-from entropylaw.analysis.fitting import fit_law, usable
+from entropylaw.analysis.course import Course, course_for
+from entropylaw.analysis.fitting import Evaluations, fit_law, usable
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law import checked_level
 from entropylaw.analysis.propagate import infer_run
 from entropylaw.analysis.residual import covariances
-from entropylaw.analysis.residual_models import residual_model
+from entropylaw.analysis.residual_models import ResidualModel, residual_model
 from entropylaw.arguments import as_floats
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.posterior import infer
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results.groups import SameTest, Segment, SegmentFit
-from entropylaw.results.law import LawFit
 from entropylaw.results.posterior import Posterior
 
 SAME = 0.05
@@ -69,84 +67,57 @@ def fit_segments(
     too short to be fitted are left out of it.
     """
     level, model = checked_level(level), residual_model(interval)
-    s, h, r, sd, _ = usable(entropy, reward, step, entropy_sd, model, keep_outliers=True)
-    starts = _starts(s, as_floats(seams, "seams"))
-    edges = [0, *starts, s.size]
-    parts = [slice(a, b) for a, b in pairwise(edges)]
-
-    def law_of(part: slice, name: str) -> LawFit:
-        return fit_law(
-            h[part],
-            r[part],
-            s[part],
-            level=level,
-            interval=interval,
-            eval_size=eval_size,
-            entropy_sd=None if sd is None else sd[part],
-            run=name,
+    known = usable(entropy, reward, step, entropy_sd, model, keep_outliers=True)
+    s, marks = known.step, as_floats(seams, "seams")
+    outside = marks[~((marks > s[0]) & (marks <= s[-1]))]
+    if outside.size:
+        raise UsageError(
+            "bad-seam",
+            f"seam at step {outside[0]:g}, expected a step after {s[0]:g} and not after {s[-1]:g}",
+            "give the first step of the new segment",
         )
-
-    segments = tuple(
-        _segment(s[part], partial(law_of, part, f"{run}, segment {i + 1}")) for i, part in enumerate(parts)
-    )
-    fitted = [part for part, segment in zip(parts, segments, strict=True) if segment.law is not None]
-    left = len(parts) - len(fitted)
-    note = f"{left} of {len(parts)} segments could not be fitted; the test leaves them out" if left else None
-    same = None
-    if len(fitted) > 1:
-        courses = [
-            entropy_course(h[part], s[part], None if sd is None else sd[part])
-            if model.smooths_entropy
-            else as_logged(h[part], None if sd is None else sd[part])
-            for part in fitted
-        ]
-        same = _same_law(s, courses, r, fitted, interval, eval_size)
-    if same is None:
-        note = f"{len(fitted)} of {len(parts)} segments could be fitted; a test needs two"
-    return SegmentFit(seams=tuple(float(s[i]) for i in starts), segments=segments, same=same, note=note)
-
-
-def _starts(step: FloatArray, seams: FloatArray) -> list[int]:
-    """Index of the first evaluation of every segment but the first."""
-    for seam in seams:
-        if not step[0] < seam <= step[-1]:
-            raise UsageError(
-                "bad-seam",
-                f"seam at step {seam:g}, expected a step after {step[0]:g} and not after {step[-1]:g}",
-                "give the first step of the new segment",
+    starts = sorted(set(np.searchsorted(s, marks).tolist()))
+    parts = [known.only(slice(first, end), {}) for first, end in pairwise([0, *starts, s.size])]
+    segments: list[Segment] = []
+    for part in parts:
+        law, refusal = None, None
+        try:
+            law = fit_law(
+                part.entropy,
+                part.reward,
+                part.step,
+                level=level,
+                interval=interval,
+                eval_size=eval_size,
+                entropy_sd=part.entropy_sd,
+                run=f"{run}, segment {len(segments) + 1}",
             )
-    return sorted({int(np.searchsorted(step, seam)) for seam in seams})
+        except FitError as error:
+            refusal = error.message
+        first, last = float(part.step[0]), float(part.step[-1])
+        segments.append(Segment(first_step=first, last_step=last, n=part.step.size, law=law, refusal=refusal))
+    fitted = [part for part, segment in zip(parts, segments, strict=True) if segment.law is not None]
+    same, note = None, f"{len(fitted)} of {len(parts)} segments could be fitted; a test needs two"
+    if len(fitted) > 1:
+        same, left = _same_law(fitted, model, eval_size), len(parts) - len(fitted)
+        note = (
+            f"{left} of {len(parts)} segments could not be fitted; the test leaves them out" if left else ""
+        )
+    seams = tuple(float(s[i]) for i in starts)
+    return SegmentFit(seams=seams, segments=tuple(segments), same=same, note=note or None)
 
 
-def _segment(step: FloatArray, fitted: Callable[[], LawFit]) -> Segment:
-    law, refusal = None, None
-    try:
-        law = fitted()
-    except FitError as error:
-        refusal = error.message
-    return Segment(
-        first_step=float(step[0]), last_step=float(step[-1]), n=step.size, law=law, refusal=refusal
-    )
-
-
-def _same_law(
-    step: FloatArray,
-    courses: Sequence[Course],
-    reward: FloatArray,
-    parts: Sequence[slice],
-    interval: str,
-    eval_size: int | None,
-) -> SameTest:
+def _same_law(parts: Sequence[Evaluations], model: ResidualModel, eval_size: int | None) -> SameTest:
     """One residual for the whole run, coefficients of its own for every segment."""
-    # Courses of each segment by itself: a smooth curve over the run would round the seam off.
+    # Each segment is smoothed by itself: a smooth curve over the run would round the seam off.
+    courses = [course_for(model, part.entropy, part.step, part.entropy_sd) for part in parts]
     course = np.concatenate([each.entropy for each in courses])
     x = design(law_column(course))
-    group = np.repeat(np.arange(len(parts)), [part.stop - part.start for part in parts])
-    columns = blocks(x, group)
-    s, r = (np.concatenate([values[part] for part in parts]) for values in (step, reward))
-    grid, floor = covariances(s, course, r, interval, eval_size)
+    columns = blocks(x, np.repeat(np.arange(len(parts)), [part.step.size for part in parts]))
+    s, r = np.concatenate([part.step for part in parts]), np.concatenate([part.reward for part in parts])
+    grid, floor = covariances(s, course, r, model.name, eval_size)
     root = block_diag(*(each.root for each in courses)).reshape(s.size, -1)
-    law = infer_run(s, Course(entropy=course, root=root, noise=None), r, grid, floor, interval)
+    law = infer_run(s, Course(entropy=course, root=root), r, grid, floor, model.name)
     blur = None if law is None else law.blur(0, grid)
     (posterior,) = infer(s, columns[None], r[None], grid, floor, blur)
     (same,) = infer(s, x[None], r[None], grid, floor, blur)
@@ -155,7 +126,7 @@ def _same_law(
         same,
         np.eye(columns.shape[1])[2:],
         hypothesis=f"all {len(parts)} segments have the same a and b",
-        method=f"Chow test ({residual_model(interval).method})",
+        method=f"Chow test ({model.method})",
     )
 
 

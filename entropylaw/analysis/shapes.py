@@ -10,6 +10,7 @@ import numpy as np
 from entropylaw.analysis.forms import Form
 from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
+from entropylaw.engine.mixture import normalised
 from entropylaw.engine.span import Solver
 from entropylaw.engine.ties import first_best
 from entropylaw.results.posterior import Posterior
@@ -137,7 +138,9 @@ class _Search:
         answers = [self.known[tuple(point)] for point in points.tolist()]
         mass = np.array([-np.inf if answer is None else answer.log_evidence for answer in answers])
         for i, (axis, shape) in enumerate(zip(self.axes, self.form.shapes, strict=True)):
-            share = np.log(_trapezoid(axis) / np.ptp(shape.axis()))
+            # The trapezoid rule: half of the gap on either side.
+            gap = np.diff(axis, prepend=axis[0], append=axis[-1])
+            share = np.log((gap[1:] + gap[:-1]) / 2.0 / np.ptp(shape.axis()))
             mass += share[np.searchsorted(axis, points[:, i])]
         return mass
 
@@ -162,8 +165,7 @@ def _evaluate(searches: Sequence[_Search], solver: Solver) -> None:
 
 def _finer(search: _Search) -> _Search | None:
     """A grid that is finer where the probability lies, or None where this one is fine enough."""
-    mass = search.log_mass()
-    weight = np.exp(mass - log_sum(mass))
+    weight, _ = normalised(search.log_mass())
     if not search.axes or weight.max() <= FINE or weight.size >= MOST_POINTS:
         return None
     cube = weight.reshape([axis.size for axis in search.axes])
@@ -199,9 +201,8 @@ def _split(axis: FloatArray, weight: FloatArray, finest: float) -> FloatArray:
 
 def _summed(search: _Search, reward: FloatArray) -> FormFit:
     """The form's fit: shapes weighed by the trapezoid rule over their flat prior, slopes by theirs."""
-    points, mass = search.points(), search.log_mass()
-    total = log_sum(mass)
-    weight = np.exp(mass - total)
+    points = search.points()
+    weight, total = normalised(search.log_mass())
     kept = np.flatnonzero(weight > _LIGHT * FINE)
     answers = [search.known[tuple(point)] for point in points[kept].tolist()]
     cost = 0.5 * np.log(reward.size) + np.log(2.0 * float(np.std(reward)))
@@ -210,17 +211,5 @@ def _summed(search: _Search, reward: FloatArray) -> FormFit:
         shape=search.values(points[kept]),
         posteriors=tuple(answer for answer in answers if answer is not None),
         weight=weight[kept] / weight[kept].sum(),
-        log_evidence=total - (len(search.form.coefficients) - 1) * cost,
+        log_evidence=float(total) - (len(search.form.coefficients) - 1) * cost,
     )
-
-
-def log_sum(values: FloatArray) -> float:
-    """Logarithm of the sum of exponentials; some value must be finite."""
-    top = float(values.max())
-    return top + float(np.log(np.exp(values - top).sum()))
-
-
-def _trapezoid(points: FloatArray) -> FloatArray:
-    """Weights of the trapezoid rule at increasing points."""
-    gap = np.diff(points)
-    return np.asarray((np.append(gap, 0.0) + np.append(0.0, gap)) / 2.0)

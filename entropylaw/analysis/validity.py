@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +10,8 @@ from entropylaw.analysis.forms import form_label, nests_law
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.analysis.rivals import PLAUSIBLE
 from entropylaw.engine.grid import FloatArray
-from entropylaw.results import Estimate, Influence, Residuals, Rival, Validity
+from entropylaw.results import Estimate, Validity
+from entropylaw.results.law import LawFit
 
 ROUNDING = 1e-6
 """Nats below 0 that a sampled entropy of a collapsed policy may show by rounding."""
@@ -45,83 +45,68 @@ NOISE_RATIO = 1.5
 """Ratio of the scatter to the noise that was given for it, from which the two do not fit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Evidence:
-    """All that the checks look at: the entropy as logged, and its course.
+def judge(law: LawFit, reward_sd: float | None) -> Validity:
+    """Run every check on a fit whose validity is not known yet.
 
-    ``interval`` is what makes the intervals; ``entropy_noise`` the sd of logged minus course,
-    ``entropy_sd`` what it should be, and ``reward_sd`` the least noise that the reward should have, root
-    mean squares, where they are known.
+    ``reward_sd`` is the least noise that the reward should have, a root mean square, where it is known.
     """
-
-    step: FloatArray
-    entropy: FloatArray
-    course: FloatArray
-    reward: FloatArray
-    a: Estimate
-    ceiling: Estimate
-    residuals: Residuals
-    influence: Influence
-    law_weight: float
-    rivals: tuple[Rival, ...]
-    interval: str
-    entropy_noise: float | None
-    entropy_sd: float | None
-    reward_sd: float | None
-
-
-def judge(evidence: Evidence) -> Validity:
-    """Run every check."""
-    against, lacking = tuple(_contradictions(evidence)), tuple(_gaps(evidence))
+    against, lacking = tuple(_contradictions(law)), tuple(_gaps(law))
     return Validity(
         ok=not against + lacking,
         contradicted=bool(against),
         reasons=against + lacking,
-        cautions=tuple(_cautions(evidence)),
+        cautions=(
+            *_run_cautions(law),
+            *_form_cautions(law),
+            *_drift_cautions(law),
+            *_noise_cautions(law, reward_sd),
+            *_reward_cautions(law),
+        ),
     )
 
 
-def _contradictions(e: Evidence) -> Iterator[str]:
+def _contradictions(law: LawFit) -> Iterator[str]:
     """What speaks against the law itself."""
-    if e.entropy.min() < -ROUNDING and e.entropy.max() > 0:
+    if law.entropy.min() < -ROUNDING and law.entropy.max() > 0:
         yield (
-            f"entropy runs from {e.entropy.min():.3g} to {e.entropy.max():.3g}; "
+            f"entropy runs from {law.entropy.min():.3g} to {law.entropy.max():.3g}; "
             "an entropy over a vocabulary is never negative"
         )
-    if e.a.high is not None and e.a.high < 0:
-        yield f"reward falls as entropy is spent: {_a_words(e.a)}"
-    if _bounded(e.reward) and e.ceiling.low is not None and e.ceiling.low > 1:
+    if law.a.high is not None and law.a.high < 0:
+        yield f"reward falls as entropy is spent: {_a_words(law.a)}"
+    ceiling = law.ceiling
+    if _bounded(law.reward) and ceiling.low is not None and ceiling.low > 1:
         yield (
-            f"the ceiling {e.ceiling.value:.3g} [{e.ceiling.low:.3g}, {e.ceiling.high:.3g}] lies above 1, "
+            f"the ceiling {ceiling.value:.3g} [{ceiling.low:.3g}, {ceiling.high:.3g}] lies above 1, "
             "and every reward of the run lies between 0 and 1"
         )
-    rise = _net_rise(e.course)
+    rise = _net_rise(law.course)
     if rise > RISE:
         yield (
             f"entropy ends higher than it began, by {rise:.2f} of its range (limit {RISE}); "
             "the law is stated for runs that spend it"
         )
-    if e.law_weight < PLAUSIBLE:
-        best = e.rivals[0]
+    if law.law_weight < PLAUSIBLE:
+        best = law.rivals[0]
         yield (
-            f"{form_label(best.form)} describes the run better; the law keeps a weight of {e.law_weight:.2g} "
-            f"among the forms, and below {PLAUSIBLE} it is ruled out"
+            f"{form_label(best.form)} describes the run better; the law keeps a weight of "
+            f"{law.law_weight:.2g} among the forms, and below {PLAUSIBLE} it is ruled out"
         )
 
 
-def _gaps(e: Evidence) -> Iterator[str]:
+def _gaps(law: LawFit) -> Iterator[str]:
     """What the run would need before it could answer."""
-    n, span = e.reward.size, float(np.ptp(e.course))
+    n, span = law.reward.size, float(np.ptp(law.course))
     if n < FEWEST:
         yield too_few(n)
     if span < SPAN:
         yield f"entropy spans {span:.2g} nats; {SPAN} are needed to tell a from b"
-    if e.a.low is not None and e.a.high is not None and e.a.low <= 0 <= e.a.high:
-        yield f"reward does not clearly rise as entropy is spent: {_a_words(e.a)}"
-    elif abs(1.0 - e.influence.a_ratio) >= A_CHANGE:
+    if law.a.low is not None and law.a.high is not None and law.a.low <= 0 <= law.a.high:
+        yield f"reward does not clearly rise as entropy is spent: {_a_words(law.a)}"
+    elif abs(1.0 - law.influence.a_ratio) >= A_CHANGE:
         yield (
-            f"the fit rests on one evaluation: without step {e.influence.step:g} "
-            f"least squares give {e.influence.a_ratio:.2f} times the a"
+            f"the fit rests on one evaluation: without step {law.influence.step:g} "
+            f"least squares give {law.influence.a_ratio:.2f} times the a"
         )
 
 
@@ -134,35 +119,72 @@ def _a_words(a: Estimate) -> str:
     return f"a = {a.value:.3g} [{a.low:.3g}, {a.high:.3g}], and the law needs a > 0"
 
 
-def _cautions(e: Evidence) -> Iterator[str]:
-    """What a careful reader wants to know beside the numbers."""
-    fall, back = _fall_and_rebound(e.course)
-    if _net_rise(e.course) <= RISE and fall > 0 and back > REBOUND * fall:
+def _run_cautions(law: LawFit) -> Iterator[str]:
+    """Whether the entropy falls and then comes back."""
+    fall, back = _fall_and_rebound(law.course)
+    if _net_rise(law.course) <= RISE and fall > 0 and back > REBOUND * fall:
         yield (
             f"entropy falls by {fall:.2g} nats and then rises by {back:.2g}; "
             "the law is stated for runs without such an intervention"
         )
-    yield from _form_cautions(e)
-    # A drift without a level remembers all by assumption, and its intervals are about the run from here on.
-    fixed_level = residual_model(e.interval).fixed_level
-    if e.residuals.long_memory > LONG_MEMORY and fixed_level:
+
+
+def _form_cautions(law: LawFit) -> Iterator[str]:
+    """Whether the exponential form itself is what the data show."""
+    if law.law_weight < PLAUSIBLE:
+        return
+    same = [rival for rival in law.rivals if rival.weight >= PLAUSIBLE and not nests_law(rival.form)]
+    if same:
+        names = " and ".join(f"{form_label(rival.form)} (weight {rival.weight:.2f})" for rival in same)
+        yield f"the run cannot tell the law (weight {law.law_weight:.2f}) from {names}"
+    for rate in (rival.rate for rival in law.rivals):
+        if rate is not None and rate.value is not None and not _holds(rate, 1.0):
+            yield f"a free rate k = {rate.value:.2g} excludes the law's k = 1 at level {rate.level:g}"
+
+
+def _drift_cautions(law: LawFit) -> Iterator[str]:
+    """Whether drift can be told from trend; without a level to return to it remembers all by assumption."""
+    if residual_model(law.interval).fixed_level and law.residuals.long_memory > LONG_MEMORY:
         yield (
             "the residual may drift over half of the run or more "
-            f"(probability {e.residuals.long_memory:.2f}): drift and trend cannot be told apart, "
+            f"(probability {law.residuals.long_memory:.2f}): drift and trend cannot be told apart, "
             "and the intervals are wide for that reason (interval 'walk' tells the ceiling from where the "
             "run stands)"
         )
-    yield from _noise_cautions(e)
-    half = _half_width(e.ceiling)
-    # A ceiling relative to the last evaluation is another quantity than that of least squares.
-    if half and fixed_level and abs(e.influence.ceiling_shift) >= half:
+
+
+def _noise_cautions(law: LawFit, reward_sd: float | None) -> Iterator[str]:
+    """Whether entropy and reward scatter as they were said to."""
+    if reward_sd is not None and law.residuals.sd * NOISE_RATIO < reward_sd:
         yield (
-            f"step {e.influence.step:g} alone moves the least-squares ceiling by "
-            f"{e.influence.ceiling_shift:+.2g}, more than half of its interval"
+            f"the residual's sd {law.residuals.sd:.2g} is less than the binomial noise {reward_sd:.2g} of "
+            f"the sample size that was given (by more than a factor of {NOISE_RATIO}): check what was given"
         )
-    if _bounded(e.reward) and e.ceiling.value is not None and e.ceiling.value > 1 >= (e.ceiling.low or 0):
-        yield f"the ceiling {e.ceiling.value:.3g} lies above 1, the largest reward that the run could log"
-    smooth = lag1(_local_changes(e.reward))
+    if law.entropy_noise is None or law.entropy_sd is None:
+        return
+    given = float(np.sqrt(np.mean(law.entropy_sd**2)))
+    ratio = law.entropy_noise / given
+    if not 1.0 / NOISE_RATIO <= ratio <= NOISE_RATIO:
+        yield (
+            f"entropy scatters by {law.entropy_noise:.2g} nats about its course, {ratio:.2g} times the "
+            f"{given:.2g} that was given (limits {1 / NOISE_RATIO:.2g} and {NOISE_RATIO}): "
+            "check what was given"
+        )
+
+
+def _reward_cautions(law: LawFit) -> Iterator[str]:
+    """Whether one evaluation carries the ceiling, it lies where no reward can, and rewards look smoothed."""
+    ceiling, shift = law.ceiling, law.influence.ceiling_shift
+    half = None if ceiling.low is None or ceiling.high is None else (ceiling.high - ceiling.low) / 2
+    # A ceiling relative to the last evaluation is another quantity than that of least squares.
+    if half and residual_model(law.interval).fixed_level and abs(shift) >= half:
+        yield (
+            f"step {law.influence.step:g} alone moves the least-squares ceiling by "
+            f"{shift:+.2g}, more than half of its interval"
+        )
+    if _bounded(law.reward) and ceiling.value is not None and ceiling.value > 1 >= (ceiling.low or 0):
+        yield f"the ceiling {ceiling.value:.3g} lies above 1, the largest reward that the run could log"
+    smooth = lag1(_local_changes(law.reward))
     if smooth is not None and smooth > SMOOTH:
         yield (
             f"reward looks smoothed (its changes have lag-1 autocorrelation {smooth:.2f}, raw logs have "
@@ -170,38 +192,10 @@ def _cautions(e: Evidence) -> Iterator[str]:
         )
 
 
-def _noise_cautions(e: Evidence) -> Iterator[str]:
-    """Whether entropy and reward scatter as they were said to."""
-    if e.reward_sd is not None and e.residuals.sd * NOISE_RATIO < e.reward_sd:
-        yield (
-            f"the residual's sd {e.residuals.sd:.2g} is less than the binomial noise {e.reward_sd:.2g} of "
-            f"the sample size that was given (by more than a factor of {NOISE_RATIO}): check what was given"
-        )
-    if e.entropy_noise is None or e.entropy_sd is None:
-        return
-    ratio = e.entropy_noise / e.entropy_sd
-    if not 1.0 / NOISE_RATIO <= ratio <= NOISE_RATIO:
-        yield (
-            f"entropy scatters by {e.entropy_noise:.2g} nats about its course, {ratio:.2g} times the "
-            f"{e.entropy_sd:.2g} that was given (limits {1 / NOISE_RATIO:.2g} and {NOISE_RATIO}): "
-            "check what was given"
-        )
-
-
-def _form_cautions(e: Evidence) -> Iterator[str]:
-    """Whether the exponential form itself is what the data show."""
-    if e.law_weight < PLAUSIBLE:
-        return
-    same = [rival for rival in e.rivals if rival.weight >= PLAUSIBLE and not nests_law(rival.form)]
-    if same:
-        names = " and ".join(f"{form_label(rival.form)} (weight {rival.weight:.2f})" for rival in same)
-        yield f"the run cannot tell the law (weight {e.law_weight:.2f}) from {names}"
-    for rival in e.rivals:
-        rate = rival.rate
-        if rate is None or rate.value is None:
-            continue
-        if (rate.low is not None and rate.low > 1) or (rate.high is not None and rate.high < 1):
-            yield f"a free rate k = {rate.value:.2g} excludes the law's k = 1 at level {rate.level:g}"
+def _holds(estimate: Estimate, value: float) -> bool:
+    """Whether a value lies in the interval; an open end excludes nothing."""
+    above = estimate.low is None or estimate.low <= value
+    return above and (estimate.high is None or estimate.high >= value)
 
 
 def lag1(values: FloatArray) -> float | None:
@@ -226,12 +220,6 @@ def _local_changes(column: FloatArray) -> FloatArray:
 def _bounded(reward: FloatArray) -> bool:
     """Whether the reward looks like a rate: every value in [0, 1]."""
     return bool(reward.min() >= 0 and reward.max() <= 1)
-
-
-def _half_width(estimate: Estimate) -> float | None:
-    if estimate.low is None or estimate.high is None:
-        return None
-    return (estimate.high - estimate.low) / 2
 
 
 def _net_rise(course: FloatArray) -> float:

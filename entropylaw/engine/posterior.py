@@ -123,7 +123,7 @@ def log_likelihood(rss: FloatArray, log_det: FloatArray, free: int, scaled: bool
         if scaled
         else -0.5 * rss - free / 2 * np.log(2 * np.pi)
     )
-    return -0.5 * log_det + quadratic
+    return np.asarray(-0.5 * log_det + quadratic)
 
 
 def over_grid(

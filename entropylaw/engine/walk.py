@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
 
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.mixture import Mixture
+from entropylaw.engine.mixture import Mixture, normalised
+from entropylaw.engine.posterior import log_likelihood
 
 SHARES = 9
 """Grid points of the noise share between 0 and 1, at equal probabilities of the law Beta(1/2, 1/2)."""
@@ -57,11 +57,6 @@ def walk_grid() -> WalkGrid:
         share=np.concatenate([[0.0], inner, [1.0]]),
         log_prior=np.log(np.concatenate([[PURE_MASS], weight, [PURE_MASS]])),
     )
-
-
-def share_grid(share: float) -> WalkGrid:
-    """A single, given noise share; 1 is ordinary least squares."""
-    return WalkGrid(share=np.array([share]), log_prior=np.zeros(1))
 
 
 def local_level_grid(step: FloatArray) -> Grid:
@@ -186,13 +181,11 @@ def fit_walk(step: FloatArray, design: FloatArray, reward: FloatArray, grid: Wal
     shift = np.einsum("gpq,gq->gp", inverse, moment)
     least = max(_SMALLEST * float(np.max(np.abs(reward - reward.mean()))) ** 2, np.finfo(float).tiny)
     rss = np.maximum(gram[:, p, p] - np.einsum("gp,gp->g", moment, shift), least)
-    free = n - p
-    log_weight = grid.log_prior - 0.5 * (log_det + np.linalg.slogdet(normal)[1])
-    log_weight += gammaln(free / 2) - free / 2 * (np.log(rss / 2) + np.log(2 * np.pi))
-    evidence = float(logsumexp(log_weight))
-    variance = rss / free
+    log_like = log_likelihood(rss, log_det + np.linalg.slogdet(normal)[1], n - p, scaled=True)
+    weight, evidence = normalised(grid.log_prior + log_like)
+    variance = rss / (n - p)
     return WalkFit(
-        weight=np.exp(log_weight - evidence),
+        weight=weight,
         share=grid.share,
         coefficient=(start + shift) @ back.T,
         covariance=np.einsum("ip,gpq,jq->gij", back, inverse, back) * variance[:, None, None],
@@ -202,8 +195,8 @@ def fit_walk(step: FloatArray, design: FloatArray, reward: FloatArray, grid: Wal
         level_slope=level[:p].T @ triangle,
         level_variance=level_variance * variance,
         spacing=spacing,
-        df=float(free),
-        log_evidence=evidence,
+        df=float(n - p),
+        log_evidence=float(evidence),
     )
 
 

@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 
 from entropylaw.engine.posterior import posteriors
-from entropylaw.engine.walk import fit_walk, local_level_grid, share_grid, walk_grid
+from entropylaw.engine.walk import WalkGrid, fit_walk, local_level_grid, walk_grid
 
 statsmodels = pytest.importorskip("statsmodels.api")
+
+
+def share_grid(share: float) -> WalkGrid:
+    """A single, given noise share; 1 is ordinary least squares."""
+    return WalkGrid(share=np.array([share]), log_prior=np.zeros(1))
 
 
 def world(n=40, seed=7, uneven=False):

@@ -26,7 +26,7 @@ def assert_same(batch, i, fit):
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.0])
-@pytest.mark.parametrize("interval", ["drift", "ols"])
+@pytest.mark.parametrize("interval", ["drift", "walk", "ols"])
 @pytest.mark.parametrize("n", [7, 30, 200])
 def test_the_same_numbers_as_single_fits(n, interval, noise):
     sample = simulate(World(path="power", n=n, rho=0.8, noise=noise, entropy_noise=0.01), 8, seed=3)
