@@ -74,6 +74,7 @@ def write_index(
 PAGE = "index.html"
 FILES = {"Markdown": "report.md", "CSV": "report.csv", "JSON": "report.json"}
 
+
 def _stored(folder: Path, row: IndexRow) -> RunReport:
     return load_report(folder / "runs" / f"{row.slug}.json").runs[0]
 
