@@ -13,7 +13,8 @@ from benchmarks.worlds import CEILING, SD, A, FloatArray, Sample, World, oracle_
 from entropylaw.analysis.course import Course, Courses, entropy_courses
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.propagate import infer_run
-from entropylaw.analysis.residual import Interval, covariances, drifts
+from entropylaw.analysis.residual import covariances
+from entropylaw.analysis.residual_models import residual_model
 from entropylaw.engine.grid import Grid
 from entropylaw.engine.posterior import Posteriors, posteriors
 
@@ -29,7 +30,7 @@ class Choice:
     """Options of ``fit_law``: interval, whether the sample size and the entropy's noise are told."""
 
     name: str
-    interval: Interval = "drift"
+    interval: str = "drift"
     eval_size: bool = False
     entropy_sd: bool = False
 
@@ -207,7 +208,7 @@ def plain(
 
 
 def _courses(choice: Choice, sample: Sample, sd: FloatArray | None) -> Courses:
-    if drifts(choice.interval):
+    if residual_model(choice.interval).smooths_entropy:
         return entropy_courses(sample.entropy, sample.step, sd)
     root = np.empty((*sample.entropy.shape, 0))
     if sd is not None:

@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.docs import replace_block
-from entropylaw.analysis.backtest import RunBacktest, Skill, backtest_run, skills
+from entropylaw.analysis.backtest import backtest_run, skills
 from entropylaw.errors import EntropyLawError
 from entropylaw.ingest import read_all, select
 from entropylaw.ingest.run import Series
+from entropylaw.results.backtest import RunBacktest, Skill
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs" / "method.md"

@@ -23,10 +23,10 @@ from benchmarks.docs import replace_block
 from benchmarks.worlds import FloatArray
 from entropylaw.analysis.phasecautions import blocked
 from entropylaw.analysis.phaseplaces import boundary_of, closest, difference, places_of
-from entropylaw.analysis.phaseresults import Boundary
 from entropylaw.analysis.phasetest import decay_test
 from entropylaw.engine.decays import likely_decays
 from entropylaw.engine.kinks import Kinks, bend
+from entropylaw.results.phases import Boundary
 
 SEED = 20261122
 DOCS = Path(__file__).parent.parent / "docs" / "method.md"

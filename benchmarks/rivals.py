@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from entropylaw.analysis.law import LawFit
 from entropylaw.analysis.rivals import TELLING, Comparison, FormResult, compare_forms
+from entropylaw.results.law import LawFit
 from entropylaw.workflow import fit_logs
 
 SIZE = 0.05

@@ -24,8 +24,9 @@ from entropylaw.analysis.seams import find_seams
 from entropylaw.analysis.segments import SAME, blocks, difference_test, welch_test
 from entropylaw.analysis.shared import marginal, product, seed_spread
 from entropylaw.engine.grid import drift_grid
-from entropylaw.engine.posterior import Posterior, infer
+from entropylaw.engine.posterior import infer
 from entropylaw.results import Estimate
+from entropylaw.results.posterior import Posterior
 
 SEED = 20261121
 DOCS = Path(__file__).parent.parent / "docs" / "method.md"

@@ -16,14 +16,12 @@ from typing import TYPE_CHECKING, Any
 from entropylaw._version import __version__
 
 if TYPE_CHECKING:
-    from entropylaw.analysis.backtest import Backtest, backtest
+    from entropylaw.analysis.backtest import backtest
     from entropylaw.analysis.batch import fit_laws
     from entropylaw.analysis.fitting import fit_law
-    from entropylaw.analysis.forecast import Forecast, SaturationForecast, forecast, saturation_forecast
+    from entropylaw.analysis.forecast import forecast, saturation_forecast
     from entropylaw.analysis.influence import influences
-    from entropylaw.analysis.law import LawFit
     from entropylaw.analysis.nonlinear import fit_nonlinear, to_lmfit
-    from entropylaw.analysis.phaseresults import PhaseFit, PhasesAcross
     from entropylaw.analysis.phases import fit_phases
     from entropylaw.analysis.phasesacross import combine_phases
     from entropylaw.analysis.rivals import compare_forms
@@ -36,29 +34,33 @@ if TYPE_CHECKING:
     from entropylaw.ingest import read_runs, select
     from entropylaw.ingest.run import Run, Series
     from entropylaw.results import EntropySet, Estimate, Prediction, Rival, Saturation, Validity
+    from entropylaw.results.backtest import Backtest
+    from entropylaw.results.forecast import Forecast, SaturationForecast
+    from entropylaw.results.law import LawFit
+    from entropylaw.results.phases import PhaseFit, PhasesAcross
     from entropylaw.workflow import fit_logs, fit_run
 
 _HOMES = {
     "EntropyLawError": "entropylaw.errors",
     "EntropySet": "entropylaw.results",
     "Estimate": "entropylaw.results",
-    "Backtest": "entropylaw.analysis.backtest",
+    "Backtest": "entropylaw.results.backtest",
     "FitDocument": "entropylaw.documents.fit",
     "FitError": "entropylaw.errors",
-    "Forecast": "entropylaw.analysis.forecast",
+    "Forecast": "entropylaw.results.forecast",
     "InputError": "entropylaw.errors",
-    "LawFit": "entropylaw.analysis.law",
+    "LawFit": "entropylaw.results.law",
     "OutputError": "entropylaw.errors",
     "Prediction": "entropylaw.results",
     "Rival": "entropylaw.results",
     "Run": "entropylaw.ingest.run",
     "Saturation": "entropylaw.results",
-    "SaturationForecast": "entropylaw.analysis.forecast",
+    "SaturationForecast": "entropylaw.results.forecast",
     "Series": "entropylaw.ingest.run",
     "UsageError": "entropylaw.errors",
     "Validity": "entropylaw.results",
-    "PhaseFit": "entropylaw.analysis.phaseresults",
-    "PhasesAcross": "entropylaw.analysis.phaseresults",
+    "PhaseFit": "entropylaw.results.phases",
+    "PhasesAcross": "entropylaw.results.phases",
     "PhasesDocument": "entropylaw.documents.phases",
     "backtest": "entropylaw.analysis.backtest",
     "combine_phases": "entropylaw.analysis.phasesacross",

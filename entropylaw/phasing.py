@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from entropylaw.analysis.phasecautions import FEWEST
-from entropylaw.analysis.phaseresults import UNKNOWN_SHARE, PhaseFit
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.documents.phases import PhaseSettings, RunPhases, phased_run, unphased_run
 from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.ingest.phasecolumns import NO_SHARE, PhaseSeries, phase_series
 from entropylaw.ingest.run import Run
+from entropylaw.results.phases import UNKNOWN_SHARE, PhaseFit
 
 OF_A_SUMMARY = ("tokens", "entropy_p50")
 """Columns by which a summary of tokens is known."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import TypedDict
 
-from entropylaw.analysis.forecast import Forecast, SaturationForecast, forecast, saturation_forecast
-from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.forecast import forecast, saturation_forecast
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.fit import FitDocument, RunFit
 from entropylaw.documents.phases import PhasesDocument, RunPhases
 from entropylaw.documents.report import ReportDocument, RunReport, from_fits
 from entropylaw.errors import FitError
+from entropylaw.results.forecast import Forecast, SaturationForecast
+from entropylaw.results.law import LawFit
 
 AHEAD = (0.125, 0.25, 0.375, 0.5)
 """How far a report forecasts, in spans of the run."""

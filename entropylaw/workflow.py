@@ -8,8 +8,6 @@ from dataclasses import fields, replace
 from typing import Any
 
 from entropylaw.analysis.fitting import fit_law
-from entropylaw.analysis.law import LawFit
-from entropylaw.analysis.residual import Interval
 from entropylaw.analysis.seams import find_seams, seam_steps
 from entropylaw.analysis.segments import fit_segments
 from entropylaw.analysis.shared import share
@@ -34,13 +32,14 @@ from entropylaw.ingest.load import Reading
 from entropylaw.ingest.naming import told_apart
 from entropylaw.ingest.noise import as_number
 from entropylaw.ingest.run import Run, Series
+from entropylaw.results.law import LawFit
 
 
 def fit_series(
     series: Series,
     *,
     level: float = 0.95,
-    interval: Interval = "drift",
+    interval: str = "drift",
     eval_size: int | None = None,
     keep_outliers: bool = False,
 ) -> LawFit:
@@ -85,7 +84,7 @@ def fit_run(
     reward: str | None = None,
     pair: str | None = None,
     level: float = 0.95,
-    interval: Interval = "drift",
+    interval: str = "drift",
     eval_size: int | None = None,
     entropy_sd: float | str | None = None,
     keep_outliers: bool = False,
@@ -243,7 +242,7 @@ def fit_or_refuse(run: Run, asked: Settings) -> RunFit:
         law = fit_series(
             series,
             level=asked.level,
-            interval=asked.interval,  # type: ignore[arg-type]
+            interval=asked.interval,
             eval_size=asked.eval_size,
             keep_outliers=asked.keep_outliers,
         )
@@ -270,7 +269,7 @@ def _with_seams(entry: RunFit, series: Series, asked: Settings) -> RunFit:
             series.reward,
             seams=steps,
             level=asked.level,
-            interval=asked.interval,  # type: ignore[arg-type]
+            interval=asked.interval,
             eval_size=asked.eval_size,
             entropy_sd=series.entropy_sd,
             run=series.run,

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from entropylaw import PhaseFit, combine_phases, fit_phases
-from entropylaw.analysis.phaseresults import CurvePhases
 from entropylaw.report.numbers import format_number
 from entropylaw.report.phasetext import chance, does, percent_words, sees_nothing
+from entropylaw.results.phases import CurvePhases
 from lab.findings import Made
 from lab.markdown import MISSING, table
 from lab.page import PLAIN, Groups

@@ -18,7 +18,7 @@ from entropylaw.analysis.fitting import usable
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law import checked_level
 from entropylaw.analysis.propagate import law_posteriors
-from entropylaw.analysis.residual import METHODS, Interval, checked_interval, drifts, residual_grid
+from entropylaw.analysis.residual_models import ResidualModel, residual_model
 from entropylaw.arguments import several
 from entropylaw.engine.grid import FloatArray
 from entropylaw.errors import EntropyLawError, FitError
@@ -52,7 +52,7 @@ class LawBatch:
     n
         Evaluations used of each run; 0 where it was refused before they were counted.
     a, b, ceiling, reward_now, headroom
-        As in :class:`~entropylaw.analysis.law.LawFit`.
+        As in :class:`~entropylaw.results.law.LawFit`.
     drift_share, effective_n, long_memory
         As in :class:`~entropylaw.results.Residuals`.
     level, method
@@ -81,7 +81,7 @@ def fit_laws(
     step: Any = None,
     *,
     level: float = 0.95,
-    interval: Interval = "drift",
+    interval: str = "drift",
     keep_outliers: bool = False,
 ) -> LawBatch:
     """Fit R = −a·exp(H) + b to many runs, each on its own, in one call.
@@ -109,7 +109,7 @@ def fit_laws(
     UsageError
         ``bad-level``, ``bad-interval``.
     """
-    level, interval = checked_level(level), checked_interval(interval)
+    level, model = checked_level(level), residual_model(interval)
     entropy, reward = _series(entropy, "entropy"), _series(reward, "reward")
     runs = len(entropy)
     steps = _steps(step, runs)
@@ -123,12 +123,11 @@ def fit_laws(
     about = np.full((3, runs), np.nan)
     n = np.zeros(runs, dtype=np.intp)
     refused: dict[int, EntropyLawError] = {}
-    everything = keep_outliers or not drifts(interval)
-    for members, shared, h, r in _groups(entropy, reward, steps, n, refused, interval, everything):
+    for members, shared, h, r in _groups(entropy, reward, steps, n, refused, model, keep_outliers):
         for start in range(0, len(members), _TOGETHER):
             part = slice(start, start + _TOGETHER)
             table[:, :, members[part]], about[:, members[part]] = _numbers(
-                shared, h[part], r[part], level, interval
+                shared, h[part], r[part], level, model
             )
     numbers = {
         name: Numbers(value=rows[0], low=rows[1], high=rows[2], std_error=rows[3])
@@ -141,7 +140,7 @@ def fit_laws(
         effective_n=about[1],
         long_memory=about[2],
         level=level,
-        method=METHODS[interval],
+        method=model.method,
         refused=refused,
     )
 
@@ -165,16 +164,14 @@ def _groups(
     steps: Sequence[Any],
     n: NDArray[np.intp],
     refused: dict[int, EntropyLawError],
-    interval: str,
+    model: ResidualModel,
     keep_outliers: bool,
 ) -> list[tuple[NDArray[np.intp], FloatArray, FloatArray, FloatArray]]:
     """Runs with the same steps: their numbers, those steps, entropies (m, n) and rewards (m, n)."""
     found: dict[bytes, list[tuple[int, FloatArray, FloatArray, FloatArray]]] = {}
     for i in range(len(entropy)):
         try:
-            s, h, r, _, _ = usable(
-                entropy[i], reward[i], steps[i], None, interval, keep_outliers=keep_outliers
-            )
+            s, h, r, _, _ = usable(entropy[i], reward[i], steps[i], None, model, keep_outliers=keep_outliers)
             n[i] = s.size
         except FitError as error:
             refused[i] = error
@@ -191,10 +188,10 @@ def _groups(
     ]
 
 
-def _courses(step: FloatArray, entropy: FloatArray, interval: str) -> Courses:
+def _courses(step: FloatArray, entropy: FloatArray, model: ResidualModel) -> Courses:
     """Courses of m runs, or their entropies as logged."""
     logged = Courses(entropy=entropy, root=np.empty((*entropy.shape, 0)))
-    if not drifts(interval) or step.size < FEWEST:
+    if not model.smooths_entropy or step.size < FEWEST:
         return logged
     found = entropy_courses(entropy, step)
     flat = np.ptp(found.entropy, axis=1) == 0
@@ -205,11 +202,11 @@ def _courses(step: FloatArray, entropy: FloatArray, interval: str) -> Courses:
 
 
 def _numbers(
-    step: FloatArray, entropy: FloatArray, reward: FloatArray, level: float, interval: str
+    step: FloatArray, entropy: FloatArray, reward: FloatArray, level: float, model: ResidualModel
 ) -> tuple[FloatArray, FloatArray]:
     """Numbers of m runs with the same steps, shape (5, 4, m), and what is said of their drift, (3, m)."""
-    courses = _courses(step, entropy, interval)
-    course, grid = courses.entropy, residual_grid(step, interval)
+    courses = _courses(step, entropy, model)
+    course, grid = courses.entropy, model.grid(step)
     many = law_posteriors(step, course, courses.root, reward, grid)
     now = design(law_column(course[:, -1]))
     ceiling, a, b = (np.broadcast_to(row, now.shape) for row in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]))

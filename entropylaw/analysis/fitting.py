@@ -13,10 +13,11 @@ from entropylaw.analysis.estimate import estimates
 from entropylaw.analysis.forms import FORMS, design, law_column
 from entropylaw.analysis.influence import strongest_influence
 from entropylaw.analysis.inverse import HIGHEST_ENTROPY, SMALLEST_ENTROPY
-from entropylaw.analysis.law import LawFit, checked_level, predict_at, spent_entropy
+from entropylaw.analysis.law import checked_level, predict_at, spent_entropy
 from entropylaw.analysis.outliers import gross_outliers, without
 from entropylaw.analysis.propagate import infer_run
-from entropylaw.analysis.residual import METHODS, Interval, checked_interval, checked_sd, covariances, drifts
+from entropylaw.analysis.residual import checked_sd, covariances
+from entropylaw.analysis.residual_models import ResidualModel, residual_model
 from entropylaw.analysis.rivals import (
     PLAUSIBLE,
     FormFits,
@@ -28,9 +29,11 @@ from entropylaw.analysis.rivals import (
 from entropylaw.analysis.validity import Evidence, judge, lag1
 from entropylaw.arguments import as_floats
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import Posterior, split
+from entropylaw.engine.posterior import split
 from entropylaw.errors import FitError
 from entropylaw.results import Curve, Residuals
+from entropylaw.results.law import LawFit
+from entropylaw.results.posterior import Posterior
 
 FEWEST_EVALUATIONS = 5
 """Below this nothing is fitted: two coefficients and a residual need at least as many."""
@@ -57,7 +60,7 @@ def fit_law(
     step: Any = None,
     *,
     level: float = 0.95,
-    interval: Interval = "drift",
+    interval: str = "drift",
     eval_size: int | None = None,
     entropy_sd: Any = None,
     keep_outliers: bool = False,
@@ -118,11 +121,9 @@ def fit_law(
     ----------
     The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
     """
-    level, interval = checked_level(level), checked_interval(interval)
-    s, h, r, sd, dropped = usable(
-        entropy, reward, step, entropy_sd, interval, keep_outliers=keep_outliers or not drifts(interval)
-    )
-    course = entropy_course(h, s, sd) if drifts(interval) else as_logged(h, sd)
+    level, model = checked_level(level), residual_model(interval)
+    s, h, r, sd, dropped = usable(entropy, reward, step, entropy_sd, model, keep_outliers=keep_outliers)
+    course = entropy_course(h, s, sd) if model.smooths_entropy else as_logged(h, sd)
     if np.ptp(course.entropy) == 0:
         course = as_logged(h, sd)
     grid, floor = covariances(s, course.entropy, r, interval, eval_size)
@@ -166,7 +167,7 @@ class Task:
     @property
     def method(self) -> str:
         """What every estimate says of its interval."""
-        return METHODS[self.interval]
+        return residual_model(self.interval).method
 
     @property
     def noise_floor(self) -> float:
@@ -175,7 +176,7 @@ class Task:
 
 
 def usable(
-    entropy: Any, reward: Any, step: Any, sd: Any, interval: str, *, keep_outliers: bool
+    entropy: Any, reward: Any, step: Any, sd: Any, model: ResidualModel, *, keep_outliers: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None, dict[str, int]]:
     """Steps, entropies, rewards and known sd of entropies that can be fitted; why how many others were not.
 
@@ -186,11 +187,11 @@ def usable(
     """
     h, r, s = evaluations(entropy, reward, step)
     keep = _present(h, r, s)
-    known = checked_sd(sd, h.size, interval)
+    known = checked_sd(sd, h.size, model)
     known = known if known is None else known[keep]
     s, h, r, dropped = complete(h, r, s)
     refuse(s, h, r)
-    found = () if keep_outliers else gross_outliers(s, h, r)
+    found = () if keep_outliers or not model.drops_outliers else gross_outliers(s, h, r)
     if found:
         kept = without(s, found)
         s, h, r = s[kept], h[kept], r[kept]
@@ -304,7 +305,7 @@ def _inferred(task: Task, grid: Grid) -> tuple[FormFits, Posterior, float]:
         return fits, fits.law, float(course.entropy[-1])
     fits = fit_forms(s, course.entropy, r, grid, floor, told.blur(0, grid))
     # A course is what the log says of the entropy; a logged value is corrected by the reward.
-    now = course.entropy[-1] if drifts(task.interval) else told.likely[0, -1]
+    now = course.entropy[-1] if residual_model(task.interval).smooths_entropy else told.likely[0, -1]
     return fits, split(told.posteriors)[0], float(now)
 
 
@@ -318,8 +319,10 @@ def _result(task: Task, fits: FormFits, posterior: Posterior, entropy_now: float
     ceiling, a, b, reward_now, headroom = estimates(numbers, level=level, method=method)
     fitted = design(law_column(course)) @ np.array([ceiling.value, a.value])
     fitted.setflags(write=False)
-    # A walk's law is told from the last evaluation, and stands off the others by where the run was.
-    left = task.reward - fitted - (np.mean(task.reward - fitted) if task.interval == "walk" else 0.0)
+    left = task.reward - fitted
+    if not residual_model(task.interval).fixed_level:
+        # The law is relative to the last evaluation, so that its residuals have a mean of their own.
+        left = left - np.mean(left)
     evidence = Evidence(
         step=task.step,
         entropy=task.entropy,
@@ -403,7 +406,7 @@ def _curve(task: Task, law: Posterior, fits: FormFits) -> Curve:
     drawn = law.pruned(_DRAWN)
     points = predict_at(drawn, task.noise_floor, course, grid, task.level, task.interval)
     rivals = {
-        form: form_mean(fits, form, grid) for form, kind in FORMS.items() if kind.drawn and form in fits.fits
+        form: form_mean(fits, form, grid) for form, kind in FORMS.items() if kind.colour and form in fits.fits
     }
 
     def column(values: list[float | None]) -> tuple[float, ...]:

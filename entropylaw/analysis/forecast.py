@@ -7,9 +7,8 @@ their mixture, widened where those earlier forecasts call for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +25,7 @@ from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.walk import fit_walk, walk_grid
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from entropylaw.results.forecast import Forecast, ForecastMember, Gain, SaturationForecast
 
 FEWEST = 8
 """Evaluations below which nothing is forecast: origins inside the run need some on either side."""
@@ -46,133 +43,6 @@ REACH = 10.0
 
 _AHEAD = 400
 """Steps at which the path is looked at on the way."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForecastMember:
-    """One of the forms that are mixed.
-
-    ``weight`` is its share of the forecast; ``error`` the root mean squared error of its forecasts from
-    earlier origins inside the run, reward units, None where it could not be tried there.
-    """
-
-    name: str
-    formula: str
-    weight: float
-    error: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
-    """Reward at later steps.
-
-    Attributes
-    ----------
-    run
-        Name of the run.
-    n, block
-        Number of points that were used, and of evaluations averaged in each (1: as logged).
-    last_step, reward_now
-        The last step fitted, and the level of the run there, noise taken out by a random walk.
-    step
-        The m steps asked for.
-    reward
-        A new evaluation (of ``block`` of them, averaged) at each step.
-    entropy
-        The entropy there: given, then without interval, or forecast.
-    blind
-        Whether the entropy was forecast too; its uncertainty is then in the reward's interval.
-    extrapolated
-        For each step, whether the entropy lies outside the range that was fitted.
-    members, path_members
-        Who was mixed for the reward, and for the entropy (empty where it was given).
-    level
-        Coverage of the intervals.
-    factor
-        What the mixture's distances from its median are multiplied by, so that its bands fit the errors
-        from the earlier origins.
-    origins
-        Number of evaluations that each earlier origin fitted.
-    dropped, notes
-        What was left out and why; what to mind.
-    """
-
-    run: str
-    n: int
-    block: int
-    last_step: float
-    reward_now: Estimate
-    step: tuple[float, ...]
-    reward: tuple[Estimate, ...]
-    entropy: tuple[Estimate, ...]
-    blind: bool
-    extrapolated: tuple[bool, ...]
-    members: tuple[ForecastMember, ...]
-    path_members: Mapping[str, float]
-    level: float
-    factor: float
-    origins: tuple[int, ...]
-    dropped: Mapping[str, int]
-    notes: tuple[str, ...]
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the fan of the reward on ``ax``, or on new axes of pyplot; returns them."""
-        from entropylaw.report.notebook import plot_forecast
-
-        return plot_forecast(self, ax)
-
-    def _repr_html_(self) -> str:
-        from entropylaw.report.notebook import forecast_html
-
-        return forecast_html(self)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gain:
-    """Probability of an evaluation that is at least ``points`` above the reward now.
-
-    ``by_step`` is for an evaluation at the step that was asked for.
-    """
-
-    points: float
-    step: float
-    by_step: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaturationForecast:
-    """When the entropy will be spent.
-
-    Attributes
-    ----------
-    run, last_step, reward_now
-        As in :class:`Forecast`.
-    share, entropy_now, entropy
-        Share of what the law still promises, the entropy now, and the one at which that share is spent.
-    step
-        The step at which the forecast entropy gets there; an end is None, with the reason in ``note``,
-        where it does not within ``REACH`` spans of the run.
-    reward
-        A new evaluation at that step, forecast blind; without value where there is no step.
-    gains
-        One for each number of points asked for.
-    """
-
-    run: str
-    last_step: float
-    reward_now: Estimate
-    share: float
-    entropy_now: float
-    entropy: float
-    step: Estimate
-    reward: Estimate
-    gains: tuple[Gain, ...]
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Mark the step of saturation on ``ax``, or on new axes of pyplot; returns them."""
-        from entropylaw.report.notebook import plot_saturation
-
-        return plot_saturation(self, ax)
 
 
 def forecast(

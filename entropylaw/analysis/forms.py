@@ -7,7 +7,7 @@ Each form is R = c − slope · g(H) with g(0) = 0, so that c is its ceiling; so
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -127,10 +127,15 @@ class FormKind:
         the run cannot show the form.
     core
         Whether it is in every fit; the others are fitted where they are asked for.
-    nests_law
-        Whether the law is a special case of it, so that it is as good as the law where the law holds.
-    drawn
-        Whether its mean is in the figure of the law.
+    nested
+        Name of each form that is a special case of it → ``columns(inputs)``: that form's column, and the one
+        whose coefficient is 0 where the special case holds, for ``rivals.nested_test``. A form with the law
+        among these is as good as the law where the law holds.
+    law_at
+        Value of its one shape at which it is the law; a fit then estimates that shape as the rival's rate.
+    colour
+        Name of its line's colour in the figure of the law, of the palette of reports; None for a form that is
+        no curve over the entropy, whose mean is not drawn.
     """
 
     label: str
@@ -139,8 +144,9 @@ class FormKind:
     design: Callable[[Inputs, FloatArray], FloatArray]
     prepare: Callable[[FloatArray], tuple[Inputs, tuple[Shape, ...]] | str]
     core: bool = False
-    nests_law: bool = False
-    drawn: bool = False
+    nested: Mapping[str, Callable[[Inputs], tuple[FloatArray, FloatArray]]] = field(default_factory=dict)
+    law_at: float | None = None
+    colour: str | None = None
 
 
 def law_column(entropy: FloatArray) -> FloatArray:
@@ -215,7 +221,7 @@ def form_label(name: str) -> str:
 
 def nests_law(name: str) -> bool:
     """Whether the law is a special case of a form."""
-    return name in FORMS and FORMS[name].nests_law
+    return name in FORMS and "law" in FORMS[name].nested
 
 
 def _of_entropy(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]]:
@@ -266,7 +272,7 @@ FORMS = {
         design=lambda x, _: stacked(x["entropy"]),
         prepare=_of_entropy,
         core=True,
-        drawn=True,
+        colour="vermilion",
     ),
     "constant": FormKind(
         label="a constant",
@@ -275,7 +281,7 @@ FORMS = {
         design=lambda x, _: np.ones((x["entropy"].size, 1)),
         prepare=_of_entropy,
         core=True,
-        drawn=True,
+        colour="brown",
     ),
     "rate": FormKind(
         label="the form with a free rate k",
@@ -284,8 +290,13 @@ FORMS = {
         design=lambda x, shape: stacked(rate_column(x["entropy"], shape[..., 0, None])),
         prepare=_of_rate,
         core=True,
-        nests_law=True,
-        drawn=True,
+        # The derivative by k, at the law's k = 1 and at the line's k = 0.
+        nested={
+            "law": lambda x: (law_column(x["entropy"]), x["entropy"] * np.exp(x["entropy"])),
+            "line": lambda x: (x["entropy"], x["entropy"] ** 2),
+        },
+        law_at=1.0,
+        colour="green",
     ),
     "quadratic": FormKind(
         label="a parabola in H",
@@ -315,7 +326,7 @@ FORMS = {
         design=lambda x, _: stacked(law_column(x["entropy"]), x["rise"]),
         prepare=_of_branches,
         core=True,
-        nests_law=True,
+        nested={"law": lambda x: (law_column(x["entropy"]), x["rise"])},
     ),
 }
 """Every form R(H) by its name: the one place in which a form is registered."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.residual import covariances
+from entropylaw.analysis.residual_models import residual_model
 from entropylaw.arguments import of_kind
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.ties import TIED, first_best
 from entropylaw.errors import UsageError
 from entropylaw.results import Influence
-
-if TYPE_CHECKING:
-    from entropylaw.analysis.law import LawFit
+from entropylaw.results.law import Influences, LawFit
 
 MOST = 5000
 """Evaluations whose covariances fit in memory as one matrix."""
@@ -47,31 +43,6 @@ def strongest_influence(step: FloatArray, entropy: FloatArray, reward: FloatArra
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Influences:
-    """What each evaluation does to the fit; every array has shape (n,).
-
-    Attributes
-    ----------
-    step
-        The trainer's steps.
-    leverage
-        How much the fitted reward at an evaluation follows the reward logged there: the diagonal of the
-        matrix that turns rewards into fitted ones. Adds up to 2.
-    ceiling_shift, a_ratio
-        Change of the ceiling, in reward units, and a without the evaluation over a with it.
-    length, drift_share
-        The covariance that it is told for: the fit's most probable one. No drift with least squares.
-    """
-
-    step: FloatArray
-    leverage: FloatArray
-    ceiling_shift: FloatArray
-    a_ratio: FloatArray
-    length: float
-    drift_share: float
-
-
 def influences(law: LawFit) -> Influences:
     """Leverage and influence of every evaluation, under the most probable covariance V of the residual.
 
@@ -91,8 +62,6 @@ def influences(law: LawFit) -> Influences:
         ``too-many-evaluations``; ``no-fixed-ceiling`` for ``interval="walk"``, whose ceiling is told from
         the last evaluation.
     """
-    from entropylaw.analysis.law import LawFit
-
     law = of_kind(law, LawFit, "law")
     if law.n > MOST:
         raise UsageError(
@@ -100,10 +69,10 @@ def influences(law: LawFit) -> Influences:
             f"{law.n} evaluations, expected at most {MOST} for the influence of each",
             "take every tenth evaluation",
         )
-    if law.interval == "walk":
+    if not residual_model(law.interval).fixed_level:
         raise UsageError(
             "no-fixed-ceiling",
-            "a fit with interval 'walk' tells its ceiling from the last evaluation",
+            f"a fit with interval {law.interval!r} tells its ceiling from the last evaluation",
             "fit with interval 'drift' to see what each evaluation does",
         )
     x = design(law_column(law.course))

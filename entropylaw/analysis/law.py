@@ -2,234 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, overload
-
 import numpy as np
 
 from entropylaw.analysis.estimate import estimates
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.inverse import HIGHEST_ENTROPY, compatible_entropies
-from entropylaw.analysis.residual import METHODS
-from entropylaw.arguments import as_floats, as_number
+from entropylaw.analysis.residual_models import residual_model
+from entropylaw.arguments import as_number
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.mixture import together
-from entropylaw.engine.posterior import Posterior
 from entropylaw.errors import UsageError
-from entropylaw.results import (
-    Curve,
-    EntropySet,
-    Estimate,
-    Influence,
-    Prediction,
-    Residuals,
-    Rival,
-    Saturation,
-    Validity,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LawFit:
-    """The law fitted to one run.
-
-    Attributes
-    ----------
-    run
-        Name of the run.
-    n
-        Number of evaluations that were fitted.
-    validity
-        Whether the numbers may be read as they stand; look here first.
-    a, b, ceiling
-        Coefficients of R = −a·exp(H) + b, and ceiling = b − a, the reward at H = 0.
-    correlation
-        Correlation of a and b; they are nearly the same number, the ceiling is not.
-    entropy_now, reward_now
-        Course of the entropy at the last evaluation (nats), and the run's reward there with the evaluation's
-        sampling noise taken out: the law plus the drift at the last step.
-    headroom
-        ceiling − reward_now.
-    residuals, influence
-        What the law leaves over, and the evaluation that moves it most.
-    law_weight, law_ruled_out, rivals
-        Posterior probability of the law among the forms, whether it is below the limit under which a
-        form is no longer considered, and the other forms, heaviest first.
-    entropy_spent
-        Entropy at which 95 % of what the law still promises is spent (see :meth:`saturation`).
-    ceiling_over_forms
-        Range of the ceiling over all forms that are not ruled out.
-    r_squared
-        Share of the reward's variance that the fitted law explains.
-    step, entropy, reward
-        Shape (n,): the evaluations, as logged.
-    course, entropy_noise
-        Shape (n,): the entropy without the noise of measuring it, to which the law is fitted; and that
-        noise's standard deviation in nats, None where the entropy was used as logged.
-    fitted
-        Shape (n,): the law's reward at the course.
-    curve
-        The law, its bands and the rivals' means over a grid of entropies, for figures.
-    level, interval
-        Level of every interval, and what made them: "drift", "walk", "odr" or "ols".
-    eval_size
-        Number of evaluated samples behind each reward, where given.
-    entropy_sd
-        Shape (n,), nats: the known noise of each logged entropy, where given.
-    dropped
-        Reason → evaluations left out because one of the two values was missing.
-    posterior
-        The engine's answer, from which :meth:`predict` reads.
-    noise_floor
-        Known noise variance of a new evaluation (0 without ``eval_size``).
-    """
-
-    run: str
-    n: int
-    validity: Validity
-    a: Estimate
-    b: Estimate
-    ceiling: Estimate
-    correlation: float
-    entropy_now: float
-    entropy_noise: float | None
-    reward_now: Estimate
-    headroom: Estimate
-    residuals: Residuals
-    influence: Influence
-    law_weight: float
-    law_ruled_out: bool
-    entropy_spent: float
-    rivals: tuple[Rival, ...]
-    ceiling_over_forms: Estimate
-    r_squared: float
-    step: FloatArray
-    entropy: FloatArray
-    course: FloatArray
-    reward: FloatArray
-    fitted: FloatArray
-    curve: Curve
-    level: float
-    interval: str
-    eval_size: int | None
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    posterior: Posterior
-    noise_floor: float
-    entropy_sd: FloatArray | None = None
-
-    @overload
-    def predict(self, entropy: float, *, level: float | None = None) -> Prediction: ...
-    @overload
-    def predict(
-        self, entropy: Sequence[float] | FloatArray, *, level: float | None = None
-    ) -> tuple[Prediction, ...]: ...
-    def predict(
-        self, entropy: float | Sequence[float] | FloatArray, *, level: float | None = None
-    ) -> Prediction | tuple[Prediction, ...]:
-        """Reward at an entropy, or at each of several.
-
-        Parameters
-        ----------
-        entropy
-            Nats; a number, or shape (m,).
-        level
-            Coverage of the intervals; the fit's own where not given.
-
-        Returns
-        -------
-        A :class:`~entropylaw.results.Prediction`, or a tuple of them. Its ``mean`` is the law
-        c − a(exp(H) − 1); its ``observation`` a new evaluation far from the last step, so that the
-        drift there is unknown.
-
-        Raises
-        ------
-        UsageError
-            ``bad-level``, or ``bad-entropy`` where an entropy is negative, not finite or above 12 nats.
-        """
-        level = self.level if level is None else checked_level(level)
-        values = as_floats(entropy, "entropy")
-        bad = values[~((values >= 0) & (values <= HIGHEST_ENTROPY))]
-        if bad.size:
-            raise UsageError(
-                "bad-entropy",
-                f"entropy {bad[0]:g} nats, expected a number from 0 to {HIGHEST_ENTROPY:g}",
-                "give the target entropy in nats per token",
-            )
-        predictions = predict_at(self.posterior, self.noise_floor, self.course, values, level, self.interval)
-        return predictions[0] if np.ndim(entropy) == 0 else predictions
-
-    def entropy_for(self, reward: float, *, level: float | None = None) -> EntropySet:
-        """The entropies at which the law's reward is compatible with a target reward.
-
-        Parameters
-        ----------
-        reward
-            The target, in the run's reward units.
-        level
-            Coverage; the fit's own where not given.
-
-        Notes
-        -----
-        The set holds every H for which the target lies in the interval of the mean at H. It is empty
-        where the target lies above (or below) every interval, and has no upper end where the sign of a
-        is not settled.
-        """
-        level = self.level if level is None else checked_level(level)
-        if isinstance(reward, float) and not np.isfinite(reward):
-            raise UsageError(
-                "bad-reward", f"target reward {reward!r}, expected a finite number", "give a number"
-            )
-        reward = as_number(reward, "reward")
-
-        def below(entropy: FloatArray) -> FloatArray:
-            mixture = self.posterior.functional(design(law_column(entropy)))
-            return mixture.cdf(np.full(entropy.size, float(reward)))
-
-        value, note = _solve_for_entropy(reward, self.ceiling.value, self.a.value)
-        hints = _solutions(self.posterior, reward)
-        intervals = compatible_entropies(below, (1.0 - level) / 2.0, np.append(hints, value or 0.0))
-        if not intervals:
-            note = f"no entropy from 0 to {HIGHEST_ENTROPY:g} nats is compatible with a reward of {reward:g}"
-        elif intervals[-1][1] is None:
-            open_end = "the set has no upper end: the data do not settle how fast reward falls with entropy"
-            note = f"{note}; {open_end}" if note else open_end
-        return EntropySet(
-            reward=float(reward),
-            value=value,
-            intervals=intervals,
-            level=level,
-            method=f"inverted band ({METHODS[self.interval]})",
-            note=note,
-        )
-
-    def saturation(self, share: float = 0.95, *, level: float | None = None) -> Saturation:
-        """Entropy at which ``share`` of what the law still promises is spent, and the reward there.
-
-        The law promises a(exp(H_now) − 1) more; all but 1 − share of it is spent at
-        H = ln(1 + (1 − share)(exp(H_now) − 1)), whatever a and b are.
-        """
-        share = as_number(share, "share")
-        if not 0 < share < 1:
-            raise UsageError(
-                "bad-share", f"share {share:g}, expected a number between 0 and 1", "give 0.95, say"
-            )
-        entropy = spent_entropy(self.entropy_now, share)
-        return Saturation(share=share, entropy=entropy, reward=self.predict(entropy, level=level).mean)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the law on ``ax``, or on new axes of pyplot; returns them."""
-        from entropylaw.report.notebook import plot_law
-
-        return plot_law(self, ax)
-
-    def _repr_html_(self) -> str:
-        from entropylaw.report.notebook import law_html
-
-        return law_html(self)
+from entropylaw.results import Prediction
+from entropylaw.results.posterior import Posterior
 
 
 def spent_entropy(now: float, share: float) -> float:
@@ -252,7 +35,7 @@ def predict_at(
 ) -> tuple[Prediction, ...]:
     """Predictions at ``values``, all at once."""
     rows = design(law_column(values))
-    method = METHODS[interval]
+    method = residual_model(interval).method
     both = together(law.functional(rows), law.functional(rows, new_noise=floor))
     found = estimates(both, level=level, method=method)
     mean, observation = found[: len(rows)], found[len(rows) :]
@@ -268,7 +51,7 @@ def predict_at(
     )
 
 
-def _solve_for_entropy(
+def solve_for_entropy(
     reward: float, ceiling: float | None, a: float | None
 ) -> tuple[float | None, str | None]:
     """H with c − a(exp(H) − 1) = reward, or None and why."""
@@ -288,7 +71,7 @@ def _solve_for_entropy(
     return float(np.log1p(ratio)), None
 
 
-def _solutions(law: Posterior, reward: float) -> FloatArray:
+def solutions(law: Posterior, reward: float) -> FloatArray:
     """Where each component's law gives ``reward``; nan where it never does."""
     ceiling, a = law.coefficient[:, 0], law.coefficient[:, 1]
     ratio = np.divide(ceiling - reward, a, out=np.full_like(a, np.nan), where=a != 0)

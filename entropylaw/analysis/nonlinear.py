@@ -14,7 +14,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from entropylaw.analysis.forms import Form, entropy_forms
-from entropylaw.analysis.law import LawFit, checked_level
+from entropylaw.analysis.law import checked_level
+from entropylaw.analysis.residual_models import residual_model
 from entropylaw.analysis.rivals import residual_covariances
 from entropylaw.analysis.shapes import FormFit, fit_each
 from entropylaw.analysis.stepforms import step_forms
@@ -23,6 +24,7 @@ from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.whiten import filter_gains, whiten
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
+from entropylaw.results.law import LawFit
 
 LARGEST_MATRIX = 1500
 """Evaluations up to which the whitening is kept as an n × n matrix; beyond, the filter runs each time."""
@@ -251,10 +253,11 @@ def _reached(end: float | None, bound: float) -> float | None:
 
 def _fitted(name: str, law: LawFit) -> FormFit:
     """The engine's fit of one form to the run of a law."""
-    if law.interval == "walk":
+    if not residual_model(law.interval).fixed_level:
         raise UsageError(
             "no-fixed-ceiling",
-            "a fit with interval 'walk' tells its ceiling from the last evaluation; no model of lmfit does",
+            f"a fit with interval {law.interval!r} tells its ceiling from the last evaluation; "
+            "no model of lmfit does",
             "fit with interval 'drift' for a model of lmfit",
         )
     by_entropy, reasons = entropy_forms(law.course)

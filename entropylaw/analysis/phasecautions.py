@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.phaseresults import CurvePhases
-from entropylaw.analysis.seams import Seam, jumps_of
+from entropylaw.analysis.seams import jumps_of
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.kinks import FIRST, LAST
+from entropylaw.results.groups import Seam
+from entropylaw.results.phases import CurvePhases
 
 FEWEST = 20
 """Points below which no boundary is looked for."""

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entropylaw.analysis.phaseresults import Boundary
 from entropylaw.engine.bends import Bends, bend_posterior
 from entropylaw.engine.decays import likely_decays
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.kinks import FIRST, LAST, Kinks, Null, bend, bend_grid
 from entropylaw.engine.ties import first_best
 from entropylaw.results import Estimate
+from entropylaw.results.phases import Boundary
 
 METHOD = "bent cable on a decay, drift + noise integrated out"
 MOST_PROBABLE = f"most probable steps; {METHOD}"

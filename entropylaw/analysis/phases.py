@@ -22,7 +22,6 @@ from entropylaw.analysis.phaseplaces import (
     places_of,
     weighted_points,
 )
-from entropylaw.analysis.phaseresults import KINDS, UNKNOWN_SHARE, CurvePhases, PhaseFit
 from entropylaw.analysis.phasetest import checked_test_level, decay_test, smallest_rise
 from entropylaw.analysis.validity import lag1
 from entropylaw.arguments import as_floats
@@ -34,6 +33,7 @@ from entropylaw.engine.mixture import Mixture
 from entropylaw.engine.walk import fit_walk, walk_grid
 from entropylaw.errors import FitError
 from entropylaw.results import Estimate
+from entropylaw.results.phases import KINDS, UNKNOWN_SHARE, CurvePhases, PhaseFit
 
 SETTLED = 0.95
 """Share of its fall after which a decay counts as settled."""

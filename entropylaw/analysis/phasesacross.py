@@ -8,11 +8,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from entropylaw.analysis.law import checked_level
-from entropylaw.analysis.phaseresults import CurvePhases, PhaseFit, PhasesAcross
 from entropylaw.analysis.randomeffects import random_effects
 from entropylaw.arguments import several
 from entropylaw.errors import FitError
 from entropylaw.results import Estimate
+from entropylaw.results.phases import CurvePhases, PhaseFit, PhasesAcross
 
 FEWEST = 3
 """Boundaries below which no mean over runs is told."""

@@ -6,11 +6,11 @@ import numpy as np
 
 from entropylaw.analysis.estimate import from_mixture
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.law import LawFit
-from entropylaw.analysis.residual import METHODS
+from entropylaw.analysis.residual_models import residual_model
 from entropylaw.engine.grid import FloatArray, drift_grid
 from entropylaw.engine.posterior import infer
 from entropylaw.results import Estimate
+from entropylaw.results.law import LawFit
 
 RECENT = 1.0 / 3.0
 """Share of the run's steps over which the fall of its entropy is told."""
@@ -39,14 +39,14 @@ def used_share(law: LawFit, *, level: float | None = None) -> Estimate:
     u follows from the entropies alone.
     """
     level = law.level if level is None else level
-    method = f"ratio, inverted ({METHODS[law.interval]})"
+    method = f"ratio, inverted ({residual_model(law.interval).method})"
     first, now = (float(np.expm1(h)) for h in (law.course[0], law.course[-1]))
     tail = (1.0 - level) / 2.0
     promise = law.posterior.functional(np.array([[0.0, first]]))
     unsettled = first <= 0 or float(promise.cdf(np.zeros(1))[0]) > tail
     if unsettled:
         return _unknown(level, method, "what entropy can buy in this run cannot be told from nothing")
-    if law.interval == "walk":
+    if not residual_model(law.interval).fixed_level:
         note = "follows from the form of the law and the entropies alone"
         return Estimate(
             value=(first - now) / first, low=None, high=None, level=level, method=method, note=note

@@ -9,14 +9,15 @@ import numpy as np
 
 from entropylaw.analysis.course import Course, as_logged, entropy_course
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.residual import drifts
+from entropylaw.analysis.residual_models import residual_model
 from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import SHARPEST, Posteriors, posteriors
+from entropylaw.engine.posterior import Posteriors, posteriors
 from entropylaw.engine.uncertain import uncertain_posteriors
+from entropylaw.results.posterior import SHARPEST
 
 if TYPE_CHECKING:
-    from entropylaw.analysis.law import LawFit
+    from entropylaw.results.law import LawFit
 
 NEGLIGIBLE = 0.02
 """A direction in which the course is uncertain counts where the reward, by the least-squares law, moves along
@@ -129,7 +130,7 @@ def infer_run(
     as odrpack has it.
     """
     entropy, root, rewards = course.entropy[None], course.root[None], reward[None]
-    if not drifts(interval):
+    if not residual_model(interval).smooths_entropy:
         return infer_law(step, entropy, root, rewards, grid, floor, curved=EXACT) if root.size else None
     root = felt(entropy, root, rewards)
     return infer_law(step, entropy, root, rewards, grid, floor) if root.size else None
@@ -141,7 +142,7 @@ def blur_of(law: LawFit, grid: Grid, floor: FloatArray | None) -> Blur | None:
         return None
     course = (
         entropy_course(law.entropy, law.step, law.entropy_sd)
-        if drifts(law.interval)
+        if residual_model(law.interval).smooths_entropy
         else as_logged(law.entropy, law.entropy_sd)
     )
     told = infer_run(law.step, course, law.reward, grid, floor, law.interval)

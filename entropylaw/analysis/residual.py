@@ -1,54 +1,15 @@
-"""What the residual is taken for: the choices of ``interval``, their covariances and their names."""
+"""What a residual model needs of a run: covariances to sum over, and the known noise of the entropies."""
 
 from __future__ import annotations
-
-from typing import Literal
 
 import numpy as np
 
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.inverse import HIGHEST_ENTROPY, SMALLEST_ENTROPY
+from entropylaw.analysis.residual_models import ResidualModel, residual_model
 from entropylaw.arguments import as_floats, as_number
-from entropylaw.engine.grid import FloatArray, Grid, drift_grid, floor_grid, white_grid
-from entropylaw.engine.walk import local_level_grid
+from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.errors import FitError, UsageError
-
-Interval = Literal["drift", "walk", "odr", "ols"]
-
-METHODS: dict[str, str] = {
-    "drift": "drift + noise, integrated out",
-    "walk": "random walk + noise, integrated out",
-    "odr": "orthogonal distance regression",
-    "ols": "ordinary least squares",
-}
-"""Names of what makes the intervals, as every estimate carries them."""
-
-
-MOST_APART = 2000
-"""Evaluations up to which each entropy may have an error of its own: that is a matrix of n by n."""
-
-
-def checked_interval(interval: str) -> Interval:
-    """``interval``, or a :class:`UsageError`."""
-    if not isinstance(interval, str) or interval not in METHODS:
-        raise UsageError(
-            "bad-interval",
-            f"interval {str(interval)[:40]!r}, expected one of {', '.join(METHODS)}",
-            "use 'drift'",
-        )
-    return interval  # type: ignore[return-value]
-
-
-def drifts(interval: str) -> bool:
-    """Whether the residual may drift; the law then needs the course of the entropy, without its noise."""
-    return interval in ("drift", "walk")
-
-
-def residual_grid(step: FloatArray, interval: str) -> Grid:
-    """The residual covariances to sum over for evaluations at ``step``, shape (n,)."""
-    if interval == "drift":
-        return drift_grid(step)
-    return local_level_grid(step) if interval == "walk" else white_grid()
 
 
 def covariances(
@@ -63,13 +24,14 @@ def covariances(
     interval, eval_size
         As for :func:`entropylaw.fit_law`.
     """
+    model = residual_model(interval)
     if eval_size is None:
-        return residual_grid(step, interval), None
+        return model.grid(step), None
     if as_number(eval_size, "eval_size") < 1:
         raise UsageError(
             "bad-eval-size", f"eval_size {eval_size}, expected at least 1", "give the sample count"
         )
-    if interval != "drift":
+    if model.known_noise_grid is None:
         raise UsageError(
             "bad-eval-size",
             f"eval_size with interval {interval!r}, which estimates all noise",
@@ -86,10 +48,10 @@ def covariances(
     # Never 0 at the borders: half a success, or half a failure, is the least that can be expected.
     rate = np.clip(fitted, 0.5 / eval_size, 1.0 - 0.5 / eval_size)
     variance = float((reward - fitted) @ (reward - fitted)) / (reward.size - 2)
-    return floor_grid(step, max(variance, np.finfo(float).eps)), rate * (1.0 - rate) / eval_size
+    return model.known_noise_grid(step, max(variance, np.finfo(float).eps)), rate * (1.0 - rate) / eval_size
 
 
-def checked_sd(sd: float | FloatArray | None, n: int, interval: str) -> FloatArray | None:
+def checked_sd(sd: float | FloatArray | None, n: int, model: ResidualModel) -> FloatArray | None:
     """The known sd of each entropy, shape (n,), in nats; None where nothing is known.
 
     Raises
@@ -97,25 +59,27 @@ def checked_sd(sd: float | FloatArray | None, n: int, interval: str) -> FloatArr
     FitError
         ``lengths-differ``.
     UsageError
-        ``bad-entropy-sd``: not above 0 and finite; given for ``"ols"``; not given for ``"odr"``.
-        ``too-many-evaluations`` for ``"odr"``.
+        ``bad-entropy-sd``: not above 0 and finite; given for a model that refuses it, or not given for one
+        that requires it. ``too-many-evaluations`` for the model.
     """
     if sd is None:
-        if interval == "odr":
+        if model.entropy_sd == "required":
             raise UsageError(
-                "bad-entropy-sd", "interval 'odr' without entropy_sd, expected one", "give the sd in nats"
+                "bad-entropy-sd",
+                f"interval {model.name!r} without entropy_sd, expected one",
+                "give the sd in nats",
             )
         return None
-    if interval == "ols":
+    if model.entropy_sd == "refused":
         raise UsageError(
             "bad-entropy-sd",
-            "entropy_sd with interval 'ols', which takes entropies for exact",
+            f"entropy_sd with interval {model.name!r}, which takes entropies for exact",
             "use interval 'drift' or 'odr'",
         )
-    if interval == "odr" and n > MOST_APART:
+    if model.most_known is not None and n > model.most_known:
         raise UsageError(
             "too-many-evaluations",
-            f"{n} evaluations with interval 'odr', expected at most {MOST_APART}",
+            f"{n} evaluations with interval {model.name!r}, expected at most {model.most_known}",
             "use interval 'drift', which takes errors in the entropy along its course",
         )
     values = as_floats(sd, "entropy_sd")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -13,20 +12,21 @@ from entropylaw.analysis.forms import (
     FORMS,
     Inputs,
     entropy_forms,
-    law_column,
     stacked,
 )
-from entropylaw.analysis.law import LawFit
 from entropylaw.analysis.propagate import blur_of
-from entropylaw.analysis.residual import METHODS, covariances
+from entropylaw.analysis.residual import covariances
+from entropylaw.analysis.residual_models import residual_model
 from entropylaw.analysis.shapes import DEPENDENT, FormFit, fit_each, log_sum
 from entropylaw.analysis.stepforms import step_forms
 from entropylaw.arguments import of_kind
 from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.mixture import Mixture
-from entropylaw.engine.posterior import Posterior, infer, joined
+from entropylaw.engine.posterior import infer, joined
 from entropylaw.results import Estimate, Rival
+from entropylaw.results.law import LawFit
+from entropylaw.results.posterior import Posterior
 
 PLAUSIBLE = 0.05
 """A form whose weight is below this is ruled out."""
@@ -158,7 +158,7 @@ def rivals_of(
             weight=fits.weight[name],
             residual_sd=residual_sd(fit, reward),
             ruled_out=fits.weight[name] < PLAUSIBLE,
-            rate=shape_estimate(fit, 0, level) if name == "rate" else None,
+            rate=shape_estimate(fit, 0, level) if FORMS[name].law_at is not None else None,
         )
         for name, fit in fits.fits.items()
         if name != "law"
@@ -326,17 +326,24 @@ def compare_forms(law: LawFit) -> Comparison:
         for variable in ("entropy", "step")
     }
     spent = float(entropy[-1]) <= SPENT * float(entropy.max())
-    ask = partial(
-        nested_test, step=step, reward=reward, grid=grid, floor=floor, blur=blur, interval=law.interval
+    tests = {
+        (null, name): nested_test(
+            null, name, columns(fit.form.inputs), step, reward, grid, floor, blur, law.interval
+        )
+        for name, fit in fits.items()
+        if name in FORMS
+        for null, columns in FORMS[name].nested.items()
+    }
+    one_branch = NestedTest(
+        null="law", alternative="branches", p_value=None, method=_TEST, note="entropy has one branch"
     )
-    tests = _nested_tests(fits, entropy, ask)
     return Comparison(
         forms=results,
         skipped=reasons | more | degenerate,
         alike=tuple(r.form for r in results if r.form != "law" and abs(r.log_odds) <= np.log(TELLING)),
-        law_test=tests["law"],
-        line_test=tests["line"],
-        branch_test=tests["branches"],
+        law_test=tests["law", "rate"],
+        line_test=tests["line", "rate"],
+        branch_test=tests.get(("law", "branches"), one_branch),
         rate_tail=_tail_at(fits["rate"], 1.0),
         ceiling=range_over(kept["entropy"], law.level),
         limit=range_over(kept["step"], law.level) if kept["step"] else None,
@@ -359,7 +366,7 @@ def _results(fits: dict[str, FormFit], law: LawFit, reward: FloatArray) -> tuple
     weight: dict[str, float] = {}
     for variable in ("entropy", "step"):
         weight |= weights({name: fit for name, fit in fits.items() if fit.form.variable == variable})
-    base = fits["law"].log_evidence
+    base, method = fits["law"].log_evidence, residual_model(law.interval).method
     rows = [
         FormResult(
             form=name,
@@ -368,7 +375,7 @@ def _results(fits: dict[str, FormFit], law: LawFit, reward: FloatArray) -> tuple
             parameters=fit.form.parameters,
             weight=weight[name],
             log_odds=fit.log_evidence - base,
-            ceiling=from_mixture(ceiling_of(fit), level=law.level, method=METHODS[law.interval]),
+            ceiling=from_mixture(ceiling_of(fit), level=law.level, method=method),
             shapes={s.name: shape_estimate(fit, i, law.level) for i, s in enumerate(fit.form.shapes)},
             residual_sd=residual_sd(fit, reward),
             ruled_out=weight[name] < PLAUSIBLE,
@@ -376,25 +383,6 @@ def _results(fits: dict[str, FormFit], law: LawFit, reward: FloatArray) -> tuple
         for name, fit in fits.items()
     ]
     return tuple(sorted(rows, key=lambda row: (row.variable, -float(f"{row.weight:.9g}"), row.form)))
-
-
-def _nested_tests(
-    fits: dict[str, FormFit], entropy: FloatArray, ask: Callable[..., NestedTest]
-) -> dict[str, NestedTest]:
-    """The three nested tests, by what is tested; ``ask`` is :func:`nested_test` for the run."""
-    law, rise = law_column(entropy), fits["branches"].form.inputs["rise"] if "branches" in fits else None
-    tests = {
-        "law": ask("law", "rate", (law, entropy * np.exp(entropy))),
-        "line": ask("line", "rate", (entropy, entropy**2)),
-    }
-    tests["branches"] = (
-        ask("law", "branches", (law, rise))
-        if rise is not None
-        else NestedTest(
-            null="law", alternative="branches", p_value=None, method=_TEST, note="entropy has one branch"
-        )
-    )
-    return tests
 
 
 _TEST = "t of the added column"
@@ -422,7 +410,7 @@ def nested_test(
     posterior tail probability of the coefficient's sign: it rejects a true form less often than it says where
     drift is short, and somewhat more often where drift lasts for a large part of the run.
     """
-    method = f"{_TEST}, {METHODS[interval]}"
+    method = f"{_TEST}, {residual_model(interval).method}"
     designs = stacked(*columns)[None]
     left = np.abs(np.diagonal(np.linalg.qr(designs[0], mode="r")))
     if reward.size <= 3 or not np.all(left > DEPENDENT * np.linalg.norm(designs[0], axis=0)):

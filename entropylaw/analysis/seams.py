@@ -7,7 +7,6 @@ to the next. Such a jump is looked for against the drift that any run has.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,13 @@ from scipy.special import stdtr
 from entropylaw.analysis.estimate import estimates
 from entropylaw.analysis.fitting import check_scale, check_steps, complete
 from entropylaw.analysis.law import checked_level
-from entropylaw.analysis.residual import METHODS
+from entropylaw.analysis.residual_models import DEFAULT_RESIDUAL, RESIDUAL_MODELS
 from entropylaw.arguments import as_floats
 from entropylaw.engine.grid import FloatArray, Grid, drift_grid
 from entropylaw.engine.posterior import infer
 from entropylaw.engine.ties import first_best
 from entropylaw.engine.whiten import filter_gains, whiten
-from entropylaw.results import Estimate
+from entropylaw.results.groups import Seam
 
 FALSE_SEAM = 0.01
 """p-value, over both series and all steps, below which a jump is called a seam. A false one costs more
@@ -48,29 +47,6 @@ _CANDIDATES = 150
 
 _CELLS = 300_000
 """Steps times candidates, at most: long runs try fewer."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seam:
-    """A jump of one series.
-
-    Attributes
-    ----------
-    series
-        ``"reward"`` or ``"entropy"``.
-    step, after
-        The first evaluation behind the jump, and the last one before it.
-    jump
-        Its size in reward units or nats. The interval takes the step as known.
-    p_value
-        Probability of a jump this clear anywhere in a run that only drifts (Bonferroni).
-    """
-
-    series: str
-    step: float
-    after: float
-    jump: Estimate
-    p_value: float
 
 
 def find_seams(step: Any, entropy: Any, reward: Any, *, level: float = 0.95) -> tuple[Seam, ...]:
@@ -144,7 +120,8 @@ def jumps_of(step: FloatArray, values: FloatArray, series: str, level: float) ->
         return []
     (posterior,) = infer(step, trend[None], values[None], drift_grid(step))
     rows = np.array([(trend == (place >= i)[:, None]).all(axis=0) for i in at], dtype=float)
-    jumps = estimates(posterior.pruned().functional(rows), level=level, method=METHODS["drift"])
+    method = RESIDUAL_MODELS[DEFAULT_RESIDUAL].method
+    jumps = estimates(posterior.pruned().functional(rows), level=level, method=method)
     return [
         Seam(series=series, step=float(step[i]), after=float(step[i - 1]), jump=jump, p_value=chance)
         for i, jump, chance in zip(at, jumps, chances, strict=True)

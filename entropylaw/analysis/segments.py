@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -15,65 +14,20 @@ from scipy.special import fdtrc
 from entropylaw.analysis.course import Course, as_logged, entropy_course
 from entropylaw.analysis.fitting import fit_law, usable
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.law import LawFit, checked_level
+from entropylaw.analysis.law import checked_level
 from entropylaw.analysis.propagate import infer_run
-from entropylaw.analysis.residual import METHODS, Interval, checked_interval, covariances, drifts
+from entropylaw.analysis.residual import covariances
+from entropylaw.analysis.residual_models import residual_model
 from entropylaw.arguments import as_floats
 from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.posterior import Posterior, infer
+from entropylaw.engine.posterior import infer
 from entropylaw.errors import FitError, UsageError
+from entropylaw.results.groups import SameTest, Segment, SegmentFit
+from entropylaw.results.law import LawFit
+from entropylaw.results.posterior import Posterior
 
 SAME = 0.05
 """p-value below which runs or segments are said not to share their coefficients."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SameTest:
-    """Test that all runs (or segments) have the same coefficients.
-
-    ``statistic`` is compared with an F distribution of ``df1`` and ``df2`` degrees of freedom. Where the
-    p-value is averaged over residual covariances the statistic is averaged with the same weights.
-    """
-
-    hypothesis: str
-    statistic: float
-    df1: float
-    df2: float
-    p_value: float
-    method: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
-    """Part of a run between two seams; ``law`` is None where it was refused, and ``refusal`` says why."""
-
-    first_step: float
-    last_step: float
-    n: int
-    law: LawFit | None
-    refusal: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentFit:
-    """The law per segment.
-
-    Attributes
-    ----------
-    seams
-        Steps at which a new segment begins.
-    segments
-        In the order of the steps.
-    same
-        Test that the fitted segments share a and b; None with the reason in ``note``.
-    note
-        What the test left out, or why there is none.
-    """
-
-    seams: tuple[float, ...]
-    segments: tuple[Segment, ...]
-    same: SameTest | None
-    note: str | None
 
 
 def fit_segments(
@@ -83,7 +37,7 @@ def fit_segments(
     seams: Sequence[float],
     *,
     level: float = 0.95,
-    interval: Interval = "drift",
+    interval: str = "drift",
     eval_size: int | None = None,
     entropy_sd: Any = None,
     run: str = "run",
@@ -114,8 +68,8 @@ def fit_segments(
     p-value is averaged over the covariances. Without drift it is the textbook F test. Segments that are
     too short to be fitted are left out of it.
     """
-    level, interval = checked_level(level), checked_interval(interval)
-    s, h, r, sd, _ = usable(entropy, reward, step, entropy_sd, interval, keep_outliers=True)
+    level, model = checked_level(level), residual_model(interval)
+    s, h, r, sd, _ = usable(entropy, reward, step, entropy_sd, model, keep_outliers=True)
     starts = _starts(s, as_floats(seams, "seams"))
     edges = [0, *starts, s.size]
     parts = [slice(a, b) for a, b in pairwise(edges)]
@@ -142,7 +96,7 @@ def fit_segments(
     if len(fitted) > 1:
         courses = [
             entropy_course(h[part], s[part], None if sd is None else sd[part])
-            if drifts(interval)
+            if model.smooths_entropy
             else as_logged(h[part], None if sd is None else sd[part])
             for part in fitted
         ]
@@ -180,7 +134,7 @@ def _same_law(
     courses: Sequence[Course],
     reward: FloatArray,
     parts: Sequence[slice],
-    interval: Interval,
+    interval: str,
     eval_size: int | None,
 ) -> SameTest:
     """One residual for the whole run, coefficients of its own for every segment."""
@@ -201,7 +155,7 @@ def _same_law(
         same,
         np.eye(columns.shape[1])[2:],
         hypothesis=f"all {len(parts)} segments have the same a and b",
-        method=f"Chow test ({METHODS[interval]})",
+        method=f"Chow test ({residual_model(interval).method})",
     )
 
 

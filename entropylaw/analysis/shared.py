@@ -16,16 +16,17 @@ from scipy.special import gammaln, logsumexp
 
 from entropylaw.analysis.estimate import estimates
 from entropylaw.analysis.fitting import fit_law
-from entropylaw.analysis.law import LawFit
 from entropylaw.analysis.randomeffects import random_effects
-from entropylaw.analysis.residual import METHODS, Interval
-from entropylaw.analysis.segments import SameTest, welch_test
+from entropylaw.analysis.residual_models import residual_model
+from entropylaw.analysis.segments import welch_test
 from entropylaw.arguments import several
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.mixture import Mixture
-from entropylaw.engine.posterior import Posterior
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
+from entropylaw.results.groups import SeedSpread, SharedFit, SharedRun
+from entropylaw.results.law import LawFit
+from entropylaw.results.posterior import Posterior
 
 ROWS: dict[str, tuple[float, float]] = {"a": (0.0, 1.0), "b": (1.0, 1.0), "ceiling": (1.0, 0.0)}
 """Each coefficient as a functional of β = (ceiling, a)."""
@@ -54,92 +55,12 @@ _SLICES = 101
 """Points, equally probable, that stand for a distribution that is subtracted from another."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SharedRun:
-    """One of several runs.
-
-    Attributes
-    ----------
-    run, n, valid
-        Its name, its number of evaluations, and whether its own fit may be read as it stands.
-    own
-        a, b and ceiling from this run alone.
-    together
-        The same, with the shared coefficients held in common.
-    deviation
-        For each shared coefficient: the run's own value less what the *other* runs have in common.
-    """
-
-    run: str
-    n: int
-    valid: bool
-    own: Mapping[str, Estimate]
-    together: Mapping[str, Estimate]
-    deviation: Mapping[str, Estimate]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeedSpread:
-    """One coefficient over the seeds of a recipe.
-
-    Attributes
-    ----------
-    coefficient
-        ``"a"``, ``"b"`` or ``"ceiling"``.
-    within
-        Interval if the seeds had this coefficient in common: what the residuals inside the runs leave open.
-    between
-        Interval of the mean over seeds, from the spread between them (Hartung–Knapp).
-    answer
-        The wider of the two: what is known of "this recipe".
-    new_seed
-        Where the coefficient of one more seed would lie (prediction interval).
-    tau
-        Standard deviation between seeds beyond what the runs' own intervals explain.
-    """
-
-    coefficient: str
-    within: Estimate
-    between: Estimate
-    answer: Estimate
-    new_seed: Estimate
-    tau: Estimate
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SharedFit:
-    """The law over several runs.
-
-    Attributes
-    ----------
-    shared
-        The coefficients in common: one of a, b, ceiling, or all three (two of them fix the third).
-    a, b, ceiling
-        Common values; None in ``value`` with a note for what is not shared.
-    same
-        Test that the runs share these coefficients; look here first.
-    runs
-        Each run beside the common coefficients, in the order given.
-    spread
-        The seeds of one recipe: mean, new seed and heterogeneity, for a, b and ceiling.
-    """
-
-    shared: tuple[str, ...]
-    a: Estimate
-    b: Estimate
-    ceiling: Estimate
-    same: SameTest
-    runs: tuple[SharedRun, ...]
-    spread: tuple[SeedSpread, ...]
-    level: float
-
-
 def fit_shared(
     runs: Sequence[tuple[Any, Any, Any, str]],
     *,
     shared: Sequence[str] = ("a", "b"),
     level: float = 0.95,
-    interval: Interval = "drift",
+    interval: str = "drift",
     eval_size: int | None = None,
 ) -> SharedFit:
     """Fit the law to several runs with coefficients in common.
@@ -200,12 +121,13 @@ def share(fits: Sequence[LawFit], *, shared: Sequence[str] = ("a", "b")) -> Shar
     level = fits[0].level
     if any(fit.level != level for fit in fits):
         raise UsageError("settings-differ", "fits of different levels, expected one", "fit the logs anew")
-    methods = {METHODS[fit.interval] for fit in fits}
-    method = f"{' or '.join(sorted(methods))}; common to {len(fits)} runs"
-    if any(fit.interval == "walk" for fit in fits):
+    models = [residual_model(fit.interval) for fit in fits]
+    method = f"{' or '.join(sorted({model.method for model in models}))}; common to {len(fits)} runs"
+    if loose := [model.name for model in models if not model.fixed_level]:
         raise UsageError(
             "no-fixed-ceiling",
-            "fits with interval 'walk' tell each ceiling from where its run stands, and no two share one",
+            f"fits with interval {loose[0]!r} tell each ceiling from where its run stands, "
+            "and no two share one",
             "fit with interval 'drift' to ask what the runs have in common",
         )
     posteriors = [fit.posterior for fit in fits]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from entropylaw.analysis.forms import form_label, nests_law
+from entropylaw.analysis.residual_models import residual_model
 from entropylaw.analysis.rivals import PLAUSIBLE
 from entropylaw.engine.grid import FloatArray
 from entropylaw.results import Estimate, Influence, Residuals, Rival, Validity
@@ -142,8 +143,9 @@ def _cautions(e: Evidence) -> Iterator[str]:
             "the law is stated for runs without such an intervention"
         )
     yield from _form_cautions(e)
-    # A random walk remembers all by assumption, and its intervals are about the run from here on.
-    if e.residuals.long_memory > LONG_MEMORY and e.interval != "walk":
+    # A drift without a level remembers all by assumption, and its intervals are about the run from here on.
+    fixed_level = residual_model(e.interval).fixed_level
+    if e.residuals.long_memory > LONG_MEMORY and fixed_level:
         yield (
             "the residual may drift over half of the run or more "
             f"(probability {e.residuals.long_memory:.2f}): drift and trend cannot be told apart, "
@@ -152,8 +154,8 @@ def _cautions(e: Evidence) -> Iterator[str]:
         )
     yield from _noise_cautions(e)
     half = _half_width(e.ceiling)
-    # A walk's ceiling is another quantity than that of least squares.
-    if half and e.interval != "walk" and abs(e.influence.ceiling_shift) >= half:
+    # A ceiling relative to the last evaluation is another quantity than that of least squares.
+    if half and fixed_level and abs(e.influence.ceiling_shift) >= half:
         yield (
             f"step {e.influence.step:g} alone moves the least-squares ceiling by "
             f"{e.influence.ceiling_shift:+.2g}, more than half of its interval"

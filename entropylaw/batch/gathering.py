@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from entropylaw.analysis.shared import SharedFit
 from entropylaw.batch.tasks import Beside, Making, Task, light, with_keys
 from entropylaw.documents.finding import Stored, damaged, documents_in, find_document
 from entropylaw.documents.fit import (
@@ -27,6 +26,7 @@ from entropylaw.inputs import note_input
 from entropylaw.paths import is_file, is_folder, shown_path
 from entropylaw.report.index_rows import natural
 from entropylaw.report.slugs import safe_name
+from entropylaw.results.groups import SharedFit
 from entropylaw.tokens.output import histogram_of
 from entropylaw.workflow import named_columns, read_logs, settings_differ
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw._version import __version__
-from entropylaw.analysis.shared import SharedFit
 from entropylaw.documents.codec import encode
 from entropylaw.documents.fit import InputFile, Settings
 from entropylaw.documents.report import RunReport, load_report
@@ -16,6 +15,7 @@ from entropylaw.documents.store import dumps, write_atomically
 from entropylaw.report import csvtable, index_page, reportmarkdown
 from entropylaw.report.figures import FIGURES
 from entropylaw.report.index_rows import IndexRow
+from entropylaw.results.groups import SharedFit
 
 SCHEMA = "entropylaw/index/1"
 

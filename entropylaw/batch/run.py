@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from entropylaw.analysis.shared import SharedFit
 from entropylaw.batch.gathering import Gathered, gather
 from entropylaw.batch.index import FILES, PAGE, IndexDocument, write_index
 from entropylaw.batch.pool import results
@@ -15,6 +14,7 @@ from entropylaw.batch.tasks import Done, Failure, Making, Task
 from entropylaw.batch.work import died, work
 from entropylaw.inputs import check_targets
 from entropylaw.report.figures import FIGURES
+from entropylaw.results.groups import SharedFit
 
 Progress = Callable[[int, int], None]
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from entropylaw._version import __version__
-from entropylaw.analysis.shared import SharedFit
 from entropylaw.documents.codec import encode
 from entropylaw.documents.fit import InputFile, RunFit, Settings
 from entropylaw.documents.report import RunReport
@@ -18,6 +17,7 @@ from entropylaw.ingest import catalog
 from entropylaw.ingest.phasecolumns import CANDIDATES
 from entropylaw.ingest.run import Run
 from entropylaw.report.index_rows import IndexRow
+from entropylaw.results.groups import SharedFit
 
 ALL = ("svg", "png", "pdf")
 

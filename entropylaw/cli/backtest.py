@@ -14,10 +14,10 @@ from entropylaw.cli.progress import reading_shown
 from entropylaw.errors import EntropyLawError, UsageError
 
 if TYPE_CHECKING:
-    from entropylaw.analysis.backtest import RunBacktest
     from entropylaw.documents.backtest import BacktestDocument
     from entropylaw.documents.fit import Settings
     from entropylaw.ingest.run import Run
+    from entropylaw.results.backtest import RunBacktest
 
 EXAMPLE = "Example:  entropylaw backtest data/lab/grpo_s0/metrics.parquet"
 

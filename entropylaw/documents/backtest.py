@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from entropylaw._version import __version__
-from entropylaw.analysis.backtest import Backtest, RunBacktest
 from entropylaw.documents.codec import encode
 from entropylaw.documents.fit import InputFile, refusal_of
 from entropylaw.errors import EntropyLawError
+from entropylaw.results.backtest import Backtest, RunBacktest
 
 SCHEMA = "entropylaw/backtest/1"
 

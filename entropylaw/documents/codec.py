@@ -20,6 +20,7 @@ import numpy as np
 
 from entropylaw.errors import described
 from entropylaw.reproducible import rounded
+from entropylaw.results.arrays import FloatArray
 
 T = TypeVar("T")
 
@@ -187,7 +188,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def _is_array(kind: Any) -> bool:
-    return get_origin(kind) is np.ndarray
+    return kind is FloatArray
 
 
 def _expect(fits: bool, where: str, expected: str, found: object) -> None:

@@ -13,17 +13,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from entropylaw._version import __version__
-from entropylaw.analysis.law import LawFit
 from entropylaw.analysis.progress import entropy_drop, used_share
-from entropylaw.analysis.seams import Seam
-from entropylaw.analysis.segments import SegmentFit
-from entropylaw.analysis.shared import SharedFit
 from entropylaw.documents.codec import encode
 from entropylaw.documents.loading import load_document
 from entropylaw.errors import EntropyLawError
-from entropylaw.ingest.run import Choice, Run, Series
+from entropylaw.ingest.run import Run, Series
 from entropylaw.paths import shown_path
 from entropylaw.results import Estimate
+from entropylaw.results.columns import Choice
+from entropylaw.results.groups import Seam, SegmentFit, SharedFit
+from entropylaw.results.law import LawFit
 
 SCHEMA = "entropylaw/fit/1"
 

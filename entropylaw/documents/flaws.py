@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.forecast import Forecast
-from entropylaw.analysis.law import LawFit
-from entropylaw.analysis.phaseresults import Boundary, CurvePhases
 from entropylaw.documents.fit import RunFit
 from entropylaw.documents.phases import RunPhases
-from entropylaw.engine.posterior import Posterior
 from entropylaw.results import Curve, Estimate
+from entropylaw.results.forecast import Forecast
+from entropylaw.results.law import LawFit
+from entropylaw.results.phases import Boundary, CurvePhases
+from entropylaw.results.posterior import Posterior
 
 # Ends and values are rounded on their own.
 _ROUNDING = 1e-9

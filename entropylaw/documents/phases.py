@@ -13,14 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from entropylaw._version import __version__
-from entropylaw.analysis.phaseresults import PhaseFit, PhasesAcross
 from entropylaw.documents.codec import as_stored, encode
 from entropylaw.documents.fit import InputFile, Refusal, refusal_of
 from entropylaw.documents.loading import load_document
 from entropylaw.errors import EntropyLawError
-from entropylaw.ingest.phasecolumns import PhaseColumn, PhaseSeries
+from entropylaw.ingest.phasecolumns import PhaseSeries
 from entropylaw.ingest.run import Run
 from entropylaw.paths import shown_path
+from entropylaw.results.columns import PhaseColumn
+from entropylaw.results.phases import PhaseFit, PhasesAcross
 
 SCHEMA = "entropylaw/phases/1"
 

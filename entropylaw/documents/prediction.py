@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from entropylaw._version import __version__
-from entropylaw.analysis.forecast import Forecast, SaturationForecast, forecast, saturation_forecast
-from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.forecast import forecast, saturation_forecast
 from entropylaw.documents.codec import as_stored, encode
 from entropylaw.documents.fit import FitDocument, InputFile
 from entropylaw.errors import FitError
 from entropylaw.results import EntropySet, Prediction, Saturation, Validity
+from entropylaw.results.forecast import Forecast, SaturationForecast
+from entropylaw.results.law import LawFit
 
 SCHEMA = "entropylaw/prediction/1"
 

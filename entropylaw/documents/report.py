@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from entropylaw._version import __version__
-from entropylaw.analysis.forecast import Forecast, SaturationForecast
-from entropylaw.analysis.phaseresults import PhasesAcross
-from entropylaw.analysis.shared import SharedFit
 from entropylaw.documents.codec import encode
 from entropylaw.documents.fit import FitDocument, InputFile, RunFit, Settings
 from entropylaw.documents.loading import load_document
 from entropylaw.documents.phases import RunPhases
+from entropylaw.results.forecast import Forecast, SaturationForecast
+from entropylaw.results.groups import SharedFit
+from entropylaw.results.phases import PhasesAcross
 
 SCHEMA = "entropylaw/report/1"
 

@@ -8,9 +8,8 @@ doi:10.1093/biomet/61.2.383), so that an interval is a quantile of a mixture of 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from scipy.special import gammaln
@@ -19,102 +18,10 @@ from entropylaw.engine.blur import Blur, blurred_products
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.mixture import Mixture
 from entropylaw.engine.whiten import Products
-
-SHARPEST = 1e-9
-"""Smallest width of a component, in residual standard deviations."""
+from entropylaw.results.posterior import SHARPEST, Posterior
 
 LEAST = 1e-280
 """Smallest residual sum of squares: an exact fit must leave a width that can be divided by."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Posterior:
-    """Posterior of β (p coefficients) over g grid points.
-
-    Attributes
-    ----------
-    weight
-        Shape (g,), adds up to 1.
-    coefficient, covariance
-        Shapes (g, p) and (g, p, p): location and squared scale of the t at each grid point.
-    variance
-        Shape (g,): residual variance (drift and noise together).
-    drift_share, length
-        Shape (g,): share of the residual variance that is drift, and its correlation length in steps.
-    now_offset, now_slope, now_variance
-        Shapes (g,), (g, p), (g,): given β, the drift at the last step is ``now_offset − now_slope · β``
-        with variance ``now_variance``.
-    effective_n
-        Shape (g,): number of independent evaluations that would tell as much about the level.
-    df
-        Degrees of freedom of every component; infinite where the variance is on the grid.
-    log_evidence
-        Log marginal likelihood, for columns that are orthonormal over the n rows.
-    """
-
-    weight: FloatArray
-    coefficient: FloatArray
-    covariance: FloatArray
-    variance: FloatArray
-    drift_share: FloatArray
-    length: FloatArray
-    now_offset: FloatArray
-    now_slope: FloatArray
-    now_variance: FloatArray
-    effective_n: FloatArray
-    df: float = field(metadata={"null": math.inf})
-    log_evidence: float
-
-    def functional(
-        self, row: FloatArray, *, drift_now: float | FloatArray = 0.0, new_noise: float | None = None
-    ) -> Mixture:
-        """Distribution of ``row @ β + drift_now · (drift at the last step)``.
-
-        Parameters
-        ----------
-        row
-            Shape (m, p): m functionals at once.
-        drift_now
-            Multiple of the drift at the last step, where the run stands now; one, or shape (m,).
-        new_noise
-            Where given, the distribution is that of a new evaluation: the residual variance is added,
-            and ``new_noise`` (a known noise floor, or 0) too.
-        """
-        drift = np.broadcast_to(np.asarray(drift_now, dtype=float), len(row))[:, None]
-        effective = row[:, None, :] - drift[:, :, None] * self.now_slope
-        location = row @ self.coefficient.T
-        location += drift * (self.now_offset - np.einsum("gp,gp->g", self.now_slope, self.coefficient))
-        squared = np.einsum("mgp,gpq,mgq->mg", effective, self.covariance, effective)
-        squared += drift**2 * self.now_variance
-        if new_noise is not None:
-            squared = squared + self.variance + new_noise
-        # Pure drift without noise knows the reward now exactly; a mixture wants a width, however small.
-        scale = np.sqrt(np.maximum(squared, SHARPEST**2 * self.variance))
-        return Mixture(weight=self.weight, location=location, scale=scale, df=self.df)
-
-    def mean(self) -> FloatArray:
-        """Posterior mean of β, shape (p,)."""
-        return np.asarray(self.weight @ self.coefficient)
-
-    def pruned(self, mass: float = 1e-9) -> Posterior:
-        """The same without the lightest grid points, which together weigh less than ``mass``."""
-        order = np.argsort(self.weight, kind="stable")
-        keep = np.sort(order[np.cumsum(self.weight[order]) > mass])
-        weight = self.weight[keep]
-        return Posterior(
-            weight=weight / weight.sum(),
-            coefficient=self.coefficient[keep],
-            covariance=self.covariance[keep],
-            variance=self.variance[keep],
-            drift_share=self.drift_share[keep],
-            length=self.length[keep],
-            now_offset=self.now_offset[keep],
-            now_slope=self.now_slope[keep],
-            now_variance=self.now_variance[keep],
-            effective_n=self.effective_n[keep],
-            df=self.df,
-            log_evidence=self.log_evidence,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

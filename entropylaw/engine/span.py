@@ -14,8 +14,9 @@ from scipy.linalg import qr
 
 from entropylaw.engine.blur import Blur, blurred_products
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import Posterior, Posteriors, posteriors, solve, split
+from entropylaw.engine.posterior import Posteriors, posteriors, solve, split
 from entropylaw.engine.whiten import Products
+from entropylaw.results.posterior import Posterior
 
 _FEW = 4
 """Forms from which it pays to look for a basis that their columns share."""

@@ -17,8 +17,9 @@ import numpy as np
 from scipy.special import gammaln
 
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import LEAST, SHARPEST, Posteriors, symmetric_inverse
+from entropylaw.engine.posterior import LEAST, Posteriors, symmetric_inverse
 from entropylaw.engine.whiten import cross_products
+from entropylaw.results.posterior import SHARPEST
 
 UNCERTAIN = 1
 """Which column of the design is uncertain."""

@@ -55,7 +55,7 @@ class Quantity:
 VALID, FAILS, UNDECIDED = "valid", "law fails", "undecided"
 
 ORDERS = ("execution first", "planning first", "overlapping", "one boundary", "no boundary")
-"""What phases can be; the same words as :data:`entropylaw.analysis.phaseresults.VERDICTS`."""
+"""What phases can be; the same words as :data:`entropylaw.results.phases.VERDICTS`."""
 
 _ALL = (
     Quantity(name="a", meaning="coefficient of R = −a·exp(H) + b", of_law=True),

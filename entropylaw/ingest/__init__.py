@@ -4,9 +4,10 @@ from entropylaw.ingest.content import Content
 from entropylaw.ingest.load import Failure, Ignored, Reading, UnreadFileWarning, read_all, read_runs
 from entropylaw.ingest.registry import Reader
 from entropylaw.ingest.report import Candidate, ColumnReport, Decoy, explain
-from entropylaw.ingest.run import Choice, Meaning, Run, Series, Source
+from entropylaw.ingest.run import Run, Series, Source
 from entropylaw.ingest.select import select
 from entropylaw.ingest.table import Table
+from entropylaw.results.columns import Choice, Meaning
 
 __all__ = [
     "Candidate",

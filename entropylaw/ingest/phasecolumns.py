@@ -11,10 +11,11 @@ import numpy as np
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest import regime
 from entropylaw.ingest.pairing import ENTROPY_NOT_FINITE, ENTROPY_TOO_HIGH, MOST_NATS
-from entropylaw.ingest.run import Choice, FloatArray, Run
+from entropylaw.ingest.run import FloatArray, Run
 from entropylaw.ingest.select import choose_entropy
 from entropylaw.ingest.steps import folded, require_column
 from entropylaw.ingest.wording import shown, shown_path
+from entropylaw.results.columns import Choice, PhaseColumn
 
 TOKEN, SEMANTIC = "token entropy", "semantic entropy"
 """What a curve is the entropy of. The first is of the next token, the second of the plans that are made."""
@@ -59,28 +60,6 @@ CANDIDATES = (
     *_FILTERS,
 )
 """Every name that is looked for; a large file is read with these and what the catalog knows."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseColumn:
-    """A column with one of the curves.
-
-    Attributes
-    ----------
-    column
-        Name as logged.
-    what
-        :data:`TOKEN` or :data:`SEMANTIC`: two things that must not be taken for one another.
-    why
-        Why this column.
-    usable
-        Steps at which it has a finite value.
-    """
-
-    column: str
-    what: str
-    why: str
-    usable: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from entropylaw.ingest.bundles import bundle_readers
 from entropylaw.ingest.registry import our_readers
-from entropylaw.ingest.run import Meaning
 from entropylaw.ingest.trainers import GENERIC, TRAINERS, Key, Trainer
+from entropylaw.results.columns import Meaning
 
 
 def formats_table() -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from entropylaw.errors import EntropyLawError
 from entropylaw.ingest import catalog, regime
-from entropylaw.ingest.run import Meaning, Run, Source
+from entropylaw.ingest.run import Run, Source
 from entropylaw.ingest.select import (
     ChosenEntropy,
     ChosenReward,
@@ -19,6 +19,7 @@ from entropylaw.ingest.select import (
     training_offer,
 )
 from entropylaw.ingest.values import FloatArray
+from entropylaw.results.columns import Meaning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from entropylaw.results.columns import Choice
+
 FloatArray = NDArray[np.float64]
 
 
@@ -76,39 +78,6 @@ class Run:
     def names(self) -> tuple[str, ...]:
         """Every numeric column that the log has, the step's and those left unread among them."""
         return (self.step_column, *self.columns, *self.unread)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meaning:
-    """What a column of a log means, as far as the catalog knows.
-
-    ``role`` is "entropy" or "reward"; the other fields are None where the catalog does not know. For an
-    entropy: ``unit`` ("nats"), ``aggregation`` ("token mean", "mean of per-response means", "sequence
-    sum"), ``estimator`` ("exact" or "sampled"), ``temperature``, ``timing`` ("before the update",
-    "during the update"), ``sign`` (+1, or -1 where the logger negates it). For a reward: ``kind``
-    ("validation" or "training") and ``timing`` relative to the same row's entropy.
-    """
-
-    role: str
-    trainer: str
-    kind: str | None = None
-    unit: str | None = None
-    aggregation: str | None = None
-    estimator: str | None = None
-    temperature: str | None = None
-    timing: str | None = None
-    sign: int = 1
-    note: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """A column that is used, its meaning, and why it was chosen over the others."""
-
-    column: str
-    meaning: Meaning
-    why: str
-    usable: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -14,11 +14,12 @@ from entropylaw.ingest import catalog, regime
 from entropylaw.ingest.joining import averaged
 from entropylaw.ingest.noise import noise_of
 from entropylaw.ingest.pairing import MOST_NATS, Pairs, pair_values
-from entropylaw.ingest.run import Choice, Meaning, Run, Series
+from entropylaw.ingest.run import Run, Series
 from entropylaw.ingest.steps import folded, require_column
 from entropylaw.ingest.trainers import Key
 from entropylaw.ingest.values import FloatArray
 from entropylaw.ingest.wording import counted, listing, nearest, shown, shown_cell, shown_path
+from entropylaw.results.columns import Choice, Meaning
 
 # Below this many, training rewards say more about the run than its validation does.
 ENOUGH_PAIRS = 5

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from entropylaw.ingest.run import Meaning
+from entropylaw.results.columns import Meaning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from entropylaw.analysis.backtest import RunBacktest, Score, Skill
 from entropylaw.documents.backtest import BacktestDocument
 from entropylaw.report.markdownparts import table, title, whole
 from entropylaw.report.numbers import format_number, format_percent
 from entropylaw.report.printable import markdown_cell
+from entropylaw.results.backtest import RunBacktest, Score, Skill
 
 
 def render(document: BacktestDocument) -> str:

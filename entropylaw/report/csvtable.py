@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from entropylaw.analysis.shared import SharedFit
 from entropylaw.documents.fit import FitDocument, RunFit
 from entropylaw.documents.report import ReportDocument
 from entropylaw.report.index_rows import IndexRow, SegmentRow, index_row, segment_rows
 from entropylaw.report.printable import csv_text
 from entropylaw.report.slugs import safe_name
 from entropylaw.results import Estimate
+from entropylaw.results.groups import SharedFit
 
 _LAW = ("a", "b", "ceiling")
 ESTIMATES = (*_LAW, "reward_now", "headroom")

@@ -10,14 +10,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from entropylaw.analysis.forecast import Forecast, SaturationForecast
-from entropylaw.analysis.law import LawFit
 from entropylaw.documents.report import RunReport
 from entropylaw.report import plotting as p
 from entropylaw.report.law_figure import reward_label, verdict_title
 from entropylaw.report.numbers import format_interval, format_percent, format_step
 from entropylaw.report.palette import as_text, light
 from entropylaw.results import Estimate
+from entropylaw.results.forecast import Forecast, SaturationForecast
+from entropylaw.results.law import LawFit
 
 CEILING = light("vermilion")
 """The ceiling stands out from the reward's blue in lightness and in hue."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
-from entropylaw.analysis.backtest import Backtest, RunBacktest, Skill
-from entropylaw.analysis.forecast import Forecast, SaturationForecast
 from entropylaw.report.numbers import (
     format_estimate,
     format_interval,
@@ -18,6 +16,8 @@ from entropylaw.report.numbers import (
 from entropylaw.report.printable import csv_text, one_line
 from entropylaw.report.words import count
 from entropylaw.results import Estimate
+from entropylaw.results.backtest import Backtest, RunBacktest, Skill
+from entropylaw.results.forecast import Forecast, SaturationForecast
 
 SHOWN_WEIGHT = 0.05
 """Members with less weight are counted, not named."""

@@ -9,7 +9,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from entropylaw.analysis.forms import FORMS, form_label
-from entropylaw.ingest.run import Choice
 from entropylaw.report import palette, sharedtext, words
 from entropylaw.report.numbers import (
     format_estimate,
@@ -23,6 +22,7 @@ from entropylaw.report.numbers import (
 )
 from entropylaw.report.printable import one_line
 from entropylaw.report.svg import inline
+from entropylaw.results.columns import Choice
 
 _CURVE = 400
 _PATH = re.compile(r'\sd="([^"]*)"')

@@ -14,12 +14,12 @@ from markupsafe import Markup
 
 from entropylaw._version import __version__
 from entropylaw.analysis.forecast import SPENT
-from entropylaw.analysis.shared import SharedFit
 from entropylaw.report import reportwords
 from entropylaw.report.html import environment
 from entropylaw.report.index_rows import MOST_POINTS, NO_CURVES, AheadRow, IndexRow, LawRow, Spark, by_name
 from entropylaw.report.numbers import format_interval, format_number, format_step
 from entropylaw.results import Estimate
+from entropylaw.results.groups import SharedFit
 
 WIDTH = 240.0
 """Of the picture of a ceiling, in its own units."""

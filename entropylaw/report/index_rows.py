@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.forms import form_label
-from entropylaw.analysis.phaseresults import PhaseFit
-from entropylaw.analysis.seams import Seam
 from entropylaw.documents.codec import decode, encode
 from entropylaw.documents.fit import RunFit
 from entropylaw.documents.phases import RunPhases
@@ -22,6 +20,8 @@ from entropylaw.report.phasetext import headline as phases_headline
 from entropylaw.report.printable import one_line
 from entropylaw.report.sharedtext import segments_sentence
 from entropylaw.results import Estimate
+from entropylaw.results.groups import Seam
+from entropylaw.results.phases import PhaseFit
 
 MOST_POINTS = 40
 """Points of a sparkline; of a longer run each is the mean of a stretch of evaluations."""

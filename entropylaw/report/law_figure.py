@@ -10,13 +10,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.forms import FORMS
 from entropylaw.documents.fit import RunFit
 from entropylaw.report import plotting as p
 from entropylaw.report.numbers import format_estimate, format_percent, format_step, format_weight
-from entropylaw.report.palette import as_text
+from entropylaw.report.palette import as_text, light
 from entropylaw.report.words import headline
 from entropylaw.results import Estimate
+from entropylaw.results.law import LawFit
 
 _TITLE_LINE, _HEADER, _BOTTOM, _LEFT, _RIGHT = 0.14, 0.31, 0.38, 0.48, 0.86
 _BODY = 1.92
@@ -149,7 +150,7 @@ def _forms(axes: Axes, law: LawFit, low: float, high: float) -> None:
     ruled_out = {rival.form for rival in law.rivals if rival.ruled_out}
     drawn = [("law", curve.mean, law.law_weight, _colour(law))]
     drawn += [
-        (form, curve.rivals[form], weights[form], p.RIVALS.get(form, p.MUTED))
+        (form, curve.rivals[form], weights[form], _rival_colour(form))
         for form in weights
         if form in curve.rivals
     ]
@@ -170,6 +171,12 @@ def _forms(axes: Axes, law: LawFit, low: float, high: float) -> None:
         axes.annotate(form, (edge, y), (2.5, 0), weight=bold, **words)
         axes.annotate(format_weight(weight), (edge, y), (58, 0), ha="right", **words)
     axes.annotate("weight", (edge, high), (58, 0), color=p.MUTED, va="center", ha="right", **offset)
+
+
+def _rival_colour(form: str) -> str:
+    """The colour of a rival's mean; a stored document may hold a form that this version does not know."""
+    name = FORMS[form].colour if form in FORMS else None
+    return light(name) if name else p.MUTED
 
 
 def _points(axes: Axes, law: LawFit) -> None:

@@ -6,9 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from entropylaw.analysis.forms import FORMS, form_label
-from entropylaw.analysis.law import LawFit
 from entropylaw.documents.fit import FitDocument, RunFit
-from entropylaw.ingest.run import Choice
 from entropylaw.report import sharedmarkdown, words
 from entropylaw.report.markdownparts import table, title, whole
 from entropylaw.report.numbers import (
@@ -21,6 +19,8 @@ from entropylaw.report.numbers import (
 from entropylaw.report.printable import markdown_cell, one_line
 from entropylaw.report.slugs import run_slugs
 from entropylaw.results import Estimate
+from entropylaw.results.columns import Choice
+from entropylaw.results.law import LawFit
 
 
 def render(document: FitDocument, figures: Mapping[str, Mapping[str, str]] | None = None) -> str:

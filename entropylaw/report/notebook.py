@@ -11,9 +11,6 @@ from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from entropylaw.analysis.forecast import Forecast, SaturationForecast
-from entropylaw.analysis.law import LawFit
-from entropylaw.analysis.phaseresults import PhaseFit
 from entropylaw.documents.fit import FitDocument, RunFit
 from entropylaw.documents.phases import RunPhases
 from entropylaw.report.numbers import (
@@ -25,6 +22,9 @@ from entropylaw.report.numbers import (
     format_weight,
 )
 from entropylaw.report.printable import one_line
+from entropylaw.results.forecast import Forecast, SaturationForecast
+from entropylaw.results.law import LawFit
+from entropylaw.results.phases import PhaseFit
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from entropylaw.analysis.phaseresults import CurvePhases
 from entropylaw.documents.phases import RunPhases
 from entropylaw.ingest.phasecolumns import SEMANTIC
 from entropylaw.report import plotting as p
@@ -24,6 +23,7 @@ from entropylaw.report.phasetext import (
     verdict_words,
     wrapped,
 )
+from entropylaw.results.phases import CurvePhases
 
 COLOURS = {"planning": light("vermilion"), "execution": light("blue"), "aggregate": p.ENTROPY}
 """Vermilion and blue, which differ in lightness too; purple for all tokens."""

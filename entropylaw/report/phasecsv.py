@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from entropylaw.analysis.phaseresults import CurvePhases
 from entropylaw.documents.phases import PhasesDocument, RunPhases
 from entropylaw.report.printable import csv_text
 from entropylaw.results import Estimate
+from entropylaw.results.phases import CurvePhases
 
 ESTIMATES = ("boundary", "width", "slope_before", "slope_after", "rise", "settled", "last")
 OF_THE_RUN = ("delta", "after_fall", "share_planning")

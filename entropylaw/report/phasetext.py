@@ -11,17 +11,9 @@ import numpy as np
 
 from entropylaw.analysis.phasecautions import TOLD
 from entropylaw.analysis.phaseplaces import HALF_WIDTHS
-from entropylaw.analysis.phaseresults import (
-    KINDS,
-    UNKNOWN_SHARE,
-    Boundary,
-    CurvePhases,
-    PhaseFit,
-    PhasesAcross,
-)
 from entropylaw.analysis.phasetest import DRAWS, POWER
 from entropylaw.documents.phases import PhasesDocument, RunPhases
-from entropylaw.ingest.phasecolumns import SEMANTIC, PhaseColumn
+from entropylaw.ingest.phasecolumns import SEMANTIC
 from entropylaw.report.numbers import (
     MISSING,
     format_estimate,
@@ -32,6 +24,8 @@ from entropylaw.report.numbers import (
 )
 from entropylaw.report.printable import WIDTH, labelled_lines, one_line
 from entropylaw.results import Estimate
+from entropylaw.results.columns import PhaseColumn
+from entropylaw.results.phases import KINDS, UNKNOWN_SHARE, Boundary, CurvePhases, PhaseFit, PhasesAcross
 
 Curves = list[tuple[CurvePhases, str]]
 """Curves, each with its full name."""

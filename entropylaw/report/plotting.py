@@ -53,9 +53,6 @@ INK, MUTED, GRID = light("ink"), light("muted"), light("grid")
 LAW, LAW_INVALID, WARNING = light("blue"), light("grey"), light("warn")
 """Grey where the law does not describe the run; a dark vermilion for what says so."""
 
-RIVALS = {"line": light("vermilion"), "rate": light("green"), "constant": light("brown")}
-"""Colours of the rivals."""
-
 ENTROPY, REWARD = light("purple"), light("blue")
 
 MOST_VECTOR_POINTS = 300

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from entropylaw.analysis.shared import SharedFit
 from entropylaw.documents.report import ReportDocument, RunReport
 from entropylaw.report import markdown, reportwords, sharedmarkdown
 from entropylaw.report.index_rows import IndexRow, by_name, index_row
@@ -18,6 +17,7 @@ from entropylaw.report.numbers import MISSING, format_estimate, format_interval,
 from entropylaw.report.slugs import safe_name
 from entropylaw.report.words import count
 from entropylaw.results import Estimate
+from entropylaw.results.groups import SharedFit
 
 _ROOM = 600
 """Bytes kept for the lines that say what is left out."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from entropylaw.analysis.forecast import Forecast, SaturationForecast
 from entropylaw.analysis.forms import form_label
-from entropylaw.analysis.law import LawFit
 from entropylaw.documents.phases import RunPhases
 from entropylaw.documents.report import RunReport
 from entropylaw.report import words
@@ -24,6 +22,8 @@ from entropylaw.report.numbers import (
 from entropylaw.report.phasetext import headline as phases_headline
 from entropylaw.report.words import count, listed, sentence
 from entropylaw.results import Estimate
+from entropylaw.results.forecast import Forecast, SaturationForecast
+from entropylaw.results.law import LawFit
 
 MOSTLY = 0.9
 """Share of the reward that entropy can buy from which a run counts as nearly through."""

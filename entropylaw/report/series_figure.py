@@ -7,12 +7,13 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.residual_models import residual_model
 from entropylaw.documents.fit import RunFit
 from entropylaw.report import plotting as p
 from entropylaw.report.law_figure import law_of, reward_label, verdict_title
 from entropylaw.report.numbers import format_number, format_step
 from entropylaw.report.words import drop_words
+from entropylaw.results.law import LawFit
 
 MOST_JOINED = 500
 """Points of a longer run are not joined: the line would hide them."""
@@ -121,7 +122,7 @@ def _residual_note(law: LawFit) -> str:
     residuals = law.residuals
     lag1 = "unknown" if residuals.lag1 is None else f"{residuals.lag1:.2f}"
     sd = f"sd {format_number(residuals.sd, 2)}"
-    if law.interval != "drift":
+    if residual_model(law.interval).assumed is not None:
         return f"{sd} · lag-1 {lag1}".replace("-0", "−0")
     effective = f"effective n {format_number(residuals.effective_n, 2)} of {law.n}"
     return f"{sd} · lag-1 {lag1} · drift share {residuals.drift_share:.2f} · {effective}".replace(

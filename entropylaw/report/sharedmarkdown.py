@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from entropylaw.analysis.shared import SharedFit
 from entropylaw.documents.fit import RunFit
 from entropylaw.report.markdownparts import MOST_BYTES, table
 from entropylaw.report.numbers import format_interval, format_percent, format_step
 from entropylaw.report.printable import markdown_cell
 from entropylaw.report.sharedtext import cautions, seam_words, segments_title, title, verdict
 from entropylaw.report.words import count, headline
+from entropylaw.results.groups import SharedFit
 
 
 def shared(fit: SharedFit) -> Iterator[str]:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from entropylaw.analysis.seams import Seam
-from entropylaw.analysis.segments import SAME, SameTest, SegmentFit
-from entropylaw.analysis.shared import SharedFit
+from entropylaw.analysis.segments import SAME
 from entropylaw.documents.fit import NO_SEAM, RunFit
 from entropylaw.report.numbers import format_estimate, format_interval, format_percent, format_step
 from entropylaw.report.printable import one_line
 from entropylaw.report.words import count, headline
 from entropylaw.results import Estimate
+from entropylaw.results.groups import SameTest, Seam, SegmentFit, SharedFit
 
 _NAMED = 12
 """Runs that a caution names; the others are counted."""
 
 
 def render_shared(fit: SharedFit) -> str:
-    """The runs of one :class:`~entropylaw.analysis.shared.SharedFit`, ends with a line feed."""
+    """The runs of one :class:`~entropylaw.results.groups.SharedFit`, ends with a line feed."""
     return "\n".join([*_shared_lines(fit)]) + "\n"
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from entropylaw.analysis.law import LawFit
+from entropylaw.analysis.residual_models import residual_model
 from entropylaw.documents.fit import NO_SEAM, NO_SEGMENTS, FitDocument, RunFit
-from entropylaw.ingest.run import Choice
 from entropylaw.report.numbers import (
     format_estimate,
     format_interval,
@@ -18,6 +17,8 @@ from entropylaw.report.printable import WIDTH, labelled_lines, one_line
 from entropylaw.report.sharedtext import render_seams, render_segments, render_shared
 from entropylaw.report.words import ceiling_range, ceiling_words, count, drop_words, headline
 from entropylaw.results import Estimate
+from entropylaw.results.columns import Choice
+from entropylaw.results.law import LawFit
 
 _LINES = 18
 """Lines of a run's block up to which it is filled with sentences on validity; the first always stands."""
@@ -118,7 +119,7 @@ def _residual_words(law: LawFit) -> str:
     residuals = law.residuals
     lag1 = "unknown" if residuals.lag1 is None else f"{residuals.lag1:.2f}"
     words = [f"sd {format_number(residuals.sd)}, lag-1 {lag1}"]
-    if law.interval == "drift":
+    if residual_model(law.interval).assumed is None:
         words.append(
             f"drift share {residuals.drift_share:.2f}, effective sample size {residuals.effective_n:.0f}"
         )

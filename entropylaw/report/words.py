@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from entropylaw.analysis.forms import form_label, nests_law
-from entropylaw.analysis.law import LawFit
-from entropylaw.analysis.residual import drifts
+from entropylaw.analysis.residual_models import residual_model
 from entropylaw.documents.fit import RunFit
-from entropylaw.ingest.run import Meaning
 from entropylaw.report.numbers import (
     format_estimate,
     format_interval,
@@ -18,6 +16,8 @@ from entropylaw.report.numbers import (
     format_weight,
 )
 from entropylaw.results import Estimate, Rival, Validity
+from entropylaw.results.columns import Meaning
+from entropylaw.results.law import LawFit
 
 CLEARLY = 3.0
 """A rival fits "better", and not just as well, from so many times the weight of the law."""
@@ -261,7 +261,8 @@ def influence(law: LawFit) -> str:
 
 def ceiling_words(law: LawFit) -> str:
     """What the ceiling is."""
-    return "reward at H = 0" + (", from where the run stands" if law.interval == "walk" else "")
+    fixed = residual_model(law.interval).fixed_level
+    return "reward at H = 0" + ("" if fixed else ", from where the run stands")
 
 
 def residual_words(law: LawFit) -> str:
@@ -271,10 +272,10 @@ def residual_words(law: LawFit) -> str:
     first = (
         f"The residuals have standard deviation {format_number(left.sd, 2)} and lag-1 autocorrelation {lag1}"
     )
-    if not drifts(law.interval):
-        return f"{first}; the intervals take them as independent."
-    if law.interval == "walk":
-        return f"{first}; the intervals take them as a random walk seen through noise.{_entropy_noise(law)}"
+    model = residual_model(law.interval)
+    if model.assumed is not None:
+        noise = _entropy_noise(law) if model.smooths_entropy else ""
+        return f"{first}; the intervals take them as {model.assumed}.{noise}"
     return (
         f"{first}; {format_percent(left.drift_share)} of their variance is slow drift, so that {law.n} "
         f"evaluations have an effective sample size of {format_number(left.effective_n, 2)}. "

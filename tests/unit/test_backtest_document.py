@@ -12,7 +12,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from entropylaw.analysis.backtest import Backtest, RunBacktest, backtest_run, skills
+from entropylaw.analysis.backtest import backtest_run, skills
 from entropylaw.documents.backtest import SCHEMA, BacktestDocument, refused_backtest
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode
 from entropylaw.documents.fit import InputFile
@@ -20,6 +20,7 @@ from entropylaw.documents.prediction import PredictionDocument, predict_runs
 from entropylaw.documents.store import dumps
 from entropylaw.errors import FitError
 from entropylaw.report import backtestmarkdown
+from entropylaw.results.backtest import Backtest, RunBacktest
 from entropylaw.workflow import fit_logs
 from tests.conftest import LAB, ROOT
 from tests.unit.test_report_samples import HOSTILE

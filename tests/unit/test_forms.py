@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from entropylaw.analysis.forms import FORMS, FormKind, stacked
+from entropylaw.analysis.nonlinear import fit_nonlinear
+from entropylaw.analysis.rivals import compare_forms
 from entropylaw.documents.fit import load_fit
+from entropylaw.report import law_figure
+from entropylaw.report.palette import light
 from tests.pages import Page
 from tests.typed import typed
 
@@ -25,7 +29,7 @@ def wave(monkeypatch, tmp_path):
         design=lambda x, _: stacked(1 - np.cos(12 * x["entropy"])),
         prepare=lambda entropy: ({"entropy": entropy}, ()),
         core=True,
-        drawn=True,
+        colour="purple",
     )
     monkeypatch.setitem(FORMS, NAME, kind)
     entropy = np.linspace(1.2, 0.1, 60)
@@ -64,7 +68,27 @@ def test_a_form_of_the_registry_alone_wins_in_every_renderer(wave):
         assert row["law"]["best_rival"] == NAME
     # The law is ruled out: what it says is not known, and the gate fails.
     assert typed("check", "fit.json", "--fail-if", "ceiling<-1", cwd=wave).returncode == 5
+
+
+def test_a_form_of_the_registry_alone_is_drawn_in_its_colour(wave):
+    assert typed("fit", "log.csv", "-o", "fit.json", cwd=wave).returncode == 0
+    law = load_fit(wave / "fit.json").runs[0].law
+    (axes,) = law_figure.draw(law, "reward").axes[:1]
+    (line,) = [line for line in axes.lines if line.get_color() == light("purple")]
+    assert line.get_ydata() == pytest.approx(law.curve.rivals[NAME])
+    assert NAME in [text.get_text() for text in axes.texts]
     assert typed("plot", "law", "fit.json", "-o", "law.svg", cwd=wave).returncode == 0
+
+
+def test_a_form_of_the_registry_alone_is_compared_and_handed_to_lmfit(wave):
+    assert typed("fit", "log.csv", "-o", "fit.json", cwd=wave).returncode == 0
+    run = load_fit(wave / "fit.json").runs[0]
+    first = compare_forms(run.law).forms[0]
+    assert (first.form, first.formula) == (NAME, FORMULA)
+    assert first.weight > 0.9
+    assert first.ceiling.value == pytest.approx(0.6, abs=0.01)
+    fit = fit_nonlinear(NAME, run.law)
+    assert fit.parameters["a"].value == pytest.approx(0.1, abs=0.01)
 
 
 def test_a_form_that_this_version_does_not_know_is_shown_by_its_name(wave, monkeypatch):

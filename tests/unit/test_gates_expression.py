@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entropylaw.analysis.phaseresults import VERDICTS
 from entropylaw.errors import UsageError
 from entropylaw.gates.expression import parse, with_baseline
 from entropylaw.gates.quantities import ORDERS, QUANTITIES
+from entropylaw.results.phases import VERDICTS
 
 
 @pytest.mark.parametrize(

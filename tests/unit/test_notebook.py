@@ -15,8 +15,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import entropylaw
-from entropylaw.analysis.forecast import SaturationForecast
 from entropylaw.report import notebook
+from entropylaw.results.forecast import SaturationForecast
 from tests.conftest import ROOT, clean_environment
 from tests.pages import Page
 from tests.unit.test_phase_report import neither, ordered

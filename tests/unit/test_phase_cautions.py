@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from entropylaw.analysis.phasecautions import far_off, phase_cautions
-from entropylaw.analysis.phaseresults import Boundary, CurvePhases
 from entropylaw.results import Estimate
+from entropylaw.results.phases import Boundary, CurvePhases
 
 STEP = np.arange(200.0)
 

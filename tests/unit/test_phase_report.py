@@ -14,25 +14,20 @@ import pytest
 from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.text import Text
 
-from entropylaw.analysis.phaseresults import (
-    UNKNOWN_SHARE,
-    Boundary,
-    CurvePhases,
-    PhaseFit,
-    PhasesAcross,
-)
 from entropylaw.analysis.phasetest import DRAWS
 from entropylaw.documents.codec import decode
 from entropylaw.documents.fit import InputFile, Refusal
 from entropylaw.documents.phases import PhasesDocument, PhaseSettings, RunPhases, load_phases
 from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError
-from entropylaw.ingest.phasecolumns import SEMANTIC, TOKEN, PhaseColumn
+from entropylaw.ingest.phasecolumns import SEMANTIC, TOKEN
 from entropylaw.report import phasecsv, phasemarkdown, phasetext, plotting
 from entropylaw.report.phase_figure import phase_figure
 from entropylaw.report.plotting import figure_bytes
 from entropylaw.report.token_figure import token_figure
 from entropylaw.results import Estimate
+from entropylaw.results.columns import PhaseColumn
+from entropylaw.results.phases import UNKNOWN_SHARE, Boundary, CurvePhases, PhaseFit, PhasesAcross
 from entropylaw.tokens.grid import EDGES
 from entropylaw.tokens.heat import TokenHistogram
 from tests.unit.test_report_samples import HOSTILE

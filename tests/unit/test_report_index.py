@@ -16,11 +16,12 @@ from entropylaw.analysis.phases import fit_phases
 from entropylaw.documents.codec import DocumentMismatchError, as_stored
 from entropylaw.documents.phases import RunPhases, unphased_file
 from entropylaw.errors import FitError
-from entropylaw.ingest.phasecolumns import TOKEN, PhaseColumn
+from entropylaw.ingest.phasecolumns import TOKEN
 from entropylaw.report import index_page
 from entropylaw.report.index_rows import MOST_POINTS, NO_CURVES, IndexRow, by_name, index_row, spark
 from entropylaw.reporting import run_report, steps_ahead
 from entropylaw.results import Estimate
+from entropylaw.results.columns import PhaseColumn
 from tests.pages import Page
 from tests.unit.test_report_samples import (
     HOSTILE,

@@ -9,11 +9,12 @@ from typing import Any, cast
 import numpy as np
 
 from entropylaw.analysis.fitting import fit_law
-from entropylaw.analysis.law import LawFit
 from entropylaw.documents.fit import FitDocument, InputFile, RunFit, Settings, fitted_run, refused_run
 from entropylaw.errors import FitError
-from entropylaw.ingest.run import Choice, Meaning, Run, Series, Source
+from entropylaw.ingest.run import Run, Series, Source
 from entropylaw.results import Curve, Estimate, Influence, Residuals, Rival, Validity
+from entropylaw.results.columns import Choice, Meaning
+from entropylaw.results.law import LawFit
 
 HOSTILE = "../../etc/<script>alert('x')</script>\"|`a` [b](http://c.example)\n# $x$ 日本"
 

@@ -4,19 +4,14 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from entropylaw.analysis.seams import (
-    FEWEST_TO_SEARCH,
-    Seam,
-    find_seams,
-    jump_tails,
-    seam_steps,
-)
+from entropylaw.analysis.seams import FEWEST_TO_SEARCH, find_seams, jump_tails, seam_steps
 from entropylaw.analysis.segments import fit_segments
 from entropylaw.documents.codec import decode, encode
 from entropylaw.engine.grid import drift_grid
 from entropylaw.engine.posterior import infer
 from entropylaw.errors import UsageError
 from entropylaw.results import Estimate
+from entropylaw.results.groups import Seam
 from tests.conftest import LAB
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from entropylaw.engine.grid import FloatArray
 from entropylaw.results import Estimate
+from entropylaw.results.arrays import FloatArray
+from entropylaw.results.drawing import drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -181,14 +182,10 @@ class PhaseFit:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curves and their boundaries on ``ax``, or on new axes of pyplot; returns them."""
-        from entropylaw.report.notebook import plot_phases
-
-        return plot_phases(self, ax)
+        return drawn("plot_phases", self, ax)  # type: ignore[no-any-return]
 
     def _repr_html_(self) -> str:
-        from entropylaw.report.notebook import phases_html
-
-        return phases_html(self)
+        return drawn("phases_html", self)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

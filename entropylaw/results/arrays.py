@@ -1,0 +1,25 @@
+"""How results are annotated that are read and written without numpy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float64]
+    Unbounded = float
+else:
+
+    class _Opaque(type):
+        """Of types that say how a document's value is read, and not what it then is."""
+
+        def __instancecheck__(cls, value: Any) -> bool:
+            return True
+
+    class FloatArray(metaclass=_Opaque):
+        """Numbers; in a document lists, and lists of lists, of them."""
+
+    class Unbounded(metaclass=_Opaque):
+        """A number that may be infinite; in a document ``null`` then stands for it."""

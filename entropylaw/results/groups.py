@@ -1,0 +1,161 @@
+"""What several runs, or several parts of one, have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from entropylaw.results import Estimate
+from entropylaw.results.law import LawFit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedRun:
+    """One of several runs.
+
+    Attributes
+    ----------
+    run, n, valid
+        Its name, its number of evaluations, and whether its own fit may be read as it stands.
+    own
+        a, b and ceiling from this run alone.
+    together
+        The same, with the shared coefficients held in common.
+    deviation
+        For each shared coefficient: the run's own value less what the *other* runs have in common.
+    """
+
+    run: str
+    n: int
+    valid: bool
+    own: Mapping[str, Estimate]
+    together: Mapping[str, Estimate]
+    deviation: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedSpread:
+    """One coefficient over the seeds of a recipe.
+
+    Attributes
+    ----------
+    coefficient
+        ``"a"``, ``"b"`` or ``"ceiling"``.
+    within
+        Interval if the seeds had this coefficient in common: what the residuals inside the runs leave open.
+    between
+        Interval of the mean over seeds, from the spread between them (Hartung–Knapp).
+    answer
+        The wider of the two: what is known of "this recipe".
+    new_seed
+        Where the coefficient of one more seed would lie (prediction interval).
+    tau
+        Standard deviation between seeds beyond what the runs' own intervals explain.
+    """
+
+    coefficient: str
+    within: Estimate
+    between: Estimate
+    answer: Estimate
+    new_seed: Estimate
+    tau: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedFit:
+    """The law over several runs.
+
+    Attributes
+    ----------
+    shared
+        The coefficients in common: one of a, b, ceiling, or all three (two of them fix the third).
+    a, b, ceiling
+        Common values; None in ``value`` with a note for what is not shared.
+    same
+        Test that the runs share these coefficients; look here first.
+    runs
+        Each run beside the common coefficients, in the order given.
+    spread
+        The seeds of one recipe: mean, new seed and heterogeneity, for a, b and ceiling.
+    """
+
+    shared: tuple[str, ...]
+    a: Estimate
+    b: Estimate
+    ceiling: Estimate
+    same: SameTest
+    runs: tuple[SharedRun, ...]
+    spread: tuple[SeedSpread, ...]
+    level: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SameTest:
+    """Test that all runs (or segments) have the same coefficients.
+
+    ``statistic`` is compared with an F distribution of ``df1`` and ``df2`` degrees of freedom. Where the
+    p-value is averaged over residual covariances the statistic is averaged with the same weights.
+    """
+
+    hypothesis: str
+    statistic: float
+    df1: float
+    df2: float
+    p_value: float
+    method: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """Part of a run between two seams; ``law`` is None where it was refused, and ``refusal`` says why."""
+
+    first_step: float
+    last_step: float
+    n: int
+    law: LawFit | None
+    refusal: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentFit:
+    """The law per segment.
+
+    Attributes
+    ----------
+    seams
+        Steps at which a new segment begins.
+    segments
+        In the order of the steps.
+    same
+        Test that the fitted segments share a and b; None with the reason in ``note``.
+    note
+        What the test left out, or why there is none.
+    """
+
+    seams: tuple[float, ...]
+    segments: tuple[Segment, ...]
+    same: SameTest | None
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seam:
+    """A jump of one series.
+
+    Attributes
+    ----------
+    series
+        ``"reward"`` or ``"entropy"``.
+    step, after
+        The first evaluation behind the jump, and the last one before it.
+    jump
+        Its size in reward units or nats. The interval takes the step as known.
+    p_value
+        Probability of a jump this clear anywhere in a run that only drifts (Bonferroni).
+    """
+
+    series: str
+    step: float
+    after: float
+    jump: Estimate
+    p_value: float
