@@ -13,6 +13,7 @@ from entropylaw.documents.fit import InputFile, Settings
 from entropylaw.documents.report import RunReport, load_report
 from entropylaw.documents.store import dumps, write_atomically
 from entropylaw.report import csvtable, index_page, reportmarkdown
+from entropylaw.report.figures import FIGURES
 from entropylaw.report.index_rows import IndexRow
 from entropylaw.results.groups import SharedFit
 
@@ -72,14 +73,6 @@ def write_index(
 
 PAGE = "index.html"
 FILES = {"Markdown": "report.md", "CSV": "report.csv", "JSON": "report.json"}
-CAPTIONS = {
-    "law": "the law",
-    "series": "entropy and reward",
-    "residuals": "residuals",
-    "forecast": "forecast",
-    "phases": "phases",
-    "tokens": "entropy of the tokens",
-}
 
 
 def _stored(folder: Path, row: IndexRow) -> RunReport:
@@ -89,5 +82,5 @@ def _stored(folder: Path, row: IndexRow) -> RunReport:
 def _figures(slug: str, names: Iterable[str]) -> dict[str, str]:
     """Caption → address of each figure that there is as SVG."""
     there = set(names)
-    paths = {caption: f"figures/{slug}-{name}.svg" for name, caption in CAPTIONS.items()}
+    paths = {entry.label: f"figures/{slug}-{entry.name}.svg" for entry in FIGURES}
     return {caption: path for caption, path in paths.items() if path in there}

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from entropylaw.batch.tasks import Task
 from entropylaw.documents.report import ReportDocument, RunReport
 from entropylaw.documents.store import dumps
 from entropylaw.report import run_page
+from entropylaw.report.figures import FIGURES, parts
 from entropylaw.report.run_page import Neighbour
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from entropylaw.report.plotting import Kind
 
 Place = tuple[str, str]
 
@@ -45,37 +46,18 @@ def _neighbour(place: Place | None) -> Neighbour | None:
     return None if place is None else Neighbour(run=place[0], href=f"{place[1]}.html")
 
 
-def _drawn(task: Task, report: RunReport) -> Iterator[tuple[str, str, bytes]]:
+def _drawn(task: Task, report: RunReport) -> Iterator[tuple[str, Kind, bytes]]:
     """Each figure in each format: name, format, content. The page needs SVG, whatever is asked for."""
     from entropylaw.report import plotting
-    from entropylaw.report.figures import Kind, figure_bytes
 
-    kinds: list[Kind] = list(dict.fromkeys(("svg", *(task.making.kinds or ()))))  # type: ignore[arg-type]
+    asked = task.making.kinds or ()
+    kinds: list[Kind] = list(dict.fromkeys(("svg", *asked)))  # type: ignore[arg-type]
     style = plotting.read_style(task.making.style) if task.making.style else None
+    found = parts(report, task.histogram.path if task.histogram is not None else None)
     with plotting.style(style):
-        for name, figure in _figures(task, report).items():
-            for kind in kinds:
-                yield name, kind, figure_bytes(figure, kind, f"{task.slug}-{name}")
-
-
-def _figures(task: Task, report: RunReport) -> Mapping[str, Figure]:
-    from entropylaw.report import figures, phase_figure
-    from entropylaw.report.forecast_figure import forecast_figure
-
-    made: dict[str, Figure] = {}
-    if report.fit.law is not None:
-        made["law"] = figures.law_figure(report.fit)
-        if task.making.kinds:
-            # A page has no room for it.
-            made["series"] = figures.series_figure(report.fit)
-        made["residuals"] = figures.residual_figure(report.fit)
-        if report.forecast is not None or report.spending is not None:
-            made["forecast"] = forecast_figure(report)
-    if report.phases is not None and report.phases.phases is not None:
-        made["phases"] = phase_figure.phase_figure(report.phases)
-    if task.histogram is not None:
-        from entropylaw.report.token_figure import token_figure
-        from entropylaw.tokens.heat import read_histogram
-
-        made["tokens"] = token_figure(read_histogram(task.histogram.path))
-    return made
+        for entry in FIGURES:
+            # What no page has room for is drawn for its files alone.
+            if entry.needs in found and (asked or entry.section is not None):
+                figure = entry.draw(found[entry.needs])
+                for kind in kinds:
+                    yield entry.name, kind, plotting.figure_bytes(figure, kind, f"{task.slug}-{entry.name}")

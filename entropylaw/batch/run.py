@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from entropylaw.batch.gathering import Gathered, gather
-from entropylaw.batch.index import CAPTIONS, FILES, PAGE, IndexDocument, write_index
+from entropylaw.batch.index import FILES, PAGE, IndexDocument, write_index
 from entropylaw.batch.pool import results
 from entropylaw.batch.state import document_of, only_writer, remembered, state_of
 from entropylaw.batch.tasks import Done, Failure, Making, Task
 from entropylaw.batch.work import died, work
 from entropylaw.inputs import check_targets
+from entropylaw.report.figures import FIGURES
 from entropylaw.results.groups import SharedFit
 
 Progress = Callable[[int, int], None]
@@ -106,7 +107,7 @@ def _targets(tasks: Sequence[Task], folder: Path) -> Iterator[Path]:
         document = document_of(task)
         yield from (document, document.with_suffix(".html"), state_of(task))
         for kind in task.making.kinds or ():
-            yield from (folder / "figures" / f"{task.slug}-{name}.{kind}" for name in CAPTIONS)
+            yield from (folder / "figures" / f"{task.slug}-{entry.name}.{kind}" for entry in FIGURES)
 
 
 def _index(gathered: Gathered, done: Sequence[Done], unfinished: int) -> IndexDocument:

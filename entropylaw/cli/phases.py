@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -214,8 +214,8 @@ def rendered(told: PhasesDocument, kind: Format) -> str:
 def draw(told: PhasesDocument, figure: str, histograms: dict[str, str]) -> Iterable[str]:
     """Write the figure of one run, or all of every run's into a folder; yields the paths."""
     from entropylaw.documents.store import write_atomically
-    from entropylaw.report import phase_figure, token_figure
-    from entropylaw.report.figures import Kind, figure_bytes
+    from entropylaw.report.figures import FIGURES, Need
+    from entropylaw.report.plotting import Kind, figure_bytes
     from entropylaw.report.slugs import safe_name
     from entropylaw.tokens.heat import read_histogram
 
@@ -224,14 +224,14 @@ def draw(told: PhasesDocument, figure: str, histograms: dict[str, str]) -> Itera
     taken: set[str] = set()
     for run in told.runs:
         slug = safe_name(run.run, taken)
-        drawings = {}
-        if run.phases is not None:
-            drawings["phases"] = phase_figure.phase_figure(run)
+        found: dict[Need, Any] = {"phases": run} if run.phases is not None else {}
         # Too few steps for a boundary are still a picture of the tokens.
         if not suffix and run.run in histograms:
-            drawings["tokens"] = token_figure.token_figure(read_histogram(histograms[run.run]))
-        for name, drawing in drawings.items():
+            found["tokens"] = read_histogram(histograms[run.run])
+        entries = [entry for entry in FIGURES if entry.needs in found]
+        for entry in entries[:1] if suffix else entries:
+            drawing = entry.draw(found[entry.needs])
             for kind in kinds:
-                path = figure if suffix else str(Path(figure) / f"{slug}-{name}.{kind}")
-                write_atomically(path, figure_bytes(drawing, kind, f"{slug}-{name}"))
+                path = figure if suffix else str(Path(figure) / f"{slug}-{entry.name}.{kind}")
+                write_atomically(path, figure_bytes(drawing, kind, f"{slug}-{entry.name}"))
                 yield path

@@ -12,6 +12,7 @@ import typer
 
 from entropylaw.cli import options
 from entropylaw.errors import FitError, UsageError
+from entropylaw.report.figures import FIGURES, FigureEntry, Need
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,15 +34,13 @@ FAN = 12
 MOST_NAMED = 8
 
 
-class Picture(StrEnum):
-    """Which figure."""
+# No log and no document holds the tokens' sums that some figures need.
+_FIGURES = {entry.name: entry for entry in FIGURES if entry.needs != "tokens"}
 
-    law = "law"
-    series = "series"
-    residuals = "residuals"
-    forecast = "forecast"
-    phases = "phases"
-
+if TYPE_CHECKING:
+    Picture = str
+else:
+    Picture = StrEnum("Picture", {name: name for name in _FIGURES})
 
 Source = Annotated[
     str,
@@ -64,7 +63,8 @@ Style = Annotated[
 
 def plot(
     figure: Annotated[
-        Picture, typer.Argument(metavar="FIGURE", help="law, series, residuals, forecast or phases.")
+        Picture,
+        typer.Argument(metavar="FIGURE", help=f"{', '.join([*_FIGURES][:-1])} or {[*_FIGURES][-1]}."),
     ],
     source: Source,
     output: Output,
@@ -72,16 +72,11 @@ def plot(
     style: Style = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Draw one figure of one run, 3.4 inches wide: a column of a paper.
-
-    law: reward against entropy. series: both over the steps. residuals: what the law leaves over. forecast:
-    where both go from here. phases: entropies of planning and execution, and where their boundaries may be.
-    """
+    """Draw one figure of one run, 3.4 inches wide: a column of a paper."""
     from entropylaw.cli.output import say, say_missing_fonts
     from entropylaw.cli.progress import reading_shown
     from entropylaw.documents.store import write_atomically
     from entropylaw.report import plotting
-    from entropylaw.report.figures import figure_bytes
     from entropylaw.report.slugs import safe_name
 
     kind = kind_of(output)
@@ -89,12 +84,16 @@ def plot(
     if style is not None and extra is not None:
         say_missing_fonts(style, extra, quiet=quiet)
     with reading_shown():
-        found = _phases(source, run) if figure is Picture.phases else _fitted(source, run, figure)
+        entry = _FIGURES[figure]
+        found = _phases(source, run) if entry.needs == "phases" else _fitted(source, run, entry.needs)
     with plotting.style(extra):
-        drawn = _drawn(found, figure)
-        content = figure_bytes(drawn, kind, f"{safe_name(found.run, set())}-{figure.value}")
+        drawn = _drawn(found, entry)
+        content = plotting.figure_bytes(drawn, kind, f"{safe_name(found.run, set())}-{entry.name}")
     write_atomically(output, content)
     say(f"wrote {output}", quiet=quiet)
+
+
+plot.__doc__ = f"{plot.__doc__}\n\n" + " ".join(f"{name}: {entry.about}." for name, entry in _FIGURES.items())
 
 
 def kind_of(output: str) -> Any:
@@ -115,33 +114,22 @@ def kind_of(output: str) -> Any:
     return suffix.removeprefix(".")
 
 
-def _drawn(found: RunReport | RunPhases, figure: Picture) -> Figure:
+def _drawn(found: RunReport | RunPhases, figure: FigureEntry) -> Figure:
     """The figure, or why the run has none."""
-    from entropylaw.report import figures
-    from entropylaw.report.forecast_figure import forecast_figure
-    from entropylaw.report.phase_figure import phase_figure
-
-    makers: dict[Picture, Callable[[Any], Figure]] = {
-        Picture.law: lambda run: figures.law_figure(run.fit),
-        Picture.series: lambda run: figures.series_figure(run.fit),
-        Picture.residuals: lambda run: figures.residual_figure(run.fit),
-        Picture.forecast: forecast_figure,
-        Picture.phases: phase_figure,
-    }
     entry = found.fit if hasattr(found, "fit") else found
     if entry.refusal is not None:
-        _nothing(found.run, figure, entry.refusal.message, entry.refusal.hint)
+        _nothing(found.run, figure.name, entry.refusal.message, entry.refusal.hint)
     try:
-        return makers[figure](found)
+        return figure.draw(entry if figure.needs == "law" else found)
     except ValueError as error:
-        _nothing(found.run, figure, str(error), "wait for more evaluations, or draw another figure")
+        _nothing(found.run, figure.name, str(error), "wait for more evaluations, or draw another figure")
 
 
-def _nothing(run: str, figure: Picture, why: str, hint: str) -> NoReturn:
-    raise FitError("nothing-to-draw", f"{run} has no figure of its {figure.value}: {why}", hint)
+def _nothing(run: str, figure: str, why: str, hint: str) -> NoReturn:
+    raise FitError("nothing-to-draw", f"{run} has no figure of its {figure}: {why}", hint)
 
 
-def _fitted(source: str, name: str | None, figure: Picture) -> RunReport:
+def _fitted(source: str, name: str | None, needs: Need) -> RunReport:
     """The run's law, with its forecast where that is what will be drawn."""
     from entropylaw.documents.fit import load_fit
     from entropylaw.documents.report import RunReport, load_report
@@ -157,7 +145,7 @@ def _fitted(source: str, name: str | None, figure: Picture) -> RunReport:
     else:
         run = _chosen(_read(source), name, source, lambda run: run.name)
         entry = fit_or_refuse(run, default_settings())
-    return _ahead(entry) if figure is Picture.forecast else RunReport(fit=entry)
+    return _ahead(entry) if needs == "forecast" else RunReport(fit=entry)
 
 
 def _ahead(entry: RunFit) -> RunReport:
@@ -194,7 +182,7 @@ def _phases(source: str, name: str | None) -> RunPhases:
         report = _chosen(load_report(source).runs, name, source)
         if report.phases is None:
             why = "the log had no entropies of planning or execution tokens"
-            _nothing(report.run, Picture.phases, why, "`entropylaw tokens` makes them of token-level logs")
+            _nothing(report.run, "phases", why, "`entropylaw tokens` makes them of token-level logs")
         return report.phases
     if kind:
         raise _not_there(source, f"{kind} document", "phases", "the log, or what `entropylaw phases` wrote")

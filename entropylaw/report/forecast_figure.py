@@ -12,10 +12,9 @@ from matplotlib.patches import Rectangle
 
 from entropylaw.documents.report import RunReport
 from entropylaw.report import plotting as p
-from entropylaw.report.figures import reward_label
+from entropylaw.report.law_figure import reward_label, verdict_title
 from entropylaw.report.numbers import format_interval, format_percent, format_step
 from entropylaw.report.palette import as_text, light
-from entropylaw.report.words import headline
 from entropylaw.results import Estimate
 from entropylaw.results.forecast import Forecast, SaturationForecast
 from entropylaw.results.law import LawFit
@@ -26,7 +25,7 @@ CEILING = light("vermilion")
 FURTHEST = 1.0
 """How far a step of saturation may widen the picture, in spans of the run; one further off is named only."""
 
-_LINE, _LEFT, _RIGHT, _BOTTOM = 0.135, 0.56, 0.12, 0.4
+_LEFT, _RIGHT, _BOTTOM = 0.56, 0.12, 0.4
 _REWARD, _GAP, _ENTROPY = 1.42, 0.14, 0.78
 _DASHED: Any = (0, (4, 2))
 _DOTTED: Any = (0, (1, 1.5))
@@ -48,23 +47,19 @@ def forecast_figure(run: RunReport) -> Figure:
     if law is None or (run.forecast is None and run.spending is None):
         raise ValueError(run.no_forecast or "no forecast was asked for")
     with p.style():
-        title = [] if law.validity.ok else p.wrapped(headline(law).removesuffix("."), 58, 2)
-        keys, notes = _keys(run, law), _notes(run, law)
-        top = 0.08 + _LINE * (len(title) + len(keys)) + 0.06
-        bottom = _BOTTOM + _LINE * len(notes)
+        title, keys, notes = verdict_title(law), _keys(run, law), _notes(run, law)
+        top = 0.08 + p.LINE * (len(title) + len(keys)) + 0.06
+        bottom = _BOTTOM + p.LINE * len(notes)
         figure = p.new_figure(top + _REWARD + _GAP + _ENTROPY + bottom)
-        for i, line in enumerate(title):
-            p.write(figure, 0.06, 0.05 + i * _LINE, line, color=p.WARNING, weight="bold", size=7.5)
+        p.write_lines(figure, 0.05, title, **p.TITLE)
         for i, (kind, text) in enumerate(keys):
-            _key(figure, 0.06 + _LINE * (len(title) + i), kind, text)
+            _key(figure, 0.06 + p.LINE * (len(title) + i), kind, text)
         sides = {"left": _LEFT, "right": _RIGHT}
         upper = p.add_axes(figure, **sides, bottom=bottom + _ENTROPY + _GAP, top=top)
         lower = p.add_axes(figure, **sides, bottom=bottom, top=top + _REWARD + _GAP)
         draw(upper, lower, run)
         upper.tick_params(labelbottom=False)
-        height = figure.get_size_inches()[1]
-        for i, note in enumerate(notes):
-            p.write(figure, 0.06, height - 0.04 - _LINE * (len(notes) - i), note, size=7.0, color=p.MUTED)
+        p.write_notes(figure, notes)
         p.make_room(figure)
         return figure
 

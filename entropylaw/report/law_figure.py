@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from entropylaw.analysis.forms import FORMS
+from entropylaw.documents.fit import RunFit
 from entropylaw.report import plotting as p
 from entropylaw.report.numbers import format_estimate, format_percent, format_step, format_weight
 from entropylaw.report.palette import as_text, light
@@ -23,14 +24,37 @@ _BODY = 1.92
 _LONGEST_INTERVAL = 18
 
 
+def law_figure(run: RunFit) -> Figure:
+    """Reward against entropy with the law, both bands, the rivals, the ceiling and where the run stands."""
+    with p.style():
+        return draw(law_of(run), reward_label(run))
+
+
+def law_of(run: RunFit) -> LawFit:
+    """The law of a run, which has figures only with one."""
+    if run.law is None:
+        raise ValueError("a run without a law has no figures")
+    return run.law
+
+
+def reward_label(run: RunFit) -> str:
+    """Which reward the axis shows, as far as the document knows."""
+    kind = run.reward_column.meaning.kind if run.reward_column is not None else None
+    return f"{kind} reward" if kind in ("validation", "training") else "reward"
+
+
+def verdict_title(law: LawFit) -> list[str]:
+    """What stands above a figure whose law is not to be read; nothing where it is."""
+    return [] if law.validity.ok else p.wrapped(headline(law).removesuffix("."), 58, 2)
+
+
 def draw(law: LawFit, reward_label: str) -> Figure:
     """The figure of a fitted law; one that does not hold is grey, dashed, and says so in its title."""
-    title = [] if law.validity.ok else p.wrapped(headline(law).removesuffix("."), 58, 2)
+    title = verdict_title(law)
     lift = _TITLE_LINE * len(title) + (0.03 if title else 0.0)
     figure = p.new_figure(_BODY + _BOTTOM + _HEADER + lift)
     axes = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=_BOTTOM, top=_HEADER + lift)
-    for i, line in enumerate(title):
-        p.write(figure, 0.06, 0.06 + i * _TITLE_LINE, line, color=p.WARNING, weight="bold", size=7.5)
+    p.write_lines(figure, 0.06, title, _TITLE_LINE, **p.TITLE)
     _header(figure, law, 0.07 + lift)
     draw_on(axes, law, reward_label)
     p.make_room(figure)

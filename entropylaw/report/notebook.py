@@ -231,10 +231,9 @@ def _forecast_figure(told: Forecast) -> Figure:
 def _svg(make: Callable[[], Figure]) -> str:
     """A figure as an element of the notebook's page, in colours of its own: it stands on white."""
     from entropylaw.report import plotting, svg
-    from entropylaw.report.figures import figure_bytes
 
     with plotting.style():
-        drawn = figure_bytes(make(), "svg", "notebook").decode("utf-8")
+        drawn = plotting.figure_bytes(make(), "svg", "notebook").decode("utf-8")
     prefix = f"entropylaw-{sha256(drawn.encode()).hexdigest()[:10]}"
     letters = svg.glyphs([drawn]).replace('class="glyphs"', 'style="position:absolute;width:0;height:0"')
     return letters + svg.inline(drawn, prefix, "Figure", "The numbers are in the table above.", follow=False)

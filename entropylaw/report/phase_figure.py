@@ -64,8 +64,7 @@ def phase_figure(run: RunPhases) -> Figure:
         strips = len(curves) * (_STRIP + _GAP)
         height = top + _BODY + _GAP + _REST + strips + _BOTTOM
         figure = p.new_figure(height)
-        for i, line in enumerate(title):
-            p.write(figure, 0.06, 0.06 + i * _LINE, line, weight="bold", size=7.5)
+        p.write_lines(figure, 0.06, title, _LINE, weight="bold", size=7.5)
         _keys(figure, curves, keys, 0.11 + _LINE * len(title))
         axes = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=height - top - _BODY, top=top)
         rest = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=_BOTTOM + strips, top=top + _BODY + _GAP)

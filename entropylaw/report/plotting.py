@@ -1,18 +1,23 @@
-"""What the figures share: size, colours, type, axes, and text that any font can show."""
+"""What the figures share: size, colours, type, axes, text that any font can show, and their files.
+
+Matplotlib's object interface only: nothing here touches pyplot or leaves a setting behind. Text becomes
+paths in SVG, so that a figure looks the same on a machine without our font.
+"""
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import pathlib
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import cache
 from itertools import pairwise
 from logging.handlers import BufferingHandler
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -22,7 +27,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.collections import Collection
 from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgba, to_rgba_array
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, fontManager, get_font
+from matplotlib.font_manager import FontProperties, fontManager
 from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
@@ -30,12 +35,16 @@ from matplotlib.text import Text
 from matplotlib.textpath import TextToPath
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
+from PIL import Image
 
 from entropylaw.errors import InputError
 from entropylaw.inputs import note_input
 from entropylaw.report.palette import PALETTE, contrast, light
+from entropylaw.report.svg import minify
 
 FloatArray = NDArray[np.float64]
+
+Kind = Literal["svg", "png", "pdf"]
 
 WIDTH = 3.4
 """Inches: one column of a two-column paper."""
@@ -103,8 +112,23 @@ _GLYPHS = frozenset("·–—−…×≤≥±°′″→←“”‘’")
 
 _GENERIC = ("serif", "sans-serif", "cursive", "fantasy", "monospace")
 
-_in_force: list[bool] = []
-"""Whether a style of the user's lies on top of ours; empty where nothing is being drawn."""
+_DPI = {"svg": 180, "png": 300, "pdf": 300}
+
+_METADATA: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+
+LINE = 0.135
+"""Inches from one small line of text to the next."""
+
+TITLE: dict[str, Any] = {"color": WARNING, "weight": "bold", "size": 7.5}
+"""How a figure says that its law is not to be read."""
+
+_in_force: list[None] = []
+"""One entry while a style is in force; empty where nothing is being drawn."""
+
+_LETTERS = TextToPath()
 
 
 @contextmanager
@@ -123,7 +147,7 @@ def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
     level = finder.level
     with mpl.rc_context():
         mpl.rcParams.update(settings)
-        _in_force.append(bool(extra))
+        _in_force.append(None)
         finder.setLevel(logging.CRITICAL)
         try:
             yield
@@ -242,50 +266,6 @@ def _parts(artist: Any, part: str) -> bool:
     return part == "markeredgecolor" and isinstance(artist, Line2D) and artist.get_marker() in ("s", "D")
 
 
-class Letters(TextToPath):
-    """Shapes and lengths of texts, each laid out once for all figures of the process.
-
-    Laying text out is a third of what an SVG costs, and figures repeat their words. What is kept depends on
-    the text and its font alone, so that a figure has the same bytes whatever was drawn before it.
-    """
-
-    def get_text_width_height_descent(self, s: Any, prop: Any, ismath: Any) -> Any:
-        """Size of a text in points."""
-        if ismath:
-            return super().get_text_width_height_descent(s, prop, ismath)
-        return _size(s, prop.copy())
-
-    def get_glyphs_with_font(
-        self, font: Any, s: Any, glyph_map: Any = None, return_new_glyphs_only: bool = False, **more: Any
-    ) -> Any:
-        """Places of a text's letters, and the shapes of those that ``glyph_map`` lacks."""
-        if not return_new_glyphs_only or any(value is not None for value in more.values()):
-            return super().get_glyphs_with_font(font, s, glyph_map, return_new_glyphs_only, **more)
-        places, shapes, boxes = _laid_out(font.fname, s)
-        known = {} if glyph_map is None else glyph_map
-        return places, {name: shape for name, shape in shapes.items() if name not in known}, boxes
-
-
-_LETTERS = Letters()
-
-
-@lru_cache(maxsize=4096)
-def _size(text: str, font: FontProperties) -> tuple[float, float, float]:
-    return TextToPath.get_text_width_height_descent(_LETTERS, text, font, False)
-
-
-@lru_cache(maxsize=4096)
-def _laid_out(font: str, text: str) -> Any:
-    face = get_font(font)
-    face.set_size(_LETTERS.FONT_SCALE, _LETTERS.DPI)
-    return TextToPath.get_glyphs_with_font(_LETTERS, face, text, None, True)
-
-
-def letters() -> Letters | None:
-    """Kept layouts, where the fonts are ours; none under a style that may have brought others."""
-    return None if any(_in_force) else _LETTERS
-
-
 def new_figure(height: float) -> Figure:
     """An empty figure of column width, ``height`` inches high."""
     figure = Figure(figsize=(WIDTH, height))
@@ -357,9 +337,42 @@ def _label_below(axes: Axes) -> None:
 
 def _extent(text: str, font: FontProperties) -> tuple[float, float]:
     """Width and height of one line; no line is lower than one with all kinds of letters."""
-    known = letters() or TextToPath()
-    width, height, _ = known.get_text_width_height_descent(text or " ", font, False)
-    return width, max(height, known.get_text_width_height_descent("lp", font, False)[1])
+    width, height, _ = _LETTERS.get_text_width_height_descent(text or " ", font, False)
+    return width, max(height, _LETTERS.get_text_width_height_descent("lp", font, False)[1])
+
+
+def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:
+    """The figure as a file; ``salt`` makes the ids in an SVG its own, and they stay so.
+
+    The same figure and salt give the same bytes: no date, no software, no random ids.
+    """
+    buffer = io.BytesIO()
+    with style():
+        if kind == "png":
+            return _png(figure)
+        before, mpl.rcParams["svg.hashsalt"] = mpl.rcParams["svg.hashsalt"], salt
+        try:
+            figure.savefig(buffer, format=kind, dpi=_DPI[kind], metadata=_METADATA[kind])
+        finally:
+            mpl.rcParams["svg.hashsalt"] = before
+    written = buffer.getvalue()
+    return minify(written.decode("utf-8")).encode("utf-8") if kind == "svg" else written
+
+
+def _png(figure: Figure) -> bytes:
+    """Without an alpha channel where nothing shines through: a fifth less to compress and to store."""
+    buffer, dpi = io.BytesIO(), figure.dpi
+    figure.set_dpi(_DPI["png"])
+    try:
+        canvas: Any = FigureCanvasAgg(figure)
+        canvas.draw()
+        image = Image.fromarray(np.asarray(canvas.buffer_rgba()))
+    finally:
+        figure.set_dpi(dpi)
+    if image.getchannel("A").getextrema() == (255, 255):
+        image = image.convert("RGB")
+    image.save(buffer, "png", dpi=(_DPI["png"], _DPI["png"]))
+    return buffer.getvalue()
 
 
 def dots(
@@ -395,6 +408,19 @@ def inches(figure: Figure, x: float, y: float) -> tuple[float, float]:
 def write(figure: Figure, x: float, y: float, text: str, **kwargs: Any) -> None:
     """Text with its top left corner so many inches from the figure's left and top."""
     figure.text(*inches(figure, x, y), text, **{"va": "top", "ha": "left", **kwargs})
+
+
+def write_lines(figure: Figure, y: float, lines: Iterable[str], step: float = LINE, **look: Any) -> None:
+    """Lines below one another, the first so many inches from the top."""
+    for i, line in enumerate(lines):
+        write(figure, 0.06, y + i * step, line, **look)
+
+
+def write_notes(figure: Figure, notes: Sequence[str]) -> None:
+    """Small lines at the foot of the figure."""
+    height = figure.get_size_inches()[1]
+    for i, note in enumerate(notes):
+        write(figure, 0.06, height - 0.04 - LINE * (len(notes) - i), note, size=7.0, color=MUTED)
 
 
 def shown(text: str) -> str:

@@ -11,21 +11,12 @@ from markupsafe import Markup
 from entropylaw.documents.fit import InputFile
 from entropylaw.documents.report import ReportDocument, RunReport
 from entropylaw.report import phasetext, reportwords
+from entropylaw.report.figures import FIGURES, FigureEntry
 from entropylaw.report.html import compact, environment, figure_markup
 from entropylaw.report.printable import one_line
 from entropylaw.report.svg import glyphs
 
-FIGURES = ("law", "forecast", "phases", "tokens", "residuals")
-"""The figures that a page has room for, in its order; others are named by the links to their files."""
-
 INDEX = "../index.html"
-
-_CAPTIONS = {
-    "forecast": "The reward and the entropy so far, and their forecasts with their bands.",
-    "phases": "The curves with their bands, one smooth decay dashed, and below where each boundary may be.",
-    "tokens": "Entropy of the tokens at every step: how many lie where, and what the highest fifth holds.",
-    "residuals": "What the law leaves over, between ±1 standard deviation.",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +47,8 @@ def render(
     run, slug
         The run, and the name of its page.
     figures
-        Name (of :data:`FIGURES`) → SVG as text; those that are not there are left out.
+        Name (of :data:`~entropylaw.report.figures.FIGURES`) → SVG as text; those that are not there, or that
+        a page has no room for, are left out.
     links
         Name of a figure → addresses of its files, relative to the page.
     previous, following
@@ -64,7 +56,8 @@ def render(
     index
         Address of the index, relative to the page.
     """
-    shown = {name: figures[name] for name in FIGURES if name in figures}
+    shown = [entry for entry in FIGURES if entry.section is not None and entry.name in figures]
+    names = {entry.name for entry in shown}
     name = one_line(run.run)
     return (
         environment()
@@ -73,10 +66,10 @@ def render(
             document=document,
             report=run,
             name=name,
-            figures={key: _inlined(key, svg, run) for key, svg in shown.items()},
-            glyphs=Markup(compact(glyphs(shown.values()))),
+            figures=[(entry, _inlined(entry, figures[entry.name], run)) for entry in shown],
+            glyphs=Markup(compact(glyphs(figures[entry.name] for entry in shown))),
             links=links or {},
-            others={name: found for name, found in (links or {}).items() if name not in shown},
+            others={name: found for name, found in (links or {}).items() if name not in names},
             inputs=files_of(document, run),
             previous=previous,
             following=following,
@@ -95,28 +88,13 @@ def files_of(document: ReportDocument, run: RunReport) -> tuple[InputFile, ...]:
     return exact or tuple(file for file in document.inputs if file.path.startswith(f"{path}/"))
 
 
-def _inlined(kind: str, svg: str, run: RunReport) -> Markup:
+def _inlined(entry: FigureEntry, svg: str, run: RunReport) -> Markup:
     """A figure with a title and a description for those who listen."""
-    name, law = one_line(run.run), run.fit.law
-    points = f"{law.n} evaluations over the steps. " if law is not None else ""
-    titles = {
-        "law": f"The law on {name}",
-        "forecast": f"Forecast of {name}",
-        "phases": f"Phases of {name}",
-        "tokens": f"Entropy of the tokens of {name}",
-        "residuals": f"Residuals of {name}",
-    }
-    if kind == "law":
-        words = " ".join(reportwords.opening(run))
-    elif kind == "phases" and run.phases is not None and run.phases.phases is not None:
-        words = reportwords.phases_sentence(run.phases)
-    else:
-        words = points + _CAPTIONS.get(kind, "")
-    return figure_markup(svg, kind[0], titles[kind], one_line(words))
+    title = f"{entry.title} {one_line(run.run)}"
+    return figure_markup(svg, entry.name, title, one_line(entry.description(run)))
 
 
 _WORDS: dict[str, Any] = {
-    "figure_words": _CAPTIONS,
     "opening": reportwords.opening,
     "forecast_notes": reportwords.forecast_notes,
     "no_phases": reportwords.no_phases,

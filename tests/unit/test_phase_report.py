@@ -22,8 +22,8 @@ from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError
 from entropylaw.ingest.phasecolumns import SEMANTIC, TOKEN
 from entropylaw.report import phasecsv, phasemarkdown, phasetext, plotting
-from entropylaw.report.figures import figure_bytes
 from entropylaw.report.phase_figure import phase_figure
+from entropylaw.report.plotting import figure_bytes
 from entropylaw.report.token_figure import token_figure
 from entropylaw.results import Estimate
 from entropylaw.results.columns import PhaseColumn

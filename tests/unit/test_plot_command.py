@@ -12,7 +12,8 @@ from entropylaw.documents.phases import PhasesDocument, PhaseSettings
 from entropylaw.documents.report import from_fits
 from entropylaw.documents.store import dumps
 from entropylaw.errors import EntropyLawError, FitError, InputError
-from entropylaw.report import figures
+from entropylaw.report.law_figure import law_figure
+from entropylaw.report.plotting import figure_bytes
 from entropylaw.reporting import run_report
 from tests.unit.test_phase_report import ordered
 from tests.unit.test_report_samples import HOSTILE, document, refused, synthetic
@@ -56,7 +57,7 @@ def test_the_suffix_decides_and_the_bytes_are_the_same_again(run, stored, tmp_pa
 
 def test_a_stored_fit_gives_the_figure_of_the_fresh_one(run, stored, tmp_path):
     assert run("plot", "law", stored["three"], "--run", "other", "-o", "law.svg").returncode == 0
-    fresh = figures.figure_bytes(figures.law_figure(as_stored(synthetic("other"))), "svg", "other-law")
+    fresh = figure_bytes(law_figure(as_stored(synthetic("other"))), "svg", "other-law")
     assert (tmp_path / "law.svg").read_bytes() == fresh
 
 

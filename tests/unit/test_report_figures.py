@@ -19,9 +19,12 @@ from matplotlib.text import Text
 
 from entropylaw.documents.fit import RunFit
 from entropylaw.errors import InputError
-from entropylaw.report import figures, plotting
+from entropylaw.report import plotting
 from entropylaw.report.forecast_figure import forecast_figure
+from entropylaw.report.law_figure import law_figure
 from entropylaw.report.palette import contrast
+from entropylaw.report.plotting import figure_bytes
+from entropylaw.report.series_figure import residual_figure, series_figure
 from entropylaw.report.svg import glyphs, inline, minify
 from entropylaw.reporting import run_report
 from tests.conftest import ROOT, clean_environment
@@ -32,7 +35,7 @@ def ahead(run: RunFit) -> Figure:
     return forecast_figure(run_report(run))
 
 
-MAKERS = [figures.law_figure, figures.series_figure, figures.residual_figure]
+MAKERS = [law_figure, series_figure, residual_figure]
 EVERY = [*MAKERS, ahead]
 RUNS = [
     synthetic(),
@@ -92,7 +95,7 @@ def test_an_invalid_law_says_so_in_the_picture(make: Callable[[RunFit], Figure])
 
 
 def test_entropy_axis_includes_zero_and_the_ceiling_is_marked() -> None:
-    figure = figures.law_figure(synthetic())
+    figure = law_figure(synthetic())
     (axes,) = figure.axes
     assert axes.get_xlim()[0] < 0 < axes.get_xlim()[1]
     texts = [text.get_text() for text in words_of(figure)]
@@ -103,17 +106,17 @@ def test_entropy_axis_includes_zero_and_the_ceiling_is_marked() -> None:
 
 
 def test_dropped_is_told_in_the_series() -> None:
-    texts = [text.get_text() for text in words_of(figures.series_figure(synthetic()))]
+    texts = [text.get_text() for text in words_of(series_figure(synthetic()))]
     assert "dropped: no reward at that step (80)" in texts
 
 
 @pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
 @pytest.mark.parametrize("run", [synthetic(), synthetic("many", n=2500, noise=0.03)], ids=lambda run: run.run)
-def test_same_bytes_whatever_the_user_s_settings(kind: figures.Kind, run: RunFit) -> None:
-    first = figures.figure_bytes(figures.law_figure(run), kind, "salt")
+def test_same_bytes_whatever_the_user_s_settings(kind: plotting.Kind, run: RunFit) -> None:
+    first = figure_bytes(law_figure(run), kind, "salt")
     with mpl.rc_context({"font.size": 20, "axes.facecolor": "black", "svg.fonttype": "none"}):
         before = mpl.rcParams["font.size"]
-        second = figures.figure_bytes(figures.law_figure(run), kind, "salt")
+        second = figure_bytes(law_figure(run), kind, "salt")
         assert mpl.rcParams["font.size"] == before
     assert first == second
     assert b"atplotlib v" not in first
@@ -121,15 +124,15 @@ def test_same_bytes_whatever_the_user_s_settings(kind: figures.Kind, run: RunFit
 
 
 def test_points_of_long_runs_become_an_image() -> None:
-    svg = figures.figure_bytes(figures.law_figure(synthetic("many", n=2500, noise=0.03)), "svg", "s").decode()
+    svg = figure_bytes(law_figure(synthetic("many", n=2500, noise=0.03)), "svg", "s").decode()
     assert "data:image/png" in svg
     assert len(svg) < 200_000
-    assert "<image" not in figures.figure_bytes(figures.law_figure(synthetic()), "svg", "s").decode()
+    assert "<image" not in figure_bytes(law_figure(synthetic()), "svg", "s").decode()
 
 
 def test_salt_makes_ids_its_own() -> None:
     def ids(salt: str) -> set[str]:
-        svg = figures.figure_bytes(figures.law_figure(synthetic()), "svg", salt).decode()
+        svg = figure_bytes(law_figure(synthetic()), "svg", salt).decode()
         return set(re.findall(r'<clipPath id="([^"]*)"', svg))
 
     assert ids("a")
@@ -137,14 +140,14 @@ def test_salt_makes_ids_its_own() -> None:
 
 
 def test_standalone_svg_names_no_outside_place() -> None:
-    svg = figures.figure_bytes(figures.law_figure(synthetic()), "svg", "s").decode()
+    svg = figure_bytes(law_figure(synthetic()), "svg", "s").decode()
     assert svg.startswith("<svg ")
     assert not re.search(r"https?://", re.sub(r'xmlns(:\w+)?="[^"]*"', "", svg))
 
 
 def test_refused_run_has_no_figures() -> None:
     with pytest.raises(ValueError, match="no figures"):
-        figures.law_figure(refused())
+        law_figure(refused())
 
 
 def test_spread_keeps_order_and_distance() -> None:
@@ -158,12 +161,12 @@ def test_strange_letters_do_not_reach_the_font() -> None:
 
 SCRIPT = """
 import hashlib, sys
-from entropylaw.report import figures
+from entropylaw.report import plotting
 from tests.unit import test_report_figures as here
 makers = {make.__name__: make for make in here.EVERY}
 for name in sys.argv[1:]:
     make, kind = name.split(":")
-    data = figures.figure_bytes(makers[make](here.synthetic()), kind, make)
+    data = plotting.figure_bytes(makers[make](here.synthetic()), kind, make)
     print(name, hashlib.sha256(data).hexdigest())
 """
 
@@ -185,25 +188,15 @@ def test_same_bytes_in_any_order_and_process() -> None:
     assert told[0] == told[1]
 
 
-@pytest.mark.parametrize("make", EVERY)
-def test_kept_layouts_change_nothing(
-    make: Callable[[RunFit], Figure], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with_them = figures.figure_bytes(make(synthetic()), "svg", "s")
-    assert plotting.letters() is not None
-    monkeypatch.setattr(plotting, "letters", lambda: None)
-    assert figures.figure_bytes(make(synthetic()), "svg", "s") == with_them
-
-
 def test_many_figures_under_one_style_are_as_they_are_alone() -> None:
-    alone = [figures.figure_bytes(make(synthetic()), "svg", "s") for make in EVERY]
+    alone = [figure_bytes(make(synthetic()), "svg", "s") for make in EVERY]
     with plotting.style():
-        together = [figures.figure_bytes(make(synthetic()), "svg", "s") for make in EVERY]
+        together = [figure_bytes(make(synthetic()), "svg", "s") for make in EVERY]
     assert together == alone
 
 
 def test_labels_of_panels_stand_in_one_line() -> None:
-    figure = figures.series_figure(synthetic())
+    figure = series_figure(synthetic())
     with plotting.style():
         figure.canvas.draw()
     upper, lower = (axes.yaxis.label.get_window_extent() for axes in figure.axes)
@@ -217,17 +210,17 @@ def test_labels_of_panels_stand_in_one_line() -> None:
 
 
 def test_png_keeps_an_alpha_channel_only_where_paper_is_transparent() -> None:
-    opaque = figures.figure_bytes(figures.law_figure(synthetic()), "png", "s")
+    opaque = figure_bytes(law_figure(synthetic()), "png", "s")
     with plotting.style({"figure.facecolor": "none"}):
-        figure = figures.law_figure(synthetic())
-        clear = figures.figure_bytes(figure, "png", "s")
+        figure = law_figure(synthetic())
+        clear = figure_bytes(figure, "png", "s")
     assert (opaque[25], clear[25]) == (2, 6)
     assert plotting.INK in {text.get_color() for text in words_of(figure)}
 
 
 @pytest.mark.parametrize("make", EVERY)
 def test_every_colour_of_an_inlined_figure_follows_the_page(make: Callable[[RunFit], Figure]) -> None:
-    svg = figures.figure_bytes(make(synthetic()), "svg", "s").decode()
+    svg = figure_bytes(make(synthetic()), "svg", "s").decode()
     inside = inline(svg, "r1", "title", "description")
     assert "var(--ink,#1b1f24)" in inside
     assert not re.findall(r"(?:fill|stroke):#[0-9a-f]+", inside)
@@ -239,7 +232,7 @@ def test_every_colour_of_an_inlined_figure_follows_the_page(make: Callable[[RunF
 
 def test_letters_of_other_fonts_stay_in_their_figure() -> None:
     with plotting.style({"font.family": ["DejaVu Serif"]}):
-        svg = figures.figure_bytes(figures.law_figure(synthetic()), "svg", "s").decode()
+        svg = figure_bytes(law_figure(synthetic()), "svg", "s").decode()
     inside = inline(svg, "r1", "title", "description")
     assert glyphs([svg]).count("<path") == 0
     ids, wanted = re.findall(r' id="([^"]*)"', inside), re.findall(r'(?:href="|url\()#([^")]*)', inside)
@@ -259,12 +252,12 @@ def test_a_style_lies_on_top_of_ours(tmp_path: Path) -> None:
     extra = style_file(tmp_path, "font.family: DejaVu Serif\naxes.grid: False\nytick.labelsize: 11\n")
     before = dict(mpl.rcParams)
     with plotting.style(extra):
-        figure = figures.law_figure(synthetic())
-        svg = figures.figure_bytes(figure, "svg", "s").decode()
+        figure = law_figure(synthetic())
+        svg = figure_bytes(figure, "svg", "s").decode()
     assert dict(mpl.rcParams) == before
     assert "DejaVuSerif" in svg
     assert 'id="DejaVuSans-' not in svg
-    assert "DejaVuSerif" not in figures.figure_bytes(figures.law_figure(synthetic()), "svg", "s").decode()
+    assert "DejaVuSerif" not in figure_bytes(law_figure(synthetic()), "svg", "s").decode()
     (axes,) = figure.axes
     assert not any(line.get_visible() for line in axes.get_xgridlines())
     with plotting.style(extra):
@@ -291,9 +284,7 @@ def test_a_style_says_nothing_of_backends_or_of_tex(tmp_path: Path) -> None:
 
 def test_a_style_leaves_the_width_of_the_column(tmp_path: Path) -> None:
     with plotting.style(style_file(tmp_path, "savefig.bbox: tight\nfigure.dpi: 300\n")):
-        pdf, png = (
-            figures.figure_bytes(figures.law_figure(synthetic()), kind, "s") for kind in ("pdf", "png")
-        )
+        pdf, png = (figure_bytes(law_figure(synthetic()), kind, "s") for kind in ("pdf", "png"))
     assert b"/MediaBox [ 0 0 244.8 " in pdf
     assert int.from_bytes(png[16:20], "big") == 1020
 

@@ -14,9 +14,9 @@ from entropylaw.documents.codec import decode
 from entropylaw.documents.fit import RunFit
 from entropylaw.documents.phases import RunPhases
 from entropylaw.documents.report import ReportDocument, RunReport, from_fits
-from entropylaw.report import figures, reportwords, run_page
-from entropylaw.report.forecast_figure import forecast_figure
-from entropylaw.report.phase_figure import phase_figure
+from entropylaw.report import reportwords, run_page
+from entropylaw.report.figures import FIGURES, parts
+from entropylaw.report.plotting import figure_bytes
 from entropylaw.report.run_page import Neighbour
 from entropylaw.reporting import report_runs, run_report
 from entropylaw.results import Validity
@@ -39,14 +39,12 @@ def report(*runs: RunReport) -> ReportDocument:
 
 def drawn(run: RunReport) -> dict[str, str]:
     """Every figure that a page can hold."""
-    found = {}
-    if run.fit.law is not None:
-        found = {"law": figures.law_figure(run.fit), "residuals": figures.residual_figure(run.fit)}
-    if run.forecast is not None:
-        found["forecast"] = forecast_figure(run)
-    if run.phases is not None and run.phases.phases is not None:
-        found["phases"] = phase_figure(run.phases)
-    return {name: figures.figure_bytes(made, "svg", name).decode() for name, made in found.items()}
+    found = parts(run)
+    return {
+        entry.name: figure_bytes(entry.draw(found[entry.needs]), "svg", entry.name).decode()
+        for entry in FIGURES
+        if entry.needs in found
+    }
 
 
 def page(fit: RunFit, found: RunPhases | None = None, links: dict[str, Sequence[str]] | None = None) -> str:
