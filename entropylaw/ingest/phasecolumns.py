@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -14,51 +15,33 @@ from entropylaw.ingest.pairing import ENTROPY_NOT_FINITE, ENTROPY_TOO_HIGH, MOST
 from entropylaw.ingest.run import Choice, FloatArray, Run
 from entropylaw.ingest.select import choose_entropy
 from entropylaw.ingest.steps import folded, require_column
+from entropylaw.ingest.trainers import names
 from entropylaw.ingest.wording import shown, shown_path
 
 TOKEN, SEMANTIC = "token entropy", "semantic entropy"
 """What a curve is the entropy of. The first is of the next token, the second of the plans that are made."""
 
-# The most particular first. `entropy` of a class as `entropylaw tokens` writes it comes first of all.
-_PLANNING = ("entropy_planning", "planning_entropy", "token_entropy_planning", "planning_token_entropy")
-_EXECUTION = tuple(name.replace("planning", "execution") for name in _PLANNING)
-_FOLDERS = ("", "actor/", "train/", "rollout/", "policy/", "metrics/", "tokens/")
-_SPLIT = ("entropy/{}", "{}/entropy", "actor/entropy/{}", "train/entropy/{}", "token_entropy/{}")
-_SHARES = ("planning_share", "planning_token_share", "share_planning", "actor/planning_share")
+# Columns that `entropylaw tokens` writes: of one class, and of all tokens or of the other class.
 _COUNTS = (("tokens_planning", "tokens"), ("tokens_planning", "tokens_execution"))
-_LENGTHS = (
-    *("response_length", "response_length/mean", "completions/mean_length", "completion_length"),
-    *("train/completions/mean_length", "train/completion_length", "rollout/response_length"),
-    *("rollout/response_len/mean", "mean_response_length", "response_len", "mean_gen_tokens_per_sample"),
-    *("generate/response_len/mean", "generate/avg_num_tokens", "seq_len/mean"),
-)
-# An entropy in bits is found, so that it can be refused by name.
 _BITS = re.compile(r"(?:^|[\W_])bits?(?:$|[\W_])", re.IGNORECASE)
-# How often prompts were drawn again until enough of them had answers that differ (DAPO's dynamic sampling).
-_FILTERS = ("train/num_gen_batches", "num_gen_batches", "dynamic_sampling_num_gen_batches")
-
 RESUMED = "resumed run"
 NO_SHARE = "no share of the entropy is told: a semantic entropy is no part of the token entropy"
 """Why planning's share is not known where one of the curves is a semantic entropy."""
 WHOLE = "all tokens"
 
 
-def _names(kind: str) -> tuple[str, ...]:
-    plain = _PLANNING if kind == "planning" else _EXECUTION
-    split = tuple(template.format(kind) for template in _SPLIT)
-    names = tuple(folder + name for name in plain for folder in _FOLDERS) + split
-    return names + tuple(f"{name}_bits" for name in names)
+def _of_class(kind: str) -> tuple[str, ...]:
+    """Names of the entropy of one class of tokens; those in bits are found, so that they can be refused."""
+    found = tuple(name.replace("<class>", kind) for name in names("class_entropy"))
+    return found + tuple(f"{name}_bits" for name in found)
 
 
-CANDIDATES = (
-    *_names("planning"),
-    *_names("execution"),
-    *_SHARES,
-    *(name for pair in _COUNTS for name in pair),
-    *_LENGTHS,
-    *_FILTERS,
-)
-"""Every name that is looked for; a large file is read with these and what the catalog knows."""
+@cache
+def candidates() -> tuple[str, ...]:
+    """Every name that is looked for; a large file is read with these and what the catalog knows."""
+    counts = (name for pair in _COUNTS for name in pair)
+    others = (name for kind in ("planning_share", "length", "prompt_filter") for name in names(kind))
+    return (*_of_class("planning"), *_of_class("execution"), *counts, *others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +166,7 @@ def phase_series(
         if len(values) > 1:
             values.pop(WHOLE, None)
         notes.append(NO_SHARE)
-    length = _first_usable(run, _LENGTHS)
+    length = _first_usable(run, names("length"))
     return PhaseSeries(
         step=run.step[there],
         planning=_at(values.get("planning"), there),
@@ -218,7 +201,7 @@ def _class_curve(run: Run, kind: str, wanted: str | None) -> _Curve | None:
         )
         why = "named by the user"
     else:
-        found = _first_usable(run, _names(kind))
+        found = _first_usable(run, _of_class(kind))
         if found is None:
             return None
         column, why = found, "by its name"
@@ -304,10 +287,10 @@ def _require_two_columns(run: Run, planning: _Curve | None, execution: _Curve | 
     )
 
 
-def _first_usable(run: Run, names: tuple[str, ...]) -> str | None:
-    """The first of ``names`` that the run has with a finite value; ``/`` and ``.`` count as ``_``."""
+def _first_usable(run: Run, wanted: tuple[str, ...]) -> str | None:
+    """The first of ``wanted`` that the run has with a finite value; ``/`` and ``.`` count as ``_``."""
     by_fold = {folded(name): name for name in reversed(tuple(run.columns))}
-    found = (by_fold[folded(name)] for name in names if folded(name) in by_fold)
+    found = (by_fold[folded(name)] for name in wanted if folded(name) in by_fold)
     return next((name for name in found if np.isfinite(run.columns[name]).any()), None)
 
 
@@ -322,7 +305,7 @@ def _usable(values: FloatArray, kind: str, dropped: dict[str, int]) -> FloatArra
 
 def _share(run: Run) -> tuple[FloatArray | None, str | None]:
     """Planning's share of the tokens, as logged or from counts; shares outside 0–1 are none."""
-    name = _first_usable(run, _SHARES)
+    name = _first_usable(run, names("planning_share"))
     if name is not None:
         return _between(run.columns[name]), name
     by_fold = {folded(column): column for column in run.columns}
@@ -352,7 +335,7 @@ def _cautions(run: Run) -> Iterator[str]:
     """What bends an entropy curve and is no phase."""
     if any(RESUMED in note for note in run.notes):
         yield "the run was resumed; what changed with it may be what a boundary shows"
-    name = _first_usable(run, _FILTERS)
+    name = _first_usable(run, names("prompt_filter"))
     if name is not None:
         values = run.columns[name][np.isfinite(run.columns[name])]
         if values.max() > values.min():

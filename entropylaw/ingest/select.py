@@ -394,12 +394,18 @@ def _as_key(match: catalog.Match) -> str:
 
 def _no_entropy(run: Run, known: Sequence[catalog.Match]) -> InputError:
     return _missing_role(
-        run, known, "entropy", catalog.entropy_names(), lambda name: catalog.decoy(name) is not None
+        run, known, "entropy", catalog.exact_names("entropy"), lambda name: catalog.decoy(name) is not None
     )
 
 
 def _refuse_reward(run: Run, known: Sequence[catalog.Match]) -> ChosenReward:
-    raise _missing_role(run, known, "reward", catalog.reward_names(), lambda name: "reward" in folded(name))
+    raise _missing_role(
+        run,
+        known,
+        "reward",
+        catalog.exact_names("validation", "training"),
+        lambda name: "reward" in folded(name),
+    )
 
 
 def _missing_role(
