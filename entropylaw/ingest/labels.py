@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from entropylaw.ingest.segments import IntArray
-from entropylaw.ingest.steps import folded, require_column
+from entropylaw.ingest.steps import by_folded_name, folded, require_column
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import FloatArray, is_missing, parse_number
 from entropylaw.ingest.wording import counted, shown
@@ -76,7 +76,7 @@ def _choose_labels(table: Table, step: FloatArray, rows: IntArray) -> tuple[dict
     """Choose the columns that tell runs apart, by their names and by how often steps repeat without them."""
     labels: dict[str, list[str]] = {}
     notes: list[str] = []
-    by_fold = {folded(name): name for name in reversed(tuple(table.columns))}
+    by_fold = by_folded_name(table.columns)
     for name in (by_fold[wished] for wished in (*_RUN_NAMES, *_PERHAPS) if wished in by_fold):
         cells = _labels(table, name)
         certain = folded(name) in _RUN_NAMES and not labels

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from entropylaw.ingest import catalog
 from entropylaw.ingest.run import Run
 from entropylaw.ingest.segments import is_bookkeeping
-from entropylaw.ingest.steps import folded
+from entropylaw.ingest.steps import by_folded_name, folded
 from entropylaw.ingest.values import FloatArray
 from entropylaw.ingest.wording import shown_path
 
@@ -85,7 +85,7 @@ def _mark(run: Run) -> object | None:
 def _contains(whole: Run, part: Run, *, printed: bool) -> bool:
     """Whether all that ``part`` measures is in ``whole``, and nothing of what both have differs."""
     _, mine, theirs = np.intersect1d(whole.step, part.step, return_indices=True)
-    names = {folded(name): name for name in reversed(tuple(whole.columns))}
+    names = by_folded_name(whole.columns)
     # Without a known reward, any other column may be one.
     rewarded = _richness(part)[:2] != (False, False)
     for column, values in part.columns.items():
