@@ -106,7 +106,7 @@ def explain(
     run: Run, *, entropy: str | None = None, reward: str | None = None, pair: str | None = None
 ) -> ColumnReport:
     """Say what :func:`select` would do with the same arguments, and why; an error is reported, not raised."""
-    chosen: ChosenEntropy | None = None
+    chosen: Chosen | None = None
     rewarded: ChosenReward | None = None
     problem: EntropyLawError | None = None
     try:
@@ -179,11 +179,10 @@ def _candidates(
 def _candidate(run: Run, column: str, meaning: Meaning, used: Choice | None) -> Candidate:
     values = run.columns[column]
     finite = values[np.isfinite(values)]
-    why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column" + (
-        "; another one is used" if used else ""
-    )
-    if not finite.size:
-        why = "no finite value"
+    why = "no finite value"
+    if finite.size:
+        why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
+        why += "; another one is used" if used else ""
     is_used = used is not None and used.column == column
     return Candidate(
         column=column,

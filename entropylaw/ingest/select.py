@@ -308,12 +308,11 @@ class _Rewards:
 
     def pairs(self, match: catalog.Match) -> Pairs:
         """Pair one column as the user, or else its key says."""
-        run = self.run
-        before = catalog.initial_column(match.key, match.column, run.columns)
-        initial = run.columns[before] if before else None
-        return pair_values(
-            run.step, self.entropy.values, run.columns[match.column], self._how(match)[0], initial
-        )
+        columns = self.run.columns
+        before = catalog.initial_column(match.key, match.column, columns)
+        initial = columns[before] if before else None
+        how, _ = self._how(match)
+        return pair_values(self.run.step, self.entropy.values, columns[match.column], how, initial)
 
     def settle(self, match: catalog.Match, why: str) -> ChosenReward:
         """Decide for one column."""
