@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -15,7 +14,7 @@ from entropylaw.ingest import packed
 from entropylaw.ingest.axes import on_one_axis
 from entropylaw.ingest.catalog import is_metric
 from entropylaw.ingest.labels import Group, Split, split_runs
-from entropylaw.ingest.run import Run, Source
+from entropylaw.ingest.run import Run, Source, added
 from entropylaw.ingest.samples import refuse_samples
 from entropylaw.ingest.segments import OVERWRITTEN, SUPERSEDED, is_bookkeeping, lives, merge
 from entropylaw.ingest.steps import COUNTERS, NO_STEP, StepColumn, find_step, folded
@@ -142,12 +141,11 @@ def assemble(
         table=table,
     )
     runs = [one for group in split.groups for one in _starts(group, group.label or name, parts)]
-    dropped = Counter(table.dropped)
     without_step = np.isnan(steps.values)
     if table.unreadable is not None:
         without_step &= ~table.unreadable
-    dropped[NO_STEP] += int(without_step.sum())
-    runs[0] = replace(runs[0], dropped=dict(+(dropped + Counter(runs[0].dropped))))
+    dropped = added(table.dropped, {NO_STEP: int(without_step.sum())}, runs[0].dropped)
+    runs[0] = replace(runs[0], dropped=dropped)
     return Assembled(tuple(runs), tuple(_lost(split, parts)))
 
 
