@@ -30,7 +30,7 @@ from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.ingest import read_all, select
 from entropylaw.ingest.load import Reading
 from entropylaw.ingest.naming import told_apart
-from entropylaw.ingest.noise import as_number
+from entropylaw.ingest.pairing import as_number
 from entropylaw.ingest.run import Run, Series
 from entropylaw.results.law import LawFit
 

@@ -14,7 +14,7 @@ from entropylaw.documents.codec import encode
 from entropylaw.documents.fit import InputFile, RunFit, Settings
 from entropylaw.documents.report import RunReport
 from entropylaw.ingest import catalog
-from entropylaw.ingest.phasecolumns import CANDIDATES
+from entropylaw.ingest.phasecolumns import candidates
 from entropylaw.ingest.run import Run
 from entropylaw.report.index_rows import IndexRow
 from entropylaw.results.groups import SharedFit
@@ -102,7 +102,7 @@ class Done:
 
 def light(run: Run, keep: frozenset[str]) -> Run:
     """The run with the columns that something is made of: a thousand runs are in memory at once."""
-    known = keep | frozenset(CANDIDATES)
+    known = keep | frozenset(candidates())
     columns = {name: x for name, x in run.columns.items() if name in known or catalog.is_useful(name)}
     left = tuple(name for name in run.columns if name not in columns)
     return replace(run, columns=columns, unread=(*run.unread, *left))

@@ -135,11 +135,11 @@ class _Work(Gathered):
 
     def gather(self, logs: Sequence[str]) -> None:
         """Read every run; what cannot be read stands beside the others."""
-        from entropylaw.ingest.phasecolumns import CANDIDATES
+        from entropylaw.ingest.phasecolumns import candidates
 
         asked = self.asked
         named = [name for name in (asked.planning, asked.execution, asked.entropy) if name]
-        reading = self.read(logs, step=asked.step, run=asked.run, columns=[*CANDIDATES, *named])
+        reading = self.read(logs, step=asked.step, run=asked.run, columns=[*candidates(), *named])
         self.runs += reading.runs
         self.unread += reading.failures
 

@@ -172,7 +172,7 @@ def _phases(source: str, name: str | None) -> RunPhases:
     """The run's phases."""
     from entropylaw.documents.phases import PhaseSettings, load_phases
     from entropylaw.documents.report import load_report
-    from entropylaw.ingest.phasecolumns import CANDIDATES
+    from entropylaw.ingest.phasecolumns import candidates
     from entropylaw.phasing import phases_of
 
     kind = _document_kind(source)
@@ -186,7 +186,7 @@ def _phases(source: str, name: str | None) -> RunPhases:
         return report.phases
     if kind:
         raise _not_there(source, f"{kind} document", "phases", "the log, or what `entropylaw phases` wrote")
-    run = _chosen(_read(source, CANDIDATES), name, source, lambda run: run.name)
+    run = _chosen(_read(source, candidates()), name, source, lambda run: run.name)
     return phases_of(run, PhaseSettings(level=0.95))[0]
 
 

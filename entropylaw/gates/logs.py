@@ -11,7 +11,7 @@ from entropylaw.documents.phases import PhasesDocument, PhaseSettings, unphased_
 from entropylaw.gates.quantities import Part
 from entropylaw.gates.subjects import Subject, joined, subjects_of
 from entropylaw.ingest.load import Reading
-from entropylaw.ingest.phasecolumns import CANDIDATES
+from entropylaw.ingest.phasecolumns import candidates
 from entropylaw.paths import shown_path
 from entropylaw.phasing import phases_of
 from entropylaw.reporting import report_runs
@@ -33,7 +33,7 @@ def logged(logs: Sequence[str], asked: Settings, parts: Set[Part], documents: Se
     ``documents`` are those in folders that were read already, so that they are no skipped files, and the
     folders with runs in them, which need no log.
     """
-    columns = [*named_columns(asked), *(CANDIDATES if Part.phases in parts else ())]
+    columns = [*named_columns(asked), *(candidates() if Part.phases in parts else ())]
     reading = read_logs(logs, step=asked.step, run=asked.run, columns=columns)
     reading = replace(
         reading,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -15,50 +14,21 @@ from entropylaw.ingest import packed
 from entropylaw.ingest.axes import on_one_axis
 from entropylaw.ingest.catalog import is_metric
 from entropylaw.ingest.labels import Group, Split, split_runs
-from entropylaw.ingest.run import Run, Source
+from entropylaw.ingest.run import Run, Source, added
 from entropylaw.ingest.samples import refuse_samples
-from entropylaw.ingest.segments import OVERWRITTEN, SUPERSEDED, Life, is_bookkeeping, lives, merge
+from entropylaw.ingest.segments import OVERWRITTEN, SUPERSEDED, is_bookkeeping, lives, merge
 from entropylaw.ingest.steps import COUNTERS, NO_STEP, StepColumn, find_step, folded
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import FloatArray, Parsed, classify, parse_column
 from entropylaw.ingest.wording import counted, shown, shown_cell, shown_path
 
+# Names of files that say nothing of the run in them.
 GENERIC_STEMS = frozenset(
     (
-        *(
-            "metrics",
-            "training_metrics",
-            "train_metrics",
-            "verl_metrics",
-            "verl",
-            "verl_console",
-            "eval_metrics",
-            "log",
-            "logs",
-            "output",
-        ),
-        *(
-            "train",
-            "training",
-            "history",
-            "wandb_history",
-            "progress",
-            "results",
-            "result",
-            "data",
-            "stdout",
-        ),
-        *(
-            "experiment_log",
-            "trainer_log",
-            "training_log",
-            "train_log",
-            "trainer_state",
-            "trainer",
-            "orchestrator",
-            "logging",
-            "curves",
-        ),
+        *("metrics", "training_metrics", "train_metrics", "eval_metrics", "verl_metrics", "verl"),
+        *("verl_console", "log", "logs", "logging", "output", "stdout", "train", "training", "train_log"),
+        *("training_log", "trainer", "trainer_log", "trainer_state", "orchestrator", "experiment_log"),
+        *("history", "wandb_history", "progress", "results", "result", "data", "curves"),
     )
 )
 
@@ -79,7 +49,7 @@ _NO_NAME = re.compile(
 
 
 def says_nothing(folder: str) -> bool:
-    """Whether a folder's name tells nothing of the run in it."""
+    """Whether a folder's name does not identify the run in it."""
     return _NO_NAME.fullmatch(folder) is not None
 
 
@@ -91,7 +61,7 @@ def display_name(path: str) -> str:
     # TensorBoard names its files after the host, which is nobody's name for a run.
     stem = pure.stem.casefold()
     if stem in GENERIC_STEMS or stem.isdecimal() or "tfevents" in pure.name:
-        folders = [part for part in pure.parts[:-1] if not _NO_NAME.fullmatch(part)]
+        folders = [part for part in pure.parts[:-1] if not says_nothing(part)]
         if folders and folders[-1] != pure.anchor:
             return folders[-1]
     return pure.stem or path
@@ -107,6 +77,11 @@ class _Parts:
     texts: Mapping[str, str]
     notes: tuple[str, ...]
     table: Table
+
+    @property
+    def where(self) -> str:
+        """The file, for an error."""
+        return shown_path(self.source.path)
 
 
 class Lost(NamedTuple):
@@ -162,31 +137,36 @@ def assemble(
         steps=steps,
         columns={column: p.values for column, p in parsed.items() if p.numeric},
         texts={column: p.example or "" for column, p in parsed.items() if not p.numeric},
-        notes=(*table.notes, *_counter(steps), *split.notes, *_mixed(parsed), *_unread(table)),
+        notes=(*table.notes, *_notes(table, steps, split, parsed)),
         table=table,
     )
-    runs = [one for group in split.groups for one in _lives_of(group, name, parts)]
-    dropped = Counter(table.dropped)
+    runs = [one for group in split.groups for one in _starts(group, group.label or name, parts)]
     without_step = np.isnan(steps.values)
     if table.unreadable is not None:
         without_step &= ~table.unreadable
-    dropped[NO_STEP] += int(without_step.sum())
-    runs[0] = replace(runs[0], dropped=dict(+(dropped + Counter(runs[0].dropped))))
+    dropped = added(table.dropped, {NO_STEP: int(without_step.sum())}, runs[0].dropped)
+    runs[0] = replace(runs[0], dropped=dropped)
     return Assembled(tuple(runs), tuple(_lost(split, parts)))
 
 
 def _lost(split: Split, parts: _Parts) -> Iterator[Lost]:
-    """Yield the runs without a step, and records without one that may be a run."""
-    where, records = shown_path(parts.source.path), len(parts.steps.values)
+    """Yield the runs that have no step, and what may have been a run."""
+    where = parts.where
     hint = "mend these records, name another step column with --step, or take them out of the file"
     for group in split.lost:
         what = f"none of the {counted(len(group.rows), 'record')} of run {shown(group.label)} in {where} "
         yield Lost(group.label, InputError("run-without-steps", f"{what}has a readable step", hint))
     for name in parts.table.lost:
         what = f"none of the records of run {shown(name)} in {where} can be read"
-        yield Lost(
-            name, InputError("run-without-steps", what, "write the file again, or take the run out of it")
-        )
+        again = "write the file again, or take the run out of it"
+        yield Lost(name, InputError("run-without-steps", what, again))
+    for what in (*_stepless(split, parts), *_valueless(parts), *_contradicted(parts)):
+        yield Lost("", InputError("records-without-run", f"{what}; a run may be among them", hint))
+
+
+def _stepless(split: Split, parts: _Parts) -> Iterator[str]:
+    """Records without a step that name no run, and that hold a value or cannot be read."""
+    records = len(parts.steps.values)
     missed = np.zeros(records, dtype=bool)
     if parts.table.unreadable is not None:
         # A run that is still writing, or was killed, leaves its last record cut off.
@@ -200,85 +180,75 @@ def _lost(split: Split, parts: _Parts) -> Iterator[Lost]:
     lost[split.unowned] = missed[split.unowned]
     number, block = int(lost.sum()), np.diff(np.flatnonzero(np.diff(lost, prepend=False, append=False)))[::2]
     if number > 1 and (split.columns or number * _FEW > records or block.max(initial=0) >= _RUN):
-        what = f"{number} of {counted(records, 'record')} in {where} cannot be read or have no step"
-        yield Lost("", InputError("records-without-run", f"{what}; a run may be among them", hint))
-    curves = [values for column, values in parts.columns.items() if not is_bookkeeping(column)]
+        yield f"{number} of {counted(records, 'record')} in {parts.where} cannot be read or have no step"
+
+
+def _valueless(parts: _Parts) -> Iterator[str]:
+    """Records without any value whose steps begin anew: they were a run."""
     steps = parts.steps.values
-    # Steps that begin anew without any value were a run.
+    curves = [values for column, values in parts.columns.items() if not is_bookkeeping(column)]
     again = steps < np.fmax.accumulate(np.concatenate(([-np.inf], steps[:-1])))
-    empty = again & np.all([np.isnan(values) for values in curves], axis=0)
-    if curves and not parts.table.unread and empty.sum() >= _RUN and empty.sum() * _FEW > records:
-        what = (
-            f"{int(empty.sum())} of {counted(records, 'record')} in {where} have no value at an earlier step"
-        )
-        yield Lost("", InputError("records-without-run", f"{what}; a run may be among them", hint))
+    empty = int((again & np.all([np.isnan(values) for values in curves], axis=0)).sum())
+    if curves and not parts.table.unread and empty >= _RUN and empty * _FEW > len(steps):
+        yield f"{empty} of {counted(len(steps), 'record')} in {parts.where} have no value at an earlier step"
+
+
+def _contradicted(parts: _Parts) -> Iterator[str]:
+    """Columns of a metric that stand twice, with other values."""
     for column, values in parts.columns.items():
-        first = parts.columns.get(_AGAIN.sub("", column))
-        if first is not None and first is not values and is_metric(_AGAIN.sub("", column)):
-            both = np.isfinite(first) & np.isfinite(values)
-            if both.sum() >= _RUN and (first != values)[both].any():
-                what = f"column {shown(_AGAIN.sub('', column))} stands twice in {where}, with other values"
-                yield Lost("", InputError("records-without-run", f"{what}; a run may be among them", hint))
+        name = _AGAIN.sub("", column)
+        first = parts.columns.get(name)
+        if first is None or first is values or not is_metric(name):
+            continue
+        both = np.isfinite(first) & np.isfinite(values)
+        if both.sum() >= _RUN and (first != values)[both].any():
+            yield f"column {shown(name)} stands twice in {parts.where}, with other values"
 
 
-def _lives_of(group: Group, name: str, parts: _Parts) -> list[Run]:
+def _starts(group: Group, name: str, parts: _Parts) -> Iterator[Run]:
+    """Yield a run for each start that the records of one label hold."""
     step = parts.steps.values[group.rows]
     columns = {column: values[group.rows] for column, values in parts.columns.items()}
-    telling = [values for column, values in columns.items() if not is_bookkeeping(column)]
-    label = group.label or name
-    return [
-        _one_life(life, label if start == 1 else f"{label}#{start}", step, columns, parts)
-        for start, life in enumerate(lives(step, telling), start=1)
-    ]
-
-
-def _one_life(
-    life: Life, name: str, step: FloatArray, columns: Mapping[str, FloatArray], parts: _Parts
-) -> Run:
     watched = frozenset(filter(is_metric, columns))
-    merged = merge(life, step, columns, watched)
-    if len(life.rows) >= 8 and merged.conflicts * 2 >= len(life.rows):
-        raise InputError(
-            "several-rows-a-step",
-            f"{shown_path(parts.source.path)} has several rows a step with different values of the same "
-            f"columns ({counted(len(life.rows), 'row')} for {counted(len(merged.step), 'step')}, "
-            f"run {shown(name)})",
-            "name the column that tells the runs apart with --run, or summarise to one row a step",
+    curves = [values for column, values in columns.items() if not is_bookkeeping(column)]
+    for start, life in enumerate(lives(step, curves), start=1):
+        label = name if start == 1 else f"{name}#{start}"
+        merged = merge(life, step, columns, watched)
+        if len(life.rows) >= _RUN and merged.conflicts * 2 >= len(life.rows):
+            raise InputError(
+                "several-rows-a-step",
+                f"{parts.where} has several rows a step with different values of the same columns "
+                f"({counted(len(life.rows), 'row')} for {counted(len(merged.step), 'step')}, "
+                f"run {shown(label)})",
+                "name the column that tells the runs apart with --run, or summarise to one row a step",
+            )
+        dropped = {SUPERSEDED: life.superseded + merged.redone, OVERWRITTEN: merged.overwritten}
+        yield Run(
+            name=label,
+            source=parts.source,
+            step=merged.step,
+            columns=merged.columns,
+            dropped={reason: number for reason, number in dropped.items() if number},
+            notes=(*parts.notes, *life.notes),
+            step_column=parts.steps.name,
+            step_why=parts.steps.why,
+            texts=parts.texts,
+            partial=parts.table.partial,
+            settings=parts.table.settings,
+            unread=parts.table.unread,
         )
-    dropped = {SUPERSEDED: life.superseded + merged.redone, OVERWRITTEN: merged.overwritten}
-    return Run(
-        name=name,
-        source=parts.source,
-        step=merged.step,
-        columns=merged.columns,
-        dropped={reason: number for reason, number in dropped.items() if number},
-        notes=(*parts.notes, *life.notes),
-        step_column=parts.steps.name,
-        step_why=parts.steps.why,
-        texts=parts.texts,
-        partial=parts.table.partial,
-        settings=parts.table.settings,
-        unread=parts.table.unread,
-    )
 
 
-def _unread(table: Table) -> tuple[str, ...]:
-    if not table.unread:
-        return ()
-    left_out, most = len(table.unread), len(table.unread) + len(table.columns)
-    return (f"{left_out} of {most} columns were not read: nothing is made of them, and the table is large",)
-
-
-def _counter(steps: StepColumn) -> tuple[str, ...]:
-    if folded(steps.name) not in COUNTERS:
-        return ()
-    return (f"steps are {shown(steps.name)}, a count of log calls: no column holds the trainer's own step",)
-
-
-def _mixed(parsed: Mapping[str, Parsed]) -> tuple[str, ...]:
-    return tuple(
-        f"column {shown(column)}: {counted(p.texts, 'cell')} with text in place of a number "
-        f"(first {shown_cell(p.example)}), taken as missing"
-        for column, p in parsed.items()
-        if p.numeric and p.texts
-    )
+def _notes(table: Table, steps: StepColumn, split: Split, parsed: Mapping[str, Parsed]) -> Iterator[str]:
+    if folded(steps.name) in COUNTERS:
+        yield f"steps are {shown(steps.name)}, a count of log calls: no column holds the trainer's own step"
+    yield from split.notes
+    for column, found in parsed.items():
+        if found.numeric and found.texts:
+            yield (
+                f"column {shown(column)}: {counted(found.texts, 'cell')} with text in place of a number "
+                f"(first {shown_cell(found.example)}), taken as missing"
+            )
+    if table.unread:
+        left_out, most = len(table.unread), len(table.unread) + len(table.columns)
+        yield f"{left_out} of {most} columns were not read: nothing is made of them, and the table is large"

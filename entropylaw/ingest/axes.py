@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from entropylaw.errors import InputError
-from entropylaw.ingest.steps import folded
+from entropylaw.ingest.steps import by_folded_name, folded
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import BoolArray, Column, FloatArray, parse_column
 from entropylaw.ingest.wording import counted, shown_path
@@ -35,7 +35,7 @@ def on_one_axis(table: Table, path: str) -> Table:
         ``two-step-axes`` where the counters were not logged, and the columns show that they differ.
 
     """
-    by_fold = {folded(name): name for name in reversed(tuple(table.columns))}
+    by_fold = by_folded_name(table.columns)
     names = {axis: by_fold[folded(axis)] for axis in (_ROLLOUT, _TRAIN, _EVAL) if folded(axis) in by_fold}
     if not names:
         _refuse_two_axes(table, by_fold, path)

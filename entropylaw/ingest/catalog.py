@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from entropylaw.ingest.labels import RUN_NAMES
-from entropylaw.ingest.samples import SAMPLE_MARKERS
+from entropylaw.ingest.samples import sample_columns
 from entropylaw.ingest.segments import BOOKKEEPING
 from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded
-from entropylaw.ingest.trainers import GENERIC, TRAINERS, Key, Trainer
+from entropylaw.ingest.trainers import Key, Trainer, names, trainers
 from entropylaw.ingest.wording import listing
 
 # The least and the greatest value behind a point of a chart; W&B's pages write them beside it.
@@ -23,6 +23,7 @@ _BOUNDS = ("__MIN", "__MAX")
 _BROAD = ("eval/<data>",)
 # Bounded: with several in one template, a name without end would take for ever.
 _SOMETHING = ".{1,200}"
+_ROLES = ("entropy", "training", "validation")
 _HOLE = re.compile(r"(<[a-z]+>)")
 
 # What bears entropy in its name and is none of the policy's. The first match gives the reason.
@@ -40,21 +41,6 @@ _DECOYS: tuple[tuple[str, str], ...] = (
     (r"(?:val|eval|validation|test)_.*entropy.*", "measured on validation prompts, not on the rollouts"),
     (r"(?:.*_)?entropy_(?:planning|execution)", "of one class of tokens; see the two-phase curves"),
 )
-
-_COEFFICIENTS = (
-    *("actor/entropy_coeff", "actor/entropy_coef", "entropy_coeff", "entropy_coef", "ent_coef"),
-    *(
-        "train/ent_coef",
-        "train/entropy_coef",
-        "train/entropy_coeff",
-        "actor/kl_coef",
-        "critic/kl_coeff",
-        "kl_coef",
-        "kl_beta",
-        "beta",
-    ),
-)
-
 
 _FRAME = frozenset(map(folded, (*STEP_NAMES, *COUNTERS, *BOOKKEEPING, *RUN_NAMES)))
 
@@ -78,30 +64,43 @@ class Match:
 
 def detect(columns: Iterable[str]) -> Detection:
     """Find the trainer by the columns that only it logs; the generic one where nothing points to another."""
-    telling = _any_of(tuple(t for trainer in TRAINERS for t in trainer.telltales))
-    names = [name for name in columns if telling(name)]
-    for trainer in TRAINERS:
-        found = list(filter(_any_of(trainer.telltales), names))
+    known = trainers()
+    telling = _any_of(tuple(t for trainer in known for t in trainer.telltales))
+    told = [name for name in columns if telling(name)]
+    for trainer in known:
+        found = list(filter(_any_of(trainer.telltales), told))
         if found:
             return Detection(trainer=trainer, why=f"{trainer.title} logs {listing(found, 3)}")
-    return Detection(trainer=GENERIC, why="no column points to a known trainer")
+    return Detection(trainer=known[-1], why="no column points to a known trainer")
 
 
 def entropies(columns: Sequence[str], trainer: Trainer) -> list[Match]:
     """List every column that is an entropy for some trainer, this trainer's first."""
-    return _ranked(columns, [trainer.entropy, GENERIC.entropy, *(_exact(t.entropy) for t in TRAINERS)])
+    return _ranked(columns, trainer, "entropy")
 
 
 def validations(columns: Sequence[str], trainer: Trainer) -> list[Match]:
     """List every column that is a validation reward for some trainer, this trainer's first."""
-    return _ranked(
-        columns, [trainer.validation, GENERIC.validation, *(_exact(t.validation) for t in TRAINERS)]
-    )
+    return _ranked(columns, trainer, "validation")
 
 
 def trainings(columns: Sequence[str], trainer: Trainer) -> list[Match]:
     """List every column that is a training reward for some trainer, this trainer's first."""
-    return _ranked(columns, [trainer.training, GENERIC.training, *(_exact(t.training) for t in TRAINERS)])
+    return _ranked(columns, trainer, "training")
+
+
+def _ranked(columns: Sequence[str], trainer: Trainer, role: str) -> list[Match]:
+    """Match columns with the trainer's keys, then with generic ones, then with exact ones of all others."""
+    *others, generic = trainers()
+    # Beyond the trainer that they belong to, keys with a placeholder match too much.
+    exact = (key for other in others for key in getattr(other, role) if "<" not in key.template)
+    found: dict[str, Match] = {}
+    known = list(filter(_any_key(), columns))
+    for rank, key in enumerate((*getattr(trainer, role), *getattr(generic, role), *exact)):
+        for column in known:
+            if column not in found and _matches_key(key, column):
+                found[column] = Match(column=column, key=key, rank=rank)
+    return list(found.values())
 
 
 def initial_column(key: Key, column: str, columns: Iterable[str]) -> str | None:
@@ -115,26 +114,33 @@ def initial_column(key: Key, column: str, columns: Iterable[str]) -> str | None:
 @lru_cache(maxsize=1 << 14)
 def is_metric(column: str) -> bool:
     """Whether any trainer logs an entropy or a reward under this name; a key that fits all names says no."""
-    return _known(column) and any(key.template not in _BROAD and _matches_key(key, column) for key in _keys())
+    return _any_key()(column) and any(
+        key.template not in _BROAD and _matches_key(key, column) for key in keys(*_ROLES)
+    )
 
 
 @lru_cache(maxsize=1 << 14)
 def is_useful(column: str) -> bool:
     """Whether anything is ever made of a column: of a metric, step, clock, label, coefficient or decoy."""
     name = folded(column)
-    if name in _FRAME or is_metric(column) or column.casefold() in SAMPLE_MARKERS:
+    if name in _FRAME or is_metric(column) or sample_columns([column]):
         return True
     if column.endswith(_BOUNDS):
         return is_useful(column.removesuffix(_BOUNDS[0]).removesuffix(_BOUNDS[1]))
     if decoy(column) is not None or coefficients([column]):
         return True
-    return _known(column) and any(_matches_key(key, column) for key in _keys())
+    return _any_key()(column) and any(_matches_key(key, column) for key in keys(*_ROLES))
+
+
+def exact_names(*roles: str) -> list[str]:
+    """List the names without placeholder that play one of the roles, for finding what resembles one."""
+    return [key.template for key in keys(*roles) if "<" not in key.template]
 
 
 @cache
-def _keys() -> tuple[Key, ...]:
-    everyone = (GENERIC, *TRAINERS)
-    return tuple(key for t in everyone for key in (*t.entropy, *t.training, *t.validation))
+def keys(*roles: str) -> tuple[Key, ...]:
+    """Every key of all trainers that plays one of the roles ``entropy``, ``training``, ``validation``."""
+    return tuple(key for trainer in trainers() for role in roles for key in getattr(trainer, role))
 
 
 def decoy(column: str) -> str | None:
@@ -150,57 +156,26 @@ def decoy(column: str) -> str | None:
 
 def coefficients(columns: Iterable[str]) -> list[str]:
     """List the columns with the weight of an entropy bonus or of a KL penalty."""
-    return list(filter(_any_of(_COEFFICIENTS), columns))
+    return list(filter(_any_of(names("coefficient")), columns))
 
 
-def entropy_names() -> list[str]:
-    """List every exact name of an entropy, for finding what resembles one."""
-    keys = [key for trainer in (GENERIC, *TRAINERS) for key in trainer.entropy]
-    return [key.template for key in _exact(tuple(keys))]
-
-
-def reward_names() -> list[str]:
-    """List every exact name of a reward, for finding what resembles one."""
-    keys = [key for t in (GENERIC, *TRAINERS) for key in (*t.validation, *t.training)]
-    return [key.template for key in _exact(tuple(keys))]
-
-
-def matches(template: str, column: str) -> bool:
+def _matches(template: str, column: str) -> bool:
     """Whether a template stands for the whole of a column's name."""
     if "<" not in template:
         return folded(template) == folded(column)
     return _pattern(template).fullmatch(folded(column)) is not None
 
 
-def _exact(keys: tuple[Key, ...]) -> tuple[Key, ...]:
-    """Keep keys without a placeholder: beyond the trainer that they belong to, the others match too much."""
-    return tuple(key for key in keys if "<" not in key.template)
-
-
-def _ranked(columns: Sequence[str], groups: Iterable[tuple[Key, ...]]) -> list[Match]:
-    found: dict[str, Match] = {}
-    known = list(filter(_known, columns))
-    for rank, key in enumerate(key for group in groups for key in group):
-        for column in known:
-            if column not in found and _matches_key(key, column):
-                found[column] = Match(column=column, key=key, rank=rank)
-    return list(found.values())
-
-
 def _matches_key(key: Key, column: str) -> bool:
     if column.endswith(_BOUNDS):
         return False
-    return matches(key.template, column) and not any(matches(other, column) for other in key.but_not)
-
-
-def _known(column: str) -> bool:
-    """Whether some key may match: one look for all of them, since a table can have 10⁵ columns."""
-    return _any_of(_templates())(column)
+    return _matches(key.template, column) and not any(_matches(other, column) for other in key.but_not)
 
 
 @cache
-def _templates() -> tuple[str, ...]:
-    return tuple(key.template for key in _keys())
+def _any_key() -> Callable[[str], bool]:
+    """Return a test for whether some key may match: one look for all, since a table can have 10⁵ columns."""
+    return _any_of(tuple(key.template for key in keys(*_ROLES)))
 
 
 @cache

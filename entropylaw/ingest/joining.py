@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
@@ -12,7 +11,7 @@ import numpy as np
 
 from entropylaw.ingest import catalog
 from entropylaw.ingest.assemble import display_name, says_nothing
-from entropylaw.ingest.run import Run, Source
+from entropylaw.ingest.run import Run, Source, added
 from entropylaw.ingest.values import BoolArray, FloatArray
 from entropylaw.ingest.wording import counted, listing, shown
 
@@ -47,25 +46,27 @@ def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
             known.append(home)
             order.append(home)
         home.append(run)
-    whole = [one for parts in order for one in _parts_joined(parts)]
-    return tuple(_continued(_halves_joined(whole)))
+    whole = _halves_joined([one for parts in order for one in _parts_joined(parts)])
+    by_folder: dict[PurePath, list[Run]] = {}
+    for run in whole:
+        by_folder.setdefault(_folder(run), []).append(run)
+    return tuple(_continuation(run, by_folder[_folder(run)]) for run in whole)
+
+
+def _folder(run: Run) -> PurePath:
+    return PurePath(run.source.path).parent
 
 
 def _compatible(one: Run, other: Run) -> bool:
     """Whether two parts of one name can be of one run."""
     common = [name for name in one.columns if name in other.columns and catalog.is_metric(name)]
-    if not common:
-        return True
-    if PurePath(one.source.path).parent != PurePath(other.source.path).parent:
+    if common and _folder(one) != _folder(other):
         return False
     if one.step_column != other.step_column:
         return True
     _, mine, theirs = np.intersect1d(one.step, other.step, return_indices=True)
-    for name in common:
-        left, right = one.columns[name][mine], other.columns[name][theirs]
-        if ((left != right) & ~np.isnan(left) & ~np.isnan(right)).any():
-            return False
-    return True
+    pairs = [(one.columns[name][mine], other.columns[name][theirs]) for name in common]
+    return not any(((left != right) & ~np.isnan(left) & ~np.isnan(right)).any() for left, right in pairs)
 
 
 def averaged(run: Run, column: str) -> BoolArray:
@@ -92,7 +93,8 @@ def _parts_joined(parts: list[Run]) -> list[Run]:
     axes = listing(list(by_axis), 4)
     note = f"not joined with the other files of this run, for their x axes differ ({axes})"
     note += ": export both over one"
-    return [replace(_merged(group), notes=(*_merged(group).notes, note)) for group in by_axis.values()]
+    merged = [_merged(group) for group in by_axis.values()]
+    return [replace(run, notes=(*run.notes, note)) for run in merged]
 
 
 def _aligned(by_axis: Mapping[str, list[Run]]) -> list[Run] | None:
@@ -104,26 +106,19 @@ def _aligned(by_axis: Mapping[str, list[Run]]) -> list[Run] | None:
     both = next((run for run in own if "_step" in run.columns), None)
     if both is None:
         return None
-    calls = both.columns["_step"]
+    place = dict(zip(both.columns["_step"].tolist(), both.step.tolist(), strict=True))
+    note = f"log calls turned into {shown(both.step_column)} by {shown(PurePath(both.source.path).name)}"
     moved = []
     for run in by_axis["_step"]:
-        place = dict(zip(calls.tolist(), both.step.tolist(), strict=True))
         step = np.array([place.get(call, np.nan) for call in run.step.tolist()])
         known = ~np.isnan(step)
         if not known.any():
             return None
-        lost = {NO_COUNTERPART: int((~known).sum())} if not known.all() else {}
-        note = f"log calls turned into {shown(both.step_column)} by {shown(PurePath(both.source.path).name)}"
-        moved.append(
-            replace(
-                run,
-                step=step[known],
-                columns={name: values[known] for name, values in run.columns.items()},
-                step_column=both.step_column,
-                dropped=_added(run.dropped, lost),
-                notes=(*run.notes, note),
-            )
-        )
+        columns = {name: values[known] for name, values in run.columns.items()}
+        dropped = added(run.dropped, {NO_COUNTERPART: int((~known).sum())})
+        notes = (*run.notes, note)
+        run = replace(run, columns=columns, dropped=dropped, notes=notes)
+        moved.append(replace(run, step=step[known], step_column=both.step_column))
     return [*own, *moved]
 
 
@@ -133,12 +128,15 @@ def _merged(parts: Sequence[Run]) -> Run:
         return parts[0]
     step = np.unique(np.concatenate([part.step for part in parts]))
     columns: dict[str, FloatArray] = {}
+    texts: dict[str, str] = {}
+    settings: dict[str, object] = {}
     for part in parts:
         at = np.searchsorted(step, part.step)
         for name, values in part.columns.items():
             column = columns.setdefault(name, np.full(len(step), np.nan))
             column[at] = np.where(np.isnan(column[at]), values, column[at])
-    texts = {name: cell for part in parts for name, cell in part.texts.items() if name not in columns}
+        texts |= part.texts
+        settings = {**part.settings, **settings}
     files = [shown(PurePath(part.source.path).name) for part in parts]
     note = f"joined by {shown(parts[0].step_column)} from {counted(len(parts), 'file')}: {', '.join(files)}"
     run = replace(
@@ -146,11 +144,11 @@ def _merged(parts: Sequence[Run]) -> Run:
         source=_source([part.source for part in parts]),
         step=step,
         columns=columns,
-        texts=texts,
-        dropped=_added(*(part.dropped for part in parts)),
+        texts={name: cell for name, cell in texts.items() if name not in columns},
+        dropped=added(*(part.dropped for part in parts)),
         notes=tuple(dict.fromkeys((note, *(note for part in parts for note in part.notes)))),
         unread=tuple(dict.fromkeys(name for part in parts for name in part.unread)),
-        settings={name: value for part in reversed(parts) for name, value in part.settings.items()},
+        settings=settings,
     )
     return _without_unlike(run)
 
@@ -169,7 +167,7 @@ def _without_unlike(run: Run) -> Run:
     for metric, bad in zip(metrics, unlike, strict=True):
         for name in (metric, metric + LEAST, metric + GREATEST):
             columns[name] = np.where(bad, np.nan, columns[name])
-    return replace(run, columns=columns, dropped=_added(run.dropped, {UNLIKE_POINTS: int(unlike.sum())}))
+    return replace(run, columns=columns, dropped=added(run.dropped, {UNLIKE_POINTS: int(unlike.sum())}))
 
 
 def _halves_joined(runs: list[Run]) -> list[Run]:
@@ -178,8 +176,9 @@ def _halves_joined(runs: list[Run]) -> list[Run]:
     Trainers that generate and train in processes of their own write such. The two belong together where
     they count steps by the same name, lie in one folder or in neighbours, and nothing else does there.
     """
-    entropies = [run for run in runs if _half(run) == "entropy"]
-    rewards = [run for run in runs if _half(run) == "reward"]
+    halves = [(run, _half(run)) for run in runs]
+    entropies = [run for run, half in halves if half == "entropy"]
+    rewards = [run for run, half in halves if half == "reward"]
     whole = {id(run): run for run in runs}
     for one in entropies:
         other = _partner(one, rewards)
@@ -187,46 +186,37 @@ def _halves_joined(runs: list[Run]) -> list[Run]:
             continue
         why = "entropy and reward are logged by two processes"
         merged = _merged([one, other])
-        name = _common_name(one, other)
+        folder = _folder(one) if _folder(one) == _folder(other) else _folder(other).parent
         notes = (why, *(note for note in merged.notes if not note.startswith(HALF)))
-        whole[id(one)] = replace(merged, name=name, notes=notes)
+        whole[id(one)] = replace(merged, name=display_name(str(folder / "log")), notes=notes)
         del whole[id(other)]
     return list(whole.values())
 
 
-def _continued(runs: list[Run]) -> list[Run]:
+def _continuation(run: Run, beside: Sequence[Run]) -> Run:
     """Say of a run that begins within or right after another file of its folder that it may go on with it.
 
     Seeds begin at the same step; a resumed job that opens a new file begins at the step of its checkpoint.
     Nothing in the files says so for certain, so that they stay two runs.
     """
-    by_folder: dict[PurePath, list[Run]] = {}
-    for run in runs:
-        by_folder.setdefault(PurePath(run.source.path).parent, []).append(run)
-    return [_continuation(run, by_folder[PurePath(run.source.path).parent]) for run in runs]
-
-
-def _continuation(run: Run, beside: Sequence[Run]) -> Run:
     spacing = float(np.median(np.diff(run.step))) if len(run.step) > 1 else 0.0
     if run.step[0] <= LATE * spacing or not spacing:
         return run
-    first = f"the log begins at step {run.step[0]:g}: what came before is not in it"
-    before = [
-        other
-        for other in beside
-        if other.source.path != run.source.path
-        and other.step_column == run.step_column
-        and set(other.columns) == set(run.columns)
-        and other.step[0] < run.step[0] <= other.step[-1] + LATE * spacing
-        and other.step[-1] < run.step[-1]
-    ]
-    if before:
-        other = before[0]
-        first += (
-            f"; {shown(PurePath(other.source.path).name)} beside it has steps {other.step[0]:g} to "
-            f"{other.step[-1]:g}: if this is the same run resumed, append the one file to the other"
-        )
-    return replace(run, notes=(*run.notes, first))
+    note = f"the log begins at step {run.step[0]:g}: what came before is not in it"
+    for other in beside:
+        if (
+            other.source.path != run.source.path
+            and other.step_column == run.step_column
+            and set(other.columns) == set(run.columns)
+            and other.step[0] < run.step[0] <= other.step[-1] + LATE * spacing
+            and other.step[-1] < run.step[-1]
+        ):
+            note += (
+                f"; {shown(PurePath(other.source.path).name)} beside it has steps {other.step[0]:g} to "
+                f"{other.step[-1]:g}: if this is the same run resumed, append the one file to the other"
+            )
+            break
+    return replace(run, notes=(*run.notes, note))
 
 
 def _half(run: Run) -> str | None:
@@ -252,22 +242,16 @@ def _partner(one: Run, others: Sequence[Run]) -> Run | None:
 
 
 def _same_folder(one: Run, other: Run) -> bool:
-    apart = one.source.path != other.source.path
-    return apart and PurePath(one.source.path).parent == PurePath(other.source.path).parent
+    return one.source.path != other.source.path and _folder(one) == _folder(other)
 
 
 def _next_folder(one: Run, other: Run) -> bool:
-    first, second = PurePath(one.source.path).parent, PurePath(other.source.path).parent
+    first, second = _folder(one), _folder(other)
     common = first if second.parent == first else second if first.parent == second else first.parent
     if first == second or common not in (second, second.parent):
         return False
     # Folders called after runs are different runs.
     return all(says_nothing(folder.name) for folder in (first, second) if folder != common)
-
-
-def _common_name(one: Run, other: Run) -> str:
-    first, second = PurePath(one.source.path).parent, PurePath(other.source.path).parent
-    return display_name(str((first if first == second else second.parent) / "log"))
 
 
 def _source(sources: Sequence[Source]) -> Source:
@@ -281,10 +265,3 @@ def _source(sources: Sequence[Source]) -> Source:
         rows=sum(part.rows for part in unique),
         parts=unique,
     )
-
-
-def _added(*counts: Mapping[str, int]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for count in counts:
-        total.update(count)
-    return dict(+total)

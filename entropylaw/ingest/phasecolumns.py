@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -12,54 +12,30 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest import regime
 from entropylaw.ingest.pairing import ENTROPY_NOT_FINITE, ENTROPY_TOO_HIGH, MOST_NATS
 from entropylaw.ingest.run import FloatArray, Run
-from entropylaw.ingest.select import choose_entropy
-from entropylaw.ingest.steps import folded, require_column
+from entropylaw.ingest.select import Chosen, choose_class, choose_entropy, class_names, first_usable
+from entropylaw.ingest.steps import by_folded_name, folded
+from entropylaw.ingest.trainers import names
 from entropylaw.ingest.wording import shown, shown_path
-from entropylaw.results.columns import Choice, PhaseColumn
+from entropylaw.results.columns import PhaseColumn
 
 TOKEN, SEMANTIC = "token entropy", "semantic entropy"
 """What a curve is the entropy of. The first is of the next token, the second of the plans that are made."""
-
-# The most particular first. `entropy` of a class as `entropylaw tokens` writes it comes first of all.
-_PLANNING = ("entropy_planning", "planning_entropy", "token_entropy_planning", "planning_token_entropy")
-_EXECUTION = tuple(name.replace("planning", "execution") for name in _PLANNING)
-_FOLDERS = ("", "actor/", "train/", "rollout/", "policy/", "metrics/", "tokens/")
-_SPLIT = ("entropy/{}", "{}/entropy", "actor/entropy/{}", "train/entropy/{}", "token_entropy/{}")
-_SHARES = ("planning_share", "planning_token_share", "share_planning", "actor/planning_share")
-_COUNTS = (("tokens_planning", "tokens"), ("tokens_planning", "tokens_execution"))
-_LENGTHS = (
-    *("response_length", "response_length/mean", "completions/mean_length", "completion_length"),
-    *("train/completions/mean_length", "train/completion_length", "rollout/response_length"),
-    *("rollout/response_len/mean", "mean_response_length", "response_len", "mean_gen_tokens_per_sample"),
-    *("generate/response_len/mean", "generate/avg_num_tokens", "seq_len/mean"),
-)
-# An entropy in bits is found, so that it can be refused by name.
-_BITS = re.compile(r"(?:^|[\W_])bits?(?:$|[\W_])", re.IGNORECASE)
-# How often prompts were drawn again until enough of them had answers that differ (DAPO's dynamic sampling).
-_FILTERS = ("train/num_gen_batches", "num_gen_batches", "dynamic_sampling_num_gen_batches")
 
 RESUMED = "resumed run"
 NO_SHARE = "no share of the entropy is told: a semantic entropy is no part of the token entropy"
 """Why planning's share is not known where one of the curves is a semantic entropy."""
 WHOLE = "all tokens"
 
-
-def _names(kind: str) -> tuple[str, ...]:
-    plain = _PLANNING if kind == "planning" else _EXECUTION
-    split = tuple(template.format(kind) for template in _SPLIT)
-    names = tuple(folder + name for name in plain for folder in _FOLDERS) + split
-    return names + tuple(f"{name}_bits" for name in names)
+# Columns that `entropylaw tokens` writes: of one class, and of all tokens or of the other class.
+_COUNTS = (("tokens_planning", "tokens"), ("tokens_planning", "tokens_execution"))
 
 
-CANDIDATES = (
-    *_names("planning"),
-    *_names("execution"),
-    *_SHARES,
-    *(name for pair in _COUNTS for name in pair),
-    *_LENGTHS,
-    *_FILTERS,
-)
-"""Every name that is looked for; a large file is read with these and what the catalog knows."""
+@cache
+def candidates() -> tuple[str, ...]:
+    """Every name that is looked for; a large file is read with these and what the catalog knows."""
+    counts = (name for pair in _COUNTS for name in pair)
+    others = (name for kind in ("planning_share", "length", "prompt_filter") for name in names(kind))
+    return (*class_names("planning"), *class_names("execution"), *counts, *others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -103,14 +79,6 @@ class PhaseSeries:
     cautions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Curve:
-    column: PhaseColumn
-    values: FloatArray
-    notes: tuple[str, ...] = ()
-    sign: int = 1
-
-
 def phase_series(
     run: Run, *, planning: str | None = None, execution: str | None = None, entropy: str | None = None
 ) -> PhaseSeries:
@@ -141,38 +109,40 @@ def phase_series(
 
     """
     dropped: dict[str, int] = {}
-    notes: list[str] = []
-    curves = {kind: _class_curve(run, kind, wanted) for kind, wanted in _wanted(planning, execution)}
-    _require_two_columns(run, curves["planning"], curves["execution"])
-    _require_one_sign(run, curves["planning"], curves["execution"])
-    whole = _whole(run, entropy, notes, alone=not any(curves.values()))
-    if whole is not None:
-        curves[WHOLE] = whole
-    values: dict[str, FloatArray] = {}
-    for kind, curve in curves.items():
-        if curve is not None:
-            notes += curve.notes
-            values[kind] = _usable(curve.values, kind, dropped)
+    curves = {
+        "planning": choose_class(run, "planning", planning),
+        "execution": choose_class(run, "execution", execution),
+    }
+    _require_two_curves(run, curves["planning"], curves["execution"])
+    curves[WHOLE], notes = _whole(run, entropy, alone=not any(curves.values()))
+    chosen = {kind: curve for kind, curve in curves.items() if curve is not None}
+    values = {kind: _usable(curve.values, kind, dropped) for kind, curve in chosen.items()}
+    notes += [note for curve in chosen.values() for note in curve.notes]
     fitted = [each for kind, each in values.items() if kind != WHOLE] or list(values.values())
     there = np.any([np.isfinite(each) for each in fitted], axis=0)
     share, share_column = _share(run)
-    if any(curve is not None and curve.column.what == SEMANTIC for curve in curves.values()):
+    columns = {kind: _phase_column(curve) for kind, curve in chosen.items()}
+    if any(column.what == SEMANTIC for column in columns.values()):
         # What plans are made is no part of what the next token is: neither shares nor sums of the two exist.
         share, share_column = None, None
         if len(values) > 1:
             values.pop(WHOLE, None)
         notes.append(NO_SHARE)
-    length = _first_usable(run, _LENGTHS)
+    length = first_usable(run, names("length"))
+
+    def at(each: FloatArray | None) -> FloatArray | None:
+        return None if each is None else each[there]
+
     return PhaseSeries(
         step=run.step[there],
-        planning=_at(values.get("planning"), there),
-        execution=_at(values.get("execution"), there),
-        aggregate=_at(values.get(WHOLE), there),
-        planning_share=_at(share, there),
-        length=_at(run.columns[length] if length else None, there),
-        planning_column=_told(curves["planning"]),
-        execution_column=_told(curves["execution"]),
-        aggregate_column=_told(whole) if WHOLE in values else None,
+        planning=at(values.get("planning")),
+        execution=at(values.get("execution")),
+        aggregate=at(values.get(WHOLE)),
+        planning_share=at(share),
+        length=at(run.columns.get(length or "")),
+        planning_column=columns.get("planning"),
+        execution_column=columns.get("execution"),
+        aggregate_column=columns.get(WHOLE) if WHOLE in values else None,
         share_column=share_column,
         length_column=length,
         dropped=dropped,
@@ -181,113 +151,55 @@ def phase_series(
     )
 
 
-def _wanted(planning: str | None, execution: str | None) -> Iterator[tuple[str, str | None]]:
-    yield "planning", planning
-    yield "execution", execution
+def _phase_column(chosen: Chosen) -> PhaseColumn:
+    choice = chosen.choice
+    what = SEMANTIC if "semantic" in folded(choice.column) else TOKEN
+    return PhaseColumn(column=choice.column, what=what, why=choice.why, usable=choice.usable)
 
 
-def _class_curve(run: Run, kind: str, wanted: str | None) -> _Curve | None:
-    """The curve of one class of tokens, its sign undone; None where no column has its name."""
-    option = f"--{kind}"
-    if wanted is not None:
-        column = (
-            wanted
-            if wanted in run.texts
-            else require_column(wanted, tuple(run.columns), run.source.path, option)
-        )
-        why = "named by the user"
-    else:
-        found = _first_usable(run, _names(kind))
-        if found is None:
-            return None
-        column, why = found, "by its name"
-    _require_nats(run, column)
-    try:
-        chosen = choose_entropy(run, column)
-    except InputError as error:
-        raise InputError(error.slug, error.message, error.hint.replace("--entropy", option)) from error
-    return _Curve(
-        column=PhaseColumn(column=column, what=_what(column), why=why, usable=chosen.choice.usable),
-        values=chosen.values,
-        notes=chosen.notes,
-        sign=chosen.choice.meaning.sign,
-    )
-
-
-def _require_nats(run: Run, column: str) -> None:
-    if _BITS.search(column):
-        raise InputError(
-            "entropy-in-bits",
-            f"{shown(column)} of run {shown(run.name)} is in bits by its name; every entropy here is in nats",
-            "multiply the entropies of both classes by ln 2 = 0.693147 and name them without bits",
-        )
-
-
-def _require_one_sign(run: Run, planning: _Curve | None, execution: _Curve | None) -> None:
-    """Two classes of one logger's tokens have one sign; two kinds of entropy may come from two loggers."""
-    if planning is None or execution is None or planning.sign == execution.sign:
+def _require_two_curves(run: Run, planning: Chosen | None, execution: Chosen | None) -> None:
+    """Refuse one column for both classes, and two classes of one logger's tokens that differ in sign."""
+    if planning is None or execution is None:
         return
-    if planning.column.what != execution.column.what:
+    one, other = _phase_column(planning), _phase_column(execution)
+    if one.column == other.column:
+        raise UsageError(
+            "same-column",
+            f"{shown(one.column)} of run {shown(run.name)} is named as planning and as execution; "
+            "two columns are needed",
+            "name another one with --planning or --execution",
+        )
+    sign = planning.choice.meaning.sign
+    # Two kinds of entropy may come from two loggers.
+    if one.what != other.what or sign == execution.choice.meaning.sign:
         return
-    less, other = (planning, execution) if planning.sign < 0 else (execution, planning)
+    less, more = (one, other) if sign < 0 else (other, one)
     raise InputError(
         "entropy-signs-differ",
-        f"{shown(less.column.column)} of run {shown(run.name)} is negative and "
-        f"{shown(other.column.column)} is positive; entropies of one sign were expected",
+        f"{shown(less.column)} of run {shown(run.name)} is negative and {shown(more.column)} is positive; "
+        "entropies of one sign were expected",
         "one of the two is no entropy of its class, or was logged as a loss: name two columns of one logger "
         "with --planning and --execution",
     )
 
 
-def _what(column: str) -> str:
-    return SEMANTIC if "semantic" in folded(column) else TOKEN
-
-
-def _whole(run: Run, wanted: str | None, notes: list[str], *, alone: bool) -> _Curve | None:
+def _whole(run: Run, wanted: str | None, *, alone: bool) -> tuple[Chosen | None, list[str]]:
     """The curve of all tokens; an error only where the user names it, or nothing else is there."""
     try:
-        chosen = choose_entropy(run, wanted)
+        return choose_entropy(run, wanted), []
     except InputError as error:
-        if alone and error.slug == "no-entropy-column":
-            raise _nothing(run) from error
+        lacking = error.slug == "no-entropy-column"
+        if alone and lacking:
+            raise InputError(
+                "no-phase-columns",
+                f"{shown_path(run.source.path)} (run {shown(run.name)}) has no entropy of planning tokens, "
+                "none of execution tokens and none of all tokens",
+                "name the columns with --planning and --execution, or make them with `entropylaw tokens`",
+            ) from error
         if wanted is not None or alone:
             raise
-        # Nobody misses it beside the two; one that is there and no entropy is worth a word.
-        if error.slug != "no-entropy-column":
-            notes.append(f"no curve of all tokens: {error.message}")
-        return None
-    choice: Choice = chosen.choice
-    column = PhaseColumn(
-        column=choice.column, what=_what(choice.column), why=choice.why, usable=choice.usable
-    )
-    return _Curve(column=column, values=chosen.values, notes=chosen.notes)
-
-
-def _nothing(run: Run) -> InputError:
-    return InputError(
-        "no-phase-columns",
-        f"{shown_path(run.source.path)} (run {shown(run.name)}) has no entropy of planning tokens, none of "
-        "execution tokens and none of all tokens",
-        "name the columns with --planning and --execution, or make them with `entropylaw tokens`",
-    )
-
-
-def _require_two_columns(run: Run, planning: _Curve | None, execution: _Curve | None) -> None:
-    if planning is None or execution is None or planning.column.column != execution.column.column:
-        return
-    raise UsageError(
-        "same-column",
-        f"{shown(planning.column.column)} of run {shown(run.name)} is named as planning and as execution; "
-        "two columns are needed",
-        "name another one with --planning or --execution",
-    )
-
-
-def _first_usable(run: Run, names: tuple[str, ...]) -> str | None:
-    """The first of ``names`` that the run has with a finite value; ``/`` and ``.`` count as ``_``."""
-    by_fold = {folded(name): name for name in reversed(tuple(run.columns))}
-    found = (by_fold[folded(name)] for name in names if folded(name) in by_fold)
-    return next((name for name in found if np.isfinite(run.columns[name]).any()), None)
+        # Beside the two classes it is not needed; a column that is there and no entropy gets a note.
+        return None, [] if lacking else [f"no curve of all tokens: {error.message}"]
 
 
 def _usable(values: FloatArray, kind: str, dropped: dict[str, int]) -> FloatArray:
@@ -301,37 +213,27 @@ def _usable(values: FloatArray, kind: str, dropped: dict[str, int]) -> FloatArra
 
 def _share(run: Run) -> tuple[FloatArray | None, str | None]:
     """Planning's share of the tokens, as logged or from counts; shares outside 0–1 are none."""
-    name = _first_usable(run, _SHARES)
+    name = first_usable(run, names("planning_share"))
+    columns = by_folded_name(run.columns)
+    counts = next(((one, other) for one, other in _COUNTS if one in columns and other in columns), None)
     if name is not None:
-        return _between(run.columns[name]), name
-    by_fold = {folded(column): column for column in run.columns}
-    for one, other in _COUNTS:
-        if one in by_fold and other in by_fold:
-            part, rest = run.columns[by_fold[one]], run.columns[by_fold[other]]
-            total = rest if other == "tokens" else part + rest
-            with np.errstate(divide="ignore", invalid="ignore"):
-                return _between(part / total), f"{by_fold[one]} / {by_fold[other]}"
-    return None, None
-
-
-def _between(share: FloatArray) -> FloatArray:
+        share = run.columns[name]
+    elif counts is not None:
+        part, other = (run.columns[columns[count]] for count in counts)
+        name = f"{columns[counts[0]]} / {columns[counts[1]]}"
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = part / (other if counts[1] == "tokens" else part + other)
+    else:
+        return None, None
     with np.errstate(invalid="ignore"):
-        return np.where((share >= 0) & (share <= 1), share, np.nan)
-
-
-def _at(values: FloatArray | None, there: FloatArray) -> FloatArray | None:
-    return None if values is None else values[there]
-
-
-def _told(curve: _Curve | None) -> PhaseColumn | None:
-    return curve.column if curve is not None else None
+        return np.where((share >= 0) & (share <= 1), share, np.nan), name
 
 
 def _cautions(run: Run) -> Iterator[str]:
     """What bends an entropy curve and is no phase."""
     if any(RESUMED in note for note in run.notes):
         yield "the run was resumed; what changed with it may be what a boundary shows"
-    name = _first_usable(run, _FILTERS)
+    name = first_usable(run, names("prompt_filter"))
     if name is not None:
         values = run.columns[name][np.isfinite(run.columns[name])]
         if values.max() > values.min():

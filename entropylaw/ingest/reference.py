@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from entropylaw.ingest.bundles import bundle_readers
 from entropylaw.ingest.registry import our_readers
-from entropylaw.ingest.trainers import GENERIC, TRAINERS, Key, Trainer
+from entropylaw.ingest.trainers import Key, Trainer, trainers
 from entropylaw.results.columns import Meaning
 
 
@@ -39,14 +39,14 @@ def entropy_table() -> str:
     """List which entropy each trainer logs."""
     return _table(
         ("trainer", "entropy, in nats", "mean over", "estimator", "temperature", "measured", "besides"),
-        [row for trainer in (*TRAINERS, GENERIC) for row in _entropies(trainer)],
+        [row for trainer in trainers() for row in _entropies(trainer)],
     )
 
 
 def rewards_table() -> str:
     """List which rewards each trainer logs, and with which entropy a validation belongs."""
     rows = []
-    for trainer in (*TRAINERS, GENERIC):
+    for trainer in trainers():
         pairs = dict.fromkeys(f"{key.pair} step" for key in trainer.validation)
         cells = (_names(trainer.validation), ", ".join(pairs) or "–", _names(trainer.training))
         rows.append((trainer.title, *cells))

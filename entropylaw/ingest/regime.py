@@ -5,48 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from entropylaw.ingest import catalog
 from entropylaw.ingest.run import Run
 from entropylaw.ingest.steps import folded
+from entropylaw.ingest.trainers import names
 from entropylaw.ingest.values import FloatArray, parse_number
 from entropylaw.ingest.wording import shown
 
-# Names as the trainers' configurations have them, the most particular first.
-_TEMPERATURE = (
-    *("actor_rollout_ref/rollout/temperature", "policy/generation/temperature", "rollout_temperature"),
-    *("generator/sampling_params/temperature", "actor_infer/generating_args/temperature"),
-    *("gconfig/temperature", "orchestrator/sampling/temperature", "sampling/temperature"),
-    *("worker/rollout/temperature", "rollout/temperature", "temperature"),
-)
-_AGGREGATION = ("actor_rollout_ref/actor/loss_agg_mode", "actor/loss_agg_mode", "loss_agg_mode")
-_ENTROPY = (
-    *("actor_rollout_ref/actor/entropy_coeff", "actor/entropy_coeff", "actor/entropy_coef"),
-    *("trainer/algorithm/entropy_loss_coef", "entropy_loss_coef", "entropy_coeff", "entropy_coef"),
-)
-# The weight of a KL term, and the switch without which it does nothing.
-_KL: tuple[tuple[str, str | None], ...] = (
-    ("actor_rollout_ref/actor/kl_loss_coef", "actor_rollout_ref/actor/use_kl_loss"),
-    ("algorithm/kl_ctrl/kl_coef", "algorithm/use_kl_in_reward"),
-    ("trainer/algorithm/kl_loss_coef", "trainer/algorithm/use_kl_loss"),
-    ("loss_fn/reference_policy_kl_penalty", None),
-    *((name, None) for name in ("algorithm/kl_coef", "init_kl_coef", "kl_loss_coef", "kl_coef", "beta")),
-)
 # In verl's words; with these, what is logged as entropy is a sum over the tokens of a response or a batch.
 _SUMS = frozenset(("token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm"))
+# Between the weight of a KL term and the switch without which it does nothing.
+_SWITCH = " if "
 _MEANS = {"token-mean": "token mean", "seq-mean-token-mean": "mean of per-response means"}
 
-
-# What turns on a control of the entropy: TRL's and SB3's words, those of Skywork-OR1 and of AReaL's AEnt.
-_CONTROLS = (
-    *("use_adaptive_entropy", "use_adapt_ent", "use_adaptive_ent", "adaptive_entropy/enabled"),
-    *("adaptive_entropy", "aent/adaptive_coeff", "adaptive_entropy_coeff", "adaptive_entropy_coef"),
-)
-_TARGETS = ("entropy_target", "target_entropy", "target_ent")
-# A coefficient with a loss of its own is learned, as in SB3's SAC.
-_LEARNED = ("ent_coef_loss", "entropy_coef_loss")
 # Fewest rises and falls of a coefficient, and the share of pairs of them that must be told apart by the
 # entropy, before they count as answers to it.
 _FEWEST_MOVES = 3
@@ -92,31 +67,30 @@ class Regime:
         return _MEANS.get(str(self.aggregation.value)) if self.aggregation else None
 
 
-_KNOWN = frozenset(
-    folded(name)
-    for name in (
-        *(*_TEMPERATURE, *_AGGREGATION, *_ENTROPY),
-        *(name for pair in _KL for name in pair if name is not None),
-    )
-)
-
-
 def relevant(settings: Mapping[str, object]) -> dict[str, object]:
     """Return those settings that something is made of."""
     return {
         name: value
         for name, value in settings.items()
-        if folded(name) in _KNOWN or _ends_with(name, (*_CONTROLS, *_TARGETS))
+        if folded(name) in _read() or _ends_with(name, "entropy_control", "entropy_target")
     }
+
+
+@cache
+def _read() -> frozenset[str]:
+    """Folded names of the settings that :func:`regime_of` looks for."""
+    kinds = ("temperature", "loss_aggregation", "entropy_weight", "kl_weight")
+    return frozenset(folded(part) for kind in kinds for name in names(kind) for part in name.split(_SWITCH))
 
 
 def regime_of(run: Run) -> Regime:
     """Read the settings of a run; a coefficient that is logged as a column counts as one."""
     by_fold = {folded(name): (name, value) for name, value in run.settings.items()}
+    weight = _number(by_fold, *names("entropy_weight"))
     return Regime(
-        temperature=_number(by_fold, _TEMPERATURE),
-        aggregation=_text(by_fold, _AGGREGATION),
-        entropy_weight=_not_zero(_number(by_fold, _ENTROPY)) or _not_zero(_logged(run, "ent")),
+        temperature=_number(by_fold, *names("temperature")),
+        aggregation=_text(by_fold, *names("loss_aggregation")),
+        entropy_weight=_not_zero(weight) or _not_zero(_logged(run, "ent")),
         kl_weight=_kl(by_fold) or _not_zero(_logged(run, "kl")),
     )
 
@@ -159,17 +133,20 @@ def _control(run: Run, entropy: FloatArray | None) -> str:
     coefficient = _logged(run, "ent")
     if coefficient is not None and coefficient.value == 0:
         return ""  # turned on or not, it never did anything
-    for name, value in run.settings.items():
-        if _ends_with(name, _CONTROLS) and str(value).casefold() in ("true", "1", "1.0"):
-            return f"its settings have {shown(name)} = {shown(value)}"
-    switched = any(_ends_with(name, _CONTROLS) for name in run.settings)
-    for name, value in run.settings.items():
-        if not switched and _ends_with(name, _TARGETS) and str(value).casefold() not in ("none", "null", ""):
-            return f"its settings have {shown(name)} = {shown(value)}"
+    switches, targets = (
+        {name: str(value).casefold() for name, value in run.settings.items() if _ends_with(name, kind)}
+        for kind in ("entropy_control", "entropy_target")
+    )
+    found = [name for name, value in switches.items() if value in ("true", "1", "1.0")]
+    if not switches:
+        found = [name for name, value in targets.items() if value not in ("none", "null", "")]
+    if found:
+        return f"its settings have {shown(found[0])} = {shown(run.settings[found[0]])}"
     for name, values in run.columns.items():
-        if _ends_with(name, (*_TARGETS, *_LEARNED)) and np.isfinite(values).any():
-            kind = "a target for it" if _ends_with(name, _TARGETS) else "a loss that learns its coefficient"
-            return f"the log has {kind} ({shown(name)})"
+        target = _ends_with(name, "entropy_target")
+        if (target or _ends_with(name, "learned_coefficient")) and np.isfinite(values).any():
+            what = "a target for it" if target else "a loss that learns its coefficient"
+            return f"the log has {what} ({shown(name)})"
     if coefficient is None or entropy is None:
         return ""
     return _answers(coefficient.name, run.columns[coefficient.name], entropy)
@@ -193,33 +170,34 @@ def _answers(name: str, coefficient: FloatArray, entropy: FloatArray) -> str:
     return ""
 
 
-def _ends_with(name: str, endings: tuple[str, ...]) -> bool:
-    """Whether a name is one of some names, or ends in one after a separator."""
+def _ends_with(name: str, *kinds: str) -> bool:
+    """Whether a name is one of some kinds of names, or ends in one after a separator."""
     flat = f"_{folded(name)}"
-    return any(flat.endswith(f"_{folded(ending)}") for ending in endings)
+    return any(flat.endswith(f"_{folded(ending)}") for kind in kinds for ending in names(kind))
 
 
-def _find(settings: Mapping[str, tuple[str, object]], names: tuple[str, ...]) -> tuple[str, object] | None:
-    return next((settings[folded(name)] for name in names if folded(name) in settings), None)
+def _find(settings: Mapping[str, tuple[str, object]], *wanted: str) -> tuple[str, object] | None:
+    return next((settings[folded(name)] for name in wanted if folded(name) in settings), None)
 
 
-def _number(settings: Mapping[str, tuple[str, object]], names: tuple[str, ...]) -> Setting | None:
-    found = _find(settings, names)
+def _number(settings: Mapping[str, tuple[str, object]], *wanted: str) -> Setting | None:
+    found = _find(settings, *wanted)
     value = parse_number(found[1]) if found else math.nan
     return Setting(name=found[0], value=value) if found and math.isfinite(value) else None
 
 
-def _text(settings: Mapping[str, tuple[str, object]], names: tuple[str, ...]) -> Setting | None:
-    found = _find(settings, names)
+def _text(settings: Mapping[str, tuple[str, object]], *wanted: str) -> Setting | None:
+    found = _find(settings, *wanted)
     return Setting(name=found[0], value=found[1]) if found and isinstance(found[1], str) else None
 
 
 def _kl(settings: Mapping[str, tuple[str, object]]) -> Setting | None:
-    for name, switch in _KL:
-        weight = _not_zero(_number(settings, (name,)))
+    for name in names("kl_weight"):
+        weight, _, switch = name.partition(_SWITCH)
+        found = _not_zero(_number(settings, weight))
         turned_on = settings.get(folded(switch), ("", True))[1] if switch else True
-        if weight and turned_on not in (False, "False", "false"):
-            return weight
+        if found and turned_on not in (False, "False", "false"):
+            return found
     return None
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from entropylaw.ingest import catalog
 from entropylaw.ingest.run import Run
 from entropylaw.ingest.segments import is_bookkeeping
-from entropylaw.ingest.steps import folded
+from entropylaw.ingest.steps import by_folded_name, folded
 from entropylaw.ingest.values import FloatArray
 from entropylaw.ingest.wording import shown_path
 
@@ -42,33 +42,26 @@ def without_copies(
     marks: dict[object, list[int]] = {}
     skipped: list[tuple[str, str]] = []
     for index in order:
-        run = runs[index]
+        run, mark = runs[index], _mark(runs[index])
         whole = supposed.get(run.source.path)
-        mark = _mark(run)
-        alike = [
-            other
-            for other in (marks.get(mark, []) if whole is None else kept)
-            if runs[other].source.path != run.source.path
-            and (whole is None or runs[other].source.path == whole)
-            and _contains(
-                runs[other], run, printed=whole is not None and runs[other].source.format != run.source.format
-            )
-        ]
-        if alike:
-            kept[alike[0]].append(run.source.path)
-            skipped.append((run.source.path, f"{shown_path(runs[alike[0]].source.path)} holds the same run"))
+        others = marks.get(mark, []) if whole is None else [i for i in kept if runs[i].source.path == whole]
+        for other in others:
+            original = runs[other].source
+            printed = whole is not None and original.format != run.source.format
+            if original.path != run.source.path and _contains(runs[other], run, printed=printed):
+                kept[other].append(run.source.path)
+                skipped.append((run.source.path, f"{shown_path(original.path)} holds the same run"))
+                break
         else:
             kept[index] = []
             if mark is not None:
                 marks.setdefault(mark, []).append(index)
-    return [_with_copies(runs[index], kept[index]) for index in sorted(kept)], skipped
-
-
-def _with_copies(run: Run, copies: Sequence[str]) -> Run:
-    if not copies:
-        return run
-    note = f"the same run is in {', '.join(map(shown_path, copies))}: skipped"
-    return replace(run, notes=(*run.notes, note))
+    unique = []
+    for index, copies in sorted(kept.items()):
+        note = f"the same run is in {', '.join(map(shown_path, copies))}: skipped"
+        notes = (*runs[index].notes, note) if copies else runs[index].notes
+        unique.append(replace(runs[index], notes=notes))
+    return unique, skipped
 
 
 def _mark(run: Run) -> object | None:
@@ -85,27 +78,19 @@ def _mark(run: Run) -> object | None:
 def _contains(whole: Run, part: Run, *, printed: bool) -> bool:
     """Whether all that ``part`` measures is in ``whole``, and nothing of what both have differs."""
     _, mine, theirs = np.intersect1d(whole.step, part.step, return_indices=True)
-    names = {folded(name): name for name in reversed(tuple(whole.columns))}
+    names = by_folded_name(whole.columns)
     # Without a known reward, any other column may be one.
-    rewarded = _richness(part)[:2] != (False, False)
+    rewarded = any(_richness(part)[:2])
     for column, values in part.columns.items():
         namesake = names.get(folded(column))
         needed = catalog.is_metric(column) or not rewarded
         if is_bookkeeping(column) or not (needed or (namesake and not printed)):
             continue
-        there = np.isfinite(values)
-        if needed and there.sum() > np.isfinite(values[theirs]).sum():
-            return False
+        own = _unsigned(column, values[theirs])
+        lacking = needed and np.isfinite(values).sum() > np.isfinite(own).sum()
         others = [namesake] if namesake else list(whole.columns)
-        if not any(
-            _agree(
-                _unsigned(other, whole.columns[other][mine]),
-                _unsigned(column, values[theirs]),
-                all_of_them=needed,
-                printed=printed,
-            )
-            for other in others
-        ):
+        full = (_unsigned(other, whole.columns[other][mine]) for other in others)
+        if lacking or not any(_agree(one, own, all_of_them=needed, printed=printed) for one in full):
             return False
     return True
 

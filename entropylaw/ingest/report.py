@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from entropylaw.errors import EntropyLawError
 from entropylaw.ingest import catalog, regime
 from entropylaw.ingest.run import Run, Source
-from entropylaw.ingest.select import (
-    ChosenEntropy,
-    ChosenReward,
-    choose_entropy,
-    choose_reward,
-    select,
-    training_offer,
-)
-from entropylaw.ingest.values import FloatArray
-from entropylaw.results.columns import Meaning
+from entropylaw.ingest.select import Chosen, ChosenReward, choose_entropy, choose_reward, select
+from entropylaw.results.columns import Choice, Meaning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +107,7 @@ def explain(
     run: Run, *, entropy: str | None = None, reward: str | None = None, pair: str | None = None
 ) -> ColumnReport:
     """Say what :func:`select` would do with the same arguments, and why; an error is reported, not raised."""
-    chosen: ChosenEntropy | None = None
+    chosen: Chosen | None = None
     rewarded: ChosenReward | None = None
     problem: EntropyLawError | None = None
     try:
@@ -125,18 +118,28 @@ def explain(
         problem = error
     found = catalog.detect(run.names)
     names = tuple(run.columns)
+    known = [*catalog.validations(names, found.trainer), *catalog.trainings(names, found.trainer)]
     entropies = _candidates(run, catalog.entropies(names, found.trainer), chosen)
-    rewards = _candidates(
-        run,
-        [*catalog.validations(names, found.trainer), *catalog.trainings(names, found.trainer)],
-        rewarded,
-        before=entropies,
-    )
+    rewards = _candidates(run, known, rewarded, before=entropies)
+    listed = {candidate.column for candidate in (*entropies, *rewards)}
+    reasons = {name: catalog.decoy(name) for name in (*names, *run.texts) if name not in listed}
+    decoys = tuple(Decoy(column=name, why=why) for name, why in reasons.items() if why)
+    weights = {name: run.columns[name] for name in catalog.coefficients(names)}
+    finite = {name: values[np.isfinite(values)] for name, values in weights.items()}
     settings = regime.regime_of(run)
-    offer = training_offer(run, chosen, rewarded, pair) if chosen and rewarded else ""
-    decoys = _decoys(run, {candidate.column for candidate in (*entropies, *rewards)})
-    weights = catalog.coefficients(names)
-    listed = {c.column for c in (*entropies, *rewards)} | {d.column for d in decoys} | set(weights)
+    notes, values = list(run.notes), None
+    if chosen is not None:
+        notes += chosen.notes
+        values = chosen.values
+    notes += regime.notes(settings)
+    cautions = list(regime.cautions(settings, run, values))
+    paired: dict[str, Any] = {}
+    if rewarded is not None:
+        notes += rewarded.notes
+        cautions += filter(None, [rewarded.offer])
+        paired = {"pair": rewarded.pair, "pair_why": rewarded.pair_why, "pairs": len(rewarded.pairs)}
+        paired |= {"unpaired_entropy": rewarded.pairs.unpaired_entropy, "dropped": rewarded.pairs.dropped}
+    others = set(run.names) - listed - {decoy.column for decoy in decoys} - set(weights) - {run.step_column}
     return ColumnReport(
         run=run.name,
         source=run.source,
@@ -150,76 +153,44 @@ def explain(
         entropy=entropies,
         reward=rewards,
         decoys=decoys,
-        coefficients={name: ends for name in weights if (ends := _ends(run.columns[name])) is not None},
-        pair=rewarded.pair if rewarded else None,
-        pair_why=rewarded.pair_why if rewarded else None,
-        pairs=len(rewarded.pairs) if rewarded else 0,
-        unpaired_entropy=rewarded.pairs.unpaired_entropy if rewarded else 0,
-        dropped=rewarded.pairs.dropped if rewarded else {},
+        coefficients={name: (float(x[0]), float(x[-1])) for name, x in finite.items() if x.size},
         read_dropped=run.dropped,
-        notes=(
-            *(*run.notes, *(chosen.notes if chosen else ()), *regime.notes(settings)),
-            *(rewarded.notes if rewarded else ()),
-        ),
-        cautions=(
-            *regime.cautions(settings, run, chosen.values if chosen else None),
-            *([offer] if offer else []),
-        ),
-        other_columns=len(set(run.names) - listed - {run.step_column}),
+        notes=tuple(notes),
+        cautions=tuple(cautions),
+        other_columns=len(others),
         texts=tuple(run.texts),
         problem=problem,
+        **paired,
     )
 
 
 def _candidates(
-    run: Run,
-    matches: list[catalog.Match],
-    chosen: ChosenEntropy | ChosenReward | None,
-    before: tuple[Candidate, ...] = (),
+    run: Run, matches: Sequence[catalog.Match], chosen: Chosen | None, before: Sequence[Candidate] = ()
 ) -> tuple[Candidate, ...]:
     """List the used one first, then the catalog's order; a column that the user names joins in."""
     used = chosen.choice if chosen else None
     taken = {candidate.column for candidate in before}
-    meanings = {m.column: m.key.meaning for m in reversed(matches) if m.column not in taken}
-    order = list(dict.fromkeys(m.column for m in matches if m.column in meanings))
-    if used:
-        meanings[used.column] = used.meaning
-        order = [used.column, *(column for column in order if column != used.column)]
-    return tuple(
-        _candidate(
-            run,
-            column,
-            meanings[column],
-            used.why if used and used.column == column else None,
-            any_used=used is not None,
-        )
-        for column in order
-    )
+    meanings = {used.column: used.meaning} if used else {}
+    for match in matches:
+        if match.column not in taken:
+            meanings.setdefault(match.column, match.key.meaning)
+    return tuple(_candidate(run, column, meaning, used) for column, meaning in meanings.items())
 
 
-def _candidate(run: Run, column: str, meaning: Meaning, why: str | None, *, any_used: bool) -> Candidate:
+def _candidate(run: Run, column: str, meaning: Meaning, used: Choice | None) -> Candidate:
     values = run.columns[column]
     finite = values[np.isfinite(values)]
-    if why is None:
-        otherwise = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
-        otherwise += "; another one is used" if any_used else ""
-        reason = otherwise if finite.size else "no finite value"
+    why = "no finite value"
+    if finite.size:
+        why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
+        why += "; another one is used" if used else ""
+    is_used = used is not None and used.column == column
     return Candidate(
         column=column,
         meaning=meaning,
         usable=finite.size,
         low=float(finite.min()) if finite.size else None,
         high=float(finite.max()) if finite.size else None,
-        used=why is not None,
-        why=why if why is not None else reason,
+        used=is_used,
+        why=used.why if used and is_used else why,
     )
-
-
-def _decoys(run: Run, known: set[str]) -> tuple[Decoy, ...]:
-    reasons = {name: catalog.decoy(name) for name in (*run.columns, *run.texts) if name not in known}
-    return tuple(Decoy(column=name, why=reason) for name, reason in reasons.items() if reason)
-
-
-def _ends(values: FloatArray) -> tuple[float, float] | None:
-    finite = values[np.isfinite(values)]
-    return (float(finite[0]), float(finite[-1])) if finite.size else None

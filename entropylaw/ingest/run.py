@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -78,6 +79,14 @@ class Run:
     def names(self) -> tuple[str, ...]:
         """Every numeric column that the log has, the step's and those left unread among them."""
         return (self.step_column, *self.columns, *self.unread)
+
+
+def added(*counts: Mapping[str, int]) -> dict[str, int]:
+    """Add up counts by reason; a reason without any is left out."""
+    total: Counter[str] = Counter()
+    for count in counts:
+        total.update(count)
+    return dict(+total)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -7,52 +7,19 @@ from collections.abc import Iterable
 import numpy as np
 
 from entropylaw.errors import InputError
+from entropylaw.ingest.trainers import names
 from entropylaw.ingest.values import Column, parse_column
 from entropylaw.ingest.wording import counted, listing, shown_path
 
-# Columns that only a record of one token or one answer has.
-SAMPLE_MARKERS = frozenset(
-    (
-        *(
-            "token",
-            "tokens",
-            "token_id",
-            "token_ids",
-            "position",
-            "token_position",
-            "is_planning",
-            "logprob",
-        ),
-        *(
-            "log_prob",
-            "old_log_prob",
-            "logprobs",
-            "prompt",
-            "prompt_id",
-            "response",
-            "response_id",
-            "answer",
-        ),
-        *(
-            "completion",
-            "completion_id",
-            "sample_id",
-            "rollout_id",
-            "question",
-            "output_text",
-            "generation",
-        ),
-    )
-)
 _ROWS_A_STEP = 4
 
 
-def sample_columns(names: Iterable[str]) -> list[str]:
+def sample_columns(columns: Iterable[str]) -> list[str]:
     """List those columns that mark a record as one token or one answer."""
-    return [name for name in names if name.casefold() in SAMPLE_MARKERS]
+    return [column for column in columns if column.casefold() in names("sample")]
 
 
-def refuse_samples(path: str, names: Iterable[str], steps: Column) -> None:
+def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:
     """Refuse a table that holds tokens or answers in place of steps.
 
     Raises
@@ -61,7 +28,7 @@ def refuse_samples(path: str, names: Iterable[str], steps: Column) -> None:
         ``token-level-table`` where two marking columns are there and steps repeat four times on average.
 
     """
-    marks = sample_columns(names)
+    marks = sample_columns(columns)
     if len(marks) < 2:
         return
     values = parse_column(steps).values

@@ -1,9 +1,10 @@
-"""Choosing the two columns that the law is about, and pairing them."""
+"""Choosing the columns that an analysis is about, one for each role, and pairing entropy with reward."""
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,11 +13,10 @@ from entropylaw.arguments import of_kind, text_or_none
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest import catalog, regime
 from entropylaw.ingest.joining import averaged
-from entropylaw.ingest.noise import noise_of
-from entropylaw.ingest.pairing import MOST_NATS, Pairs, pair_values
+from entropylaw.ingest.pairing import MOST_NATS, Pairs, noise_of, pair_values
 from entropylaw.ingest.run import Run, Series
-from entropylaw.ingest.steps import folded, require_column
-from entropylaw.ingest.trainers import Key
+from entropylaw.ingest.steps import by_folded_name, folded, require_column
+from entropylaw.ingest.trainers import Key, names
 from entropylaw.ingest.values import FloatArray
 from entropylaw.ingest.wording import counted, listing, nearest, shown, shown_cell, shown_path
 from entropylaw.results.columns import Choice, Meaning
@@ -27,11 +27,13 @@ ENOUGH_PAIRS = 5
 ANSWERING_PAIRS = 12
 # A sampled estimate of a collapsed policy's entropy may fall this far below zero by rounding.
 _ROUNDING = 1e-6
+# An entropy in bits is found, so that it can be refused by name.
+_BITS = re.compile(r"(?:^|[\W_])bits?(?:$|[\W_])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ChosenEntropy:
-    """The entropy column, its values with the sign undone, and what was decided."""
+class Chosen:
+    """A column for one role, its values (of an entropy with the sign undone), and what was decided."""
 
     choice: Choice
     values: FloatArray
@@ -39,14 +41,16 @@ class ChosenEntropy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ChosenReward:
-    """The reward column, how it pairs and with what result."""
+class ChosenReward(Chosen):
+    """The reward column, how it pairs and with what result.
 
-    choice: Choice
+    ``offer`` names a training reward that has many pairs where this column has few; it changes nothing.
+    """
+
     pair: str
     pair_why: str
     pairs: Pairs
-    notes: tuple[str, ...]
+    offer: str
 
 
 def select(
@@ -90,11 +94,10 @@ def select(
     pair, entropy_sd = text_or_none(pair, "pair"), text_or_none(entropy_sd, "entropy_sd")
     chosen = choose_entropy(run, text_or_none(entropy, "entropy"))
     rewarded = choose_reward(run, chosen, text_or_none(reward, "reward"), pair)
-    if not len(rewarded.pairs):
-        raise _no_pairs(run, chosen, rewarded, training_offer(run, chosen, rewarded, pair))
     pairs = rewarded.pairs
+    if not len(pairs):
+        raise _no_pairs(run, chosen, rewarded)
     settings = regime.regime_of(run)
-    offer = training_offer(run, chosen, rewarded, pair)
     return Series(
         run=run.name,
         source=run.source,
@@ -107,12 +110,12 @@ def select(
         dropped=pairs.dropped,
         notes=(*chosen.notes, *regime.notes(settings), *rewarded.notes),
         cautions=regime.cautions(settings, run, chosen.values),
-        offer=offer,
+        offer=rewarded.offer,
         entropy_sd=None if entropy_sd is None else noise_of(run, pairs, entropy_sd),
     )
 
 
-def choose_entropy(run: Run, wanted: str | None = None) -> ChosenEntropy:
+def choose_entropy(run: Run, wanted: str | None = None) -> Chosen:
     """Choose the entropy column and undo its sign.
 
     Raises
@@ -121,26 +124,72 @@ def choose_entropy(run: Run, wanted: str | None = None) -> ChosenEntropy:
         As :func:`select`, save what concerns rewards.
 
     """
-    trainer = catalog.detect(run.names).trainer
-    known = catalog.entropies(tuple(run.columns), trainer)
     if wanted is not None:
-        column = _named(run, wanted, "--entropy")
-        match = next((m for m in known if m.column == column), None)
-        meaning = match.key.meaning if match else Meaning(role="entropy", trainer="user")
-        why = "named by the user"
-    else:
-        usable = [match for match in known if _finite(run, match.column)]
-        if not usable:
-            raise _no_entropy(run, known)
-        match = min(usable, key=lambda m: m.rank)
-        column, meaning = match.column, match.key.meaning
-        others = [m.column for m in usable if m.column != column]
-        why = f"{meaning.trainer}'s key {shown(match.key.template)}"
-        why += f", preferred to {listing(others, 4)}" if others else ""
+        return _as_entropy(run, _named(run, wanted, "--entropy"), "named by the user", named=True)
+    known = catalog.entropies(tuple(run.columns), catalog.detect(run.names).trainer)
+    usable = [match for match in known if _finite(run, match.column)]
+    if not usable:
+        raise _missing(run, known, "entropy")
+    match = min(usable, key=lambda m: m.rank)
+    others = [m.column for m in usable if m.column != match.column]
+    why = f"{match.key.meaning.trainer}'s key {shown(match.key.template)}"
+    why += f", preferred to {listing(others, 4)}" if others else ""
+    return _as_entropy(run, match.column, why)
+
+
+def choose_class(run: Run, kind: str, wanted: str | None = None) -> Chosen | None:
+    """Choose the entropy of one class of tokens, ``kind`` "planning" or "execution", and undo its sign.
+
+    None where no column has its name.
+
+    Raises
+    ------
+    InputError
+        As :func:`choose_entropy` with a column named; ``entropy-in-bits``.
+
+    """
+    option = f"--{kind}"
+    column = first_usable(run, class_names(kind)) if wanted is None else _named(run, wanted, option)
+    if column is None:
+        return None
+    if _BITS.search(column):
+        raise InputError(
+            "entropy-in-bits",
+            f"{shown(column)} of run {shown(run.name)} is in bits by its name; every entropy here is in nats",
+            "multiply the entropies of both classes by ln 2 = 0.693147 and name them without bits",
+        )
+    why = "by its name" if wanted is None else "named by the user"
+    return _as_entropy(run, column, why, option, named=True)
+
+
+def class_names(kind: str) -> tuple[str, ...]:
+    """Names of the entropy of one class of tokens, those in bits among them."""
+    found = tuple(name.replace("<class>", kind) for name in names("class_entropy"))
+    return found + tuple(f"{name}_bits" for name in found)
+
+
+def first_usable(run: Run, wanted: Sequence[str]) -> str | None:
+    """Return the first of some names that the run has with a finite value; ``/`` and ``.`` count as ``_``."""
+    columns = by_folded_name(run.columns)
+    found = (columns[folded(name)] for name in wanted if folded(name) in columns)
+    return next((name for name in found if _finite(run, name)), None)
+
+
+def _as_entropy(run: Run, column: str, why: str, option: str = "--entropy", *, named: bool = False) -> Chosen:
+    """Take a column for an entropy: its meaning, its sign, and the errors where it is none."""
+    known = catalog.entropies(tuple(run.columns), catalog.detect(run.names).trainer)
+    unknown = Meaning(role="entropy", trainer="user")
+    meaning = next((match.key.meaning for match in known if match.column == column), unknown)
     settings = regime.regime_of(run)
     if settings.is_sum:
-        raise _a_sum(run, column, settings)
-    if meaning.aggregation == "sequence sum" and wanted is None:
+        assert settings.aggregation is not None
+        raise InputError(
+            "entropy-not-a-mean",
+            f"{shown(column)} of run {shown(run.name)} is a sum over tokens: its configuration has "
+            f"{settings.aggregation.value} for {shown(settings.aggregation.name)}",
+            "log the token mean (verl: actor.loss_agg_mode=token-mean)",
+        )
+    if meaning.aggregation == "sequence sum" and not named:
         raise InputError(
             "entropy-not-a-mean",
             f"{shown(column)} of run {shown(run.name)} is {meaning.trainer}'s sum over the tokens of a "
@@ -149,13 +198,45 @@ def choose_entropy(run: Run, wanted: str | None = None) -> ChosenEntropy:
         )
     if settings.mean and meaning.aggregation:
         meaning = replace(meaning, aggregation=settings.mean)
-    values, sign, notes = _upright(run, column, meaning)
-    choice = Choice(column=column, meaning=replace(meaning, sign=sign), why=why, usable=_finite(run, column))
-    return ChosenEntropy(choice=choice, values=values, notes=notes)
+    values, sign, notes = _upright(run, column, option, negated=meaning.sign < 0)
+    meaning = replace(meaning, sign=sign)
+    choice = Choice(column=column, meaning=meaning, why=why, usable=_finite(run, column))
+    return Chosen(choice=choice, values=values, notes=notes)
+
+
+def _upright(run: Run, column: str, option: str, *, negated: bool) -> tuple[FloatArray, int, tuple[str, ...]]:
+    """Return the column as an entropy, the sign that was applied, and a note where that is not expected."""
+    _require_values(run, column, option)
+    values = run.columns[column]
+    finite = values[np.isfinite(values)]
+    low, high = float(finite.min()), float(finite.max())
+    if low < -_ROUNDING and high > _ROUNDING:
+        raise InputError(
+            "entropy-both-signs",
+            f"{shown(column)} of run {shown(run.name)} goes from {low:.6g} to {high:.6g} "
+            f"({int((finite < 0).sum())} values below 0, {int((finite > 0).sum())} above); "
+            "an entropy has one sign",
+            f"name the policy's entropy with {option} COLUMN",
+        )
+    sign = -1 if low < -_ROUNDING else 1
+    middle = float(np.median(finite * sign))
+    if middle > MOST_NATS:
+        raise InputError(
+            "entropy-not-a-mean",
+            f"{shown(column)} of run {shown(run.name)} has a median of {middle:.6g}; a mean entropy per "
+            f"token is at most about {MOST_NATS:g} nats, so that this is a sum over tokens",
+            "divide it by the mean response length, or log the token mean "
+            "(verl: actor.loss_agg_mode=token-mean)",
+        )
+    if sign < 0:
+        note = f"{shown(column)} is not positive: it is minus the entropy, its sign was turned"
+        return -values, -1, (note,)
+    note = f"{shown(column)} is not negated here, though its trainer negates it"
+    return values, 1, (note,) if negated and high > _ROUNDING else ()
 
 
 def choose_reward(
-    run: Run, entropy: ChosenEntropy, wanted: str | None = None, pair: str | None = None
+    run: Run, entropy: Chosen, wanted: str | None = None, pair: str | None = None
 ) -> ChosenReward:
     """Choose the reward column by the pairs that it gives, validation first.
 
@@ -169,11 +250,7 @@ def choose_reward(
         raise UsageError(
             "pair-unknown", f"--pair is {shown(pair)}; same or next was expected", "use same or next"
         )
-    options = _Options(run, entropy, pair)
-    columns = tuple(name for name in run.columns if name != entropy.choice.column)
-    trainer = catalog.detect(run.names).trainer
-    validations = catalog.validations(columns, trainer)
-    trainings = [m for m in catalog.trainings(columns, trainer) if m not in validations]
+    rewards = _Rewards(run, entropy, pair)
     if wanted is not None:
         column = _named(run, wanted, "--reward")
         if column == entropy.choice.column:
@@ -182,178 +259,129 @@ def choose_reward(
                 f"{shown(column)} is named as entropy and as reward; two columns are needed",
                 "name another one with --entropy or --reward",
             )
-        match = next((m for m in (*validations, *trainings) if m.column == column), None)
-        key = match.key if match else Key(template=column, meaning=Meaning(role="reward", trainer="user"))
-        return options.reward(catalog.Match(column=column, key=key, rank=0), "named by the user")
-    tried = options.ordered(validations)
+        key = Key(template=column, meaning=Meaning(role="reward", trainer="user"))
+        unknown = catalog.Match(column=column, key=key, rank=0)
+        match = next((match for match in rewards.known if match.column == column), unknown)
+        return rewards.settle(match, "named by the user")
+    tried = [(match, rewards.pairs(match)) for match in rewards.validations]
+    # By the catalog's order, then by pairs, then by name.
+    tried.sort(key=lambda item: (item[0].rank, -len(item[1]), item[0].column))
     for match, pairs in tried:
         if len(pairs) >= ENOUGH_PAIRS:
             others = [m.column for m, _ in tried if m is not match]
             more = f"; other validation columns: {listing(others, 4)}" if others else ""
-            return options.reward(match, f"{_as_key(match)} ({counted(len(pairs), 'pair')}){more}")
-    return _training_reward(options, tried, trainings) or _refuse_reward(run, (*validations, *trainings))
+            return rewards.settle(match, f"{_as_key(match)} ({counted(len(pairs), 'pair')}){more}")
+    return _training_reward(rewards, tried)
 
 
-def _training_reward(
-    options: _Options,
-    tried: list[tuple[catalog.Match, Pairs]],
-    trainings: Sequence[catalog.Match],
-) -> ChosenReward | None:
+def _training_reward(rewards: _Rewards, tried: Sequence[tuple[catalog.Match, Pairs]]) -> ChosenReward:
     """Choose the training reward, or the validation where even that gives more pairs."""
-    best = max(tried, key=lambda item: len(item[1]), default=None)
-    few = (
-        f"training reward: validation column {shown(best[0].column)} gives only "
-        f"{counted(len(best[1]), 'pair')}, {ENOUGH_PAIRS} are needed"
-        if best
-        else "training reward: the log has no validation reward"
-    )
-    for match in sorted(trainings, key=lambda m: m.rank):
-        pairs = options.pairs(match)
-        if len(pairs) > (len(best[1]) if best else 0):
-            return options.reward(match, f"{few}; {_as_key(match)}")
-    if best:
-        return options.reward(best[0], f"{_as_key(best[0])}; no training reward gives more pairs")
-    usable = [m for m in trainings if _finite(options.run, m.column)]
-    return options.reward(usable[0], f"{few}; {_as_key(usable[0])}") if usable else None
+    best, pairs = max(tried, key=lambda item: len(item[1]), default=(None, ()))
+    few = "training reward: the log has no validation reward"
+    if best is not None:
+        few = (
+            f"training reward: validation column {shown(best.column)} gives only "
+            f"{counted(len(pairs), 'pair')}, {ENOUGH_PAIRS} are needed"
+        )
+    match = next((match for match in rewards.trainings if len(rewards.pairs(match)) > len(pairs)), None)
+    if match is None and best is not None:
+        return rewards.settle(best, f"{_as_key(best)}; no training reward gives more pairs")
+    if match is None and not rewards.trainings:
+        raise _missing(rewards.run, rewards.known, "reward")
+    match = match or rewards.trainings[0]
+    return rewards.settle(match, f"{few}; {_as_key(match)}")
 
 
-def training_offer(run: Run, entropy: ChosenEntropy, reward: ChosenReward, pair: str | None) -> str:
-    """Name the training reward that has many pairs where the one that is used has few; empty without any.
+class _Rewards:
+    """The reward columns of one run, the best first, and their pairs with its entropy.
 
-    What is used is not changed by it.
+    ``known`` are all, ``validations`` and ``trainings`` those with a finite value.
     """
-    few = len(reward.pairs)
-    if few >= ANSWERING_PAIRS or reward.choice.meaning.kind == "training":
-        return ""
-    options = _Options(run, entropy, pair)
-    columns = tuple(name for name in run.columns if name != entropy.choice.column)
-    known = catalog.trainings(columns, catalog.detect(run.names).trainer)
-    for match in sorted(known, key=lambda m: m.rank):
-        many = len(options.pairs(match)) if _finite(run, match.column) else 0
-        if many >= ANSWERING_PAIRS:
-            flag = f"--reward {shlex.quote(match.column)}"
-            return f"the training reward has {counted(many, 'evaluation')}, this one {few}: {flag}"
-    return ""
 
-
-class _Options:
-    """Pairs of one run's entropy with any reward column."""
-
-    def __init__(self, run: Run, entropy: ChosenEntropy, pair: str | None) -> None:
-        self.run = run
-        self.entropy = entropy.values
-        self.pair = pair
-        self._averaged = bool(averaged(run, entropy.choice.column).any())
+    def __init__(self, run: Run, entropy: Chosen, pair: str | None) -> None:
+        self.run, self.entropy, self.pair = run, entropy, pair
+        columns = tuple(name for name in run.columns if name != entropy.choice.column)
+        trainer = catalog.detect(run.names).trainer
+        validations, trainings = catalog.validations(columns, trainer), catalog.trainings(columns, trainer)
+        self.known = (*validations, *trainings)
+        self.validations = [match for match in validations if _finite(run, match.column)]
+        self.trainings = [match for match in trainings if _finite(run, match.column)]
 
     def pairs(self, match: catalog.Match) -> Pairs:
         """Pair one column as the user, or else its key says."""
+        columns = self.run.columns
+        before = catalog.initial_column(match.key, match.column, columns)
+        initial = columns[before] if before else None
+        how, _ = self._how(match)
+        return pair_values(self.run.step, self.entropy.values, columns[match.column], how, initial)
+
+    def settle(self, match: catalog.Match, why: str) -> ChosenReward:
+        """Decide for one column."""
         run = self.run
-        before = catalog.initial_column(match.key, match.column, run.columns)
-        return pair_values(
-            run.step,
-            self.entropy,
-            run.columns[match.column],
-            self.how(match),
-            run.columns[before] if before else None,
-        )
-
-    def how(self, match: catalog.Match) -> str:
-        """Say how a column pairs."""
-        return self.pair or ("same" if self.across_averages(match) else match.key.pair)
-
-    def across_averages(self, match: catalog.Match) -> bool:
-        """Whether pairing with the next step would leave the bucket of steps that a point is the mean of."""
-        return self._averaged or bool(averaged(self.run, match.column).any())
-
-    def ordered(self, found: Sequence[catalog.Match]) -> list[tuple[catalog.Match, Pairs]]:
-        """List columns with a finite value: by the catalog's order, then by pairs, then by name."""
-        usable = [(m, self.pairs(m)) for m in found if _finite(self.run, m.column)]
-        return sorted(usable, key=lambda item: (item[0].rank, -len(item[1]), item[0].column))
-
-    def reward(self, match: catalog.Match, why: str) -> ChosenReward:
-        """Settle on one column."""
-        _require_values(self.run, match.column)
+        _require_values(run, match.column)
         pairs = self.pairs(match)
         notes = []
         if match.key.meaning.kind == "training":
             notes.append(f"the reward is a training reward ({shown(match.column)})")
         if pairs.initial:
-            before = catalog.initial_column(match.key, match.column, self.run.columns)
+            before = catalog.initial_column(match.key, match.column, run.columns)
             notes.append(
                 f"{counted(pairs.initial, 'evaluation')} from before training, logged as {shown(before)}, "
                 "stands beside the entropy of its own step"
             )
-        how = self.how(match)
-        if how == "next" and self.across_averages(match):
+        how, how_why = self._how(match)
+        if how == "next" and self._averaged(match):
             raise UsageError(
                 "pair-across-buckets",
-                f"--pair next would pair points of run {shown(self.run.name)} that are means over different "
+                f"--pair next would pair points of run {shown(run.name)} that are means over different "
                 "buckets of steps",
                 "use --pair same, or export the whole history in place of a chart",
             )
-        choice = Choice(
-            column=match.column,
-            meaning=match.key.meaning,
-            why=why,
-            usable=_finite(self.run, match.column),
-        )
+        usable = _finite(run, match.column)
         return ChosenReward(
-            choice=choice, pair=how, pair_why=self._why(match), pairs=pairs, notes=tuple(notes)
+            choice=Choice(column=match.column, meaning=match.key.meaning, why=why, usable=usable),
+            values=run.columns[match.column],
+            pair=how,
+            pair_why=how_why,
+            pairs=pairs,
+            notes=tuple(notes),
+            offer=self._offer(match, len(pairs)),
         )
 
-    def _why(self, match: catalog.Match) -> str:
-        if self.pair is None and match.key.pair == "next" and self.across_averages(match):
-            return "points are means over buckets of steps, and none is paired beyond its bucket"
-        return _pair_why(match.key, self.pair)
+    def _how(self, match: catalog.Match) -> tuple[str, str]:
+        """Say how a column pairs, and why."""
+        if self.pair is not None:
+            return self.pair, "named by the user"
+        if match.key.pair == "same":
+            return "same", (
+                "entropy and reward of the same policy stand on the same row, as far as the catalog knows"
+            )
+        if self._averaged(match):
+            return "same", "points are means over buckets of steps, and none is paired beyond its bucket"
+        return "next", "the row holds the entropy from before its update and the evaluation from after it"
+
+    def _averaged(self, match: catalog.Match) -> bool:
+        """Whether pairing with the next step would leave the bucket of steps that a point is the mean of."""
+        return any(averaged(self.run, name).any() for name in (self.entropy.choice.column, match.column))
+
+    def _offer(self, match: catalog.Match, few: int) -> str:
+        """Name the training reward that has many pairs where the one that is used has few."""
+        if few >= ANSWERING_PAIRS or match.key.meaning.kind == "training":
+            return ""
+        for other in self.trainings:
+            many = len(self.pairs(other))
+            if many >= ANSWERING_PAIRS:
+                flag = f"--reward {shlex.quote(other.column)}"
+                return f"the training reward has {counted(many, 'evaluation')}, this one {few}: {flag}"
+        return ""
 
 
-def _pair_why(key: Key, asked: str | None) -> str:
-    if asked is not None:
-        return "named by the user"
-    if key.pair == "next":
-        return "the row holds the entropy from before its update and the evaluation from after it"
-    return "entropy and reward of the same policy stand on the same row, as far as the catalog knows"
+def _as_key(match: catalog.Match) -> str:
+    return f"{match.key.meaning.trainer}'s {match.key.meaning.kind} key {shown(match.key.template)}"
 
 
-def _upright(run: Run, column: str, meaning: Meaning) -> tuple[FloatArray, int, tuple[str, ...]]:
-    """Return the column as an entropy, the sign that was applied, and a note where it was -1."""
-    _require_values(run, column)
-    values = run.columns[column]
-    finite = values[np.isfinite(values)]
-    low, high = float(finite.min()), float(finite.max())
-    if low < -_ROUNDING and high > _ROUNDING:
-        raise InputError(
-            "entropy-both-signs",
-            f"{shown(column)} of run {shown(run.name)} goes from {low:.6g} to {high:.6g} "
-            f"({int((finite < 0).sum())} values below 0, {int((finite > 0).sum())} above); "
-            "an entropy has one sign",
-            "name the policy's entropy with --entropy COLUMN",
-        )
-    sign = -1 if low < -_ROUNDING else 1
-    middle = float(np.median(finite * sign))
-    if middle > MOST_NATS:
-        raise InputError(
-            "entropy-not-a-mean",
-            f"{shown(column)} of run {shown(run.name)} has a median of {middle:.6g}; a mean entropy per "
-            f"token is at most about {MOST_NATS:g} nats, so that this is a sum over tokens",
-            "divide it by the mean response length, or log the token mean "
-            "(verl: actor.loss_agg_mode=token-mean)",
-        )
-    if sign > 0:
-        expected = meaning.sign < 0 and high > _ROUNDING
-        notes = (f"{shown(column)} is not negated here, though its trainer negates it",) if expected else ()
-        return values, 1, notes
-    return -values, -1, (f"{shown(column)} is not positive: it is minus the entropy, its sign was turned",)
-
-
-def _a_sum(run: Run, column: str, settings: regime.Regime) -> InputError:
-    assert settings.aggregation is not None
-    return InputError(
-        "entropy-not-a-mean",
-        f"{shown(column)} of run {shown(run.name)} is a sum over tokens: its configuration has "
-        f"{settings.aggregation.value} for {shown(settings.aggregation.name)}",
-        "log the token mean (verl: actor.loss_agg_mode=token-mean)",
-    )
+def _finite(run: Run, column: str) -> int:
+    return int(np.isfinite(run.columns[column]).sum())
 
 
 def _named(run: Run, wanted: str, option: str) -> str:
@@ -375,41 +403,17 @@ def _named(run: Run, wanted: str, option: str) -> str:
     return require_column(wanted, tuple(run.columns), run.source.path, option)
 
 
-def _finite(run: Run, column: str) -> int:
-    return int(np.isfinite(run.columns[column]).sum())
-
-
-def _require_values(run: Run, column: str) -> None:
+def _require_values(run: Run, column: str, option: str = "--entropy") -> None:
     if not _finite(run, column):
-        rows = len(run.step)
         raise InputError(
             "column-empty",
-            f"{shown(column)} of run {shown(run.name)} has no finite value on any of {counted(rows, 'step')}",
-            "name another column with --entropy or --reward",
+            f"{shown(column)} of run {shown(run.name)} has no finite value on any of "
+            f"{counted(len(run.step), 'step')}",
+            f"name another column with {option} or --reward",
         )
 
 
-def _as_key(match: catalog.Match) -> str:
-    return f"{match.key.meaning.trainer}'s {match.key.meaning.kind} key {shown(match.key.template)}"
-
-
-def _no_entropy(run: Run, known: Sequence[catalog.Match]) -> InputError:
-    return _missing_role(
-        run, known, "entropy", catalog.entropy_names(), lambda name: catalog.decoy(name) is not None
-    )
-
-
-def _refuse_reward(run: Run, known: Sequence[catalog.Match]) -> ChosenReward:
-    raise _missing_role(run, known, "reward", catalog.reward_names(), lambda name: "reward" in folded(name))
-
-
-def _missing_role(
-    run: Run,
-    known: Sequence[catalog.Match],
-    role: str,
-    names: Sequence[str],
-    resembles: Callable[[str], bool],
-) -> InputError:
+def _missing(run: Run, known: Sequence[catalog.Match], role: str) -> InputError:
     """Make the error where no column can play a role: empty, text, or not there, with the nearest names."""
     where = f"{shown_path(run.source.path)} (run {shown(run.name)})"
     if known:
@@ -419,21 +423,13 @@ def _missing_role(
             f"on any of {counted(len(run.step), 'step')}",
             f"name another column with --{role} COLUMN",
         )
-    texts = {name: cell for name, cell in run.texts.items() if catalog.is_metric(name)}
-    if texts:
-        name, cell = next(iter(texts.items()))
+    text = next((name for name in run.texts if catalog.is_metric(name)), None)
+    if text is not None:
         return InputError(
             "column-not-numeric",
-            f"{where}: {shown(name)} holds no number, its first cell is {shown_cell(cell)}",
+            f"{where}: {shown(text)} holds no number, its first cell is {shown_cell(run.texts[text])}",
             f"name another column with --{role}, or write numbers without unit and with a decimal point",
         )
-    columns = run.names[1:]
-    close = list(dict.fromkeys([*filter(resembles, columns), *nearest(names, columns)]))[:12]
-    found = "it has no column beside its steps"
-    if columns:
-        found = f"none of {counted(len(columns), 'column')} is near"
-    if close:
-        found = f"nearest by name: {listing(close)}"
     hint = f"name it with --{role} COLUMN; `entropylaw columns LOG` lists what was found"
     trainer = catalog.detect(run.names).trainer
     if trainer.halves:
@@ -443,22 +439,37 @@ def _missing_role(
     absent = trainer.absent if role == "entropy" else None
     return InputError(
         f"no-{role}-column",
-        f"{where} has no {role} column that the catalog knows; {found}",
+        f"{where} has no {role} column that the catalog knows; {_nearest(run.names[1:], role)}",
         f"{hint}. {absent}" if absent else hint,
     )
 
 
-def _no_pairs(run: Run, entropy: ChosenEntropy, reward: ChosenReward, offer: str) -> InputError:
+def _nearest(columns: Sequence[str], role: str) -> str:
+    """Say which columns resemble a role by their name."""
+    if role == "entropy":
+        alike = [name for name in columns if catalog.decoy(name) is not None]
+        close = [*alike, *nearest(catalog.exact_names("entropy"), columns)]
+    else:
+        alike = [name for name in columns if "reward" in folded(name)]
+        close = [*alike, *nearest(catalog.exact_names("validation", "training"), columns)]
+    if close:
+        return f"nearest by name: {listing(list(dict.fromkeys(close))[:12])}"
+    return (
+        f"none of {counted(len(columns), 'column')} is near"
+        if columns
+        else "it has no column beside its steps"
+    )
+
+
+def _no_pairs(run: Run, entropy: Chosen, reward: ChosenReward) -> InputError:
     def steps(values: FloatArray) -> str:
         there = run.step[np.isfinite(values)]
         return ", ".join(f"{step:g}" for step in there[:4]) + (", …" if len(there) > 4 else "")
 
-    why: Mapping[str, int] = reward.pairs.dropped
-    reasons = "; ".join(f"{reason}: {number}" for reason, number in why.items())
-    column = reward.choice.column
+    reasons = "; ".join(f"{reason}: {number}" for reason, number in reward.pairs.dropped.items())
     return InputError(
         "no-pairs",
         f"run {shown(run.name)}: no step has both. {shown(entropy.choice.column)} is there at steps "
-        f"{steps(entropy.values)}, {shown(column)} at steps {steps(run.columns[column])} ({reasons})",
-        offer or "try --pair same or --pair next, or other columns with --entropy and --reward",
+        f"{steps(entropy.values)}, {shown(reward.choice.column)} at steps {steps(reward.values)} ({reasons})",
+        reward.offer or "try --pair same or --pair next, or other columns with --entropy and --reward",
     )

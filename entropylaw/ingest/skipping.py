@@ -18,7 +18,7 @@ from entropylaw.errors import EntropyLawError, InputError
 from entropylaw.ingest import catalog, packed
 from entropylaw.ingest.assemble import GENERIC_STEMS
 from entropylaw.ingest.content import MOST_AT_ONCE, Content
-from entropylaw.ingest.phasecolumns import CANDIDATES
+from entropylaw.ingest.phasecolumns import candidates
 from entropylaw.ingest.registry import find_reader
 from entropylaw.ingest.samples import sample_columns
 from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded
@@ -39,8 +39,6 @@ _LOG_WORD = re.compile(
 _MEASURED = re.compile(r"entropy[\w/.'\"]{0,40}\s{0,3}[:=|\s]\s{0,3}-?\d", re.IGNORECASE)
 _PAIR = re.compile(r"([A-Za-z_][\w/.@-]{0,80})['\"]?\s{0,3}[:=]\s{0,3}-?\d")
 _HEAD = 1 << 16
-_OF_CLASSES = frozenset(map(folded, CANDIDATES))
-_ENTROPIES_OF_CLASSES = frozenset(name for name in _OF_CLASSES if "entropy" in name)
 _STEPS = frozenset(folded(name) for name in (*STEP_NAMES, *COUNTERS))
 # A table with fewer numbered rows is a summary.
 _FEWEST = 8
@@ -77,7 +75,8 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
     is JSON, where a single record is a configuration or a summary.
     """
     names = frozenset(map(folded, table.columns))
-    wanted = frozenset(map(folded, also)) - _OF_CLASSES | _ENTROPIES_OF_CLASSES
+    of_classes = frozenset(map(folded, candidates()))
+    wanted = frozenset(map(folded, also)) - of_classes | {name for name in of_classes if "entropy" in name}
     measured = any(map(catalog.is_metric, table.columns)) or not names.isdisjoint(wanted)
     # The first record of a run that has begun has a step.
     begun = measured and (not names.isdisjoint(_STEPS) or packed.plain_name(path).suffix.lower() in _TABLES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -39,6 +39,11 @@ def folded(name: str) -> str:
     return name.strip().translate(_FLAT).casefold()
 
 
+def by_folded_name(names: Iterable[str]) -> dict[str, str]:
+    """Map folded names to names; of several that fold to one, the first counts."""
+    return {folded(name): name for name in reversed(tuple(names))}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StepColumn:
     """The step of every record, nan where it has none, and why this column."""
@@ -60,7 +65,7 @@ def find_step(table: Table, path: str, wanted: str | None = None) -> StepColumn:
     if wanted is not None:
         name = require_column(wanted, tuple(table.columns), path, "--step")
         return StepColumn(name=name, values=_steps(name, table.columns[name], path), why="named by the user")
-    by_fold = {folded(name): name for name in reversed(tuple(table.columns))}
+    by_fold = by_folded_name(table.columns)
     found = [by_fold[folded(name)] for name in STEP_NAMES if folded(name) in by_fold]
     counters = [by_fold[name] for name in COUNTERS if name in by_fold]
     if not found and not counters:

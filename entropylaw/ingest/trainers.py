@@ -1,14 +1,50 @@
-"""What each trainer's keys mean: data, read from the trainers' sources at the versions in docs/formats.md.
-
-Templates match whole names. ``<word>`` stands for any text, ``@<n>`` for a number; ``/`` matches ``_`` and
-``.`` as well, as spreadsheets and exporters flatten it. Within a trainer, the first key wins.
-"""
+"""What each trainer's keys mean, and the other names that are looked for: the loader of ``trainers.toml``."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 from entropylaw.results.columns import Meaning
+
+_FILE = Path(__file__).with_name("trainers.toml")
+
+# What a value may be, in the words of the error.
+_KINDS: Mapping[str, Callable[[object], bool]] = {
+    "text": lambda value: isinstance(value, str) and value != "",
+    "true or false": lambda value: isinstance(value, bool),
+    "1 or -1": lambda value: type(value) is int and abs(value) == 1,
+    "a list of names": lambda value: isinstance(value, list) and all(map(_KINDS["text"], value)),
+    "tables": lambda value: isinstance(value, list) and all(isinstance(one, dict) for one in value),
+    "a table": lambda value: isinstance(value, dict),
+}
+_OF_ENTROPY = ("aggregation", "estimator", "temperature", "timing")
+_ENTRY = {"keys": "a list of names", "like": "text", "note": "text"}
+_ENTRIES = {
+    "entropy": {**_ENTRY, **dict.fromkeys(_OF_ENTROPY, "text"), "sign": "1 or -1"},
+    "training": _ENTRY,
+    "validation": {
+        **_ENTRY,
+        "after_update": "true or false",
+        "initial": "text",
+        "but_not": "a list of names",
+    },
+}
+_TRAINER = {
+    **dict.fromkeys(("name", "title", "absent"), "text"),
+    **dict.fromkeys(_ENTRIES, "tables"),
+    "telltales": "a list of names",
+    "halves": "true or false",
+}
+_NAMES = (
+    *("class_entropy", "planning_share", "length", "prompt_filter", "coefficient", "learned_coefficient"),
+    *("sample", "temperature", "loss_aggregation", "entropy_weight", "kl_weight"),
+    *("entropy_control", "entropy_target"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,364 +93,111 @@ class Trainer:
     halves: bool = False
 
 
-def _entropy(
-    *templates: str,
-    aggregation: str | None = "token mean",
-    estimator: str | None = "exact",
-    temperature: str | None = "scaled by the sampling temperature",
-    timing: str | None = "during the update",
-    sign: int = 1,
-    note: str | None = None,
-) -> tuple[Key, ...]:
-    meaning = Meaning(
-        role="entropy",
-        trainer="",
-        unit="nats",
-        aggregation=aggregation,
-        estimator=estimator,
-        temperature=temperature,
-        timing=timing,
-        sign=sign,
-        note=note,
-    )
-    return tuple(Key(template=template, meaning=meaning) for template in templates)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """The whole file: every trainer, hand-written loops last, and the other names by what they are."""
+
+    trainers: tuple[Trainer, ...]
+    names: Mapping[str, tuple[str, ...]]
 
 
-def _training(*templates: str, note: str | None = None) -> tuple[Key, ...]:
-    meaning = Meaning(
-        role="reward",
-        trainer="",
-        kind="training",
-        timing="before the update, on that step's rollouts",
-        note=note,
-    )
-    return tuple(Key(template=template, meaning=meaning) for template in templates)
+def trainers() -> tuple[Trainer, ...]:
+    """Every trainer in the order in which they are looked for; names in hand-written loops come last."""
+    return _contents().trainers
 
 
-def _validation(
-    *templates: str,
-    after: bool = False,
-    but_not: tuple[str, ...] = (),
-    initial: str | None = None,
-    note: str | None = None,
-) -> tuple[Key, ...]:
-    meaning = Meaning(
-        role="reward",
-        trainer="",
-        kind="validation",
-        timing="after the update" if after else None,
-        note=note,
-    )
-    pair = "next" if after else "same"
-    return tuple(
-        Key(template=template, meaning=meaning, pair=pair, but_not=but_not, initial=initial)
-        for template in templates
+def names(what: str) -> tuple[str, ...]:
+    """Names of one kind, such as ``length``; of several that a run has, the first counts."""
+    return _contents().names[what]
+
+
+@cache
+def _contents() -> Contents:
+    return parse(_FILE.read_text(encoding="utf-8"))
+
+
+def parse(text: str) -> Contents:
+    """Read the text of ``trainers.toml``, every entry checked.
+
+    Raises
+    ------
+    ValueError
+        For a key that no entry has, a value of another type, and an entry without what it needs; the message
+        names the trainer and the key.
+
+    """
+    whole = tomllib.loads(text)
+    _check(whole, {"trainer": "tables", "names": "a table"}, "the file", ("trainer", "names"))
+    _check(whole["names"], dict.fromkeys(_NAMES, "a list of names"), "names", _NAMES)
+    by_name: dict[str, Mapping[str, Any]] = {}
+    for trainer in whole["trainer"]:
+        where = f"trainer {trainer.get('name', '?')!r}"
+        _check(trainer, _TRAINER, where, ("name", "title"))
+        if by_name.setdefault(trainer["name"], trainer) is not trainer:
+            raise ValueError(f"trainers.toml: {where} is there twice")
+    return Contents(
+        trainers=tuple(_trainer(trainer, by_name) for trainer in by_name.values()),
+        names={what: tuple(found) for what, found in whole["names"].items()},
     )
 
 
-def _trainer(
-    name: str,
-    title: str,
-    telltales: tuple[str, ...],
-    *,
-    entropy: tuple[Key, ...] = (),
-    training: tuple[Key, ...] = (),
-    validation: tuple[Key, ...] = (),
-    absent: str | None = None,
-    halves: bool = False,
-) -> Trainer:
-    def own(keys: tuple[Key, ...]) -> tuple[Key, ...]:
-        return tuple(replace(key, meaning=replace(key.meaning, trainer=name)) for key in keys)
-
+def _trainer(entry: Mapping[str, Any], by_name: Mapping[str, Mapping[str, Any]]) -> Trainer:
+    entropy, training, validation = (
+        tuple(key for one in entry.get(role, ()) for key in _keys(one, role, entry["name"], by_name))
+        for role in _ENTRIES
+    )
     return Trainer(
-        name=name,
-        title=title,
-        telltales=telltales,
-        entropy=own(entropy),
-        training=own(training),
-        validation=own(validation),
-        absent=absent,
-        halves=halves,
+        name=entry["name"],
+        title=entry["title"],
+        telltales=tuple(entry.get("telltales", ())),
+        entropy=entropy,
+        training=training,
+        validation=validation,
+        absent=entry.get("absent"),
+        halves=entry.get("halves", False),
     )
 
 
-def _trained(*names: str) -> tuple[str, ...]:
-    """Names as a Hugging Face Trainer logs them, and as its trackers get them: with ``train/`` before."""
-    return (*names, *(f"train/{name}" for name in names))
+def _keys(
+    entry: Mapping[str, Any], role: str, trainer: str, by_name: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Key]:
+    """Yield the keys of one entry, or those of the trainer that it is ``like``."""
+    where = f"trainer {trainer!r}, {role}"
+    if "like" in entry:
+        _check(entry, {"like": "text"}, where)
+        if role not in by_name.get(entry["like"], {}):
+            raise ValueError(f"trainers.toml: {where}: like is {entry['like']!r}, which has no {role}")
+        for one in by_name[entry["like"]][role]:
+            yield from _keys(one, role, trainer, by_name)
+        return
+    _check(entry, _ENTRIES[role], where, ("keys",))
+    after = entry.get("after_update", False)
+    if role == "entropy":
+        known = {field: entry.get(field) for field in (*_OF_ENTROPY, "note")}
+        meaning = Meaning(role=role, trainer=trainer, unit="nats", sign=entry.get("sign", 1), **known)
+    else:
+        on_its_rollouts = "before the update, on that step's rollouts" if role == "training" else None
+        timing = "after the update" if after else on_its_rollouts
+        meaning = Meaning(role="reward", trainer=trainer, kind=role, timing=timing, note=entry.get("note"))
+    for template in entry["keys"]:
+        yield Key(
+            template=template,
+            meaning=meaning,
+            pair="next" if after else "same",
+            but_not=tuple(entry.get("but_not", ())),
+            initial=entry.get("initial"),
+        )
 
 
-_VERL_ENTROPY = (
-    *_entropy(
-        "actor/entropy",
-        timing="before the update",
-        note="aggregated as actor.loss_agg_mode says; token-mean is the default",
-    ),
-    *_entropy(
-        "actor/entropy_loss",
-        timing=None,
-        note="positive, in spite of its name; up to 0.4.0 the only entropy; from 0.7.1 on measured again in "
-        "the update, where global normalisation makes it a sum",
-    ),
-)
-_VERL_SCORES = (
-    *_training("critic/score/mean"),
-    *_training("critic/rewards/mean", note="after the KL penalty, where one is in the reward"),
-)
-_FILTERED = "over prompts with mixed outcomes only, which pulls it to the middle"
-_VERL_VALIDATION = (
-    *_validation("val-core/<data>/acc/mean@<n>", after=True),
-    *_validation("val-core/<data>/<score>/mean@<n>", after=True),
-    *_validation("val/test_score/<data>", after=True, initial="val/"),
-    *_validation("val/score-all", after=True),
-    *_validation("val-core/<data>/<score>/maj@<n>/mean", after=True, note="majority vote"),
-    *_validation("val-core/<data>/<score>/best@<n>/mean", after=True, note="best of n"),
-    *_validation("val-aux/<data>/acc/mean@<n>", "val-aux/<data>/reward/mean@<n>", after=True),
-)
-_EVAL_NOT = (
-    *("eval/loss", "eval/runtime", "eval/entropy", "eval/step", "eval/steps", "eval/epoch"),
-    *("eval/<data>/response_len/<part>", "eval/<data>/truncated_ratio", "eval/<data>/repetition_frac"),
-    *("eval/<data>/zero_std/<part>", "eval/<data>-truncated_ratio", "eval/<data>-aborted_ratio"),
-)
-
-TRAINERS: tuple[Trainer, ...] = (
-    _trainer(
-        "easyr1",
-        "EasyR1",
-        ("reward/overall", "val/reward_score", "val/overall_reward", "actor/pg_clipfrac_higher"),
-        entropy=_entropy("actor/entropy_loss", "actor/entropy", estimator="sampled"),
-        training=_training("reward/accuracy", "reward/overall", "critic/score/mean"),
-        validation=_validation(
-            "val/accuracy_reward", "val/reward_score", "val/overall_reward", "val/<part>_reward", after=True
-        ),
-    ),
-    _trainer(
-        "prime",
-        "PRIME",
-        ("train_verify_score/all", "test_reward/all"),
-        entropy=_VERL_ENTROPY,
-        training=_training("train_verify_score/all", "critic/score/mean"),
-        validation=_validation(
-            "val/test_score/all", "val/test_score/<data>", "test_reward/all", after=True, initial="val/"
-        ),
-        absent="PRIME logs it with Megatron, not with FSDP",
-    ),
-    _trainer(
-        "rllm",
-        "rLLM",
-        ("batch/solve_partial",),
-        entropy=(
-            *_VERL_ENTROPY,
-            *_entropy("optim/entropy", "train/entropy", estimator="sampled", timing=None),
-        ),
-        training=_training("reward/<role>/mean", "critic/score/mean"),
-        validation=_validation(
-            "val/<data>/pass@1", "val/test_score/<data>", "val/<data>/pass@<n>", after=True
-        ),
-    ),
-    _trainer(
-        "dapo",
-        "DAPO recipe of verl",
-        ("train/num_gen_batches",),
-        entropy=_entropy("actor/entropy", timing="before the update", note=_FILTERED),
-        training=_training("critic/score/mean", note=_FILTERED),
-        validation=_VERL_VALIDATION,
-    ),
-    _trainer(
-        "roll",
-        "ROLL",
-        ("critic/entropy/mean", "val_correct/all/mean", "critic/correct/mean"),
-        entropy=_entropy("critic/entropy/mean", temperature=None, timing="before the update"),
-        training=_training("critic/correct/mean", "critic/score/mean", "rollout/score/mean"),
-        validation=_validation(
-            *("val_correct/all/mean", "val_correct/<group>/mean", "val/score/mean", "val/<group>/score/mean")
-        ),
-    ),
-    _trainer(
-        "areal",
-        "AReaL",
-        (
-            *("ppo_actor/update/entropy/avg", "ppo_actor/task_reward/avg", "grpo_actor/entropy/avg"),
-            *("grpo_actor/task_reward/avg", "eval-rollout/reward"),
-        ),
-        entropy=_entropy("ppo_actor/update/entropy/avg", "grpo_actor/entropy/avg", temperature=None),
-        training=_training("ppo_actor/task_reward/avg", "rollout/reward", "grpo_actor/task_reward/avg"),
-        validation=_validation("eval-rollout/reward", "eval-rollout/reward/avg", after=True),
-    ),
-    _trainer(
-        "verl",
-        "verl",
-        (
-            *("actor/entropy", "actor/entropy_loss", "critic/score/mean", "actor/pg_clipfrac"),
-            *("val-core/<data>/<score>/mean@<n>", "val/test_score/<data>"),
-        ),
-        entropy=_VERL_ENTROPY,
-        training=_VERL_SCORES,
-        validation=_VERL_VALIDATION,
-        absent="verl does not log it with rollout_correction in bypass mode",
-    ),
-    _trainer(
-        "stable-baselines3",
-        "Stable-Baselines3",
-        ("rollout/ep_rew_mean", "rollout/ep_len_mean"),
-        entropy=_entropy(
-            "train/entropy_loss",
-            aggregation="mean of actions",
-            temperature=None,
-            sign=-1,
-            note="minus the entropy of the actions",
-        ),
-        training=_training("rollout/ep_rew_mean"),
-        validation=_validation("eval/mean_reward"),
-    ),
-    _trainer(
-        "slime",
-        "slime",
-        ("rollout/raw_reward",),
-        entropy=_entropy("train/entropy_loss", aggregation="mean of per-response means"),
-        training=_training("rollout/raw_reward"),
-        # Evaluations follow the update under the rollout's number; that before training has the same 0.
-        validation=_validation("eval/<data>", "eval/<data>-pass@<n>", after=True, but_not=_EVAL_NOT),
-    ),
-    _trainer(
-        "nemo-rl",
-        "NeMo-RL",
-        ("train/approx_entropy", "train/probs_ratio_clamped", "train/mean_gen_tokens_per_sample"),
-        entropy=_entropy("train/approx_entropy", estimator="sampled", temperature=None),
-        training=_training("train/reward"),
-        validation=_validation("validation/accuracy", after=True),
-    ),
-    _trainer(
-        "prime-rl",
-        "prime-rl",
-        (
-            *("entropy/all/mean", "mismatch_kl/all/mean", "reward/all/mean", "mismatch_kl/mean"),
-            *("train/agg/all/<agent>/reward/mean", "train/agg/all/reward/mean", "batch/effective_batch_size"),
-            "train/agg/effective/<agent>/reward/mean",
-        ),
-        entropy=_entropy("entropy/all/mean", "entropy/mean", "entropy/<env>/mean"),
-        training=_training(
-            *("train/agg/all/<agent>/reward/mean", "train/agg/all/reward/mean"),
-            *("train/agg/effective/<agent>/reward/mean", "train/agg/effective/reward/mean"),
-            *("reward/all/mean", "reward/mean"),
-        ),
-        validation=_validation(
-            *("eval/<env>/all/<agent>/avg@<n>", "eval/<env>/avg@<n>", "eval/<env>/all/<agent>/reward/mean"),
-            *("eval/<env>/reward/mean", "val_reward/mean"),
-        ),
-        halves=True,
-    ),
-    _trainer(
-        "open-instruct",
-        "open-instruct",
-        ("objective/verifiable_reward", "objective/verifiable_correct_rate", "val/sequence_lengths"),
-        entropy=_entropy("policy/entropy_avg", aggregation="mean of per-response means"),
-        training=_training("objective/verifiable_correct_rate", "objective/verifiable_reward", "scores"),
-        validation=_validation(
-            "eval/objective/verifiable_correct_rate", "eval/objective/verifiable_reward", "eval/scores"
-        ),
-        absent="open-instruct logs it with record_entropy=True",
-    ),
-    _trainer(
-        "skyrl",
-        "SkyRL",
-        ("policy/policy_entropy", "reward/avg_raw_reward"),
-        entropy=_entropy("policy/policy_entropy"),
-        training=_training("reward/avg_raw_reward", "reward/mean_positive_reward", "reward/avg_pass_at_<n>"),
-        validation=_validation("eval/all/avg_score", "eval/all/pass_at_<n>", after=True),
-    ),
-    _trainer(
-        "tinker",
-        "tinker-cookbook",
-        ("optim/entropy", "env/all/reward/total", "optim/kl_sample_train_v1"),
-        entropy=_entropy("optim/entropy", estimator="sampled", timing="before the update"),
-        training=_training("env/all/reward/total", "env/all/correct"),
-        validation=_validation("test/env/all/correct", "test/env/all/reward/total"),
-    ),
-    _trainer(
-        "openrlhf",
-        "OpenRLHF",
-        ("train/ppo_clip_ratio", "eval/eval_<data>_pass1", "train/return"),
-        entropy=_entropy("train/entropy_loss", temperature="raw logits, not scaled"),
-        training=_training("train/reward", "train/rollout/reward_mean"),
-        validation=_validation("eval/eval_<data>_pass1", "eval/eval_<data>_pass<n>", after=True),
-        absent="OpenRLHF logs it when --actor.entropy_coef is given; 0 only logs",
-    ),
-    _trainer(
-        "trl-ppo",
-        "TRL PPO",
-        _trained("objective/rlhf_reward", "objective/non_score_reward", "objective/entropy"),
-        entropy=(
-            *_entropy(*_trained("policy/entropy_avg"), note="over all positions, padding included"),
-            *_entropy(
-                *_trained("objective/entropy"),
-                aggregation="sequence sum",
-                estimator="sampled",
-                timing="before the update",
-                note="a sum over the tokens of a response, no mean",
-            ),
-        ),
-        training=_training(*_trained("objective/scores", "objective/rlhf_reward")),
-    ),
-    _trainer(
-        "ms-swift",
-        "ms-swift GRPO",
-        ("global_step/max_steps", *_trained("entropy/threshold", "entropy/entropy_mean", "entropy/max")),
-        entropy=_entropy(
-            *_trained("entropy/mean", "entropy/entropy_mean"),
-            aggregation="mean of per-response means",
-            temperature=None,
-        ),
-        training=_training("reward", "train/reward"),
-        # The Trainer of transformers evaluates behind the optimiser's step, under that step's number.
-        validation=_validation("eval_reward", after=True),
-        absent="ms-swift logs it with log_entropy",
-    ),
-    _trainer(
-        "trl",
-        "TRL GRPO and RLOO",
-        (
-            *("completions/mean_length", "train/completions/mean_length", "clip_ratio/region_mean"),
-            *("train/clip_ratio/region_mean", "completion_length", "train/completion_length"),
-            *("rewards/<function>/mean", "train/rewards/<function>/mean"),
-        ),
-        entropy=_entropy("entropy", "train/entropy"),
-        training=_training("reward", "train/reward"),
-        validation=(
-            *_validation("eval_reward", after=True),
-            # Several evaluation sets: each has its name before the metric's.
-            *_validation("eval_<data>_reward", after=True, but_not=("eval_rewards/<function>",)),
-            *_validation("eval_rewards/<function>/mean", after=True),
-        ),
-        absent="TRL logs it from 0.20 on, without the Liger loss; Unsloth does not log it",
-    ),
-)
-
-GENERIC = _trainer(
-    "generic",
-    "hand-written loops",
-    (),
-    entropy=_entropy(
-        *("entropy", "policy_entropy", "train/entropy", "actor_entropy", "policy/entropy", "mean_entropy"),
-        *(
-            "entropy_mean",
-            "avg_entropy",
-            "token_entropy",
-            "mean_token_entropy",
-            "entropy_loss",
-            "train/entropy_loss",
-        ),
-        aggregation=None,
-        estimator=None,
-        temperature=None,
-        timing=None,
-    ),
-    training=_training(
-        *("reward", "mean_reward", "reward_mean", "avg_reward", "reward_avg", "train/reward"),
-        *("train/mean_reward", "train/reward_mean", "rewards", "rewards/mean", "train/accuracy", "train/acc"),
-    ),
-    validation=_validation(
-        *("val_acc", "val_accuracy", "validation/accuracy", "validation/acc", "eval_accuracy", "eval_acc"),
-        *("val_reward", "val_score", "validation/reward", "eval_reward", "eval/mean_reward", "eval_score"),
-        *("test_accuracy", "test_acc", "test_reward", "test_score"),
-    ),
-)
+def _check(
+    entry: Mapping[str, Any], kinds: Mapping[str, str], where: str, needed: Sequence[str] = ()
+) -> None:
+    """Refuse an unknown key, a value of another type, and an entry without a key that it needs."""
+    for key, value in entry.items():
+        if key not in kinds:
+            raise ValueError(f"trainers.toml: {where} has {key!r}; known are {', '.join(kinds)}")
+        if not _KINDS[kinds[key]](value):
+            raise ValueError(f"trainers.toml: {where}: {key} is {value!r}, expected {kinds[key]}")
+    for key in needed:
+        if not entry.get(key):
+            raise ValueError(f"trainers.toml: {where} has no {key}")

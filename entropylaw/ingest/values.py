@@ -23,29 +23,8 @@ Column = Sequence[object] | NDArray[Any]
 
 MISSING = frozenset(
     (
-        *(
-            "",
-            "nan",
-            "-nan",
-            "+nan",
-            "none",
-            "null",
-            "nil",
-            "na",
-            "n/a",
-            "#n/a",
-            "<na>",
-            "nat",
-            "-",
-            "--",
-            "?",
-        ),
-        *(
-            "undefined",
-            "missing",
-            "nan(ind)",
-            "-nan(ind)",
-        ),
+        *("", "nan", "-nan", "+nan", "nan(ind)", "-nan(ind)", "none", "null", "nil", "na", "n/a", "#n/a"),
+        *("<na>", "nat", "-", "--", "?", "undefined", "missing"),
     )
 )
 
@@ -153,7 +132,16 @@ def parse_column(cells: Column) -> Parsed:
     else:
         listed = list(cells)
     values = _clean(listed)
-    return _cell_by_cell(listed) if values is None else Parsed(values=values)
+    if values is not None:
+        return Parsed(values=values)
+    values = np.empty(len(listed))
+    texts, example = 0, None
+    for row, cell in enumerate(listed):
+        values[row], is_text = classify(cell)
+        if is_text:
+            texts += 1
+            example = str(cell) if example is None else example
+    return Parsed(values=values, texts=texts, example=example)
 
 
 def _clean(cells: Sequence[object]) -> FloatArray | None:
@@ -162,25 +150,12 @@ def _clean(cells: Sequence[object]) -> FloatArray | None:
     try:
         if types <= {float, int, type(None)}:
             return np.array(cells, dtype=np.float64)
-        if types == {str}:
-            joined = "".join(cells)  # type: ignore[arg-type]
-            if "_" in joined or not joined.isascii():  # float() reads "1_000" and "١", we do not
-                return None
+        # float() reads "1_000" and "١", we do not.
+        if types == {str} and "_" not in (joined := "".join(cells)) and joined.isascii():  # type: ignore[arg-type]
             return np.array([cell or "nan" for cell in cells], dtype=np.float64)
     except (ValueError, OverflowError, TypeError):
         pass
     return None
-
-
-def _cell_by_cell(cells: Sequence[object]) -> Parsed:
-    values = np.empty(len(cells))
-    texts, example = 0, None
-    for row, cell in enumerate(cells):
-        values[row], is_text = classify(cell)
-        if is_text:
-            texts += 1
-            example = str(cell) if example is None else example
-    return Parsed(values=values, texts=texts, example=example)
 
 
 def classify(cell: object) -> tuple[float, bool]:
@@ -190,17 +165,11 @@ def classify(cell: object) -> tuple[float, bool]:
     if isinstance(cell, (bool, np.bool_)):
         return math.nan, True
     if isinstance(cell, (float, int, np.floating, np.integer)):
-        return _as_float(cell), False
-    if isinstance(cell, bytes):
-        cell = cell.decode("utf-8", "replace")
-    return _parse_text(cell if isinstance(cell, str) else str(cell))
-
-
-def _as_float(number: Any) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
+        try:
+            return float(cell), False
+        except OverflowError:
+            return math.inf if cell > 0 else -math.inf, False
+    return _parse_text(cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell))
 
 
 def _parse_text(text: str) -> tuple[float, bool]:

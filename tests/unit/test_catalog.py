@@ -1,12 +1,17 @@
 """The catalog: whole names, the right trainer, and a page that says the same."""
 
+import re
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from entropylaw.ingest import bundles, catalog, reference, registry
-from entropylaw.ingest.trainers import GENERIC, TRAINERS
+from entropylaw.ingest.trainers import parse, trainers
 
+FILE = Path(catalog.__file__).with_name("trainers.toml")
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
 
 
@@ -53,7 +58,7 @@ def test_detection(columns, trainer):
 )
 def test_decoys_are_no_entropy(name):
     assert not catalog.is_metric(name)
-    assert not catalog.entropies([name], GENERIC)
+    assert not catalog.entropies([name], trainers()[-1])
     assert catalog.decoy(name)
 
 
@@ -67,8 +72,7 @@ def test_decoys_are_no_entropy(name):
 )
 def test_what_is_no_reward(name):
     assert not any(
-        catalog.validations([name], trainer) or catalog.trainings([name], trainer)
-        for trainer in (*TRAINERS, GENERIC)
+        catalog.validations([name], trainer) or catalog.trainings([name], trainer) for trainer in trainers()
     )
 
 
@@ -97,10 +101,10 @@ def test_a_trainers_own_key_comes_first():
 
 
 def test_every_trainer_has_a_reward_and_positive_entropies_save_one():
-    for trainer in (*TRAINERS, GENERIC):
+    for trainer in trainers():
         assert trainer.entropy, trainer.name
         assert trainer.training, trainer.name
-    negated = [t.name for t in TRAINERS if any(key.meaning.sign < 0 for key in t.entropy)]
+    negated = [t.name for t in trainers() if any(key.meaning.sign < 0 for key in t.entropy)]
     assert negated == ["stable-baselines3"]
 
 
@@ -110,6 +114,60 @@ def test_the_page_holds_the_tables():
         assert table() in page
     assert reference.entropy_table() in page
     assert reference.rewards_table() in page
+
+
+def test_the_pages_tables_hold_every_key_of_the_file():
+    entropies, rewards = reference.entropy_table(), reference.rewards_table()
+    for trainer in tomllib.loads(FILE.read_text(encoding="utf-8"))["trainer"]:
+        for role, table in (("entropy", entropies), ("validation", rewards), ("training", rewards)):
+            for key in (key for entry in trainer.get(role, []) for key in entry.get("keys", [])):
+                assert f"`{key}`" in table, (trainer["name"], key)
+    assert entropies.count("`") == 2 * sum(len(trainer.entropy) for trainer in trainers())
+    assert rewards.count("`") == 2 * sum(len(one.validation) + len(one.training) for one in trainers())
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ('title = "verl"', 'titel = "verl"', "trainer 'verl' has 'titel'"),
+        ('title = "verl"', "title = 3", "trainer 'verl': title is 3, expected text"),
+        ('title = "verl"', "", "trainer 'verl' has no title"),
+        ('name = "verl"', 'name = "areal"', "trainer 'areal' is there twice"),
+        ("halves = true", 'halves = "yes"', "trainer 'prime-rl': halves is 'yes', expected true or false"),
+        ("sign = -1", "sign = 2", "trainer 'stable-baselines3', entropy: sign is 2, expected 1 or -1"),
+        ('like = "verl"', 'like = "verll"', "trainer 'prime', entropy: like is 'verll'"),
+        ('like = "verl"', 'like = "verl"\nnote = "x"', "trainer 'prime', entropy has 'note'"),
+        (
+            'keys = ["actor/entropy"]',
+            'keys = "actor/entropy"',
+            "keys is 'actor/entropy', expected a list",
+        ),
+        ('keys = ["actor/entropy"]', 'keys = ["actor/entropy", 1]', "expected a list of names"),
+        ('keys = ["actor/entropy"]', "keys = []", "trainer 'dapo', entropy has no keys"),
+        ('initial = "val/"', 'initials = "val/"', "trainer 'prime', validation has 'initials'"),
+        ("[names]", "[names]\nlengths = []", "names has 'lengths'"),
+        ("[names]", "[other]", "the file has 'other'"),
+        ("\nlength = [", "\nplanning_length = [", "names has 'planning_length'"),
+    ],
+)
+def test_a_slip_in_the_file_names_trainer_and_key(before, after, said):
+    text = FILE.read_text(encoding="utf-8")
+    assert before in text
+    with pytest.raises(ValueError, match=re.escape(said)):
+        parse(text.replace(before, after, 1))
+
+
+def test_help_does_not_read_the_file():
+    code = (
+        "import sys; sys.argv = ['entropylaw', '--help']\n"
+        "from entropylaw.__main__ import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "assert 'entropylaw.ingest.trainers' not in sys.modules and 'numpy' not in sys.modules\n"
+        "import entropylaw.ingest.trainers as loader, entropylaw.ingest.phasecolumns\n"
+        "assert not loader._contents.cache_info().currsize, 'read on import'"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
 def test_every_reader_says_what_it_reads():
