@@ -40,61 +40,51 @@ _LONGEST_NAME = 1000
 UNPARSEABLE = "unparseable line"
 
 
-class JsonReader:
-    """Reads JSONL first and foremost, and JSON where a file is one value."""
+def recognises(content: Content) -> bool:
+    """Whether it opens like JSON, or half of its first lines are objects."""
+    if not content.is_text and b'{"' not in content.head:
+        return False
+    text = content.opening[:_HEAD]
+    if _OPENS.match(text):
+        return True
+    lines = [line for line in text.splitlines() if line.strip()][:_SAMPLE]
+    return sum(_RECORD_LINE.match(line) is not None for line in lines) * 2 > len(lines)
 
-    name = "jsonl"
-    suffixes = (".jsonl", ".ndjson", ".json")
-    about = (
-        'an object a line, nested or flat; verl\'s `{"step": …, "data": {…}}`; an array of objects; an'
-        " object of columns; so the `metrics.jsonl` of tinker-cookbook, prime-rl and others, "
-        "ms-swift's `logging.jsonl`, EasyR1's `experiment_log.jsonl`"
-    )
 
-    def recognises(self, content: Content) -> bool:
-        """Whether it opens like JSON, or half of its first lines are objects."""
-        if not content.is_text and b'{"' not in content.head:
-            return False
-        text = content.opening[:_HEAD]
-        if _OPENS.match(text):
-            return True
-        lines = [line for line in text.splitlines() if line.strip()][:_SAMPLE]
-        return sum(_RECORD_LINE.match(line) is not None for line in lines) * 2 > len(lines)
+def read(content: Content) -> Table:
+    """Read it.
 
-    def read(self, content: Content) -> Table:
-        """Read it.
+    Raises
+    ------
+    InputError
+        ``no-records`` where nothing in the file is an object.
 
-        Raises
-        ------
-        InputError
-            ``no-records`` where nothing in the file is an object.
-
-        """
-        found = _taken(_lines(content), content)
-        if len(found.bad) > found.good:
-            whole = _taken(_stream(content.text), content)
-            if not whole.bad or whole.good > found.good:
-                found = whole
-        if (columns := found.finish()) is not None:
-            lost = len(found.bad)
-            return Table(
-                columns=columns,
-                rows=len(next(iter(columns.values()))) + lost,
-                dropped={UNPARSEABLE: lost} if lost else {},
-                notes=content.text_notes,
-            )
-        rows, bad = found.records.rows, found.bad
-        if rows == len(bad):
-            raise _no_records(content)
-        gathered, notes = found.records.columns(content.extent)
+    """
+    found = _taken(_lines(content), content)
+    if len(found.bad) > found.good:
+        whole = _taken(_stream(content.text), content)
+        if not whole.bad or whole.good > found.good:
+            found = whole
+    if (columns := found.finish()) is not None:
+        lost = len(found.bad)
         return Table(
-            columns=gathered,
-            rows=rows,
-            dropped={UNPARSEABLE: len(bad)} if bad else {},
-            notes=(*content.text_notes, *notes),
-            unread=tuple(found.records.unread),
-            unreadable=np.isin(np.arange(rows), bad) if bad else None,
+            columns=columns,
+            rows=len(next(iter(columns.values()))) + lost,
+            dropped={UNPARSEABLE: lost} if lost else {},
+            notes=content.text_notes,
         )
+    rows, bad = found.records.rows, found.bad
+    if rows == len(bad):
+        raise _no_records(content)
+    gathered, notes = found.records.columns(content.extent)
+    return Table(
+        columns=gathered,
+        rows=rows,
+        dropped={UNPARSEABLE: len(bad)} if bad else {},
+        notes=(*content.text_notes, *notes),
+        unread=tuple(found.records.unread),
+        unreadable=np.isin(np.arange(rows), bad) if bad else None,
+    )
 
 
 class _Broken(dict[str, object]):

@@ -25,12 +25,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from entropylaw.errors import InputError
-from entropylaw.ingest.bundles import BundleReader
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats.delimited import CUT_OFF
 from entropylaw.ingest.formats.jsonl import UNPARSEABLE
 from entropylaw.ingest.formats.records import UNREADABLE
 from entropylaw.ingest.formats.step_rows import StepRows
+from entropylaw.ingest.registry import BundleReader
 from entropylaw.ingest.segments import OVERWRITTEN
 from entropylaw.ingest.steps import NO_STEP
 from entropylaw.ingest.table import Table
@@ -48,7 +48,6 @@ _DELETED = re.compile(r"^lifecycle_stage:[ \t]*['\"]?deleted\b", re.MULTILINE)
 # Time in milliseconds, value, step (none before MLflow 1.0), then perhaps a data set's name and digest.
 _LINE = re.compile(r"(-?[0-9]{1,18}) (\S{1,400})(?: (-?[0-9]{1,18})(?: .*)?)?", re.DOTALL)
 
-_SIGNATURE = b"SQLite format 3\0"
 _WAL_VERSIONS = slice(18, 20)  # of the file format: 2 where a write-ahead log stands beside it, else 1
 _COLUMNS = frozenset(("run_uuid", "key", "value", "timestamp", "step"))
 _RUN_COLUMNS = frozenset(("run_uuid", "name", "start_time", "lifecycle_stage"))
@@ -125,38 +124,26 @@ class MlflowFolder(BundleReader):
         )
 
 
-class MlflowDatabaseReader:
-    """Reads the metrics of every run in MLflow's SQLite database."""
+def read(content: Content) -> Table:
+    """Read it, without changing it or its folder.
 
-    name = "mlflow-db"
-    suffixes = (".db", ".sqlite")
-    about = "MLflow's database, all of its runs; parameters as settings where it holds one run"
+    Raises
+    ------
+    InputError
+        ``not-a-log`` where MLflow's tables are not there, ``no-records`` where they are empty, and
+        ``file-corrupt`` where SQLite cannot read them.
 
-    def recognises(self, content: Content) -> bool:
-        """Whether it is an SQLite database; whether it is MLflow's, reading it shows."""
-        return content.head.startswith(_SIGNATURE)
-
-    def read(self, content: Content) -> Table:
-        """Read it, without changing it or its folder.
-
-        Raises
-        ------
-        InputError
-            ``not-a-log`` where MLflow's tables are not there, ``no-records`` where they are empty, and
-            ``file-corrupt`` where SQLite cannot read them.
-
-        """
-        try:
-            with _opened(content) as (connection, notes):
-                return _Database(connection, content).table(notes)
-        # SQLite's own errors, and what Python's module makes of sizes and names that make no sense
-        except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError, OSError) as problem:
-            raise InputError(
-                "file-corrupt",
-                f"{shown_path(content.path)} is an SQLite database that cannot be read: "
-                f"{sqlite_cause(problem)}",
-                "copy it again while no run writes to it; `sqlite3 FILE .recover` saves what can be saved",
-            ) from None
+    """
+    try:
+        with _opened(content) as (connection, notes):
+            return _Database(connection, content).table(notes)
+    # SQLite's own errors, and what Python's module makes of sizes and names that make no sense
+    except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError, OSError) as problem:
+        raise InputError(
+            "file-corrupt",
+            f"{shown_path(content.path)} is an SQLite database that cannot be read: {sqlite_cause(problem)}",
+            "copy it again while no run writes to it; `sqlite3 FILE .recover` saves what can be saved",
+        ) from None
 
 
 def _table(

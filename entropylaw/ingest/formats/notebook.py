@@ -19,6 +19,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,9 @@ import numpy as np
 from entropylaw.errors import InputError
 from entropylaw.ingest import catalog
 from entropylaw.ingest.content import Content
+from entropylaw.ingest.formats import jsonl, trl_console
 from entropylaw.ingest.gather import Records
+from entropylaw.ingest.registry import readers
 from entropylaw.ingest.steps import STEP_NAMES, folded
 from entropylaw.ingest.table import Table, unique_names
 from entropylaw.ingest.values import Column, parse_number
@@ -53,44 +56,36 @@ _HISTORY = "a list of log entries"
 TOO_LONG = "row with more cells than the header"
 
 
-class NotebookReader:
-    """Reads the logs in a notebook's outputs, cell after cell, as one log."""
+def recognises(content: Content) -> bool:
+    """Whether it is a JSON object with cells and the format's version, in whatever order."""
+    if not content.is_text or _OPENS.match(content.head) is None:
+        return False
+    text = content.opening
+    if '"cells"' not in text and '"worksheets"' not in text:
+        return False
+    # The version may stand at the end, beyond what is looked at, or have been cut off.
+    return _FORMAT.search(text) is not None or _CELL_TYPE.search(text) is not None
 
-    name = "ipynb"
-    suffixes = (".ipynb",)
-    about = (
-        "what a notebook's cells printed: any console below, and the table that Hugging Face's Trainer shows"
-    )
 
-    def recognises(self, content: Content) -> bool:
-        """Whether it is a JSON object with cells and the format's version, in whatever order."""
-        if not content.is_text or _OPENS.match(content.head) is None:
-            return False
-        text = content.opening
-        if '"cells"' not in text and '"worksheets"' not in text:
-            return False
-        # The version may stand at the end, beyond what is looked at, or have been cut off.
-        return _FORMAT.search(text) is not None or _CELL_TYPE.search(text) is not None
+def read(content: Content) -> Table:
+    """Read it.
 
-    def read(self, content: Content) -> Table:
-        """Read it.
+    Raises
+    ------
+    InputError
+        ``file-corrupt`` where it is not whole, ``no-records`` where no output holds a log.
 
-        Raises
-        ------
-        InputError
-            ``file-corrupt`` where it is not whole, ``no-records`` where no output holds a log.
-
-        """
-        cells = _cells(_notebook(content))
-        logs: list[_Log] = []
-        with_outputs = 0
-        for position, cell in enumerate(cells, start=1):
-            outputs = [output for output in _listed(cell.get("outputs")) if isinstance(output, dict)]
-            with_outputs += bool(outputs)
-            logs += _logs(outputs, position, content.path)
-        if not logs:
-            raise _no_records(content, len(cells), with_outputs)
-        return _merged(logs, content)
+    """
+    cells = _cells(_notebook(content))
+    logs: list[_Log] = []
+    with_outputs = 0
+    for position, cell in enumerate(cells, start=1):
+        outputs = [output for output in _listed(cell.get("outputs")) if isinstance(output, dict)]
+        with_outputs += bool(outputs)
+        logs += _logs(outputs, position, content.path)
+    if not logs:
+        raise _no_records(content, len(cells), with_outputs)
+    return _merged(logs, content)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -147,41 +142,31 @@ def _logs(outputs: Sequence[Mapping[str, Any]], position: int, path: str) -> Ite
 
 
 def _console(text: str, position: int, path: str) -> Iterator[_Log]:
-    """Ask the readers of consoles, which have a console's suffix, and then look for JSON lines."""
-    from entropylaw.ingest.registry import readers
-
+    """Try the readers of consoles, which have a console's suffix, and then look for JSON lines."""
     content = _in_memory(path, text)
     for reader in readers():
         if ".log" in reader.suffixes and reader.name not in ("csv", "jsonl") and reader.recognises(content):
-            try:
+            with suppress(InputError):
                 yield _Log(kind=reader.name, position=position, table=reader.read(content))
                 return
-            except InputError:
-                continue
     lines = [
         line for line in text.splitlines() if line.lstrip().startswith('{"') and line.rstrip().endswith("}")
     ]
     if len(lines) > 1:
-        reader = next(reader for reader in readers() if reader.name == "jsonl")
-        try:
-            table = reader.read(_in_memory(path, "\n".join(lines) + "\n"))
-        except InputError:
-            return
-        if _has_step(table.columns) and any(map(catalog.is_metric, table.columns)):
-            yield _Log(kind="jsonl", position=position, table=table)
+        with suppress(InputError):
+            table = jsonl.read(_in_memory(path, "\n".join(lines) + "\n"))
+            has_step = not {folded(name) for name in table.columns}.isdisjoint(map(folded, STEP_NAMES))
+            if has_step and any(map(catalog.is_metric, table.columns)):
+                yield _Log(kind="jsonl", position=position, table=table)
 
 
 def _history(text: str, position: int, path: str) -> Iterator[_Log]:
     """Read ``trainer.state.log_history`` as a notebook shows it, each dict put on a line of its own."""
-    from entropylaw.ingest.formats.trl_console import TrlConsoleReader
-
     entries = " ".join(text.split()).removeprefix("[").replace("}, {", "}\n{")
     content = _in_memory(path, entries + "\n")
-    if TrlConsoleReader().recognises(content):
-        try:
-            yield _Log(kind=_HISTORY, position=position, table=TrlConsoleReader().read(content))
-        except InputError:
-            return
+    if trl_console.recognises(content):
+        with suppress(InputError):
+            yield _Log(kind=_HISTORY, position=position, table=trl_console.read(content))
 
 
 def _html_tables(text: str) -> Iterator[Table]:
@@ -300,10 +285,6 @@ def _cells_of(column: Column) -> list[object]:
 
 def _is_numbered(row: Sequence[str]) -> bool:
     return bool(row) and parse_number(row[0]) == parse_number(row[0])
-
-
-def _has_step(names: Mapping[str, object]) -> bool:
-    return not {folded(name) for name in names}.isdisjoint(map(folded, STEP_NAMES))
 
 
 def _in_memory(path: str, text: str) -> Content:

@@ -33,44 +33,35 @@ _MOST_COMPARED = 1000
 OTHER_LENGTH = "row with more or fewer cells than the header"
 
 
-class SwanLabCsvReader:
-    """Reads them into a table with a row for each step of each experiment, and a column for each metric."""
+def recognises(content: Content) -> bool:
+    """Whether the header is a step and pairs of columns as SwanLab names them."""
+    text = content.opening if content.is_text else ""
+    if text[:5].lstrip('"')[:4].lower() != "step":
+        return False
+    first = text[: text.index("\n")] if "\n" in text else text
+    try:
+        return bool(_labels(next(csv.reader([first]), [])))
+    except csv.Error:
+        return False
 
-    name = "swanlab-csv"
-    suffixes = (".csv",)
-    about = "a chart exported from SwanLab; charts of one run are joined by step"
-    joins = True
 
-    def recognises(self, content: Content) -> bool:
-        """Whether the header is a step and pairs of columns as SwanLab names them."""
-        text = content.opening if content.is_text else ""
-        if text[:5].lstrip('"')[:4].lower() != "step":
-            return False
-        first = text[: text.index("\n")] if "\n" in text else text
-        try:
-            return bool(_labels(next(csv.reader([first]), [])))
-        except csv.Error:
-            return False
+def read(content: Content) -> Table:
+    """Read it.
 
-    def read(self, content: Content) -> Table:
-        """Read it.
+    Raises
+    ------
+    InputError
+        ``no-records`` where there is no row, ``file-corrupt`` where the header is another one.
 
-        Raises
-        ------
-        InputError
-            ``no-records`` where there is no row, ``file-corrupt`` where the header is another one.
-
-        """
-        rows = csv.reader(line for line in content.lines() if line)
-        try:
-            series = _series(_labels(next(rows, [])))
-            if not series:
-                raise _corrupt(
-                    content, "has no header as SwanLab writes it (step, EXPERIMENT-METRIC_step, …)"
-                )
-            return _table(content, series, rows)
-        except csv.Error as problem:
-            raise _corrupt(content, f"cannot be read to its end: {problem}") from None
+    """
+    rows = csv.reader(line for line in content.lines() if line)
+    try:
+        series = _series(_labels(next(rows, [])))
+        if not series:
+            raise _corrupt(content, "has no header as SwanLab writes it (step, EXPERIMENT-METRIC_step, …)")
+        return _table(content, series, rows)
+    except csv.Error as problem:
+        raise _corrupt(content, f"cannot be read to its end: {problem}") from None
 
 
 class _Series(NamedTuple):

@@ -22,7 +22,7 @@ import numpy as np
 from entropylaw.errors import InputError
 from entropylaw.ingest import packed
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.delimited import DelimitedReader
+from entropylaw.ingest.formats import delimited
 from entropylaw.ingest.formats.jsonl import UNPARSEABLE
 from entropylaw.ingest.table import Table, unique_names
 from entropylaw.ingest.values import Column, FloatArray, is_missing, parse_number
@@ -47,54 +47,45 @@ _COPY = re.compile(r"(?: - Copy)?(?: ?\([0-9]{1,4}\))?\Z")
 _SAMPLED = 1000
 
 
-class TensorBoardCsvReader:
-    """Reads a single curve, which its name tells, as a part of its run's log."""
+def recognises(content: Content) -> bool:
+    """Whether it has that header, or opens with a wall time, a step and a value."""
+    if not content.is_text:
+        return False
+    head = _head(content)
+    return _has_header(head) or _opens_with_a_point(head)
 
-    name = "tensorboard-csv"
-    suffixes = _SUFFIXES
-    about = "a curve downloaded from TensorBoard, `run-NAME-tag-TAG`; those of one run are joined by step"
-    joins = True
 
-    def recognises(self, content: Content) -> bool:
-        """Whether it has that header, or opens with a wall time, a step and a value."""
-        if not content.is_text:
-            return False
-        head = _head(content)
-        return _has_header(head) or _opens_with_a_point(head)
+def read(content: Content) -> Table:
+    """Read it.
 
-    def read(self, content: Content) -> Table:
-        """Read it.
+    Raises
+    ------
+    InputError
+        ``metric-unnamed`` where the name does not tell the metric, ``no-records`` where there is no
+        point of the curve.
 
-        Raises
-        ------
-        InputError
-            ``metric-unnamed`` where the name does not tell the metric, ``no-records`` where there is no
-            point of the curve.
-
-        """
-        run, tag = _named(content)
-        head = _head(content)
-        if not (_has_header(head) or _LIST.match(head)):
-            raise _no_points(content)
-        table = _of_rows(content) if _has_header(head) else _of_list(content)
-        cells = {name.strip().casefold(): column for name, column in table.columns.items()}
-        if not table.columns:
-            raise _no_points(content)
-        (step, label, metric), notes = unique_names(("step", "run", tag))
-        columns: dict[str, Column] = {step: cells["step"], metric: cells["value"]}
-        if run:
-            columns[label] = [run] * len(cells["step"])
-        if table.rows == _SAMPLED:
-            notes += (
-                f"{_SAMPLED} points, as many as TensorBoard's page gives: steps between may be missing",
-            )
-        return Table(
-            columns=columns,
-            rows=table.rows,
-            dropped=table.dropped,
-            notes=(*table.notes, *notes),
-            partial=True,
-        )
+    """
+    run, tag = _named(content)
+    head = _head(content)
+    if not (_has_header(head) or _LIST.match(head)):
+        raise _no_points(content)
+    table = _of_rows(content) if _has_header(head) else _of_list(content)
+    cells = {name.strip().casefold(): column for name, column in table.columns.items()}
+    if not table.columns:
+        raise _no_points(content)
+    (step, label, metric), notes = unique_names(("step", "run", tag))
+    columns: dict[str, Column] = {step: cells["step"], metric: cells["value"]}
+    if run:
+        columns[label] = [run] * len(cells["step"])
+    if table.rows == _SAMPLED:
+        notes += (f"{_SAMPLED} points, as many as TensorBoard's page gives: steps between may be missing",)
+    return Table(
+        columns=columns,
+        rows=table.rows,
+        dropped=table.dropped,
+        notes=(*table.notes, *notes),
+        partial=True,
+    )
 
 
 def _head(content: Content) -> str:
@@ -119,7 +110,7 @@ def _of_rows(content: Content) -> Table:
     if content.wanted is not None:  # of a large file, which would know neither of these columns
         content = copy(content)
         content.useful = None
-    return DelimitedReader().read(content)
+    return delimited.read(content)
 
 
 def _of_list(content: Content) -> Table:

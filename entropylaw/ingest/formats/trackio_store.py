@@ -30,7 +30,6 @@ from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import Column
 from entropylaw.ingest.wording import shown_path, sqlite_cause
 
-_SIGNATURE = b"SQLite format 3\0"
 _COLUMNS = frozenset(("run_name", "step", "metrics"))
 # Where the file is damaged, its schema may be unreadable and still tell whose it is.
 _MARKS = (b"CREATE TABLE metrics", b"run_name TEXT NOT NULL", b"metrics TEXT NOT NULL")
@@ -48,53 +47,45 @@ _DAMAGE = (sqlite3.Error, UnicodeError)
 UNREADABLE = "unreadable record"
 
 
-class TrackioReader:
-    """Reads all runs of a project; what they are called tells them apart."""
+def recognises(content: Content) -> bool:
+    """Whether it is an SQLite file with Trackio's table of metrics."""
+    if all(mark in content.head for mark in _MARKS):
+        return True
+    try:
+        with _opened(content) as database:
+            return _plain_columns(database, "metrics") >= _COLUMNS
+    except (*_DAMAGE, OSError, InputError):
+        return False
 
-    name = "trackio"
-    suffixes = (".db",)
-    about = "Trackio's project database, all of its runs"
 
-    def recognises(self, content: Content) -> bool:
-        """Whether it is an SQLite file with Trackio's table of metrics."""
-        if not content.head.startswith(_SIGNATURE):
-            return False
-        if all(mark in content.head for mark in _MARKS):
-            return True
-        try:
-            with _opened(content) as database:
-                return _plain_columns(database, "metrics") >= _COLUMNS
-        except (*_DAMAGE, OSError, InputError):
-            return False
+def read(content: Content) -> Table:
+    """Read it.
 
-    def read(self, content: Content) -> Table:
-        """Read it.
+    Raises
+    ------
+    InputError
+        ``file-corrupt``, ``file-unreadable`` where another program has locked it, and ``no-records``
+        where nothing has been logged.
 
-        Raises
-        ------
-        InputError
-            ``file-corrupt``, ``file-unreadable`` where another program has locked it, and ``no-records``
-            where nothing has been logged.
-
-        """
-        try:
-            with _opened(content) as database:
-                log = _Log(database, content.path)
-        except _DAMAGE as problem:
-            raise _unreadable(content.path, problem) from None
-        except OSError as problem:
-            raise InputError(
-                "file-unreadable",
-                f"{shown_path(content.path)} cannot be read with its write-ahead log: {problem.strerror}",
-                "check the permissions of the files beside it",
-            ) from None
-        if not log.records.rows:
-            raise InputError(
-                "no-records",
-                f"{shown_path(content.path)} is a Trackio project in which no run has logged a metric",
-                "check that the run has logged something; what was sent to a Space lies there, not here",
-            )
-        return log.table(content)
+    """
+    try:
+        with _opened(content) as database:
+            log = _Log(database, content.path)
+    except _DAMAGE as problem:
+        raise _unreadable(content.path, problem) from None
+    except OSError as problem:
+        raise InputError(
+            "file-unreadable",
+            f"{shown_path(content.path)} cannot be read with its write-ahead log: {problem.strerror}",
+            "check the permissions of the files beside it",
+        ) from None
+    if not log.records.rows:
+        raise InputError(
+            "no-records",
+            f"{shown_path(content.path)} is a Trackio project in which no run has logged a metric",
+            "check that the run has logged something; what was sent to a Space lies there, not here",
+        )
+    return log.table(content)
 
 
 class _Log:

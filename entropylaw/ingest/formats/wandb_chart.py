@@ -53,59 +53,48 @@ SHORT = "row with fewer cells than the header"
 UNREADABLE_ROW = "unreadable row"
 
 
-class WandbChartReader:
-    """Reads such a chart as a long table: a row for each point of each run."""
+def recognises(content: Content) -> bool:
+    """Whether the header is an x axis followed by metrics of runs."""
+    return content.is_text and _layout(content) is not None
 
-    name = "wandb-chart"
-    suffixes = (".csv",)
-    about = (
-        "a chart exported from W&B's page: one metric of several runs over `Step`, a trainer's step "
-        "or a clock; charts of one run are joined by step, and points that stand for several values "
-        "pair within their bucket only"
-    )
-    joins = True
 
-    def recognises(self, content: Content) -> bool:
-        """Whether the header is an x axis followed by metrics of runs."""
-        return content.is_text and _layout(content) is not None
+def read(content: Content) -> Table:
+    """Read it.
 
-    def read(self, content: Content) -> Table:
-        """Read it.
+    Raises
+    ------
+    InputError
+        ``no-records`` where it is no such chart, or one without points; ``no-step-column`` where its x
+        axis is a clock and no step stands beside it.
 
-        Raises
-        ------
-        InputError
-            ``no-records`` where it is no such chart, or one without points; ``no-step-column`` where its x
-            axis is a clock and no step stands beside it.
-
-        """
-        layout = _layout(content)
-        if layout is None:
-            raise InputError(
-                "no-records",
-                f"{shown_path(content.path)} is no chart exported from W&B: its columns are not called "
-                "'RUN - METRIC'",
-                "leave the format out and let the content decide",
-            )
-        if _CLOCK_AXIS.match(layout.axis) and not layout.counters:
-            raise InputError(
-                "no-step-column",
-                f"the x axis of the W&B chart {shown_path(content.path)} is {shown(layout.axis)}, a clock, "
-                "and no column holds a step",
-                "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
-                f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}",
-            )
-        points = _Points(layout, Records(content.wanted))
-        for cells in _rows(content, layout, points.dropped):
-            points.take(cells)
-        if not points.records.rows:
-            raise InputError(
-                "no-records",
-                f"{shown_path(content.path)} is a chart from W&B, of {counted(len(layout.runs), 'run')}, "
-                "without a single point",
-                "check that the chart shows something, and export it again",
-            )
-        return points.table(content)
+    """
+    layout = _layout(content)
+    if layout is None:
+        raise InputError(
+            "no-records",
+            f"{shown_path(content.path)} is no chart exported from W&B: its columns are not called "
+            "'RUN - METRIC'",
+            "leave the format out and let the content decide",
+        )
+    if _CLOCK_AXIS.match(layout.axis) and not layout.counters:
+        raise InputError(
+            "no-step-column",
+            f"the x axis of the W&B chart {shown_path(content.path)} is {shown(layout.axis)}, a clock, "
+            "and no column holds a step",
+            "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
+            f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}",
+        )
+    points = _Points(layout, Records(content.wanted))
+    for cells in _rows(content, layout, points.dropped):
+        points.take(cells)
+    if not points.records.rows:
+        raise InputError(
+            "no-records",
+            f"{shown_path(content.path)} is a chart from W&B, of {counted(len(layout.runs), 'run')}, "
+            "without a single point",
+            "check that the chart shows something, and export it again",
+        )
+    return points.table(content)
 
 
 @dataclass(slots=True)

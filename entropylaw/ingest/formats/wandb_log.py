@@ -31,7 +31,6 @@ from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import Column, is_missing, parse_number
 from entropylaw.ingest.wording import shown_path
 
-_SIGNATURE = b":W&B"  # after it, two bytes of magic and one of version
 _FILE_HEADER = 7
 _BLOCK = 1 << 15
 _FRAME = struct.Struct("<IHB")
@@ -61,41 +60,26 @@ _MOST_KNOWN = 1 << 14
 UNREADABLE_VALUE = "unreadable value"
 
 
-class WandbReader:
-    """Reads the history in a ``.wandb`` file, whose run is called as in W&B."""
+def read(content: Content) -> Table:
+    """Read it.
 
-    name = "wandb"
-    suffixes = (".wandb",)
-    about = (
-        "the history of a run's `.wandb` file, offline or synced, without the wandb package; its "
-        "settings of temperature, aggregation, entropy and KL terms; what is damaged is left out, "
-        "with a note where it is"
-    )
+    Raises
+    ------
+    InputError
+        ``no-records`` where no record of the history is whole.
 
-    def recognises(self, content: Content) -> bool:
-        """Whether it opens with W&B's signature."""
-        return content.head.startswith(_SIGNATURE)
-
-    def read(self, content: Content) -> Table:
-        """Read it.
-
-        Raises
-        ------
-        InputError
-            ``no-records`` where no record of the history is whole.
-
-        """
-        damage = Damage()
-        history = _History()
-        for record in _records(content.data, damage):
-            history.take(record)
-        if not history.rows:
-            raise InputError(
-                "no-records",
-                "; ".join((f"{shown_path(content.path)} holds no whole record of a history", *damage.notes)),
-                "check that the run has logged something, and copy the file again where it was cut off",
-            )
-        return history.table(len(content.data), damage)
+    """
+    damage = Damage()
+    history = _History()
+    for record in _records(content.data, damage):
+        history.take(record)
+    if not history.rows:
+        raise InputError(
+            "no-records",
+            "; ".join((f"{shown_path(content.path)} holds no whole record of a history", *damage.notes)),
+            "check that the run has logged something, and copy the file again where it was cut off",
+        )
+    return history.table(len(content.data), damage)
 
 
 def _records(data: bytes, damage: Damage) -> Iterator[bytes]:
