@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest.content import Content
+from entropylaw.ingest.formats.wandb_export import COMPLETE_HISTORY
 from entropylaw.ingest.plugins import plugin_readers
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, nearest, shown, shown_path
@@ -112,7 +113,9 @@ class Format:
     signature
         What such a file starts with; only then is ``recognises`` called, which may be absent.
     title, why, hint
-        Of a format that is recognised and refused: what it is, why, and what to do instead.
+        Of a format that is recognised and refused, for the documentation: what it is, why, and what to do.
+    error
+        The slug, message and hint of its error; made of the title and the hint where it is empty.
 
     """
 
@@ -126,6 +129,7 @@ class Format:
     title: str = ""
     why: str = ""
     hint: str = ""
+    error: tuple[str, str, str] | None = None
 
     @property
     def refuses(self) -> bool:
@@ -154,12 +158,10 @@ class Format:
             Where the content is not what this reader reads.
 
         """
-        if not hasattr(self._implementation, "read"):
-            raise InputError(
-                "format-not-read",
-                f"{shown_path(content.path)} is {self.title}, a format that is not read",
-                self.hint,
-            )
+        if self.refuses:
+            unread = ("format-not-read", f"{self.title}, a format that is not read", self.hint)
+            slug, what, hint = self.error or unread
+            raise InputError(slug, f"{shown_path(content.path)} is {what}", hint)
         table: Table = self._implementation.read(content)
         return table
 
@@ -241,6 +243,12 @@ READERS: tuple[Format, ...] = (
         title="`wandb-summary.json`",
         why="one value of each metric; the law needs their course",
         hint="read the run's `.wandb` file, or export the history",
+        error=(
+            "last-values-only",
+            "a run's summary from W&B: the last value of each metric; the law "
+            "needs entropy and reward over the course of the run",
+            f"read the run's .wandb file, one folder up, or export its history: {COMPLETE_HISTORY}",
+        ),
     ),
     Format(
         "prime-rl",
@@ -310,6 +318,13 @@ READERS: tuple[Format, ...] = (
         title="W&B's table of runs, as CSV",
         why="one value of each metric a run; the law needs their course",
         hint="export the charts of entropy and reward, or the history",
+        error=(
+            "last-values-only",
+            "W&B's table of runs: a row a run, with the last value of each metric; the law needs entropy and "
+            "reward over the course of a run",
+            "export the charts of entropy and reward as CSV from the W&B page, or a run's history: "
+            f"{COMPLETE_HISTORY}",
+        ),
     ),
     Format(
         "wandb-chart",

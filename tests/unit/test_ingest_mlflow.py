@@ -379,7 +379,7 @@ def test_names_that_yaml_writes():
     for size in [1, 2, 3, 20, 100, 300] * 50:
         name = "".join(chance.choices("ab Z0-_:#'\"\\é中😀\t\x7f/.,[]{}&*!|>%@`", k=size)).strip()
         written = yaml.dump({"a": 1, "run_name": name, "user_id": "u"}, allow_unicode=True)
-        assert mlflow_store._run_name(written) == name
+        assert mlflow_store.run_name(written) == name
 
 
 # Databases

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
+from entropylaw.ingest.formats.nested import leaves
 from entropylaw.ingest.gather import Records
 from entropylaw.ingest.labels import RUN_NAMES
 from entropylaw.ingest.steps import folded
@@ -148,11 +148,14 @@ class _Values:
             self.records.add(value if isinstance(value, _Broken) else {})
         else:
             self.empty += not value
-            columns = _columns(value) if self.good > 1 else None
-            for row in zip(*columns.values(), strict=True) if columns else ():
-                self.records.add(dict(zip(columns or (), row, strict=True)))
-            if columns is None:
-                self.records.add(_record(value))
+            if self.good > 1 and (columns := _columns(value)):
+                for row in zip(*columns.values(), strict=True):
+                    self.records.add(dict(zip(columns, row, strict=True)))
+                return
+            data = value.get("data")
+            if isinstance(data, dict) and "step" in value and "_type" not in data:
+                value = {**{name: cell for name, cell in value.items() if name != "data"}, **data}
+            self.records.add(dict(leaves(value, _LONGEST_NAME)))
 
 
 def _lines(content: Content) -> Iterator[object]:
@@ -208,30 +211,6 @@ def _columns(value: object) -> dict[str, list[object]] | None:
         return None
     lengths = {len(cells) for cells in value.values()}
     return dict(value) if len(lengths) == 1 and lengths != {0} else None
-
-
-def _record(value: dict[str, Any]) -> dict[str, object]:
-    data = value.get("data")
-    if isinstance(data, dict) and "step" in value and "_type" not in data:
-        return {**_flatten({k: v for k, v in value.items() if k != "data"}), **_flatten(data)}
-    return _flatten(value)
-
-
-def _flatten(value: Mapping[str, Any]) -> dict[str, object]:
-    """Collect leaves by path, in order; a stack of our own, for a file decides how deep it goes."""
-    flat: dict[str, object] = {}
-    stack: list[tuple[str, Any]] = [("", value)]
-    while stack:
-        path, node = stack.pop()
-        if len(path) > _LONGEST_NAME:
-            flat[f"{path[:_LONGEST_NAME]}…"] = None
-        elif isinstance(node, Mapping):
-            if "_type" not in node or not path:
-                inner = [(f"{path}/{key}" if path else key, child) for key, child in node.items()]
-                stack.extend(reversed(inner))
-        elif not isinstance(node, list):
-            flat[path] = node
-    return flat
 
 
 def _no_records(content: Content) -> InputError:

@@ -22,6 +22,7 @@ _SAMPLES = "'generated_samples'"
 
 
 def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
+    """Yield a row for each global step, and one for each evaluation."""
     for line in lines:
         for entry in _ENTRY.finditer(line):
             prefix = "train" if entry["step"] else "eval"

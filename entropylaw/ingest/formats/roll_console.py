@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from entropylaw.ingest.formats.console import Console, Printout, Row, lines
+from entropylaw.ingest.formats.nested import leaves
 from entropylaw.ingest.values import parse_number
 
 _TAG = "metrics_tag: {"
@@ -96,18 +97,12 @@ def _decoded(line: str, position: int) -> dict[str, Any] | None:
 
 
 def _numbers(value: Mapping[str, Any]) -> dict[str, float]:
-    """Collect numbers by path; a stack of our own, for a file decides how deep it goes."""
-    flat: dict[str, float] = {}
-    stack: list[tuple[str, Any]] = list(value.items())[::-1]
-    while stack:
-        path, node = stack.pop()
-        if isinstance(node, Mapping):
-            stack.extend((f"{path}/{key}", child) for key, child in list(node.items())[::-1])
-        elif node is None or (isinstance(node, (int, float, str)) and not isinstance(node, bool)):
-            number = parse_number(node)
-            if number == number or not isinstance(node, str):
-                flat[path] = number
-    return flat
+    numbers = {}
+    for path, cell in leaves(value, _LONGEST):
+        number = parse_number(cell)
+        if not isinstance(cell, bool) and (number == number or not isinstance(cell, str)):
+            numbers[path] = number
+    return numbers
 
 
 CONSOLE = Console(

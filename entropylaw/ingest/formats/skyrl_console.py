@@ -49,6 +49,7 @@ def _has_slash(lines: Iterable[str]) -> bool:
 
 
 def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
+    """Yield the dicts, each when its brace closes."""
     walk = _Walk()
     for line in lines:
         if row := walk.take(line):

@@ -42,6 +42,7 @@ EARLY_STEP = "training step before the first rollout that the file shows"
 
 
 def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
+    """Yield each entry on the step of its rollout."""
     log = _Log(printout, shows_rollouts=_ROLLOUT.search(printout.content.opening) is not None)
     for line in lines:
         opened = _OPENS.search(line)

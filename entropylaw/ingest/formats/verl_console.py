@@ -19,6 +19,7 @@ _CALL_PAIR = re.compile(r"([^:]+)(:)((?:\w+\.)?\w+\(.*\))", re.DOTALL)
 
 
 def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
+    """Yield the pairs of each line with a step."""
     for line in lines:
         if found := _STEP.search(line):
             record: dict[str, float] = {}

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
+from entropylaw.ingest.formats.nested import leaves
 from entropylaw.ingest.formats.records import (
     MOST_VALUES,
     UNREADABLE,
@@ -234,25 +235,12 @@ class _History:
             if text[0] in _DIGITS:
                 values[path] = float(text)
             else:
-                values.update(_numbers(path, json.loads(text)))
+                # Named with "." as on W&B's pages; lists, flags and text are no metrics.
+                for name, cell in leaves({path: json.loads(text)}, _LONGEST_NAME, "."):
+                    number = parse_number(cell)
+                    if len(str(cell)) <= _LONGEST_NAME and (number == number or is_missing(cell)):
+                        values[name] = number
         except (ValueError, RecursionError):
             self._bad_values += 1
         if len(values) > MOST_VALUES:
             raise ValueError("more values than a record of metrics has")
-
-
-def _numbers(path: str, node: object) -> Iterator[tuple[str, float]]:
-    """Yield the numbers in a JSON value, named with ``.`` as on W&B's pages and in its exports.
-
-    Media (``{"_type": "histogram", …}``), lists, flags and text are no metrics.
-    """
-    stack = [(path, node)]
-    while stack:
-        path, node = stack.pop()
-        if isinstance(node, dict):
-            if "_type" not in node and len(path) <= _LONGEST_NAME:
-                stack += [(f"{path}.{key}", child) for key, child in reversed(node.items())]
-        elif not isinstance(node, list) and len(path) <= _LONGEST_NAME >= len(str(node)):
-            number = parse_number(node)
-            if not math.isnan(number) or is_missing(node):
-                yield path, number

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import islice
 
-from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.wandb_export import COMPLETE_HISTORY
-from entropylaw.ingest.table import Table
-from entropylaw.ingest.wording import shown_path
 
 # W&B writes these itself, with capitals; a user's configuration and metrics follow.
 _RUN_COLUMNS = frozenset(
@@ -54,24 +51,6 @@ def recognises(content: Content) -> bool:
     return _is_run_table(header, rows)
 
 
-def read(content: Content) -> Table:
-    """Refuse.
-
-    Raises
-    ------
-    InputError
-        ``last-values-only``, always.
-
-    """
-    raise InputError(
-        "last-values-only",
-        f"{shown_path(content.path)} is W&B's table of runs: a row a run, with the last value of each "
-        "metric; the law needs entropy and reward over the course of a run",
-        "export the charts of entropy and reward as CSV from the W&B page, or a run's history: "
-        f"{COMPLETE_HISTORY}",
-    )
-
-
 def _sample(content: Content, first: str) -> list[list[str]]:
     """Split the first rows, as far as they can be; quoted cells may hold line ends."""
     marks = [mark for mark in ",;\t" if first.count(mark) < _MOST_COLUMNS]
@@ -84,14 +63,8 @@ def _sample(content: Content, first: str) -> list[list[str]]:
             break
         lines.append(line + "\n")
     found: list[list[str]] = []
-    try:
-        for row in csv.reader(lines, delimiter=delimiter):
-            if row:
-                found.append(row)
-            if len(found) > _SAMPLE:
-                break
-    except csv.Error:
-        pass
+    with suppress(csv.Error):
+        found.extend(islice(filter(None, csv.reader(lines, delimiter=delimiter)), _SAMPLE + 1))
     return found or [[]]
 
 
