@@ -105,11 +105,12 @@ class Format:
 
     Attributes
     ----------
-    name, suffixes, about, joins
-        As in :class:`Reader`.
+    name, about, suffixes, joins
+        As in :class:`Reader`; the suffixes are those of a console where nothing else is said.
     module
         The module in ``entropylaw.ingest.formats`` with the functions ``recognises`` and ``read``, or the
-        object in it that has these methods, as ``module:OBJECT``; empty where the signature is all.
+        object in it that has these methods, as ``module:OBJECT``. Empty where the signature is all;
+        ``NAME_console:CONSOLE`` where nothing is said.
     signature
         What such a file starts with; only then is ``recognises`` called, which may be absent.
     title, why, hint
@@ -120,10 +121,10 @@ class Format:
     """
 
     name: str
-    suffixes: tuple[str, ...]
-    module: str
     about: str = ""
     _: KW_ONLY
+    suffixes: tuple[str, ...] = (".log", ".out", ".txt")
+    module: str | None = None
     joins: bool = False
     signature: bytes = b""
     title: str = ""
@@ -138,7 +139,8 @@ class Format:
 
     @cached_property
     def _implementation(self) -> Any:
-        module, _, member = self.module.partition(":")
+        place = f"{self.name}_console:CONSOLE" if self.module is None else self.module
+        module, _, member = place.partition(":")
         found = import_module(f"entropylaw.ingest.formats.{module}") if module else None
         return getattr(found, member) if member else found
 
@@ -166,41 +168,44 @@ class Format:
         return table
 
 
-_LOG = (".log", ".out", ".txt")
 _SQLITE = b"SQLite format 3\0"
 
 #: The formats in the order in which they are tried: first those with a signature, last the permissive ones.
 READERS: tuple[Format, ...] = (
     Format(
         "wandb",
-        (".wandb",),
-        "wandb_log",
         "the history of a run's `.wandb` file, offline or synced, without the wandb package; its settings "
         "of temperature, aggregation, entropy and KL terms; what is damaged is left out, with a note where "
         "it is",
+        suffixes=(".wandb",),
+        module="wandb_log",
         signature=b":W&B",
     ),
     Format(
         "tfevents",
-        (),
-        "tfevents",
         "scalars of a TensorBoard event file, those in tensors too, float32 as TensorBoard keeps "
         "them, every checksum tested",
+        suffixes=(),
+        module="tfevents",
     ),
     Format(
-        "trackio", (".db",), "trackio_store", "Trackio's project database, all of its runs", signature=_SQLITE
+        "trackio",
+        "Trackio's project database, all of its runs",
+        suffixes=(".db",),
+        module="trackio_store",
+        signature=_SQLITE,
     ),
     Format(
         "mlflow-db",
-        (".db", ".sqlite"),
-        "mlflow_store",
         "MLflow's database, all of its runs; parameters as settings where it holds one run",
+        suffixes=(".db", ".sqlite"),
+        module="mlflow_store",
         signature=_SQLITE,
     ),
     Format(
         "swanlab",
-        (".swanlab",),
-        "",
+        suffixes=(".swanlab",),
+        module="",
         signature=b":SWL",
         title="a SwanLab transaction log (.swanlab)",
         why="its records are SwanLab's own, and change with its versions",
@@ -209,37 +214,37 @@ READERS: tuple[Format, ...] = (
     ),
     Format(
         "compressed",
-        (".zip", ".tar", ".tgz"),
-        "archive",
+        suffixes=(".zip", ".tar", ".tgz"),
+        module="archive",
         title="an archive of several files",
         why="several files, which may be several runs",
         hint="unpack it, and name the folder with what was in it",
     ),
     Format(
         "parquet",
-        (".parquet", ".pq"),
-        "parquet",
         "numbers of a Parquet file, structs flattened with `.`; of more than 256 columns, those that "
         "something is made of",
+        suffixes=(".parquet", ".pq"),
+        module="parquet",
         signature=b"PAR1",
     ),
     Format(
         "ipynb",
-        (".ipynb",),
-        "notebook",
         "what a notebook's cells printed: any console below, and the table that Hugging Face's Trainer shows",
+        suffixes=(".ipynb",),
+        module="notebook",
     ),
     Format(
         "trainer-state",
-        (".json",),
-        "trainer_state",
         "the `log_history` of Hugging Face's Trainer, pretty-printed or on one line; an evaluation "
         "joins the row of its step",
+        suffixes=(".json",),
+        module="trainer_state",
     ),
     Format(
         "wandb-summary",
-        (".json",),
-        "wandb_summary",
+        suffixes=(".json",),
+        module="wandb_summary",
         title="`wandb-summary.json`",
         why="one value of each metric; the law needs their course",
         hint="read the run's `.wandb` file, or export the history",
@@ -252,69 +257,58 @@ READERS: tuple[Format, ...] = (
     ),
     Format(
         "prime-rl",
-        _LOG,
-        "prime_console:CONSOLE",
         "lines of its trainer (entropy) and of its orchestrator (reward); two files of one training "
         "are joined by step",
+        module="prime_console:CONSOLE",
         joins=True,
     ),
     Format(
         "tensorboard-csv",
-        (".csv", ".json"),
-        "tensorboard_csv",
         "a curve downloaded from TensorBoard, `run-NAME-tag-TAG`; those of one run are joined by step",
+        suffixes=(".csv", ".json"),
+        module="tensorboard_csv",
         joins=True,
     ),
     Format(
         "jsonl",
-        (".jsonl", ".ndjson", ".json"),
-        "jsonl",
         'an object a line, nested or flat; verl\'s `{"step": …, "data": {…}}`; an array of objects; an'
         " object of columns; so the `metrics.jsonl` of tinker-cookbook, prime-rl and others, "
         "ms-swift's `logging.jsonl`, EasyR1's `experiment_log.jsonl`",
+        suffixes=(".jsonl", ".ndjson", ".json"),
+        module="jsonl",
     ),
     Format(
         "verl",
-        _LOG,
-        "verl_console:CONSOLE",
         "`step:12 - actor/entropy:0.354 - …` anywhere in a line, with colour, Ray's prefix or a "
         "progress bar before it; so DAPO, PRIME, rLLM",
     ),
     Format(
         "trl",
-        _LOG,
-        "trl_console",
         "the dicts that TRL and ms-swift print between progress bars; their steps come from the bars,"
         " and a note says how",
+        module="trl_console",
     ),
-    Format(
-        "slime",
-        _LOG,
-        "slime_console:CONSOLE",
-        "`step 12: {…}`, `rollout 12: {…}` and `eval 12: {…}`, brought to the rollout's number",
-    ),
-    Format("roll", _LOG, "roll_console:CONSOLE", "`metrics_tag: {…}`, or the metrics that its pipelines log"),
-    Format("areal", _LOG, "areal_console:CONSOLE", "the tables that it prints for every step"),
-    Format("easyr1", _LOG, "easyr1_console:CONSOLE", "`Step 12` and the block of metrics below it"),
-    Format("openrlhf", _LOG, "openrlhf_console:CONSOLE", "the metrics that it logs of every global step"),
-    Format("skyrl", _LOG, "skyrl_console:CONSOLE", "the metrics that its console logger prints"),
+    Format("slime", "`step 12: {…}`, `rollout 12: {…}` and `eval 12: {…}`, brought to the rollout's number"),
+    Format("roll", "`metrics_tag: {…}`, or the metrics that its pipelines log"),
+    Format("areal", "the tables that it prints for every step"),
+    Format("easyr1", "`Step 12` and the block of metrics below it"),
+    Format("openrlhf", "the metrics that it logs of every global step"),
+    Format("skyrl", "the metrics that its console logger prints"),
     Format(
         "tinker",
-        _LOG,
-        "rich_tables:TINKER",
         "the tables of tinker-cookbook's `logs.log` and rLLM's console; names that the table cut are left "
         "out",
+        module="rich_tables:TINKER",
     ),
     Format(
         "open-instruct",
-        _LOG,
-        "rich_tables:OPEN_INSTRUCT",
         "the panels that its GRPO prints, with two decimals",
+        module="rich_tables:OPEN_INSTRUCT",
     ),
     Format(
         "wandb-run-table",
-        (".csv",),
-        "wandb_run_table",
+        suffixes=(".csv",),
+        module="wandb_run_table",
         title="W&B's table of runs, as CSV",
         why="one value of each metric a run; the law needs their course",
         hint="export the charts of entropy and reward, or the history",
@@ -328,26 +322,26 @@ READERS: tuple[Format, ...] = (
     ),
     Format(
         "wandb-chart",
-        (".csv",),
-        "wandb_chart",
         "a chart exported from W&B's page: one metric of several runs over `Step`, a trainer's step "
         "or a clock; charts of one run are joined by step, and points that stand for several values "
         "pair within their bucket only",
+        suffixes=(".csv",),
+        module="wandb_chart",
         joins=True,
     ),
     Format(
         "swanlab-csv",
-        (".csv",),
-        "swanlab_csv",
         "a chart exported from SwanLab; charts of one run are joined by step",
+        suffixes=(".csv",),
+        module="swanlab_csv",
         joins=True,
     ),
     Format(
         "csv",
-        (".csv", ".tsv"),
-        "delimited",
         "comma, semicolon or tab; one row a step, or long with a run column; `/` in names may be "
         "flattened to `_` or `.`; so W&B's `run.history()`, of which sampling is noted",
+        suffixes=(".csv", ".tsv"),
+        module="delimited",
     ),
 )
 

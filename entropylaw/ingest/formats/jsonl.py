@@ -14,7 +14,7 @@ import numpy as np
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.nested import leaves
+from entropylaw.ingest.formats.records import leaves
 from entropylaw.ingest.gather import Records
 from entropylaw.ingest.labels import RUN_NAMES
 from entropylaw.ingest.steps import folded

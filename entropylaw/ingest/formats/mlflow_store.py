@@ -25,9 +25,8 @@ from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content, is_blank
 from entropylaw.ingest.formats.delimited import CUT_OFF
 from entropylaw.ingest.formats.jsonl import UNPARSEABLE
-from entropylaw.ingest.formats.records import UNREADABLE
+from entropylaw.ingest.formats.records import UNREADABLE, StepRows
 from entropylaw.ingest.formats.sqlite import beside, opened, plain_columns
-from entropylaw.ingest.formats.step_rows import StepRows
 from entropylaw.ingest.registry import BundleReader
 from entropylaw.ingest.segments import OVERWRITTEN
 from entropylaw.ingest.steps import NO_STEP

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from entropylaw.ingest.formats.console import Console, Printout, Row, lines
-from entropylaw.ingest.formats.nested import leaves
+from entropylaw.ingest.formats.records import leaves
 from entropylaw.ingest.values import parse_number
 
 _TAG = "metrics_tag: {"

@@ -23,11 +23,11 @@ from entropylaw.ingest.formats.records import (
     MOST_VALUES,
     UNREADABLE,
     Damage,
+    StepRows,
     fields,
     signed,
     varint,
 )
-from entropylaw.ingest.formats.step_rows import StepRows
 from entropylaw.ingest.segments import OVERWRITTEN
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import shown_path

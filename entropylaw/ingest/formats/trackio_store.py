@@ -20,8 +20,7 @@ from contextlib import suppress
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.nested import leaves
-from entropylaw.ingest.formats.records import UNREADABLE
+from entropylaw.ingest.formats.records import UNREADABLE, leaves
 from entropylaw.ingest.formats.sqlite import opened, plain_columns
 from entropylaw.ingest.gather import Records
 from entropylaw.ingest.steps import STEP_NAMES, folded
