@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,12 +13,10 @@ from entropylaw.errors import InputError
 from entropylaw.ingest import catalog
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.opening import load
+from entropylaw.ingest.registry import BundleReader, Reader, find_reader, reader_of
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import Column, FloatArray, parse_column
 from entropylaw.ingest.wording import counted
-
-if TYPE_CHECKING:
-    from entropylaw.ingest.registry import Reader
 
 _EVENT_FILE = re.compile(r".*\.tfevents\.(\d+)(?:\..*)?")
 _PART = re.compile(r"part[-_.].*|history[-_.]?\d+|.*-\d+-of-\d+|\d+")
@@ -29,48 +25,6 @@ _WANDB_FILES = (
     *("output.log", "config.yaml", "wandb-summary.json", "wandb-metadata.json", "requirements.txt"),
     "conda-environment.yaml",
 )
-
-
-class BundleReader(ABC):
-    """Reads one kind of folder.
-
-    Attributes
-    ----------
-    name
-        The format, as in :class:`~entropylaw.ingest.registry.Reader`.
-    about
-        What is read from such a folder, for the documentation.
-    skips
-        Folders in it that nobody looks into.
-
-    """
-
-    name: str
-    about: str
-    skips: tuple[str, ...] = ()
-
-    @abstractmethod
-    def files(self, folder: str) -> tuple[str, ...]:
-        """List the files of a folder that are one log, in the order in which they are read; often none.
-
-        The paths start with ``folder``. Nobody else reads these files.
-        """
-
-    def groups(self, folder: str) -> list[tuple[str, ...]]:
-        """List the files of each log that this folder, or folders in it together, hold."""
-        files = self.files(folder)
-        return [files] if files else []
-
-    @abstractmethod
-    def read(self, folder: str, contents: Sequence[Content]) -> Table:
-        """Read the content of these files.
-
-        Raises
-        ------
-        InputError
-            Where they are not what they seem.
-
-        """
 
 
 class EventFiles(BundleReader):
@@ -90,11 +44,9 @@ class EventFiles(BundleReader):
 
         One that does not open as such is left to be refused by itself, for it may have been a run.
         """
-        from entropylaw.ingest.formats.tfevents import TensorBoardReader
-
         found = [(match, path) for path in _listed(folder) if (match := _EVENT_FILE.fullmatch(path.name))]
         if len(found) > 1:
-            found = [(match, path) for match, path in found if _opens_as(TensorBoardReader(), path)]
+            found = [(match, path) for match, path in found if _opens_as(reader_of("tfevents"), path)]
         ordered = sorted(found, key=lambda item: (int(item[0][1]), item[1].name))
         return tuple(str(path) for _, path in ordered) if len(ordered) > 1 else ()
 
@@ -107,7 +59,7 @@ class EventFiles(BundleReader):
             That of the last file, where none has scalars.
 
         """
-        from entropylaw.ingest.formats.tfevents import TensorBoardReader, wall_times
+        from entropylaw.ingest.formats.tfevents import wall_times
 
         tables: list[Table] = []
         times: list[tuple[float, float]] = []
@@ -115,7 +67,7 @@ class EventFiles(BundleReader):
         damaged = 0
         for content in contents:
             try:
-                tables.append(TensorBoardReader().read(content))
+                tables.append(reader_of("tfevents").read(content))
                 times.append(wall_times(content.data))
             except InputError as error:
                 problem = error
@@ -174,8 +126,6 @@ class WandbFolder(BundleReader):
 
     def groups(self, folder: str) -> list[tuple[str, ...]]:
         """List the files of a run's folder, or those of all folders of one run that was resumed."""
-        from entropylaw.ingest.formats.wandb_log import WandbReader
-
         starts: dict[str, list[Path]] = {}
         for path in sorted(_folders(folder), key=lambda path: path.name.removeprefix("offline-")):
             if found := _WANDB_RUN.fullmatch(path.name):
@@ -185,7 +135,7 @@ class WandbFolder(BundleReader):
             tuple(
                 file
                 for start in many
-                if (files := self.files(str(start))) and _opens_as(WandbReader(), Path(files[0]))
+                if (files := self.files(str(start))) and _opens_as(reader_of("wandb"), Path(files[0]))
                 for file in files
             )
             for many in resumed
@@ -231,12 +181,9 @@ def _wandb_table(log: Content, console: Content | None) -> Table:
         That of the ``.wandb`` file, where the console does not help.
 
     """
-    from entropylaw.ingest.formats.wandb_log import WandbReader
-    from entropylaw.ingest.registry import find_reader
-
     table, problem = None, None
     try:
-        table = WandbReader().read(log)
+        table = reader_of("wandb").read(log)
         if any(map(catalog.is_metric, table.columns)):
             return table
     except InputError as error:

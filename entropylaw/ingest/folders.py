@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from entropylaw.errors import InputError
 from entropylaw.ingest import packed
-from entropylaw.ingest.bundles import BundleReader, bundle_readers
+from entropylaw.ingest.bundles import bundle_readers
 from entropylaw.ingest.content import missing_file, unreadable_file
 from entropylaw.ingest.plugins import plugin_readers
+from entropylaw.ingest.registry import BundleReader
 from entropylaw.ingest.wording import shown_path
 from entropylaw.walk import walk
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from entropylaw.ingest.bundles import bundle_readers
-from entropylaw.ingest.registry import our_readers
+from entropylaw.ingest.registry import READERS
 from entropylaw.ingest.trainers import Key, Trainer, trainers
 from entropylaw.results.columns import Meaning
 
 
 def formats_table() -> str:
     """List what is read: the name that forces a format, usual suffixes, what is taken from it."""
-    readers = [reader for reader in our_readers() if not getattr(reader, "refuses", False)]
     rows = [
-        (f"`{reader.name}`", ", ".join(reader.suffixes) or "–", getattr(reader, "about", "–"))
-        for reader in readers
+        (f"`{reader.name}`", ", ".join(reader.suffixes) or "–", reader.about)
+        for reader in READERS
+        if not reader.refuses
     ]
     return _table(("format", "usual suffix", "what is read"), rows)
 
@@ -27,11 +27,7 @@ def folders_table() -> str:
 
 def refused_table() -> str:
     """List what is recognised and refused, why, and what to do."""
-    rows = [
-        (getattr(reader, "title", "–"), getattr(reader, "why", "not read"), getattr(reader, "hint", "–"))
-        for reader in our_readers()
-        if getattr(reader, "refuses", False)
-    ]
+    rows = [(reader.title, reader.why, reader.hint) for reader in READERS if reader.refuses]
     return _table(("file", "why it is refused", "instead"), rows)
 
 

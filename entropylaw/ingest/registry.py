@@ -1,18 +1,23 @@
 """Which reader reads a file: its content decides, then its name, and a format that the user forces wins.
 
-A format joins by an object with the four members of :class:`Reader` in :func:`our_readers`, or from another
-package by an entry point of the group ``entropylaw.readers``. The order matters: those of other packages
-stand first, then binary formats with a signature, the permissive ones (delimited text) last.
+``READERS`` lists the formats of this package. Adding one is an entry there and a module in ``formats`` with
+the functions ``recognises`` and ``read``. Another package brings one by an entry point of the group
+``entropylaw.readers``.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest.content import Content
+from entropylaw.ingest.formats.wandb_export import COMPLETE_HISTORY
 from entropylaw.ingest.plugins import plugin_readers
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, nearest, shown, shown_path
@@ -52,55 +57,303 @@ class Reader(Protocol):
         ...
 
 
+class BundleReader(ABC):
+    """Reads one kind of folder.
+
+    Attributes
+    ----------
+    name
+        The format, as in :class:`Reader`.
+    about
+        What is read from such a folder, for the documentation.
+    skips
+        Folders in it that nobody looks into.
+
+    """
+
+    name: str
+    about: str
+    skips: tuple[str, ...] = ()
+
+    @abstractmethod
+    def files(self, folder: str) -> tuple[str, ...]:
+        """List the files of a folder that are one log, in the order in which they are read; often none.
+
+        The paths start with ``folder``. Nobody else reads these files.
+        """
+
+    def groups(self, folder: str) -> list[tuple[str, ...]]:
+        """List the files of each log that this folder, or folders in it together, hold."""
+        files = self.files(folder)
+        return [files] if files else []
+
+    @abstractmethod
+    def read(self, folder: str, contents: Sequence[Content]) -> Table:
+        """Read the content of these files.
+
+        Raises
+        ------
+        InputError
+            Where they are not what they seem.
+
+        """
+
+
+@dataclass(frozen=True)
+class Format:
+    """An entry of ``READERS``: a reader whose module is imported when it is first needed.
+
+    Attributes
+    ----------
+    name, about, suffixes, joins
+        As in :class:`Reader`; the suffixes are those of a console where nothing else is said.
+    module
+        The module in ``entropylaw.ingest.formats`` with the functions ``recognises`` and ``read``, or the
+        object in it that has these methods, as ``module:OBJECT``. Empty where the signature is all;
+        ``NAME_console:CONSOLE`` where nothing is said.
+    signature
+        What such a file starts with; only then is ``recognises`` called, which may be absent.
+    title, why, hint
+        Of a format that is recognised and refused, for the documentation: what it is, why, and what to do.
+    error
+        The slug, message and hint of its error; made of the title and the hint where it is empty.
+
+    """
+
+    name: str
+    about: str = ""
+    _: KW_ONLY
+    suffixes: tuple[str, ...] = (".log", ".out", ".txt")
+    module: str | None = None
+    joins: bool = False
+    signature: bytes = b""
+    title: str = ""
+    why: str = ""
+    hint: str = ""
+    error: tuple[str, str, str] | None = None
+
+    @property
+    def refuses(self) -> bool:
+        """Whether such a file is recognised in order to say what is wrong with it."""
+        return bool(self.why)
+
+    @cached_property
+    def _implementation(self) -> Any:
+        place = f"{self.name}_console:CONSOLE" if self.module is None else self.module
+        module, _, member = place.partition(":")
+        found = import_module(f"entropylaw.ingest.formats.{module}") if module else None
+        return getattr(found, member) if member else found
+
+    def recognises(self, content: Content) -> bool:
+        """Whether the bytes look like this format."""
+        if not content.head.startswith(self.signature):
+            return False
+        recognises = getattr(self._implementation, "recognises", None)
+        return recognises is None or bool(recognises(content))
+
+    def read(self, content: Content) -> Table:
+        """Read all of it, or refuse it.
+
+        Raises
+        ------
+        InputError
+            Where the content is not what this reader reads.
+
+        """
+        if self.refuses:
+            unread = ("format-not-read", f"{self.title}, a format that is not read", self.hint)
+            slug, what, hint = self.error or unread
+            raise InputError(slug, f"{shown_path(content.path)} is {what}", hint)
+        table: Table = self._implementation.read(content)
+        return table
+
+
+_SQLITE = b"SQLite format 3\0"
+
+#: The formats in the order in which they are tried: first those with a signature, last the permissive ones.
+READERS: tuple[Format, ...] = (
+    Format(
+        "wandb",
+        "the history of a run's `.wandb` file, offline or synced, without the wandb package; its settings "
+        "of temperature, aggregation, entropy and KL terms; what is damaged is left out, with a note where "
+        "it is",
+        suffixes=(".wandb",),
+        module="wandb_log",
+        signature=b":W&B",
+    ),
+    Format(
+        "tfevents",
+        "scalars of a TensorBoard event file, those in tensors too, float32 as TensorBoard keeps "
+        "them, every checksum tested",
+        suffixes=(),
+        module="tfevents",
+    ),
+    Format(
+        "trackio",
+        "Trackio's project database, all of its runs",
+        suffixes=(".db",),
+        module="trackio_store",
+        signature=_SQLITE,
+    ),
+    Format(
+        "mlflow-db",
+        "MLflow's database, all of its runs; parameters as settings where it holds one run",
+        suffixes=(".db", ".sqlite"),
+        module="mlflow_store",
+        signature=_SQLITE,
+    ),
+    Format(
+        "swanlab",
+        suffixes=(".swanlab",),
+        module="",
+        signature=b":SWL",
+        title="a SwanLab transaction log (.swanlab)",
+        why="its records are SwanLab's own, and change with its versions",
+        hint="export each metric: swanlab.Api().column('USER/PROJECT/RUN', 'reward').export_csv() gives the "
+        "address of a CSV file, which is read here",
+    ),
+    Format(
+        "compressed",
+        suffixes=(".zip", ".tar", ".tgz"),
+        module="archive",
+        title="an archive of several files",
+        why="several files, which may be several runs",
+        hint="unpack it, and name the folder with what was in it",
+    ),
+    Format(
+        "parquet",
+        "numbers of a Parquet file, structs flattened with `.`; of more than 256 columns, those that "
+        "something is made of",
+        suffixes=(".parquet", ".pq"),
+        module="parquet",
+        signature=b"PAR1",
+    ),
+    Format(
+        "ipynb",
+        "what a notebook's cells printed: any console below, and the table that Hugging Face's Trainer shows",
+        suffixes=(".ipynb",),
+        module="notebook",
+    ),
+    Format(
+        "trainer-state",
+        "the `log_history` of Hugging Face's Trainer, pretty-printed or on one line; an evaluation "
+        "joins the row of its step",
+        suffixes=(".json",),
+        module="trainer_state",
+    ),
+    Format(
+        "wandb-summary",
+        suffixes=(".json",),
+        module="wandb_summary",
+        title="`wandb-summary.json`",
+        why="one value of each metric; the law needs their course",
+        hint="read the run's `.wandb` file, or export the history",
+        error=(
+            "last-values-only",
+            "a run's summary from W&B: the last value of each metric; the law "
+            "needs entropy and reward over the course of the run",
+            f"read the run's .wandb file, one folder up, or export its history: {COMPLETE_HISTORY}",
+        ),
+    ),
+    Format(
+        "prime-rl",
+        "lines of its trainer (entropy) and of its orchestrator (reward); two files of one training "
+        "are joined by step",
+        module="prime_console:CONSOLE",
+        joins=True,
+    ),
+    Format(
+        "tensorboard-csv",
+        "a curve downloaded from TensorBoard, `run-NAME-tag-TAG`; those of one run are joined by step",
+        suffixes=(".csv", ".json"),
+        module="tensorboard_csv",
+        joins=True,
+    ),
+    Format(
+        "jsonl",
+        'an object a line, nested or flat; verl\'s `{"step": …, "data": {…}}`; an array of objects; an'
+        " object of columns; so the `metrics.jsonl` of tinker-cookbook, prime-rl and others, "
+        "ms-swift's `logging.jsonl`, EasyR1's `experiment_log.jsonl`",
+        suffixes=(".jsonl", ".ndjson", ".json"),
+        module="jsonl",
+    ),
+    Format(
+        "verl",
+        "`step:12 - actor/entropy:0.354 - …` anywhere in a line, with colour, Ray's prefix or a "
+        "progress bar before it; so DAPO, PRIME, rLLM",
+    ),
+    Format(
+        "trl",
+        "the dicts that TRL and ms-swift print between progress bars; their steps come from the bars,"
+        " and a note says how",
+        module="trl_console",
+    ),
+    Format("slime", "`step 12: {…}`, `rollout 12: {…}` and `eval 12: {…}`, brought to the rollout's number"),
+    Format("roll", "`metrics_tag: {…}`, or the metrics that its pipelines log"),
+    Format("areal", "the tables that it prints for every step"),
+    Format("easyr1", "`Step 12` and the block of metrics below it"),
+    Format("openrlhf", "the metrics that it logs of every global step"),
+    Format("skyrl", "the metrics that its console logger prints"),
+    Format(
+        "tinker",
+        "the tables of tinker-cookbook's `logs.log` and rLLM's console; names that the table cut are left "
+        "out",
+        module="rich_tables:TINKER",
+    ),
+    Format(
+        "open-instruct",
+        "the panels that its GRPO prints, with two decimals",
+        module="rich_tables:OPEN_INSTRUCT",
+    ),
+    Format(
+        "wandb-run-table",
+        suffixes=(".csv",),
+        module="wandb_run_table",
+        title="W&B's table of runs, as CSV",
+        why="one value of each metric a run; the law needs their course",
+        hint="export the charts of entropy and reward, or the history",
+        error=(
+            "last-values-only",
+            "W&B's table of runs: a row a run, with the last value of each metric; the law needs entropy and "
+            "reward over the course of a run",
+            "export the charts of entropy and reward as CSV from the W&B page, or a run's history: "
+            f"{COMPLETE_HISTORY}",
+        ),
+    ),
+    Format(
+        "wandb-chart",
+        "a chart exported from W&B's page: one metric of several runs over `Step`, a trainer's step "
+        "or a clock; charts of one run are joined by step, and points that stand for several values "
+        "pair within their bucket only",
+        suffixes=(".csv",),
+        module="wandb_chart",
+        joins=True,
+    ),
+    Format(
+        "swanlab-csv",
+        "a chart exported from SwanLab; charts of one run are joined by step",
+        suffixes=(".csv",),
+        module="swanlab_csv",
+        joins=True,
+    ),
+    Format(
+        "csv",
+        "comma, semicolon or tab; one row a step, or long with a run column; `/` in names may be "
+        "flattened to `_` or `.`; so W&B's `run.history()`, of which sampling is noted",
+        suffixes=(".csv", ".tsv"),
+        module="delimited",
+    ),
+)
+
+
 def readers() -> tuple[Reader, ...]:
-    """List every reader, in the order in which they are asked."""
-    return (*plugin_readers(), *our_readers())
+    """List every reader, in the order in which they are tried."""
+    return (*plugin_readers(), *READERS)
 
 
-@cache
-def our_readers() -> tuple[Reader, ...]:
-    """List the readers of this package."""
-    from entropylaw.ingest.formats import delimited, jsonl, parquet, tfevents, unread, verl_console, wandb_log
-    from entropylaw.ingest.formats.areal_console import ArealConsoleReader
-    from entropylaw.ingest.formats.easyr1_console import EasyR1ConsoleReader
-    from entropylaw.ingest.formats.mlflow_store import MlflowDatabaseReader
-    from entropylaw.ingest.formats.notebook import NotebookReader
-    from entropylaw.ingest.formats.openrlhf_console import OpenRlhfConsoleReader
-    from entropylaw.ingest.formats.prime_console import PrimeConsoleReader
-    from entropylaw.ingest.formats.rich_tables import OpenInstructConsoleReader, TinkerConsoleReader
-    from entropylaw.ingest.formats.roll_console import RollConsoleReader
-    from entropylaw.ingest.formats.skyrl_console import SkyRlConsoleReader
-    from entropylaw.ingest.formats.slime_console import SlimeConsoleReader
-    from entropylaw.ingest.formats.swanlab_csv import SwanLabCsvReader
-    from entropylaw.ingest.formats.tensorboard_csv import TensorBoardCsvReader
-    from entropylaw.ingest.formats.trackio_store import TrackioReader
-    from entropylaw.ingest.formats.trainer_state import TrainerStateReader
-    from entropylaw.ingest.formats.trl_console import TrlConsoleReader
-    from entropylaw.ingest.formats.wandb_chart import WandbChartReader
-    from entropylaw.ingest.formats.wandb_export import WandbRunTableReader, WandbSummaryReader
-
-    signed = (
-        wandb_log.WandbReader(),
-        tfevents.TensorBoardReader(),
-        TrackioReader(),
-        MlflowDatabaseReader(),
-        *unread.BINARY,
-    )
-    binary = (*signed, parquet.ParquetReader())
-    text = (
-        *(NotebookReader(), TrainerStateReader(), WandbSummaryReader(), PrimeConsoleReader()),
-        *(TensorBoardCsvReader(), jsonl.JsonReader()),
-        *(verl_console.VerlConsoleReader(), TrlConsoleReader(), SlimeConsoleReader(), RollConsoleReader()),
-        *(ArealConsoleReader(), EasyR1ConsoleReader(), OpenRlhfConsoleReader(), SkyRlConsoleReader()),
-        *(TinkerConsoleReader(), OpenInstructConsoleReader()),
-    )
-    tables = (
-        WandbRunTableReader(),
-        WandbChartReader(),
-        SwanLabCsvReader(),
-        delimited.DelimitedReader(),
-    )
-    return (*binary, *text, *tables)
+def reader_of(name: str) -> Reader:
+    """Return the reader of a format."""
+    return next(reader for reader in readers() if reader.name == name)
 
 
 def format_names() -> tuple[str, ...]:
@@ -139,31 +392,24 @@ def find_reader(content: Content, forced: str | None = None) -> tuple[Reader, tu
         ``not-a-log`` where no reader recognises the content.
 
     """
-    everyone = readers()
     if forced is not None:
-        return next(reader for reader in everyone if reader.name == forced), ()
+        return reader_of(forced), ()
+    everyone = readers()
     for reader in everyone:
         if reader.recognises(content):
-            return reader, _misnamed(reader, content, everyone)
-    raise _not_a_log(content)
-
-
-def _misnamed(reader: Reader, content: Content, everyone: tuple[Reader, ...]) -> tuple[str, ...]:
-    expected = [other.name for other in everyone if content.suffix and content.suffix in other.suffixes]
-    if not expected or reader.name in expected:
-        return ()
-    return (f"the name ends in {content.suffix}, the content is {reader.name}: read as {reader.name}",)
-
-
-def _not_a_log(content: Content) -> InputError:
+            expected = [
+                other.name for other in everyone if content.suffix and content.suffix in other.suffixes
+            ]
+            note = f"the name ends in {content.suffix}, the content is {reader.name}: read as {reader.name}"
+            return reader, (note,) if expected and reader.name not in expected else ()
     # Nothing of what is in it is quoted: a file that is no log holds anybody's keys.
     kind = "text" if content.is_text else "binary"
-    found = f"{kind} of {counted(content.size, 'byte')} in none of the known formats"
     what = "standard input" if content.path == "-" else shown_path(content.path)
-    return InputError(
+    raise InputError(
         "not-a-log",
-        f"{what} is not a training log: {found}; CSV, Parquet, JSONL, verl's and TRL's console, "
-        "trainer_state.json, W&B's and TensorBoard's files were tried",
+        f"{what} is not a training log: {kind} of {counted(content.size, 'byte')} in none of the known "
+        "formats; CSV, Parquet, JSONL, verl's and TRL's console, trainer_state.json, W&B's and TensorBoard's "
+        "files were tried",
         f"if it is one, force its format: {shown(content.path + ':csv')}, or :parquet, :jsonl, :verl",
     )
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.wandb_log import WandbReader
+from entropylaw.ingest.registry import reader_of
 from entropylaw.ingest.table import Table
 
 VERSIONS = ("0.18.7", "0.21.4", "0.25.1", "0.28.0", "0.29.0", "LATEST")
@@ -116,7 +116,7 @@ def outcomes_of(writer: Environment, reader: Environment, folder: Path) -> Itera
     dumps = output(reader.python, str(HERE / "wandb_dump.py"), *map(str, files)).splitlines()
     for part, (path, dump) in enumerate(zip(files, dumps, strict=True)):
         theirs = [theirs_of(record) for record in json.loads(dump)]
-        table = WandbReader().read(Content(str(path), path.read_bytes()))
+        table = reader_of("wandb").read(Content(str(path), path.read_bytes()))
         ours = ours_of(table)
         problems = [
             *differences("W&B's reader", theirs, ours),

@@ -171,7 +171,7 @@ def test_help_does_not_read_the_file():
 
 
 def test_every_reader_says_what_it_reads():
-    for reader in (*registry.our_readers(), *bundles.bundle_readers()):
+    for reader in (*registry.READERS, *bundles.bundle_readers()):
         if getattr(reader, "refuses", False):
             assert reader.why
             assert reader.hint

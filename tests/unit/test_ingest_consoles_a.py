@@ -11,12 +11,8 @@ from entropylaw.ingest import catalog, read_runs, registry, select
 from entropylaw.ingest.assemble import assemble
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats import areal_console, roll_console, slime_console
-from entropylaw.ingest.formats.areal_console import ArealConsoleReader
-from entropylaw.ingest.formats.easyr1_console import BAD_PAIR, EasyR1ConsoleReader
-from entropylaw.ingest.formats.roll_console import RollConsoleReader
-from entropylaw.ingest.formats.slime_console import SlimeConsoleReader
-from entropylaw.ingest.formats.trl_console import TrlConsoleReader
-from entropylaw.ingest.formats.verl_console import VerlConsoleReader
+from entropylaw.ingest.formats.easyr1_console import BAD_PAIR
+from entropylaw.ingest.registry import reader_of
 from entropylaw.ingest.run import Source
 from tests.hostile import flipped, rows_or_refusal
 
@@ -159,10 +155,10 @@ def easyr1(prefix=RUNNER, other=WORKER):
 
 
 READERS = {
-    "slime": (SlimeConsoleReader(), slime()),
-    "roll": (RollConsoleReader(), roll()),
-    "areal": (ArealConsoleReader(), areal()),
-    "easyr1": (EasyR1ConsoleReader(), easyr1()),
+    "slime": (reader_of("slime"), slime()),
+    "roll": (reader_of("roll"), roll()),
+    "areal": (reader_of("areal"), areal()),
+    "easyr1": (reader_of("easyr1"), easyr1()),
 }
 
 
@@ -180,7 +176,7 @@ def run_of(reader, text, name="train.log"):
 def test_a_reader_recognises_its_own_text_and_no_other(name):
     for other, (reader, _) in READERS.items():
         assert reader.recognises(content(READERS[name][1])) is (other == name)
-    for reader in (VerlConsoleReader(), TrlConsoleReader()):
+    for reader in (reader_of("verl"), reader_of("trl")):
         assert not reader.recognises(content(READERS[name][1]))
 
 
@@ -298,9 +294,9 @@ def test_a_file_on_disk_goes_to_its_reader(name, tmp_path):
 
 
 def test_slime_has_one_row_a_rollout():
-    table = SlimeConsoleReader().read(content(slime()))
+    table = reader_of("slime").read(content(slime()))
     assert table.dropped == {}
-    run = run_of(SlimeConsoleReader(), slime())
+    run = run_of(reader_of("slime"), slime())
     np.testing.assert_array_equal(run.step, [-1, *STEPS])
     np.testing.assert_allclose(run.columns["eval/aime"], [0.1, np.nan, 0.3, np.nan, 0.5, np.nan, 0.7])
     np.testing.assert_allclose(run.columns["eval/aime-pass@8"][[0, 2]], 0.9)
@@ -310,26 +306,26 @@ def test_slime_has_one_row_a_rollout():
 
 
 def test_of_several_training_steps_a_rollout_the_first_counts():
-    table = SlimeConsoleReader().read(content(slime(per_rollout=4)))
+    table = reader_of("slime").read(content(slime(per_rollout=4)))
     assert table.dropped == {slime_console.LATER_STEP: 18}
     assert any("first one's values are kept" in note for note in table.notes)
-    run = run_of(SlimeConsoleReader(), slime(per_rollout=4))
+    run = run_of(reader_of("slime"), slime(per_rollout=4))
     np.testing.assert_allclose(run.columns["train/entropy_loss"][1:], [entropy(step) for step in STEPS])
 
 
 def test_an_evaluation_behind_the_first_rollout_is_not_from_before_training():
-    run = run_of(SlimeConsoleReader(), slime(every=1))
+    run = run_of(reader_of("slime"), slime(every=1))
     np.testing.assert_allclose(run.columns["eval/aime"], [0.1, *(0.2 + 0.1 * step for step in STEPS)])
-    run = run_of(SlimeConsoleReader(), slime(every=1, first=False))
+    run = run_of(reader_of("slime"), slime(every=1, first=False))
     np.testing.assert_array_equal(run.step, STEPS)
 
 
 def test_slime_resumed_and_started_again():
-    resumed = run_of(SlimeConsoleReader(), slime(stop=4) + slime(start=2, first=False, per_rollout=1))
+    resumed = run_of(reader_of("slime"), slime(stop=4) + slime(start=2, first=False, per_rollout=1))
     np.testing.assert_array_equal(resumed.step, [-1, *STEPS])
     text = slime(stop=2, every=9) + slime()
     source = Source(path="a.log", format="slime", sha256="0", rows=1)
-    runs = assemble(SlimeConsoleReader().read(content(text)), source, "log").runs
+    runs = assemble(reader_of("slime").read(content(text)), source, "log").runs
     assert [list(run.step) for run in runs] == [[-1, 0, 1], [-1, *STEPS]]
 
 
@@ -338,20 +334,20 @@ def test_slime_asynchronous_rollouts_are_no_resume():
     for number in STEPS:
         text += generated(number + 1) + rollout(number) + training(number, entropy(number))
         text += f"perf {number}: {{'perf/train_time': 41.3}}\n"
-    run = run_of(SlimeConsoleReader(), text)
+    run = run_of(reader_of("slime"), text)
     assert list(run.step) == [*STEPS, 6]
     assert not any("resumed" in note or "again" in note for note in run.notes)
 
 
 def test_a_log_whose_start_is_lost_begins_with_a_whole_rollout():
     text = training(83, 9.0) + slime(per_rollout=4, start=21, stop=25, first=False)
-    table = SlimeConsoleReader().read(content(text))
+    table = reader_of("slime").read(content(text))
     assert table.dropped == {slime_console.EARLY_STEP: 1, slime_console.LATER_STEP: 12}
-    assert run_of(SlimeConsoleReader(), text).step[0] == 21
+    assert run_of(reader_of("slime"), text).step[0] == 21
 
 
 def test_slime_without_rollout_lines_takes_steps_for_rollouts():
-    table = SlimeConsoleReader().read(content("".join(training(step, 0.5) for step in STEPS)))
+    table = reader_of("slime").read(content("".join(training(step, 0.5) for step in STEPS)))
     assert list(table.columns["step"]) == [*STEPS]
     assert any("each training step is taken for one rollout" in note for note in table.notes)
 
@@ -362,7 +358,7 @@ def test_slime_values_in_every_form():
         "'rollout/e': tensor(0.5, device='cuda:0'), 'rollout/f': [1, 2], 'rollout/g': 'text', "
         "'rollout/h': {'x': 1}, 'rollout/i': <object>, 'rollout/j k@2': 1e-06, 'rollout/l': True}\n"
     )
-    table = SlimeConsoleReader().read(content(text))
+    table = reader_of("slime").read(content(text))
     values = {name: cells[0] for name, cells in table.columns.items()}
     numbers = {
         "step": 3.0,
@@ -378,7 +374,7 @@ def test_slime_values_in_every_form():
 
 def test_two_processes_on_one_line():
     text = "step 4: {'train/loss': 0.5, 'train/entr" + rollout(5) + training(5, 0.3)
-    table = SlimeConsoleReader().read(content("rollout 4: {'rollout/raw_reward': 0.1}\n" + text))
+    table = reader_of("slime").read(content("rollout 4: {'rollout/raw_reward': 0.1}\n" + text))
     assert list(table.columns["step"]) == [4, 4, 5, 5]
     assert table.columns["train/loss"][1] == 0.5
     assert table.columns["rollout/raw_reward"][2] == reward(5)
@@ -386,20 +382,20 @@ def test_two_processes_on_one_line():
 
 
 def test_the_tracker_of_roll_is_preferred_to_bare_metrics():
-    both = RollConsoleReader().read(content(roll()))
+    both = reader_of("roll").read(content(roll()))
     assert both.rows == 6
     assert both.notes == ()
-    bare = RollConsoleReader().read(content(roll(tagged=False)))
+    bare = reader_of("roll").read(content(roll(tagged=False)))
     assert bare.rows == 12
     assert any("no line of ROLL's stdout tracker" in note for note in bare.notes)
-    one, other = (run_of(RollConsoleReader(), roll(tagged=tagged)) for tagged in (True, False))
+    one, other = (run_of(reader_of("roll"), roll(tagged=tagged)) for tagged in (True, False))
     np.testing.assert_array_equal(one.step, other.step)
     for column, values in one.columns.items():
         np.testing.assert_array_equal(other.columns[column], values)
 
 
 def test_roll_evaluates_before_the_update():
-    series = select(run_of(RollConsoleReader(), roll()))
+    series = select(run_of(reader_of("roll"), roll()))
     assert series.reward_choice.column == "val_correct/all/mean"
     assert series.pair == "same"
     np.testing.assert_array_equal(series.step, STEPS)
@@ -408,14 +404,14 @@ def test_roll_evaluates_before_the_update():
 def test_metrics_of_roll_that_break_off_are_counted():
     text = roll(bare=False)
     broken = text[: text.rindex('"critic/score')] + "\n"
-    table = RollConsoleReader().read(content(broken))
+    table = reader_of("roll").read(content(broken))
     assert table.rows == 6
     assert table.dropped == {roll_console.BAD_METRICS: 1}
     assert len(table.columns["step"]) == 5
 
 
 def test_areal_has_a_table_a_step():
-    table = ArealConsoleReader().read(content(areal()))
+    table = reader_of("areal").read(content(areal()))
     assert table.rows == 6
     assert table.dropped == {}
     assert list(table.columns["step"]) == [1, 2, 3, 4, 5, 6]
@@ -424,7 +420,7 @@ def test_areal_has_a_table_a_step():
 
 
 def test_of_several_tables_a_step_the_first_counts():
-    table = ArealConsoleReader().read(content(areal(minibatches=3)))
+    table = reader_of("areal").read(content(areal(minibatches=3)))
     assert table.dropped == {areal_console.LATER_TABLE: 12}
     wanted = [entropy(step) for step in STEPS]
     np.testing.assert_allclose(table.columns["ppo_actor/update/entropy/avg"], wanted, rtol=1e-4)
@@ -432,15 +428,15 @@ def test_of_several_tables_a_step_the_first_counts():
 
 def test_a_row_of_areal_that_breaks_off_loses_its_last_value():
     text = "Train step 7/9 done.\n│ ppo_actor/a │ 1.0000e+00 │ ppo_actor/b │ 2.00"
-    table = ArealConsoleReader().read(content(text))
+    table = reader_of("areal").read(content(text))
     assert {name: cells[0] for name, cells in table.columns.items()} == {"step": 7.0, "ppo_actor/a": 1.0}
     assert table.dropped == {areal_console.BAD_PAIR: 1}
 
 
 @pytest.mark.parametrize(("prefix", "other"), [(RUNNER, WORKER), ("", WORKER), ("", "")])
 def test_easyr1_blocks_are_told_apart_by_their_process(prefix, other):
-    assert EasyR1ConsoleReader().recognises(content(easyr1(prefix, other)))
-    table = EasyR1ConsoleReader().read(content(easyr1(prefix, other)))
+    assert reader_of("easyr1").recognises(content(easyr1(prefix, other)))
+    table = reader_of("easyr1").read(content(easyr1(prefix, other)))
     assert table.rows == 7
     assert table.dropped == {}
     assert "memory" not in table.columns
@@ -451,12 +447,12 @@ def test_easyr1_blocks_are_told_apart_by_their_process(prefix, other):
 
 def test_a_step_behind_a_bar_that_was_left_open():
     text = f"{BAR}\r{BAR}{block(1, 0.5)}\n{BAR}\r{block(2, None)}\n"
-    assert EasyR1ConsoleReader().recognises(content(text))
-    assert list(EasyR1ConsoleReader().read(content(text)).columns["step"]) == [1, 2]
+    assert reader_of("easyr1").recognises(content(text))
+    assert list(reader_of("easyr1").read(content(text)).columns["step"]) == [1, 2]
 
 
 def test_easyr1_evaluates_behind_the_update():
-    series = select(run_of(EasyR1ConsoleReader(), easyr1()))
+    series = select(run_of(reader_of("easyr1"), easyr1()))
     assert series.entropy_choice.column == "actor/entropy_loss"
     assert series.reward_choice.column == "val/accuracy_reward"
     assert series.pair == "next"
@@ -472,7 +468,7 @@ def test_what_yaml_makes_of_other_objects_is_no_metric():
         "    AwAAAAAAAAA=\n  none: null\n  'on': 1.0\nempty: {}\nval:\n  '123': 1.5\n  list:\n  - 1\n  - 2\n"
         "  reward_score: 0.5\n\nactor:\n  late: 3.0\n"
     )
-    table = EasyR1ConsoleReader().read(content(text))
+    table = reader_of("easyr1").read(content(text))
     values = {name: cells[0] for name, cells in table.columns.items()}
     assert math.isnan(values.pop("actor/none"))
     expected = {"actor/a b: c": 2.0, "actor/inf": -math.inf, "actor/on": 1.0}

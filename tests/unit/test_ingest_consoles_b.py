@@ -9,15 +9,13 @@ import pytest
 from entropylaw.errors import InputError
 from entropylaw.ingest import catalog, read_runs, registry, select
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.openrlhf_console import OpenRlhfConsoleReader
-from entropylaw.ingest.formats.prime_console import PrimeConsoleReader
-from entropylaw.ingest.formats.printed import CUT_OFF, dict_pairs
-from entropylaw.ingest.formats.rich_tables import CUT_NAME, OpenInstructConsoleReader, TinkerConsoleReader
-from entropylaw.ingest.formats.skyrl_console import SkyRlConsoleReader
+from entropylaw.ingest.formats.console import CUT_OFF, dict_pairs
+from entropylaw.ingest.formats.rich_tables import CUT_NAME
+from entropylaw.ingest.registry import reader_of
 from tests.hostile import flipped, rows_or_refusal
 
-FIRST = (PrimeConsoleReader(),)
-LATER = (OpenRlhfConsoleReader(), SkyRlConsoleReader(), TinkerConsoleReader(), OpenInstructConsoleReader())
+FIRST = (reader_of("prime-rl"),)
+LATER = (reader_of("openrlhf"), reader_of("skyrl"), reader_of("tinker"), reader_of("open-instruct"))
 STEPS = range(1, 13)
 
 
@@ -108,7 +106,7 @@ PRIME = (
 
 @pytest.mark.parametrize("text", [PRIME[0], PRIME[2], PRIME[4]], ids=["new", "old", "json"])
 def test_the_log_of_prime_rls_trainer_is_one_half(text):
-    table = read(PrimeConsoleReader(), text)
+    table = read(reader_of("prime-rl"), text)
     assert table.notes == (
         "this is the log of prime-rl's trainer: the rewards stand in the log of its orchestrator",
     )
@@ -120,7 +118,7 @@ def test_the_log_of_prime_rls_trainer_is_one_half(text):
 
 @pytest.mark.parametrize("text", [PRIME[1], PRIME[3]], ids=["new", "old"])
 def test_the_log_of_prime_rls_orchestrator_is_the_other(text):
-    table = read(PrimeConsoleReader(), text)
+    table = read(reader_of("prime-rl"), text)
     assert "of its trainer" in table.notes[0]
     assert filled(table, "reward/all/mean") == {step: round(0.05 * step, 4) for step in STEPS}
     assert not any("entropy" in name for name in table.columns)
@@ -171,17 +169,17 @@ def test_the_two_files_of_the_metrics_monitor_are_joined(tmp_path):
 def test_several_environments_repeat_the_reward_below():
     lines = f"{prime_orchestrator(4)}\n\t\t ╰─ math | Ratio 50.0% | Reward 0.9000 | Turns 1.0"
     for text in (loguru(lines), as_json(lines)):
-        assert filled(read(PrimeConsoleReader(), text), "reward/all/mean") == {4: 0.2}
+        assert filled(read(reader_of("prime-rl"), text), "reward/all/mean") == {4: 0.2}
 
 
 def test_where_a_debugging_run_logged_it_is_no_part_of_the_message():
     text = loguru(prime_trainer(3) + " [train.py::450]", colour=False)
-    assert filled(read(PrimeConsoleReader(), f"[default0]:{text}"), "max_vio/mean") == {3: 0.01}
+    assert filled(read(reader_of("prime-rl"), f"[default0]:{text}"), "max_vio/mean") == {3: 0.01}
 
 
 def test_evaluations_of_prime_rl():
     new = "Evaluated org/math (Step 8) | Policy v7 |  12.3s | Reward 0.4000 | Turns 1.0 | Error 0.0%"
-    table = read(PrimeConsoleReader(), PRIME[1] + loguru(new))
+    table = read(reader_of("prime-rl"), PRIME[1] + loguru(new))
     assert filled(table, "eval/org/math/reward/mean") == {8: 0.4}
     assert filled(table, "eval/org/math/policy_version") == {8: 7}
 
@@ -194,14 +192,14 @@ def test_evaluations_of_prime_rl():
         + loguru("Running final evals (subprocess)", "INFO")
         + loguru(old.replace("0.4400", "0.5000"))
     )
-    table = read(PrimeConsoleReader(), text)
+    table = read(reader_of("prime-rl"), text)
     assert filled(table, "eval/math/avg@4")[5] == 0.44
     assert table.columns["eval/math/avg@4"].tolist().count(0.5) == 1
     assert np.isnan(table.columns["step"]).sum() == 1
 
 
 def test_validation_of_prime_rl():
-    table = read(PrimeConsoleReader(), loguru(old_orchestrator(2, " Val. Reward: 0.3000 |")))
+    table = read(reader_of("prime-rl"), loguru(old_orchestrator(2, " Val. Reward: 0.3000 |")))
     assert filled(table, "val_reward/mean") == {2: 0.3}
 
 
@@ -232,7 +230,7 @@ def test_prime_rls_metrics_files(tmp_path):
     ],
 )
 def test_what_is_no_reinforcement_learning_of_prime_rl(text):
-    assert not PrimeConsoleReader().recognises(Content("x.log", text.encode()))
+    assert not reader_of("prime-rl").recognises(Content("x.log", text.encode()))
 
 
 # --- OpenRLHF ---------------------------------------------------------------------------------------------
@@ -273,14 +271,14 @@ def test_openrlhfs_evaluations():
         "INFO 08-13 12:00:00 ppo_trainer.py:500] ✨ Evaluation completed in 0:01:02, global_step 4, "
         "eval_metrics: {'eval_openai/gsm8k_pass4': 0.5, 'eval_openai/gsm8k_pass1': 0.4}\n"
     )
-    table = read(OpenRlhfConsoleReader(), OPENRLHF + line)
+    table = read(reader_of("openrlhf"), OPENRLHF + line)
     assert filled(table, "eval/eval_openai/gsm8k_pass1") == {4: 0.4}
     assert filled(table, "eval/eval_openai/gsm8k_pass4") == {4: 0.5}
 
 
 def test_a_text_of_the_policy_among_openrlhfs_metrics():
     text = openrlhf(3, generated_samples=["it's \"{'reward': 9.0}\"\n", 0.5])
-    table = read(OpenRlhfConsoleReader(), text)
+    table = read(reader_of("openrlhf"), text)
     assert filled(table, "train/reward") == {3: pytest.approx(0.15)}
     assert table.dropped == {}
 
@@ -288,7 +286,7 @@ def test_a_text_of_the_policy_among_openrlhfs_metrics():
 def test_an_entry_of_openrlhf_that_breaks_off_is_counted():
     line = openrlhf(4)
     for end in (line.index("0.25") + 3, line.index("'reward'"), len(line) - 1):
-        table = read(OpenRlhfConsoleReader(), f"{openrlhf(3)}\n{line[:end]}")
+        table = read(reader_of("openrlhf"), f"{openrlhf(3)}\n{line[:end]}")
         assert table.columns["train/global_step"].tolist() == [3]
         assert table.dropped == {CUT_OFF: 1}
 
@@ -330,28 +328,28 @@ def test_skyrls_dicts(tmp_path, ray):
 
 def test_skyrls_evaluation_before_training():
     text = "INFO - Step 0: \n{'eval/all/avg_score': '0.1000', 'eval/all/pass_at_1': '0.2000'}\n"
-    table = read(SkyRlConsoleReader(), text + SKYRL)
+    table = read(reader_of("skyrl"), text + SKYRL)
     assert filled(table, "eval/all/avg_score") == {0: 0.1}
     assert table.columns["step"].tolist() == [0, *STEPS]
 
 
 def test_a_models_steps_are_no_steps_of_skyrl():
     answer = "Step 1: \nMultiply both sides.\nStep 2:\n{'x'}\n" * 3
-    table = read(SkyRlConsoleReader(), answer + skyrl(7) + answer)
+    table = read(reader_of("skyrl"), answer + skyrl(7) + answer)
     assert table.columns["step"].tolist() == [7]
     assert table.dropped == {}
-    assert not SkyRlConsoleReader().recognises(Content("x.log", answer.encode()))
+    assert not reader_of("skyrl").recognises(Content("x.log", answer.encode()))
 
 
 def test_a_dict_of_skyrl_that_breaks_off_is_counted():
     for cut in (-4, -40, -200):
-        table = read(SkyRlConsoleReader(), SKYRL + skyrl(13)[:cut])
+        table = read(reader_of("skyrl"), SKYRL + skyrl(13)[:cut])
         assert table.columns["step"].tolist() == list(STEPS)
         assert table.dropped == {CUT_OFF: 1}
-    table = read(SkyRlConsoleReader(), skyrl(1)[:-40] + "\n" + skyrl(2))
+    table = read(reader_of("skyrl"), skyrl(1)[:-40] + "\n" + skyrl(2))
     assert table.columns["step"].tolist() == [2]
     assert table.dropped == {CUT_OFF: 1}
-    table = read(SkyRlConsoleReader(), skyrl(1) + skyrl(2)[:-40] + "\n" + "no end\n" * 300)
+    table = read(reader_of("skyrl"), skyrl(1) + skyrl(2)[:-40] + "\n" + "no end\n" * 300)
     assert table.dropped == {CUT_OFF: 1}
 
 
@@ -427,12 +425,12 @@ def test_tinkers_tables(tmp_path):
 def test_long_cells_in_tinkers_tables():
     table = tinker(3, note="long     ")
     more = table.replace("│ note", "│                                │ long     │\n│ note")
-    assert filled(read(TinkerConsoleReader(), more), "optim/entropy") == {3: 0.25}
+    assert filled(read(reader_of("tinker"), more), "optim/entropy") == {3: 0.25}
 
 
 def test_rllms_tables():
     for text in (RLLM, "".join(f"\x1b[36m(TaskRunner pid=1)\x1b[0m {line}\n" for line in RLLM.split("\n"))):
-        table = read(TinkerConsoleReader(), text)
+        table = read(reader_of("tinker"), text)
         assert filled(table, "optim/entropy") == {12: 0.123456}
         assert filled(table, "reward/solver/mean") == {12: 0.5}
         assert catalog.detect(table.columns).trainer.name == "rllm"
@@ -451,17 +449,17 @@ def test_open_instructs_panels(tmp_path):
 
 
 def test_open_instructs_evaluations_have_no_step_of_their_own():
-    table = read(OpenInstructConsoleReader(), open_instruct(3) + EVALUATION + open_instruct(4))
+    table = read(reader_of("open-instruct"), open_instruct(3) + EVALUATION + open_instruct(4))
     assert filled(table, "eval/objective/verifiable_correct_rate") == {3: 0.41}
     assert filled(table, "eval/stop_rate") == {3: 1.0}
     assert "without a step" in table.notes[1]
 
 
 def test_tables_that_break_off_are_counted():
-    table = read(TinkerConsoleReader(), tinker(1) + tinker(2)[:-60])
+    table = read(reader_of("tinker"), tinker(1) + tinker(2)[:-60])
     assert table.columns["step"].tolist() == [1]
     assert table.dropped == {CUT_OFF: 1, CUT_NAME: 2}
-    table = read(OpenInstructConsoleReader(), open_instruct(1) + open_instruct(2)[:-90])
+    table = read(reader_of("open-instruct"), open_instruct(1) + open_instruct(2)[:-90])
     assert table.columns["training_step"].tolist() == [1]
     assert table.dropped == {CUT_OFF: 1, CUT_NAME: 1}
 

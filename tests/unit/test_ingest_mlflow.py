@@ -18,9 +18,10 @@ from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats import mlflow_store
 from entropylaw.ingest.formats.delimited import CUT_OFF
 from entropylaw.ingest.formats.jsonl import UNPARSEABLE
-from entropylaw.ingest.formats.mlflow_store import MlflowDatabaseReader, MlflowFolder
+from entropylaw.ingest.formats.mlflow_store import MlflowFolder
 from entropylaw.ingest.formats.records import UNREADABLE
 from entropylaw.ingest.opening import load
+from entropylaw.ingest.registry import reader_of
 from entropylaw.ingest.run import Source
 from entropylaw.ingest.segments import OVERWRITTEN, SUPERSEDED
 from entropylaw.ingest.steps import NO_STEP
@@ -107,11 +108,11 @@ ONE = {(ID, "grpo", "active"): list(values())}
 
 
 def read_database(path):
-    return MlflowDatabaseReader().read(load(str(path)))
+    return reader_of("mlflow-db").read(load(str(path)))
 
 
 def read_bytes(data):
-    return MlflowDatabaseReader().read(Content("mlflow.db", data))
+    return reader_of("mlflow-db").read(Content("mlflow.db", data))
 
 
 def runs_of(table, path="mlruns"):
@@ -378,7 +379,7 @@ def test_names_that_yaml_writes():
     for size in [1, 2, 3, 20, 100, 300] * 50:
         name = "".join(chance.choices("ab Z0-_:#'\"\\é中😀\t\x7f/.,[]{}&*!|>%@`", k=size)).strip()
         written = yaml.dump({"a": 1, "run_name": name, "user_id": "u"}, allow_unicode=True)
-        assert mlflow_store._run_name(written) == name
+        assert mlflow_store.run_name(written) == name
 
 
 # Databases
@@ -415,7 +416,7 @@ def test_a_database_in_memory(tmp_path):
     from_file, from_bytes = read_database(path), read_bytes(Path(path).read_bytes())
     assert list(from_file.columns) == list(from_bytes.columns)
     np.testing.assert_equal(from_file.columns[ENTROPY], from_bytes.columns[ENTROPY])
-    assert MlflowDatabaseReader().recognises(load(path))
+    assert reader_of("mlflow-db").recognises(load(path))
 
 
 @pytest.mark.parametrize("name", ["a b.db", "a?mode=rwc.db", "a#b%41.db", "é.sqlite"])
@@ -537,7 +538,7 @@ def test_a_tree_that_never_ends(tmp_path):
 def test_large_databases_keep_what_something_is_made_of(tmp_path):
     content = load(write_database(tmp_path / "a.db", ONE))
     content.size, content.useful = 1 << 30, lambda name: name != SCORE
-    table = MlflowDatabaseReader().read(content)
+    table = reader_of("mlflow-db").read(content)
     assert table.unread == (SCORE,)
     assert list(table.columns) == ["step", "run", ENTROPY, VALIDATION]
 

@@ -10,7 +10,8 @@ import pytest
 from entropylaw.errors import InputError
 from entropylaw.ingest.assemble import assemble
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.notebook import TOO_LONG, NotebookReader
+from entropylaw.ingest.formats.notebook import TOO_LONG
+from entropylaw.ingest.registry import reader_of
 from entropylaw.ingest.run import Source
 from tests.hostile import flipped, rows_or_refusal
 
@@ -72,7 +73,7 @@ WIPED = "\r" + " " * (len(bar(0)) - 1) + "\r"
 
 
 def read(data):
-    return NotebookReader().read(Content("n.ipynb", data))
+    return reader_of("ipynb").read(Content("n.ipynb", data))
 
 
 def runs(data):
@@ -226,8 +227,8 @@ def test_a_notebook_of_nbformat_3():
     cell = {"cell_type": "code", "input": [SOURCE], "outputs": outputs, "language": "python"}
     value = {"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": [cell]}]}
     content = Content("old.ipynb", json.dumps(value, indent=1).encode())
-    assert NotebookReader().recognises(content)
-    assert list(NotebookReader().read(content).columns["reward"]) == [0.5, 0.6]
+    assert reader_of("ipynb").recognises(content)
+    assert list(reader_of("ipynb").read(content).columns["reward"]) == [0.5, 0.6]
 
 
 @pytest.mark.parametrize("first", ["cells", "metadata", "nbformat"])
@@ -237,7 +238,7 @@ def test_it_is_recognised_whatever_comes_first(first, indent):
     value["metadata"] = {"widgets": {"state": "x" * (1 << 17)}}
     value = {first: value[first], **value}
     for name in ("n.ipynb", "noname"):
-        assert NotebookReader().recognises(Content(name, json.dumps(value, indent=indent).encode()))
+        assert reader_of("ipynb").recognises(Content(name, json.dumps(value, indent=indent).encode()))
 
 
 @pytest.mark.parametrize(
@@ -253,7 +254,7 @@ def test_it_is_recognised_whatever_comes_first(first, indent):
     ],
 )
 def test_other_files_are_not_taken_for_notebooks(data):
-    assert not NotebookReader().recognises(Content("n.ipynb", data))
+    assert not reader_of("ipynb").recognises(Content("n.ipynb", data))
 
 
 def test_pictures_take_no_part():
@@ -269,9 +270,9 @@ def test_pictures_take_no_part():
 def test_a_notebook_that_was_cut_off_is_corrupt():
     data = notebook(code(stream(verl([1, 2, 3]))))
     content = Content("n.ipynb", data[: len(data) // 2])
-    assert NotebookReader().recognises(content)
+    assert reader_of("ipynb").recognises(content)
     with pytest.raises(InputError) as caught:
-        NotebookReader().read(content)
+        reader_of("ipynb").read(content)
     assert caught.value.slug == "file-corrupt"
     assert "breaks off" in caught.value.message
 

@@ -8,8 +8,9 @@ import pytest
 from entropylaw.errors import InputError
 from entropylaw.ingest.assemble import assemble
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.swanlab_csv import OTHER_LENGTH, SwanLabCsvReader
+from entropylaw.ingest.formats.swanlab_csv import OTHER_LENGTH
 from entropylaw.ingest.joining import joined
+from entropylaw.ingest.registry import reader_of
 from entropylaw.ingest.run import Source
 from tests.hostile import flipped, rows_or_refusal
 
@@ -26,7 +27,7 @@ def exported(columns, rows, quoted=False):
 
 
 def read(data):
-    return SwanLabCsvReader().read(Content("loss.csv", data))
+    return reader_of("swanlab-csv").read(Content("loss.csv", data))
 
 
 def parted(*columns):
@@ -43,8 +44,8 @@ def runs_of(columns, rows):
 def test_one_metric_of_one_experiment(quoted):
     data = exported(["t0707-02:17-reward"], [[0, 0.5], [10, None], [20, 0.75]], quoted)
     content = Content("reward.csv", data)
-    assert SwanLabCsvReader().recognises(content)
-    table = SwanLabCsvReader().read(content)
+    assert reader_of("swanlab-csv").recognises(content)
+    table = reader_of("swanlab-csv").read(content)
     assert list(table.columns["step"]) == [0, 20]
     assert list(table.columns["reward"]) == [0.5, 0.75]
     assert set(table.columns["run"]) == {"t0707-02:17"}
@@ -101,15 +102,15 @@ def test_experiments_and_metrics_may_have_dashes(columns, runs, metrics):
     ],
 )
 def test_other_files_are_not_taken_for_it(header):
-    assert not SwanLabCsvReader().recognises(Content("a.csv", f"{header}\n1,2,3,4\n".encode()))
+    assert not reader_of("swanlab-csv").recognises(Content("a.csv", f"{header}\n1,2,3,4\n".encode()))
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_line_ends_and_byte_order_marks(end, mark):
     data = mark + exported(["a-reward"], [[1, 0.5]]).replace(b"\n", end.encode())
-    assert SwanLabCsvReader().recognises(Content("a.csv", data))
-    assert SwanLabCsvReader().recognises(Content("a.csv", data.splitlines()[0]))
+    assert reader_of("swanlab-csv").recognises(Content("a.csv", data))
+    assert reader_of("swanlab-csv").recognises(Content("a.csv", data.splitlines()[0]))
     assert list(read(data).columns["reward"]) == [0.5]
 
 
@@ -144,7 +145,7 @@ def test_damaged_files_give_rows_or_a_refusal():
     data = exported(["a-reward", "b-reward"], [[step, 0.1, 0.2] for step in range(20)])
     assert rows_or_refusal(read, data) == 40
     for copy in flipped(data):
-        SwanLabCsvReader().recognises(Content("a.csv", copy))
+        reader_of("swanlab-csv").recognises(Content("a.csv", copy))
         rows_or_refusal(read, copy)
     for end in random.Random(5).sample(range(1, len(data)), 60):
         rows_or_refusal(read, data[:end])

@@ -13,7 +13,8 @@ from entropylaw.errors import InputError
 from entropylaw.ingest import read_runs, registry
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats.records import DAMAGED, UNREADABLE
-from entropylaw.ingest.formats.tfevents import BAD_CHECKSUM, TensorBoardReader, _crc32c
+from entropylaw.ingest.formats.tfevents import BAD_CHECKSUM, _crc32c
+from entropylaw.ingest.registry import reader_of
 from entropylaw.ingest.segments import OVERWRITTEN, SUPERSEDED
 from tests import hostile
 from tests.conftest import PUBLIC_LOGS
@@ -74,7 +75,7 @@ def log(events):
 
 
 def read(data, path=NAME):
-    return TensorBoardReader().read(Content(path, data))
+    return reader_of("tfevents").read(Content(path, data))
 
 
 def table_of(*events):
@@ -94,7 +95,8 @@ def values(table, name):
 def wired(monkeypatch):
     """The reader in the place that the registry has for it."""
     others = tuple(reader for reader in registry.readers() if reader.name != "tfevents")
-    monkeypatch.setattr(registry, "readers", lambda: (TensorBoardReader(), *others))
+    first = reader_of("tfevents")
+    monkeypatch.setattr(registry, "readers", lambda: (first, *others))
 
 
 def test_the_checksums_are_crc_32c():
@@ -294,7 +296,7 @@ def test_many_flips_and_any_bytes_raise_nothing_else(long_log):
             broken[chance.randrange(len(broken))] = chance.randrange(256)
         with contextlib.suppress(InputError):
             assert read(bytes(broken)).rows
-        TensorBoardReader().recognises(Content(NAME, bytes(broken)))
+        reader_of("tfevents").recognises(Content(NAME, bytes(broken)))
 
 
 def test_any_bytes_in_whole_frames_raise_nothing_else():
@@ -349,7 +351,7 @@ def test_a_file_without_scalars_says_so():
 def test_the_bytes_are_recognised_and_not_the_name_alone():
     data, _ = log([])
     other = frame(event(1, scalar("x", 1)))
-    reader = TensorBoardReader()
+    reader = reader_of("tfevents")
     assert reader.recognises(Content("x.bin", data))
     assert reader.recognises(Content(f"/logs/{NAME}", other))
     assert not reader.recognises(Content("/tfevents/x.bin", other))

@@ -13,8 +13,8 @@ from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats.delimited import CUT_OFF
 from entropylaw.ingest.formats.jsonl import UNPARSEABLE
-from entropylaw.ingest.formats.tensorboard_csv import TensorBoardCsvReader
 from entropylaw.ingest.opening import load
+from entropylaw.ingest.registry import reader_of
 from tests.hostile import flipped, rows_or_refusal
 
 NAME = "run-PPO_1-tag-actor_entropy.csv"
@@ -28,7 +28,7 @@ def content(data=CSV, path=NAME):
 
 
 def read(data=CSV, path=NAME):
-    return TensorBoardCsvReader().read(content(data, path))
+    return reader_of("tensorboard-csv").read(content(data, path))
 
 
 def metric(table):
@@ -104,7 +104,7 @@ def test_a_name_without_a_metric(name):
 def test_a_compressed_file_is_called_like_the_one_in_it(tmp_path):
     path = tmp_path / f"{NAME}.gz"
     path.write_bytes(gzip.compress(CSV.encode()))
-    assert metric(TensorBoardCsvReader().read(load(str(path)))) == "actor_entropy"
+    assert metric(reader_of("tensorboard-csv").read(load(str(path)))) == "actor_entropy"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_compressed_file_is_called_like_the_one_in_it(tmp_path):
 )
 @pytest.mark.parametrize("name", [NAME, "x.csv"])
 def test_recognises(data, expected, name):
-    assert TensorBoardCsvReader().recognises(content(data, name)) is expected
+    assert reader_of("tensorboard-csv").recognises(content(data, name)) is expected
 
 
 @pytest.mark.parametrize("data", ["Wall time,Step,Value\n", "Step,Value\n1,2\n", "[[", "[[1.7e9, 1"])
@@ -162,7 +162,7 @@ def test_as_many_points_as_the_page_gives():
 def test_a_large_file_keeps_its_columns():
     one = content()
     one.size, one.useful = 1 << 30, lambda name: name == "actor_entropy"
-    table = TensorBoardCsvReader().read(one)
+    table = reader_of("tensorboard-csv").read(one)
     assert len(table.columns["actor_entropy"]) == 5
 
 
@@ -189,7 +189,7 @@ def test_files_that_tensorboard_makes():
     for form in ("csv", None):
         body, _ = plugin.scalars_impl(None, "actor/entropy", "r", "e", form)
         text = body if form else json.dumps(json_util.Cleanse(body))
-        assert TensorBoardCsvReader().recognises(content(text))
+        assert reader_of("tensorboard-csv").recognises(content(text))
         table = read(text)
         assert [float(cell) for cell in table.columns["step"]] == [3 * i for i in range(len(values))]
         found = np.array([float(cell) for cell in table.columns["actor_entropy"]])
@@ -211,7 +211,7 @@ def test_damaged_files(data):
 def test_hostile_text_takes_time_in_proportion(unit):
     """Quadratic, the least of these would take minutes."""
     for data in (unit * 300_000, JSON[:-1] + unit * 300_000, CSV + unit * 300_000):
-        TensorBoardCsvReader().recognises(content(data))
+        reader_of("tensorboard-csv").recognises(content(data))
         rows_or_refusal(read, data.encode())
 
 
@@ -226,5 +226,5 @@ def test_any_text():
     for size in (1, 10, 1000):
         for start in ("[[1.7e9, 1, 2]", "Wall time,Step,Value\n"):
             text = start + "".join(chance.choices('[]",:; \r\n1e5.-NaInfty\0é', k=size))
-            TensorBoardCsvReader().recognises(content(text))
+            reader_of("tensorboard-csv").recognises(content(text))
             rows_or_refusal(read, text.encode())

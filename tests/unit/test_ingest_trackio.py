@@ -13,8 +13,9 @@ import pytest
 from entropylaw.errors import InputError
 from entropylaw.ingest.assemble import assemble
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.trackio_store import UNREADABLE, TrackioReader
+from entropylaw.ingest.formats.trackio_store import UNREADABLE
 from entropylaw.ingest.opening import load
+from entropylaw.ingest.registry import reader_of
 from entropylaw.ingest.run import Source
 from tests.hostile import flipped, rows_or_refusal
 
@@ -59,12 +60,12 @@ def small(tmp_path):
 
 
 def runs(content):
-    table = TrackioReader().read(content)
+    table = reader_of("trackio").read(content)
     return assemble(table, Source(path="p.db", format="trackio", sha256="", rows=table.rows), "p").runs
 
 
 def read(data):
-    return TrackioReader().read(Content("p.db", data))
+    return reader_of("trackio").read(Content("p.db", data))
 
 
 @pytest.mark.parametrize("old", [False, True])
@@ -74,7 +75,7 @@ def test_the_steps_of_a_run(tmp_path, old):
             log(database, step, old=old, reward=0.1 * step, entropy=0.5, inner={"x": step})
 
     content = made(tmp_path / "p.db", OLD_METRICS if old else METRICS, fill=fill)
-    assert TrackioReader().recognises(content)
+    assert reader_of("trackio").recognises(content)
     (run,) = runs(content)
     assert run.name == "a"
     assert list(run.step) == [0, 10, 20]
@@ -122,7 +123,7 @@ def test_values_that_json_lacks_media_and_lists(tmp_path):
             reward=1,
         )
 
-    table = TrackioReader().read(made(tmp_path / "p.db", METRICS, fill=fill))
+    table = reader_of("trackio").read(made(tmp_path / "p.db", METRICS, fill=fill))
     assert [*table.columns] == ["run_name", "kl", "ratio", "reward", "step"]
     assert table.columns["ratio"][0] == float("inf")
 
@@ -133,7 +134,7 @@ def test_records_that_cannot_be_read_are_counted(tmp_path):
         for raw in ("{", "[1]", b"\xff\xfe{", "[" * 99_999, 7, '{"a": ' + "9" * 9999 + "}"):
             log(database, 9, raw=raw)
 
-    table = TrackioReader().read(made(tmp_path / "p.db", METRICS, fill=fill))
+    table = reader_of("trackio").read(made(tmp_path / "p.db", METRICS, fill=fill))
     assert table.dropped == {UNREADABLE: 5}
     assert table.rows == 11
     assert len(table.columns["step"]) == 6
@@ -146,15 +147,15 @@ def test_the_settings_of_a_single_run_without_its_users_name(tmp_path):
         some_steps(database)
         database.execute("INSERT INTO configs VALUES (1, '1', 'a', ?, 'now')", (config.encode(),))
 
-    table = TrackioReader().read(made(tmp_path / "p.db", METRICS, CONFIGS, fill=fill))
+    table = reader_of("trackio").read(made(tmp_path / "p.db", METRICS, CONFIGS, fill=fill))
     assert table.settings == {"beta": 0.1, "model/name": "m"}
 
 
 def test_a_project_without_a_metric(tmp_path):
     content = made(tmp_path / "p.db", METRICS, CONFIGS)
-    assert TrackioReader().recognises(content)
+    assert reader_of("trackio").recognises(content)
     with pytest.raises(InputError) as caught:
-        TrackioReader().read(content)
+        reader_of("trackio").read(content)
     assert caught.value.slug == "no-records"
 
 
@@ -171,15 +172,15 @@ def test_a_project_without_a_metric(tmp_path):
 )
 def test_other_databases_are_not_taken_for_it(tmp_path, statement):
     content = made(tmp_path / "p.db", statement)
-    assert not TrackioReader().recognises(content)
+    assert not reader_of("trackio").recognises(content)
     with pytest.raises(InputError) as caught:
-        TrackioReader().read(content)
+        reader_of("trackio").read(content)
     assert caught.value.slug == "file-corrupt"
 
 
 @pytest.mark.parametrize("data", [b"", b"SQLite", b"SQLite format 3\0", b"step,reward\n1,2\n"])
 def test_other_files_are_not_taken_for_it(data):
-    assert not TrackioReader().recognises(Content("p.db", data))
+    assert not reader_of("trackio").recognises(Content("p.db", data))
 
 
 def test_its_table_is_found_behind_much_else(tmp_path):
@@ -193,8 +194,8 @@ def test_its_table_is_found_behind_much_else(tmp_path):
 
     content = made(tmp_path / "p.db", fill=fill)
     assert b"CREATE TABLE metrics" not in content.head
-    assert TrackioReader().recognises(content)
-    assert TrackioReader().recognises(Content("p.db", content.data))
+    assert reader_of("trackio").recognises(content)
+    assert reader_of("trackio").recognises(Content("p.db", content.data))
 
 
 @pytest.mark.parametrize("beside", ["both", "log only", "none"])
@@ -210,7 +211,7 @@ def test_a_log_that_is_still_written(tmp_path, beside):
         some_steps(database)
         database.commit()
         if beside == "both":
-            assert len(TrackioReader().read(load(str(path))).columns["step"]) == 5
+            assert len(reader_of("trackio").read(load(str(path))).columns["step"]) == 5
             return
         copy = folder / "copy.db"
         copy.write_bytes(path.read_bytes())
@@ -218,18 +219,18 @@ def test_a_log_that_is_still_written(tmp_path, beside):
             (folder / "copy.db-wal").write_bytes((folder / "p.db-wal").read_bytes())
     before = sorted(folder.iterdir())
     content = load(str(copy))
-    assert TrackioReader().recognises(content)
+    assert reader_of("trackio").recognises(content)
     if beside == "none":
         with pytest.raises(InputError, match="no-records"):
-            TrackioReader().read(content)
+            reader_of("trackio").read(content)
     else:
-        assert len(TrackioReader().read(content).columns["step"]) == 5
+        assert len(reader_of("trackio").read(content).columns["step"]) == 5
     assert sorted(folder.iterdir()) == before
 
 
 def test_what_comes_from_elsewhere_lacks_its_write_ahead_log_and_says_so(tmp_path):
     content = small(tmp_path)
-    assert not TrackioReader().read(content).notes
+    assert not reader_of("trackio").read(content).notes
     data = bytearray(content.data)
     data[18:20] = b"\2\2"
     (note,) = read(bytes(data)).notes
@@ -244,14 +245,14 @@ def test_a_database_that_is_locked(tmp_path, monkeypatch):
 
     monkeypatch.setattr(sqlite3, "connect", locked)
     with pytest.raises(InputError) as caught:
-        TrackioReader().read(content)
+        reader_of("trackio").read(content)
     assert caught.value.slug == "file-unreadable"
 
 
 def test_damaged_databases_give_rows_or_a_refusal(tmp_path):
     data = small(tmp_path).data
     assert rows_or_refusal(read, data) == 5
-    reader = TrackioReader()
+    reader = reader_of("trackio")
     path = tmp_path / "damaged.db"
     for copy in flipped(data):
         reader.recognises(Content("p.db", copy))
@@ -304,7 +305,7 @@ def test_what_trackio_itself_writes(tmp_path):
     )
     before = sorted(tmp_path.iterdir())
     content = load(str(tmp_path / "p.db"))
-    assert TrackioReader().recognises(content)
+    assert reader_of("trackio").recognises(content)
     first, second = runs(content)
     assert (first.name, second.name) == ("first", "second")
     assert list(first.step) == [0, 5, 10, 15]

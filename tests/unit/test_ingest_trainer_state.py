@@ -10,7 +10,8 @@ import pytest
 from entropylaw.errors import InputError
 from entropylaw.ingest import read_runs, registry, select
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.trainer_state import BAD_ENTRY, TrainerStateReader
+from entropylaw.ingest.formats.trainer_state import BAD_ENTRY
+from entropylaw.ingest.registry import reader_of
 from entropylaw.ingest.values import parse_column
 from tests.conftest import PUBLIC_LOGS
 from tests.hostile import flipped, rows_or_refusal
@@ -56,7 +57,7 @@ def text(entries, indent=2):
 
 def read(data):
     content = Content("trainer_state.json", data if isinstance(data, bytes) else data.encode())
-    return TrainerStateReader().read(content)
+    return reader_of("trainer-state").read(content)
 
 
 def values(table, name):
@@ -66,8 +67,9 @@ def values(table, name):
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
     """Put this reader where the registry has its own of that name, or none yet."""
-    others = [reader for reader in registry.readers() if reader.name != TrainerStateReader.name]
-    monkeypatch.setattr(registry, "readers", lambda: (TrainerStateReader(), *others))
+    others = [reader for reader in registry.readers() if reader.name != "trainer-state"]
+    first = reader_of("trainer-state")
+    monkeypatch.setattr(registry, "readers", lambda: (first, *others))
 
 
 @pytest.mark.parametrize("indent", [2, None], ids=["pretty", "one-line"])
@@ -259,7 +261,7 @@ def test_so_many_keys_that_they_would_fill_the_memory():
 )
 def test_recognises(data, expected):
     content = Content("x", data if isinstance(data, bytes) else data.encode())
-    assert TrainerStateReader().recognises(content) is expected
+    assert reader_of("trainer-state").recognises(content) is expected
 
 
 SMALL = text([training(1), evaluation(1), training(2, entropy=math.nan), training(3), SUMMARY]).encode()

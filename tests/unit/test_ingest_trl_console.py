@@ -10,7 +10,7 @@ from entropylaw.errors import InputError
 from entropylaw.ingest import read_runs, registry, select
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats.trainer_state import BAD_ENTRY
-from entropylaw.ingest.formats.trl_console import TrlConsoleReader
+from entropylaw.ingest.registry import reader_of
 from tests.conftest import PUBLIC_LOGS, processor_time
 from tests.hostile import flipped, rows_or_refusal
 
@@ -71,7 +71,7 @@ def buffered(text, at_once):
 
 
 def read(data):
-    return TrlConsoleReader().read(Content("x.log", data if isinstance(data, bytes) else data.encode()))
+    return reader_of("trl").read(Content("x.log", data if isinstance(data, bytes) else data.encode()))
 
 
 def lines(entries):
@@ -81,10 +81,10 @@ def lines(entries):
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
     """Put this reader where the registry has its own of that name, or one that refuses the format."""
-    names = (TrlConsoleReader.name, "trl-console")
+    names = ("trl", "trl-console")
     others = [reader for reader in registry.readers() if reader.name not in names]
     csv = next(place for place, reader in enumerate(others) if reader.name == "csv")
-    others.insert(csv, TrlConsoleReader())
+    others.insert(csv, reader_of("trl"))
     monkeypatch.setattr(registry, "readers", lambda: tuple(others))
 
 
@@ -317,7 +317,7 @@ def test_no_entries(data):
 )
 def test_recognises(data, expected):
     content = Content("x", data if isinstance(data, bytes) else data.encode())
-    assert TrlConsoleReader().recognises(content) is expected
+    assert reader_of("trl").recognises(content) is expected
 
 
 SMALL = buffered(terminal(every=2, evaluations=(4, 8)) + wiped(20) + SUMMARY + "\n" + bar(20), 3)[0].encode()

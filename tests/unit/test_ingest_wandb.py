@@ -16,7 +16,8 @@ from entropylaw.errors import InputError
 from entropylaw.ingest import read_runs, registry
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats.records import DAMAGED, UNREADABLE
-from entropylaw.ingest.formats.wandb_log import UNREADABLE_VALUE, WandbReader
+from entropylaw.ingest.formats.wandb_log import UNREADABLE_VALUE
+from entropylaw.ingest.registry import reader_of
 from tests.conftest import PUBLIC_LOGS
 from tests.hostile import field, varint
 
@@ -70,7 +71,7 @@ def log(records):
 
 
 def read(data, path="run-ab12.wandb"):
-    return WandbReader().read(Content(path, data))
+    return reader_of("wandb").read(Content(path, data))
 
 
 def table_of(*records):
@@ -85,7 +86,8 @@ def values(table, name):
 def wired(monkeypatch):
     """The reader in the place that the registry has for it."""
     others = tuple(reader for reader in registry.readers() if reader.name != "wandb")
-    monkeypatch.setattr(registry, "readers", lambda: (WandbReader(), *others))
+    first = reader_of("wandb")
+    monkeypatch.setattr(registry, "readers", lambda: (first, *others))
 
 
 def test_a_history_becomes_a_table():
@@ -393,7 +395,7 @@ def test_a_file_without_history_says_so():
 
 
 def test_the_bytes_are_recognised_and_not_the_name():
-    reader = WandbReader()
+    reader = reader_of("wandb")
     assert reader.recognises(Content("x.bin", HEADER))
     assert not reader.recognises(Content("x.wandb", b"step,entropy\n"))
 

@@ -11,18 +11,17 @@ from entropylaw.errors import InputError
 from entropylaw.ingest.assemble import assemble
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats.delimited import CUT_OFF, TOO_LONG
-from entropylaw.ingest.formats.wandb_chart import SHORT, UNREADABLE_ROW, WandbChartReader
+from entropylaw.ingest.formats.wandb_chart import SHORT, UNREADABLE_ROW
 from entropylaw.ingest.formats.wandb_export import (
     COMPLETE_HISTORY,
-    WandbRunTableReader,
-    WandbSummaryReader,
     history_notes,
 )
+from entropylaw.ingest.registry import reader_of
 from entropylaw.ingest.run import Source
 from tests.conftest import PUBLIC_LOGS
 from tests.hostile import flipped, rows_or_refusal
 
-CHART, RUN_TABLE, SUMMARY = WandbChartReader(), WandbRunTableReader(), WandbSummaryReader()
+CHART, RUN_TABLE, SUMMARY = reader_of("wandb-chart"), reader_of("wandb-run-table"), reader_of("wandb-summary")
 REAL_CHART = PUBLIC_LOGS / "neg-wandb-ui-csv" / "wandb_TrainReward.csv"
 REAL_HISTORY = PUBLIC_LOGS / "neg-wandb-history-csv" / "wandb_history.csv"
 HISTORY = ("_step", "_runtime", "_timestamp", "reward")

@@ -7,7 +7,7 @@ import pytest
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats import wandb_log
 from entropylaw.ingest.formats.records import fields
-from entropylaw.ingest.formats.wandb_log import WandbReader
+from entropylaw.ingest.registry import reader_of
 from tests.hostile import field
 from tests.unit.test_ingest_wandb import log
 
@@ -47,7 +47,7 @@ def a_record(chance):
 
 
 def table_of(records):
-    table = WandbReader().read(Content("run-ab12.wandb", log(records)[0]))
+    table = reader_of("wandb").read(Content("run-ab12.wandb", log(records)[0]))
     columns = {name: [repr(float(cell)) for cell in cells] for name, cells in table.columns.items()}
     return columns, list(columns), table.rows, table.dropped, table.notes
 

@@ -11,14 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
-from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.gather import Records
-from entropylaw.ingest.table import Table
+from entropylaw.ingest.formats.console import BAD_PAIR, Console, Printout, Row, openings
 from entropylaw.ingest.values import is_missing, parse_number
-from entropylaw.ingest.wording import shown_path
 
 _STEP = re.compile(r"(?<!\w)Train step (\d{1,9})/\d{1,9} done\.", re.ASCII)
 _STATS = re.compile(r"(?<!\w)Stats \(\d{1,9}/\d{1,9}\):", re.ASCII)
@@ -26,76 +22,16 @@ _BAR = "│"
 _ENDS = "╘"
 # A table's row has four pairs; a line with far more is no row.
 _MOST_CELLS = 256
-# To recognise it, so many steps are looked at, each in so many characters.
-_MOST_TRIED = 100
-_WINDOW = 1 << 17
 
-BAD_PAIR = "unreadable key:value pair"
 LATER_TABLE = "table of a later minibatch of the same step"
 
 
-class ArealConsoleReader:
-    """Reads the tables that AReaL prints for every step."""
-
-    name = "areal"
-    suffixes = (".log", ".out", ".txt")
-    about = "the tables that it prints for every step"
-
-    def recognises(self, content: Content) -> bool:
-        """Whether a step with a table is printed anywhere."""
-        opening = content.opening
-        if _BAR not in opening:
-            return False
-        starts = islice((found.start() for found in _STEP.finditer(opening)), _MOST_TRIED)
-        return any(
-            next(_steps(opening[start : start + _WINDOW].split("\n"), _Counts()), None) for start in starts
-        )
-
-    def read(self, content: Content) -> Table:
-        """Read it, line by line.
-
-        Raises
-        ------
-        InputError
-            ``no-records`` where no step has a table.
-
-        """
-        records = Records(content.wanted)
-        counts = _Counts()
-        for record in _steps(content.lines(), counts):
-            records.add(record)
-        if not records.rows:
-            raise InputError(
-                "no-records",
-                f"{shown_path(content.path)} holds no table of AReaL's console below a line "
-                "'Train step 1/100 done.'",
-                "check the file, or leave the format out and let the content decide",
-            )
-        columns, notes = records.columns(content.extent)
-        kept = "a step has a table for every minibatch: the first one's values are kept"
-        return Table(
-            columns=columns,
-            rows=records.rows,
-            dropped=counts.dropped,
-            notes=(*content.text_notes, *([kept] if counts.later else []), *notes),
-            unread=tuple(records.unread),
-        )
+def matches(text: str) -> bool:
+    """Whether a step has a table."""
+    return any(next(rows(lines, Printout(Content("-"))), None) for lines in openings(text, _STEP))
 
 
-class _Counts:
-    """What was left out."""
-
-    def __init__(self) -> None:
-        self.bad = self.later = 0
-
-    @property
-    def dropped(self) -> dict[str, int]:
-        """By reason."""
-        found = {BAD_PAIR: self.bad, LATER_TABLE: self.later}
-        return {reason: number for reason, number in found.items() if number}
-
-
-def _steps(lines: Iterable[str], counts: _Counts) -> Iterator[dict[str, float]]:
+def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """Yield every step that has a table, with its number from 1 as it is printed."""
     step = 0.0
     values: dict[str, float] = {}
@@ -110,13 +46,15 @@ def _steps(lines: Iterable[str], counts: _Counts) -> Iterator[dict[str, float]]:
             expected = False
         elif step and not expected and "Stats (" in line and _STATS.search(line):
             expected = True
-            counts.later += bool(values)
+            printout.dropped[LATER_TABLE] += bool(values)
         elif expected and _BAR in line:
             pairs, bad = _pairs(line)
-            counts.bad += bad
+            printout.dropped[BAD_PAIR] += bad
             values = {**pairs, **values}
     if values:
         yield {"step": step, **values}
+    if printout.dropped[LATER_TABLE]:
+        printout.notes.append("a step has a table for every minibatch: the first one's values are kept")
 
 
 def _pairs(line: str) -> tuple[dict[str, float], int]:
@@ -132,3 +70,12 @@ def _pairs(line: str) -> tuple[dict[str, float], int]:
         elif name or value:
             bad += 1
     return pairs, bad
+
+
+CONSOLE = Console(
+    rows=rows,
+    matches=matches,
+    needles=(_BAR,),
+    reasons=(BAD_PAIR, LATER_TABLE),
+    form="table of AReaL's console below a line 'Train step 1/100 done.'",
+)

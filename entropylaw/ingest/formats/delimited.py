@@ -37,65 +37,56 @@ CUT_OFF = "last row cut off"
 SWALLOWED = "row within the quotes of another one's cell"
 
 
-class DelimitedReader:
-    """Wide tables and long ones; which of them it is, assembly finds out."""
+def recognises(content: Content) -> bool:
+    """Whether it is text with a header, by its name or because rows and header have the same length."""
+    if not content.is_text:
+        return False
+    header, *rows = _sample(content)
+    if content.suffix in (".csv", ".tsv"):
+        return True
+    same = sum(len(row) == len(header) for row in rows)
+    numeric = any(parse_step(cell) == parse_step(cell) for row in rows for cell in row)
+    return len(header) > 1 and len(rows) > 0 and same * 5 >= len(rows) * 4 and numeric
 
-    name = "csv"
-    suffixes = (".csv", ".tsv")
-    about = (
-        "comma, semicolon or tab; one row a step, or long with a run column; `/` in names may be "
-        "flattened to `_` or `.`; so W&B's `run.history()`, of which sampling is noted"
-    )
 
-    def recognises(self, content: Content) -> bool:
-        """Whether it is text with a header, by its name or because rows and header have the same length."""
-        if not content.is_text:
-            return False
-        header, *rows = _sample(content)
-        if content.suffix in self.suffixes:
-            return True
-        same = sum(len(row) == len(header) for row in rows)
-        numeric = any(parse_step(cell) == parse_step(cell) for row in rows for cell in row)
-        return len(header) > 1 and len(rows) > 0 and same * 5 >= len(rows) * 4 and numeric
+def read(content: Content) -> Table:
+    """Read it, row by row.
 
-    def read(self, content: Content) -> Table:
-        """Read it, row by row.
+    Raises
+    ------
+    InputError
+        ``no-records`` where there is a header and nothing below it.
 
-        Raises
-        ------
-        InputError
-            ``no-records`` where there is a header and nothing below it.
-
-        """
-        lines = _Lines(content)
-        delimiter = _sniff(content)
-        with _long_cells():
-            rows = (row for row in csv.reader(lines, delimiter=delimiter) if row)
-            header, notes = unique_names(next(rows))
-            if len(header) > _WIDEST:
-                raise _no_table(content, f"has a header of {counted(len(header), 'column')}")
-            wanted = content.wanted if len(header) <= _WIDE else content.useful
-            shape = _Rectangle(Rows(header, wanted), header, delimiter)
-            for row in rows:
-                shape.add(row)
-            shape.finish(cut_off=not lines.ended)
-        if shape.rows.rows == len(shape.unreadable):
-            raise InputError(
-                "no-records",
-                f"{shown_path(content.path)} has a header of {counted(len(header), 'column')} "
-                "and no rows below it",
-                "check that the run has logged something",
-            )
-        if delimiter != ",":
-            notes = (*notes, f"columns are separated by {_DELIMITERS[delimiter]}s")
-        return Table(
-            columns=shape.rows.columns(),
-            rows=shape.seen,
-            dropped=dict(shape.dropped),
-            notes=(*content.text_notes, *notes, *shape.notes),
-            unread=shape.rows.unread,
-            unreadable=np.isin(np.arange(shape.rows.rows), shape.unreadable) if shape.unreadable else None,
+    """
+    lines = _Lines(content)
+    delimiter = _sniff(content)
+    with _long_cells():
+        rows = (row for row in csv.reader(lines, delimiter=delimiter) if row)
+        header, notes = unique_names(next(rows))
+        if len(header) > _WIDEST:
+            raise _no_table(content, f"has a header of {counted(len(header), 'column')}")
+        wanted = content.wanted if len(header) <= _WIDE else content.useful
+        shape = _Rectangle(Rows(header, wanted), header, delimiter)
+        for row in rows:
+            shape.add(row)
+        shape.finish(cut_off=not lines.ended)
+    if shape.rows.rows == len(shape.unreadable):
+        raise InputError(
+            "no-records",
+            f"{shown_path(content.path)} has a header of {counted(len(header), 'column')} "
+            "and no rows below it",
+            "check that the run has logged something",
         )
+    if delimiter != ",":
+        notes = (*notes, f"columns are separated by {_DELIMITERS[delimiter]}s")
+    return Table(
+        columns=shape.rows.columns(),
+        rows=shape.seen,
+        dropped=dict(shape.dropped),
+        notes=(*content.text_notes, *notes, *shape.notes),
+        unread=shape.rows.unread,
+        unreadable=np.isin(np.arange(shape.rows.rows), shape.unreadable) if shape.unreadable else None,
+    )
 
 
 def _no_table(content: Content, why: str) -> InputError:

@@ -13,14 +13,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from entropylaw.errors import InputError
-from entropylaw.ingest.content import Content
-from entropylaw.ingest.gather import Records
-from entropylaw.ingest.table import Table
+from entropylaw.ingest.formats.console import BAD_PAIR, Console, Printout, Row, openings, plain
 from entropylaw.ingest.values import is_missing, parse_number
-from entropylaw.ingest.wording import shown_path
 
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _RAY = re.compile(r"\([^()]{1,200}pid=\d{1,10}[^()]{0,80}\) ?", re.ASCII)
 # A progress bar may have been left open before it.
 _STEP = re.compile(r"(?:^|[\]\r])Step (\d{1,9})$", re.ASCII)
@@ -31,61 +26,22 @@ _FLOATS = re.compile(r"!!(?:float|int) '([^']{0,400})'")
 _SPECIAL = {".nan": math.nan, ".inf": math.inf, "-.inf": -math.inf, "true": None, "false": None}
 _DEEPEST = 8
 _LONGEST = 1000
-# To recognise it, so many steps are looked at, each in so many characters.
-_MOST_TRIED = 100
-_WINDOW = 1 << 17
-
-BAD_PAIR = "unreadable key:value pair"
 
 
-class EasyR1ConsoleReader:
-    """Reads the blocks of metrics that EasyR1 prints."""
+def matches(text: str) -> bool:
+    """Whether a step has metrics of the trainer."""
+    return any(
+        block.is_the_trainers for lines in openings(text, _STEP_LINE) for block in islice(_blocks(lines), 1)
+    )
 
-    name = "easyr1"
-    suffixes = (".log", ".out", ".txt")
-    about = "`Step 12` and the block of metrics below it"
 
-    def recognises(self, content: Content) -> bool:
-        """Whether a step with metrics of the trainer is printed anywhere."""
-        text = content.opening
-        found = _STEP_LINE.finditer(text) if "Step " in text else iter(())
-        starts = (text.rfind("\n", 0, step.start()) + 1 for step in islice(found, _MOST_TRIED))
-        return any(
-            _is_the_trainers(block)
-            for start in starts
-            for block in islice(_blocks(text[start : start + _WINDOW].split("\n")), 1)
-        )
-
-    def read(self, content: Content) -> Table:
-        """Read it, line by line.
-
-        Raises
-        ------
-        InputError
-            ``no-records`` where no step has metrics.
-
-        """
-        records = Records(content.wanted)
-        bad = 0
-        for block in _blocks(content.lines()):
-            if _is_the_trainers(block):
-                records.add({"step": block.step, **block.values})
-                bad += block.bad
-        if not records.rows:
-            raise InputError(
-                "no-records",
-                f"{shown_path(content.path)} holds no metrics of EasyR1's console below a line 'Step 1'",
-                "check the file, or leave the format out and let the content decide",
-            )
-        columns, notes = records.columns(content.extent)
-        rounded = "EasyR1 prints three decimals; its experiment_log.jsonl has all of them"
-        return Table(
-            columns=columns,
-            rows=records.rows,
-            dropped={BAD_PAIR: bad} if bad else {},
-            notes=(*content.text_notes, rounded, *notes),
-            unread=tuple(records.unread),
-        )
+def rows(_: Iterable[str], printout: Printout) -> Iterator[Row]:
+    """Yield the blocks of the trainer; an empty line ends one, and a carriage return within a line none."""
+    for block in _blocks(printout.content.lines()):
+        if block.is_the_trainers:
+            printout.dropped[BAD_PAIR] += block.bad
+            yield {"step": block.step, **block.values}
+    printout.notes.append("EasyR1 prints three decimals; its experiment_log.jsonl has all of them")
 
 
 @dataclass(slots=True)
@@ -99,6 +55,11 @@ class _Block:
     parents: list[tuple[int, str]] = field(default_factory=list)
     # Of what is no number, everything that is indented deeper is a part.
     foreign: int | None = None
+
+    @property
+    def is_the_trainers(self) -> bool:
+        """Whether one of the metrics is the trainer's own."""
+        return any(name.startswith(_FAMILIES) for name in self.values)
 
     def take(self, line: str) -> bool:
         """Take a line without its prefix; False where the block ends before it."""
@@ -139,7 +100,7 @@ def _blocks(lines: Iterable[str]) -> Iterator[_Block]:
     for raw in lines:
         if block is None and "Step " not in raw:
             continue
-        line = _ANSI.sub("", raw).rstrip("\r") if "\x1b" in raw else raw.rstrip("\r")
+        line = plain(raw).rstrip("\r")
         ray = _RAY.match(line)
         prefix = ray[0].rstrip() if ray else ""
         text = line[ray.end() :] if ray else line
@@ -152,10 +113,6 @@ def _blocks(lines: Iterable[str]) -> Iterator[_Block]:
             block = None
     if block:
         yield block
-
-
-def _is_the_trainers(block: _Block) -> bool:
-    return any(name.startswith(_FAMILIES) for name in block.values)
 
 
 def _pair(body: str) -> tuple[str, str] | None:
@@ -177,3 +134,11 @@ def _number(value: str) -> float | None:
     plain = _FLOATS.fullmatch(value)
     number = parse_number(plain[1] if plain else value)
     return number if number == number or is_missing(plain[1] if plain else value) else None
+
+
+CONSOLE = Console(
+    rows=rows,
+    matches=matches,
+    needles=("Step ",),
+    form="metrics of EasyR1's console below a line 'Step 1'",
+)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
+from entropylaw.ingest.formats.records import leaves
 from entropylaw.ingest.gather import Records
 from entropylaw.ingest.labels import RUN_NAMES
 from entropylaw.ingest.steps import folded
@@ -40,61 +40,51 @@ _LONGEST_NAME = 1000
 UNPARSEABLE = "unparseable line"
 
 
-class JsonReader:
-    """Reads JSONL first and foremost, and JSON where a file is one value."""
+def recognises(content: Content) -> bool:
+    """Whether it opens like JSON, or half of its first lines are objects."""
+    if not content.is_text and b'{"' not in content.head:
+        return False
+    text = content.opening[:_HEAD]
+    if _OPENS.match(text):
+        return True
+    lines = [line for line in text.splitlines() if line.strip()][:_SAMPLE]
+    return sum(_RECORD_LINE.match(line) is not None for line in lines) * 2 > len(lines)
 
-    name = "jsonl"
-    suffixes = (".jsonl", ".ndjson", ".json")
-    about = (
-        'an object a line, nested or flat; verl\'s `{"step": …, "data": {…}}`; an array of objects; an'
-        " object of columns; so the `metrics.jsonl` of tinker-cookbook, prime-rl and others, "
-        "ms-swift's `logging.jsonl`, EasyR1's `experiment_log.jsonl`"
-    )
 
-    def recognises(self, content: Content) -> bool:
-        """Whether it opens like JSON, or half of its first lines are objects."""
-        if not content.is_text and b'{"' not in content.head:
-            return False
-        text = content.opening[:_HEAD]
-        if _OPENS.match(text):
-            return True
-        lines = [line for line in text.splitlines() if line.strip()][:_SAMPLE]
-        return sum(_RECORD_LINE.match(line) is not None for line in lines) * 2 > len(lines)
+def read(content: Content) -> Table:
+    """Read it.
 
-    def read(self, content: Content) -> Table:
-        """Read it.
+    Raises
+    ------
+    InputError
+        ``no-records`` where nothing in the file is an object.
 
-        Raises
-        ------
-        InputError
-            ``no-records`` where nothing in the file is an object.
-
-        """
-        found = _taken(_lines(content), content)
-        if len(found.bad) > found.good:
-            whole = _taken(_stream(content.text), content)
-            if not whole.bad or whole.good > found.good:
-                found = whole
-        if (columns := found.finish()) is not None:
-            lost = len(found.bad)
-            return Table(
-                columns=columns,
-                rows=len(next(iter(columns.values()))) + lost,
-                dropped={UNPARSEABLE: lost} if lost else {},
-                notes=content.text_notes,
-            )
-        rows, bad = found.records.rows, found.bad
-        if rows == len(bad):
-            raise _no_records(content)
-        gathered, notes = found.records.columns(content.extent)
+    """
+    found = _taken(_lines(content), content)
+    if len(found.bad) > found.good:
+        whole = _taken(_stream(content.text), content)
+        if not whole.bad or whole.good > found.good:
+            found = whole
+    if (columns := found.finish()) is not None:
+        lost = len(found.bad)
         return Table(
-            columns=gathered,
-            rows=rows,
-            dropped={UNPARSEABLE: len(bad)} if bad else {},
-            notes=(*content.text_notes, *notes),
-            unread=tuple(found.records.unread),
-            unreadable=np.isin(np.arange(rows), bad) if bad else None,
+            columns=columns,
+            rows=len(next(iter(columns.values()))) + lost,
+            dropped={UNPARSEABLE: lost} if lost else {},
+            notes=content.text_notes,
         )
+    rows, bad = found.records.rows, found.bad
+    if rows == len(bad):
+        raise _no_records(content)
+    gathered, notes = found.records.columns(content.extent)
+    return Table(
+        columns=gathered,
+        rows=rows,
+        dropped={UNPARSEABLE: len(bad)} if bad else {},
+        notes=(*content.text_notes, *notes),
+        unread=tuple(found.records.unread),
+        unreadable=np.isin(np.arange(rows), bad) if bad else None,
+    )
 
 
 class _Broken(dict[str, object]):
@@ -158,11 +148,14 @@ class _Values:
             self.records.add(value if isinstance(value, _Broken) else {})
         else:
             self.empty += not value
-            columns = _columns(value) if self.good > 1 else None
-            for row in zip(*columns.values(), strict=True) if columns else ():
-                self.records.add(dict(zip(columns or (), row, strict=True)))
-            if columns is None:
-                self.records.add(_record(value))
+            if self.good > 1 and (columns := _columns(value)):
+                for row in zip(*columns.values(), strict=True):
+                    self.records.add(dict(zip(columns, row, strict=True)))
+                return
+            data = value.get("data")
+            if isinstance(data, dict) and "step" in value and "_type" not in data:
+                value = {**{name: cell for name, cell in value.items() if name != "data"}, **data}
+            self.records.add(dict(leaves(value, _LONGEST_NAME)))
 
 
 def _lines(content: Content) -> Iterator[object]:
@@ -218,30 +211,6 @@ def _columns(value: object) -> dict[str, list[object]] | None:
         return None
     lengths = {len(cells) for cells in value.values()}
     return dict(value) if len(lengths) == 1 and lengths != {0} else None
-
-
-def _record(value: dict[str, Any]) -> dict[str, object]:
-    data = value.get("data")
-    if isinstance(data, dict) and "step" in value and "_type" not in data:
-        return {**_flatten({k: v for k, v in value.items() if k != "data"}), **_flatten(data)}
-    return _flatten(value)
-
-
-def _flatten(value: Mapping[str, Any]) -> dict[str, object]:
-    """Collect leaves by path, in order; a stack of our own, for a file decides how deep it goes."""
-    flat: dict[str, object] = {}
-    stack: list[tuple[str, Any]] = [("", value)]
-    while stack:
-        path, node = stack.pop()
-        if len(path) > _LONGEST_NAME:
-            flat[f"{path[:_LONGEST_NAME]}…"] = None
-        elif isinstance(node, Mapping):
-            if "_type" not in node or not path:
-                inner = [(f"{path}/{key}" if path else key, child) for key, child in node.items()]
-                stack.extend(reversed(inner))
-        elif not isinstance(node, list):
-            flat[path] = node
-    return flat
 
 
 def _no_records(content: Content) -> InputError:

@@ -11,26 +11,23 @@ import heapq
 import math
 import os
 import re
-import shutil
 import sqlite3
 import stat
-import tempfile
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
-from functools import cached_property
+from contextlib import suppress
 from itertools import repeat
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from entropylaw.errors import InputError
-from entropylaw.ingest.bundles import BundleReader
-from entropylaw.ingest.content import Content
+from entropylaw.ingest.content import Content, is_blank
 from entropylaw.ingest.formats.delimited import CUT_OFF
 from entropylaw.ingest.formats.jsonl import UNPARSEABLE
-from entropylaw.ingest.formats.records import UNREADABLE
-from entropylaw.ingest.formats.step_rows import StepRows
+from entropylaw.ingest.formats.records import UNREADABLE, StepRows
+from entropylaw.ingest.formats.sqlite import beside, opened, plain_columns
+from entropylaw.ingest.registry import BundleReader
 from entropylaw.ingest.segments import OVERWRITTEN
 from entropylaw.ingest.steps import NO_STEP
 from entropylaw.ingest.table import Table
@@ -48,8 +45,6 @@ _DELETED = re.compile(r"^lifecycle_stage:[ \t]*['\"]?deleted\b", re.MULTILINE)
 # Time in milliseconds, value, step (none before MLflow 1.0), then perhaps a data set's name and digest.
 _LINE = re.compile(r"(-?[0-9]{1,18}) (\S{1,400})(?: (-?[0-9]{1,18})(?: .*)?)?", re.DOTALL)
 
-_SIGNATURE = b"SQLite format 3\0"
-_WAL_VERSIONS = slice(18, 20)  # of the file format: 2 where a write-ahead log stands beside it, else 1
 _COLUMNS = frozenset(("run_uuid", "key", "value", "timestamp", "step"))
 _RUN_COLUMNS = frozenset(("run_uuid", "name", "start_time", "lifecycle_stage"))
 _PARAM_COLUMNS = frozenset(("run_uuid", "key", "value"))
@@ -95,7 +90,8 @@ class MlflowFolder(BundleReader):
         unread: list[str] = []
         meta = ""
         for content in contents:
-            part, key = _place(folder, content.path)
+            part, *rest = Path(content.path).relative_to(folder).parts
+            key = "/".join(rest)
             if part == _META:
                 meta = content.head.decode("utf-8", "replace")
             elif part == _PARAMS:
@@ -103,9 +99,12 @@ class MlflowFolder(BundleReader):
             elif content.wanted is not None and not content.wanted(key):
                 unread.append(key)
             else:
-                metrics.append(_metric(key, content))
-        rows = StepRows(_label(_run_name(meta) or Path(folder).absolute().name))
-        for _, step, index, value in heapq.merge(*(one.logged(i) for i, one in enumerate(metrics))):
+                metrics.append(_Metric(key, content))
+        rows = StepRows(_label(run_name(meta) or Path(folder).absolute().name))
+        # Merged by time, the values come in the order in which all were logged.
+        for _, step, index, value in heapq.merge(
+            *(zip(one.times, one.steps, repeat(index), one.values) for index, one in enumerate(metrics))
+        ):
             rows.take(step, metrics[index].key, value)
         dropped = sum((one.dropped for one in metrics), Counter[str]())
         if not rows.steps:
@@ -115,86 +114,68 @@ class MlflowFolder(BundleReader):
                 f"{shown_path(folder)} is an MLflow run without a whole line of a metric{lost}",
                 "check that the run has logged something",
             )
-        return _table(
-            rows,
-            size=sum(content.extent for content in contents),
-            dropped=dropped,
-            notes=("the run is marked as deleted in MLflow",) if _DELETED.search(meta) else (),
-            settings=settings,
-            unread=tuple(unread),
-        )
+        size = sum(content.extent for content in contents)
+        notes = ("the run is marked as deleted in MLflow",) if _DELETED.search(meta) else ()
+        return _table(rows, size, dropped, notes, settings=settings, unread=tuple(unread))
 
 
-class MlflowDatabaseReader:
-    """Reads the metrics of every run in MLflow's SQLite database."""
+def read(content: Content) -> Table:
+    """Read a database, without changing it or its folder.
 
-    name = "mlflow-db"
-    suffixes = (".db", ".sqlite")
-    about = "MLflow's database, all of its runs; parameters as settings where it holds one run"
+    Raises
+    ------
+    InputError
+        ``not-a-log`` where MLflow's tables are not there, ``no-records`` where they are empty, and
+        ``file-corrupt`` where SQLite cannot read them.
 
-    def recognises(self, content: Content) -> bool:
-        """Whether it is an SQLite database; whether it is MLflow's, reading it shows."""
-        return content.head.startswith(_SIGNATURE)
-
-    def read(self, content: Content) -> Table:
-        """Read it, without changing it or its folder.
-
-        Raises
-        ------
-        InputError
-            ``not-a-log`` where MLflow's tables are not there, ``no-records`` where they are empty, and
-            ``file-corrupt`` where SQLite cannot read them.
-
-        """
-        try:
-            with _opened(content) as (connection, notes):
-                return _Database(connection, content).table(notes)
-        # SQLite's own errors, and what Python's module makes of sizes and names that make no sense
-        except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError, OSError) as problem:
-            raise InputError(
-                "file-corrupt",
-                f"{shown_path(content.path)} is an SQLite database that cannot be read: "
-                f"{sqlite_cause(problem)}",
-                "copy it again while no run writes to it; `sqlite3 FILE .recover` saves what can be saved",
-            ) from None
+    """
+    try:
+        with opened(content) as connection:
+            # What a hostile or damaged database can make SQLite do has bounds.
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_CELL)
+            size = content.size if content.local_file() else len(content.data)
+            left = repeat(0, _FEWEST + size * _STEPS_A_BYTE // _STEPS_AT_ONCE)
+            connection.set_progress_handler(lambda: next(left, 1), _STEPS_AT_ONCE)
+            return _Database(connection, content).table()
+    # SQLite's own errors, and what Python's module makes of sizes and names that make no sense
+    except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError, OSError) as problem:
+        raise InputError(
+            "file-corrupt",
+            f"{shown_path(content.path)} is an SQLite database that cannot be read: {sqlite_cause(problem)}",
+            "copy it again while no run writes to it; `sqlite3 FILE .recover` saves what can be saved",
+        ) from None
 
 
-def _table(
-    rows: StepRows,
-    *,
-    size: int,
-    dropped: Counter[str],
-    notes: tuple[str, ...],
-    settings: dict[str, object],
-    unread: tuple[str, ...],
-    lost: tuple[str, ...] = (),
-) -> Table:
-    columns, more = rows.columns(size)
-    counts = Counter(dropped)
-    read = len(rows.steps) + counts.total()
-    counts[OVERWRITTEN] = rows.overwritten
+def _table(rows: StepRows, size: int, dropped: Counter[str], notes: tuple[str, ...], **more: Any) -> Table:
+    """Make the table of a run's, or several runs', rows; ``more`` are further fields of it."""
+    columns, written = rows.columns(size)
     return Table(
         labelled=True,
         columns=columns,
-        rows=read,
-        dropped=dict(+counts),
-        notes=(*notes, *more),
-        settings=settings,
-        unread=unread,
-        lost=lost,
+        rows=len(rows.steps) + dropped.total(),
+        dropped=dict(dropped + Counter({OVERWRITTEN: rows.overwritten})),
+        notes=(*notes, *written),
+        **more,
     )
 
 
 class _Metric:
-    """One metric's values in the order of its file."""
+    """One metric's values in the order of its file: milliseconds, steps and values."""
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, content: Content) -> None:
         self.key = key
         self.dropped: Counter[str] = Counter()
-        self._times, self._steps, self._values = array("q"), array("q"), array("d")
+        self.times, self.steps, self.values = array("q"), array("q"), array("d")
+        rest = ""
+        for block in content.blocks():
+            *lines, rest = (rest[:_LONGEST_LINE] + block).split("\n")
+            for line in lines:
+                if line := line.removesuffix("\r"):
+                    self._take(line)
+        # MLflow ends each line as it writes it: a last one without an end was cut off.
+        self.dropped += Counter({CUT_OFF: int(bool(rest))})
 
-    def take(self, line: str) -> None:
-        """Take one line."""
+    def _take(self, line: str) -> None:
         found = _LINE.fullmatch(line)
         value = parse_number(found[2]) if found else math.nan
         if not found or (math.isnan(value) and not is_missing(found[2])):
@@ -202,31 +183,16 @@ class _Metric:
         elif not found[3]:
             self.dropped[NO_STEP] += 1
         else:
-            self._times.append(int(found[1]))
-            self._steps.append(int(found[3]))
-            self._values.append(value)
-
-    def logged(self, index: int) -> Iterator[tuple[int, int, int, float]]:
-        """Yield time, step, ``index`` and value: merged with others, the order in which all were logged."""
-        return zip(self._times, self._steps, repeat(index), self._values, strict=False)
-
-
-def _metric(key: str, content: Content) -> _Metric:
-    """Read a metric's file. MLflow ends each line as it writes it: a last one without an end was cut off."""
-    metric = _Metric(key)
-    rest = ""
-    for block in content.blocks():
-        *lines, rest = (rest[:_LONGEST_LINE] + block).split("\n")
-        for line in lines:
-            if line := line.removesuffix("\r"):
-                metric.take(line)
-    if rest:
-        metric.dropped[CUT_OFF] += 1
-    return metric
+            self.times.append(int(found[1]))
+            self.steps.append(int(found[3]))
+            self.values.append(value)
 
 
 def _regular_files(folder: Path) -> list[str]:
-    """List the files below a folder that hold something, sorted; links to folders are not followed."""
+    """List the files below a folder that hold more than white space, sorted; no pipe, which would never end.
+
+    Links to folders are not followed.
+    """
     found: list[str] = []
     waiting = [str(folder)]
     while waiting:
@@ -236,20 +202,12 @@ def _regular_files(folder: Path) -> list[str]:
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(entry.path)
-                elif _holds_text(entry):
-                    found.append(entry.path)
+                    continue
+                with suppress(OSError):
+                    if stat.S_ISREG(entry.stat().st_mode):
+                        with Path(entry.path).open("rb") as stream:
+                            found += [] if is_blank(stream.read(1 << 12)) else [entry.path]
     return sorted(found)
-
-
-def _holds_text(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a regular file (a pipe would never end) with more than white space."""
-    try:
-        if not stat.S_ISREG(entry.stat().st_mode):
-            return False
-        with Path(entry.path).open("rb") as stream:
-            return bool(stream.read(1 << 12).strip(b" \t\r\n\0"))
-    except OSError:
-        return False
 
 
 def _label(name: str) -> str:
@@ -257,13 +215,7 @@ def _label(name: str) -> str:
     return name if math.isnan(parse_number(name)) and not is_missing(name) else f"run {name}"
 
 
-def _place(folder: str, path: str) -> tuple[str, str]:
-    """Return which part of a run's folder a file belongs to, and its key."""
-    part, *rest = Path(path).relative_to(folder).parts
-    return part, "/".join(rest)
-
-
-def _run_name(meta: str) -> str:
+def run_name(meta: str) -> str:
     """Return the run's name in a ``meta.yaml``; empty where there is none."""
     found = _RUN_NAME.search(meta)
     if found is None:
@@ -277,57 +229,66 @@ def _run_name(meta: str) -> str:
     return name.encode("utf-8", "replace").decode()[:_LONGEST_NAME].strip()
 
 
-class _Run(NamedTuple):
-    """A row of the table of runs."""
-
-    name: str
-    deleted: bool
-
-
 class _Database:
     """MLflow's tables behind a connection."""
 
     def __init__(self, connection: sqlite3.Connection, content: Content) -> None:
         self._connection, self._content = connection, content
+        self._path = content.local_file()
         self._bad = Counter[str]()
         self._unread: dict[str, None] = {}
+        self._columns = plain_columns(connection, "metrics")
+        if not (self._columns >= _COLUMNS and plain_columns(connection, "runs") >= _RUN_COLUMNS):
+            found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200")
+            raise InputError(
+                "not-a-log",
+                f"{shown_path(content.path)} is an SQLite database without MLflow's tables 'metrics' and "
+                f"'runs'; its tables: {listing([str(name) for (name,) in found])}",
+                "export the metrics to one CSV with a step column and a column a metric",
+            )
+        listed = connection.execute("SELECT run_uuid, name, lifecycle_stage FROM runs").fetchall()
+        self._names = {str(uuid): str(name or "")[:_LONGEST_NAME].strip() for uuid, name, _ in listed}
+        self._deleted = {str(uuid) for uuid, _, stage in listed if stage == "deleted"}
 
-    def table(self, notes: tuple[str, ...]) -> Table:
+    def table(self) -> Table:
         """Read all runs."""
-        if not (self._columns("metrics") >= _COLUMNS and self._columns("runs") >= _RUN_COLUMNS):
-            raise self._no_mlflow()
-        rows, uuids = StepRows(""), list[str]()
+        rows, uuids, labels = StepRows(""), list[str](), self._labels()
         for uuid, step, key, value in self._logged():
             if not uuids or uuid != uuids[-1]:
                 uuids.append(uuid)
-                rows.begin(self._labels.get(uuid, uuid))
+                rows.begin(labels.get(uuid, uuid))
             rows.take(step, key, value)
         if not rows.steps:
             raise InputError(
                 "no-records",
                 f"{shown_path(self._content.path)} holds no metric of its "
-                f"{counted(len(self._runs), 'MLflow run')}",
+                f"{counted(len(self._names), 'MLflow run')}",
                 "check that the run has logged something, and to this database",
             )
-        deleted = [self._labels[uuid] for uuid in uuids if uuid in self._runs and self._runs[uuid].deleted]
-        several = (f"the parameters of {counted(len(uuids), 'run')} in one database are not read",)
         return _table(
             rows,
-            size=self._content.extent,
-            dropped=Counter({UNREADABLE: self._bad.total()}),
-            lost=tuple(self._labels.get(uuid, uuid) for uuid in self._bad if uuid not in uuids),
-            notes=(
-                *notes,
-                *((f"marked as deleted in MLflow: {listing(deleted, 5)}",) if deleted else ()),
-                *(several if len(uuids) > 1 else ()),
-            ),
+            self._content.extent,
+            Counter({UNREADABLE: self._bad.total()}),
+            tuple(self._notes([labels[uuid] for uuid in uuids if uuid in self._deleted], len(uuids))),
+            lost=tuple(labels.get(uuid, uuid) for uuid in self._bad if uuid not in uuids),
             settings=self._settings(uuids[0]) if len(uuids) == 1 else {},
             unread=tuple(self._unread),
         )
 
+    def _notes(self, deleted: Sequence[str], runs: int) -> Iterator[str]:
+        path = self._path
+        if path and beside(path, "-wal"):
+            yield f"read with {shown(Path(path + '-wal').name)}, where its last rows are"
+        elif path and beside(path, "-journal"):
+            yield f"{shown(Path(path + '-journal').name)} lies beside it: its last rows may be half written"
+        if deleted:
+            yield f"marked as deleted in MLflow: {listing(deleted, 5)}"
+        if runs > 1:
+            yield f"the parameters of {counted(runs, 'run')} in one database are not read"
+
     def _logged(self) -> Iterator[tuple[str, int, str, float]]:
         """Yield run, step, key and value, run after run, in the order in which they were logged."""
-        nan = "m.is_nan" if "is_nan" in self._columns("metrics") else "0"
+        nan = "m.is_nan" if "is_nan" in self._columns else "0"
         found = self._connection.execute(
             f"SELECT m.run_uuid, m.step, m.key, m.value, {nan} FROM metrics AS m "
             "LEFT JOIN runs AS r ON r.run_uuid = m.run_uuid "
@@ -340,114 +301,28 @@ class _Database:
                 self._bad[str(uuid)] += 1
             elif not wanted(key):
                 self._unread[key] = None
+            elif abs(value) == _LARGEST:
+                yield uuid, step, key, math.nan if is_nan else math.copysign(math.inf, value)
             else:
-                yield uuid, step, key, math.nan if is_nan else _number(value)
+                yield uuid, step, key, math.nan if is_nan else float(value)
 
-    @cached_property
-    def _runs(self) -> dict[str, _Run]:
-        found = self._connection.execute("SELECT run_uuid, name, lifecycle_stage FROM runs")
-        return {
-            str(uuid): _Run(name=str(name or "")[:_LONGEST_NAME].strip(), deleted=stage == "deleted")
-            for uuid, name, stage in found
-        }
-
-    @cached_property
     def _labels(self) -> dict[str, str]:
         """The runs' names; with a piece of its id where several have one name, the id where one has none."""
-        times = Counter(run.name for run in self._runs.values())
+        times = Counter(self._names.values())
         labels = {
-            uuid: f"{run.name} ({uuid[:8]})" if run.name and times[run.name] > 1 else run.name or uuid
-            for uuid, run in self._runs.items()
+            uuid: f"{name} ({uuid[:8]})" if name and times[name] > 1 else name or uuid
+            for uuid, name in self._names.items()
         }
         taken = Counter(labels.values())
         return {
-            uuid: _label(label if taken[label] == 1 else f"{self._runs[uuid].name} ({uuid})")
+            uuid: _label(label if taken[label] == 1 else f"{self._names[uuid]} ({uuid})")
             for uuid, label in labels.items()
         }
 
     def _settings(self, uuid: str) -> dict[str, object]:
-        if not self._columns("params") >= _PARAM_COLUMNS:
+        if not plain_columns(self._connection, "params") >= _PARAM_COLUMNS:
             return {}
         found = self._connection.execute(
             f"SELECT key, value FROM params WHERE run_uuid = ? LIMIT {_MOST_PARAMS}", (uuid,)
         )
         return {str(key): value for key, value in found if isinstance(value, str) and value.strip()}
-
-    def _columns(self, table: str) -> frozenset[str]:
-        """Return a real table's columns; none for a view or a virtual table, which may hold anything."""
-        kind = "SELECT 1 FROM sqlite_master WHERE name = ? AND sql LIKE 'CREATE TABLE%'"
-        if self._connection.execute(kind, (table,)).fetchone() is None:
-            return frozenset()
-        described = self._connection.execute("SELECT name, hidden FROM pragma_table_xinfo(?)", (table,))
-        return frozenset(name for name, hidden in described if not hidden)  # a hidden one is computed
-
-    def _no_mlflow(self) -> InputError:
-        found = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200")
-        names = [str(name) for (name,) in found]
-        return InputError(
-            "not-a-log",
-            f"{shown_path(self._content.path)} is an SQLite database without MLflow's tables 'metrics' and "
-            f"'runs'; its tables: {listing(names)}",
-            "export the metrics to one CSV with a step column and a column a metric",
-        )
-
-
-def _number(value: float) -> float:
-    """Return a value as it was logged, for the database cannot hold an infinite one."""
-    return math.copysign(math.inf, value) if abs(value) == _LARGEST else float(value)
-
-
-@contextmanager
-def _opened(content: Content) -> Iterator[tuple[sqlite3.Connection, tuple[str, ...]]]:
-    """Open a database so that nothing is written beside it, and say what may be missing."""
-    path = content.local_file()
-    if path is None:
-        data = content.data
-        if data[_WAL_VERSIONS] == b"\2\2":  # a database in memory has no such log
-            data = data[: _WAL_VERSIONS.start] + b"\1\1" + data[_WAL_VERSIONS.stop :]
-        with closing(sqlite3.connect(":memory:")) as connection:
-            connection.deserialize(data)
-            yield _guarded(connection, len(data)), ()
-        return
-    with _with_its_log(path) as (uri, notes), closing(sqlite3.connect(uri, uri=True)) as connection:
-        yield _guarded(connection, content.size), notes
-
-
-@contextmanager
-def _with_its_log(path: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Make an address for SQLite, which itself would take locks and leave files beside the database.
-
-    Where the last rows still are in a write-ahead log, they are read: by SQLite's rules while a run writes,
-    and otherwise from copies.
-    """
-    address = Path(path).absolute().as_uri() + "?mode=ro"
-    log, journal = Path(f"{path}-wal"), Path(f"{path}-journal")
-    read = (f"read with {shown(log.name)}, where its last rows are",)
-    if not _size(log):
-        half = f"{shown(journal.name)} lies beside it: its last rows may be half written"
-        yield f"{address}&immutable=1", (half,) if _size(journal) else ()
-    elif _size(Path(f"{path}-shm")):
-        yield address, read
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            shutil.copyfile(path, copy := Path(folder, "copy.db"))
-            shutil.copyfile(log, f"{copy}-wal")
-            yield copy.as_uri(), read
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
-
-
-def _guarded(connection: sqlite3.Connection, size: int) -> sqlite3.Connection:
-    """Bound what a hostile or damaged database can make SQLite do."""
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_CELL)
-    connection.text_factory = lambda text: text.decode("utf-8", "replace")
-    left = repeat(0, _FEWEST + size * _STEPS_A_BYTE // _STEPS_AT_ONCE)
-    connection.set_progress_handler(lambda: next(left, 1), _STEPS_AT_ONCE)
-    connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute("PRAGMA cell_size_check = ON")
-    return connection

@@ -16,21 +16,23 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from entropylaw.errors import InputError
 from entropylaw.ingest import catalog
 from entropylaw.ingest.content import Content
+from entropylaw.ingest.formats import jsonl, trl_console
 from entropylaw.ingest.gather import Records
+from entropylaw.ingest.registry import readers
 from entropylaw.ingest.steps import STEP_NAMES, folded
 from entropylaw.ingest.table import Table, unique_names
-from entropylaw.ingest.values import Column, parse_number
+from entropylaw.ingest.values import parse_number
 from entropylaw.ingest.wording import counted, shown_path
 
 _OPENS = re.compile(rb"\s*\{\s*\"")
@@ -53,44 +55,44 @@ _HISTORY = "a list of log entries"
 TOO_LONG = "row with more cells than the header"
 
 
-class NotebookReader:
-    """Reads the logs in a notebook's outputs, cell after cell, as one log."""
+def recognises(content: Content) -> bool:
+    """Whether it is a JSON object with cells and the format's version, in whatever order."""
+    if not content.is_text or _OPENS.match(content.head) is None:
+        return False
+    text = content.opening
+    if '"cells"' not in text and '"worksheets"' not in text:
+        return False
+    # The version may stand at the end, beyond what is looked at, or have been cut off.
+    return _FORMAT.search(text) is not None or _CELL_TYPE.search(text) is not None
 
-    name = "ipynb"
-    suffixes = (".ipynb",)
-    about = (
-        "what a notebook's cells printed: any console below, and the table that Hugging Face's Trainer shows"
-    )
 
-    def recognises(self, content: Content) -> bool:
-        """Whether it is a JSON object with cells and the format's version, in whatever order."""
-        if not content.is_text or _OPENS.match(content.head) is None:
-            return False
-        text = content.opening
-        if '"cells"' not in text and '"worksheets"' not in text:
-            return False
-        # The version may stand at the end, beyond what is looked at, or have been cut off.
-        return _FORMAT.search(text) is not None or _CELL_TYPE.search(text) is not None
+def read(content: Content) -> Table:
+    """Read it.
 
-    def read(self, content: Content) -> Table:
-        """Read it.
+    Raises
+    ------
+    InputError
+        ``file-corrupt`` where it is not whole, ``no-records`` where no output holds a log.
 
-        Raises
-        ------
-        InputError
-            ``file-corrupt`` where it is not whole, ``no-records`` where no output holds a log.
-
-        """
-        cells = _cells(_notebook(content))
-        logs: list[_Log] = []
-        with_outputs = 0
-        for position, cell in enumerate(cells, start=1):
-            outputs = [output for output in _listed(cell.get("outputs")) if isinstance(output, dict)]
-            with_outputs += bool(outputs)
-            logs += _logs(outputs, position, content.path)
-        if not logs:
-            raise _no_records(content, len(cells), with_outputs)
-        return _merged(logs, content)
+    """
+    notebook = _notebook(content)
+    sheets = [notebook, *_objects(notebook.get("worksheets"))]
+    cells = [cell for sheet in sheets for cell in _listed(sheet.get("cells"))]
+    logs: list[_Log] = []
+    with_outputs = 0
+    for position, cell in enumerate(cells, start=1):
+        outputs = _objects(cell.get("outputs")) if isinstance(cell, dict) else []
+        with_outputs += bool(outputs)
+        logs += _logs(outputs, position, content.path)
+    if not logs:
+        raise InputError(
+            "no-records",
+            f"{shown_path(content.path)} is a notebook without a training log in its outputs: "
+            f"{counted(with_outputs, 'cell')} with outputs of {counted(len(cells), 'cell')} looked at",
+            "outputs may have been cleared when it was saved: run it again and save it with its outputs, or "
+            "name the trainer's own log, such as trainer_state.json",
+        )
+    return _merged(logs, content)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,7 +104,7 @@ class _Log:
     table: Table
 
 
-def _notebook(content: Content) -> object:
+def _notebook(content: Content) -> dict[str, Any]:
     text = "".join(_PICTURE.sub(r'\1""', block) for block in content.blocks())
     quotes = text.count('"') - text.count('\\"')
     if max(_SMALL, 8 * len(text)) < _BRACKET * (text.count("[") + text.count("{")) + _QUOTE * quotes:
@@ -117,13 +119,6 @@ def _notebook(content: Content) -> object:
     if not isinstance(value, dict):
         raise _corrupt(content, "is JSON and no notebook: an object with cells is expected")
     return value
-
-
-def _cells(notebook: Any) -> list[dict[str, Any]]:
-    cells = _listed(notebook.get("cells"))
-    for sheet in _listed(notebook.get("worksheets")):
-        cells = [*cells, *_listed(sheet.get("cells"))] if isinstance(sheet, dict) else cells
-    return [cell if isinstance(cell, dict) else {} for cell in cells]
 
 
 def _logs(outputs: Sequence[Mapping[str, Any]], position: int, path: str) -> Iterator[_Log]:
@@ -143,45 +138,31 @@ def _logs(outputs: Sequence[Mapping[str, Any]], position: int, path: str) -> Ite
             lists.append(_text(data.get("text/plain", data.get("text"))))
     for shown in lists:
         if shown.lstrip().startswith("[{'"):
-            yield from _history(shown, position, path)
+            # trainer.state.log_history, as a notebook shows it: each dict is put on a line of its own.
+            entries = " ".join(shown.split()).removeprefix("[").replace("}, {", "}\n{")
+            content = _in_memory(path, entries + "\n")
+            if trl_console.recognises(content):
+                with suppress(InputError):
+                    yield _Log(kind=_HISTORY, position=position, table=trl_console.read(content))
 
 
 def _console(text: str, position: int, path: str) -> Iterator[_Log]:
-    """Ask the readers of consoles, which have a console's suffix, and then look for JSON lines."""
-    from entropylaw.ingest.registry import readers
-
+    """Try the readers of consoles, which have a console's suffix, and then look for JSON lines."""
     content = _in_memory(path, text)
     for reader in readers():
         if ".log" in reader.suffixes and reader.name not in ("csv", "jsonl") and reader.recognises(content):
-            try:
+            with suppress(InputError):
                 yield _Log(kind=reader.name, position=position, table=reader.read(content))
                 return
-            except InputError:
-                continue
     lines = [
         line for line in text.splitlines() if line.lstrip().startswith('{"') and line.rstrip().endswith("}")
     ]
     if len(lines) > 1:
-        reader = next(reader for reader in readers() if reader.name == "jsonl")
-        try:
-            table = reader.read(_in_memory(path, "\n".join(lines) + "\n"))
-        except InputError:
-            return
-        if _has_step(table.columns) and any(map(catalog.is_metric, table.columns)):
-            yield _Log(kind="jsonl", position=position, table=table)
-
-
-def _history(text: str, position: int, path: str) -> Iterator[_Log]:
-    """Read ``trainer.state.log_history`` as a notebook shows it, each dict put on a line of its own."""
-    from entropylaw.ingest.formats.trl_console import TrlConsoleReader
-
-    entries = " ".join(text.split()).removeprefix("[").replace("}, {", "}\n{")
-    content = _in_memory(path, entries + "\n")
-    if TrlConsoleReader().recognises(content):
-        try:
-            yield _Log(kind=_HISTORY, position=position, table=TrlConsoleReader().read(content))
-        except InputError:
-            return
+        with suppress(InputError):
+            table = jsonl.read(_in_memory(path, "\n".join(lines) + "\n"))
+            has_step = not {folded(name) for name in table.columns}.isdisjoint(map(folded, STEP_NAMES))
+            if has_step and any(map(catalog.is_metric, table.columns)):
+                yield _Log(kind="jsonl", position=position, table=table)
 
 
 def _html_tables(text: str) -> Iterator[Table]:
@@ -198,14 +179,21 @@ def _html_tables(text: str) -> Iterator[Table]:
             elif rows:
                 rows[-1].append(html.unescape(cell).strip())
         header = rows[0] if rows else []
-        if len(header) > 1 and header[0] in ("Step", "Epoch") and any(map(_is_numbered, rows[1:])):
+        numbered = any(row and not math.isnan(parse_number(row[0])) for row in rows[1:])
+        if len(header) > 1 and header[0] in ("Step", "Epoch") and numbered:
             yield _html_table(header, rows[1:])
 
 
 def _html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     names, notes = unique_names(map(_column_name, header))
     whole = [list(row) for row in rows if len(row) <= len(names)]
-    fillers = _without_fillers(whole)
+    fillers = 0
+    for column in range(1, len(whole[0]) if whole else 0):
+        # A float has decimals: a bare 0 above others is no measurement.
+        below = (row[column] for row in whole[1:] if column < len(row))
+        if whole[0][column] == "0" and all("." in cell or cell.casefold() in _NOTHING for cell in below):
+            whole[0][column] = ""
+            fillers += 1
     records = Records()
     for row in whole:
         cells = (None if cell.casefold() in _NOTHING else cell for cell in row)
@@ -232,36 +220,36 @@ def _column_name(header: str) -> str:
     return header.replace(" / ", "/")
 
 
-def _without_fillers(rows: Sequence[list[str]]) -> int:
-    """Empty the first row's fillers, and count them: a float has decimals, a bare 0 is no measurement."""
-    found = 0
-    for column in range(1, len(rows[0]) if rows else 0):
-        below = (row[column] for row in rows[1:] if column < len(row))
-        if rows[0][column] == "0" and all("." in cell or cell.casefold() in _NOTHING for cell in below):
-            rows[0][column] = ""
-            found += 1
-    return found
-
-
 def _merged(logs: Sequence[_Log], content: Content) -> Table:
-    """Put the logs of one kind behind each other, in the order of their cells."""
-    kinds = list(dict.fromkeys(log.kind for log in logs))
-    best = max(kinds, key=lambda kind: _worth([log.table for log in logs if log.kind == kind]))
-    chosen = [log for log in logs if log.kind == best]
+    """Put the logs of one kind behind each other, in the order of their cells.
+
+    A kind with an entropy is preferred, then the one with most cells.
+    """
+    kinds: dict[str, list[_Log]] = {}
+    for log in logs:
+        kinds.setdefault(log.kind, []).append(log)
+
+    def rank(kind: str) -> tuple[bool, int]:
+        tables = [log.table for log in kinds[kind]]
+        names = tuple(dict.fromkeys(name for table in tables for name in table.columns))
+        entropy = bool(catalog.entropies(names, catalog.detect(names).trainer))
+        return entropy, sum(table.rows * len(table.columns) for table in tables)
+
+    best = max(kinds, key=rank)
+    chosen = kinds[best]
     records = Records()
     dropped: Counter[str] = Counter()
     settings: dict[str, object] = {}
     for log in chosen:
-        columns = {name: _cells_of(column) for name, column in log.table.columns.items()}
-        for row in zip(*columns.values(), strict=True):
-            records.add(dict(zip(columns, row, strict=True)))
+        for row in zip(*log.table.columns.values(), strict=True):
+            records.add(dict(zip(log.table.columns, row, strict=True)))
         dropped.update(log.table.dropped)
         settings |= log.table.settings
     columns_read, more = records.columns(content.size)
     notes = [f"read from {_where(chosen)} of the notebook ({best})"]
     notes += [
-        f"what {_where([log for log in logs if log.kind == kind])} hold of another log ({kind}) was left out"
-        for kind in kinds
+        f"what {_where(others)} hold of another log ({kind}) was left out"
+        for kind, others in kinds.items()
         if kind != best
     ]
     return Table(
@@ -278,13 +266,6 @@ def _merged(logs: Sequence[_Log], content: Content) -> Table:
     )
 
 
-def _worth(tables: Sequence[Table]) -> tuple[bool, int]:
-    """Rank a kind of log: with an entropy before without, then by its number of cells."""
-    names = tuple(dict.fromkeys(name for table in tables for name in table.columns))
-    entropy = bool(catalog.entropies(names, catalog.detect(names).trainer))
-    return entropy, sum(table.rows * len(table.columns) for table in tables)
-
-
 def _where(logs: Sequence[_Log]) -> str:
     positions = list(dict.fromkeys(log.position for log in logs))
     most = 12
@@ -293,25 +274,16 @@ def _where(logs: Sequence[_Log]) -> str:
     return f"the outputs of cell{'s' if len(positions) > 1 else ''} {listed}{more}"
 
 
-def _cells_of(column: Column) -> list[object]:
-    cells: list[object] = column.tolist() if isinstance(column, np.ndarray) else list(column)
-    return cells
-
-
-def _is_numbered(row: Sequence[str]) -> bool:
-    return bool(row) and parse_number(row[0]) == parse_number(row[0])
-
-
-def _has_step(names: Mapping[str, object]) -> bool:
-    return not {folded(name) for name in names}.isdisjoint(map(folded, STEP_NAMES))
-
-
 def _in_memory(path: str, text: str) -> Content:
     return Content(path, text.encode(errors="replace"))
 
 
 def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _objects(value: object) -> list[dict[str, Any]]:
+    return [item for item in _listed(value) if isinstance(item, dict)]
 
 
 def _text(value: object) -> str:
@@ -327,14 +299,4 @@ def _corrupt(content: Content, what: str) -> InputError:
         f"{shown_path(content.path)} {what}",
         "copy the notebook again, or open it in Jupyter and save it; what a cell printed can also be pasted "
         "into a text file",
-    )
-
-
-def _no_records(content: Content, cells: int, with_outputs: int) -> InputError:
-    return InputError(
-        "no-records",
-        f"{shown_path(content.path)} is a notebook without a training log in its outputs: "
-        f"{counted(with_outputs, 'cell')} with outputs of {counted(cells, 'cell')} looked at",
-        "outputs may have been cleared when it was saved: run it again and save it with its outputs, or name "
-        "the trainer's own log, such as trainer_state.json",
     )

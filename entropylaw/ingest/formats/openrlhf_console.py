@@ -10,53 +10,34 @@ of the progress bar (``ent_loss=``) has single minibatches only and is not read.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
-from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.printed import CUT_OFF, console_table, dict_pairs, lines
-from entropylaw.ingest.gather import Records
-from entropylaw.ingest.table import Table
+from entropylaw.ingest.formats.console import CUT_OFF, Console, Printout, Row, dict_pairs
 
-_ENTRY = re.compile(
-    r"(?:Global step (?P<step>\d{1,9})(?: \[\w{1,40}\])?: "
-    r"|Evaluation completed in [^,]{1,40}, global_step (?P<evaluated>\d{1,9}), eval_metrics: )\{(?=')",
-    re.ASCII,
-)
+_TRAINED = r"Global step (?P<step>\d{1,9})(?: \[\w{1,40}\])?: "
+_EVALUATED = r"Evaluation completed in [^,]{1,40}, global_step (?P<evaluated>\d{1,9}), eval_metrics: "
+_ENTRY = re.compile(rf"(?:{_TRAINED}|{_EVALUATED})\{{(?=')", re.ASCII)
 # Some versions leave a text of the policy's in the dict, behind everything else.
 _SAMPLES = "'generated_samples'"
 
 
-class OpenRlhfConsoleReader:
-    """Reads what OpenRLHF's trainer with Ray logs of every global step."""
+def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
+    """Yield a row for each global step, and one for each evaluation."""
+    for line in lines:
+        for entry in _ENTRY.finditer(line):
+            prefix = "train" if entry["step"] else "eval"
+            values, ended, end = dict_pairs(line, entry.end())
+            if ended or line.startswith(_SAMPLES, end):
+                named = {f"{prefix}/{key}": value for key, value in values.items()}
+                yield {"train/global_step": float(entry["step"] or entry["evaluated"]), **named}
+            else:
+                printout.dropped[CUT_OFF] += 1
 
-    name = "openrlhf"
-    suffixes = (".log", ".out", ".txt")
-    about = "the metrics that it logs of every global step"
 
-    def recognises(self, content: Content) -> bool:
-        """Whether a global step is logged anywhere."""
-        text = content.opening
-        return "Global step " in text and any(entry["step"] for entry in _ENTRY.finditer(text))
-
-    def read(self, content: Content) -> Table:
-        """Read it, line by line.
-
-        Raises
-        ------
-        InputError
-            ``no-records`` where no whole entry is there.
-
-        """
-        records = Records(content.wanted)
-        cut_off = 0
-        for line in lines(content, "lobal"):  # of Global step and of global_step
-            for entry in _ENTRY.finditer(line):
-                prefix = "train" if entry["step"] else "eval"
-                values, ended, end = dict_pairs(line, entry.end())
-                if ended or line.startswith(_SAMPLES, end):
-                    step = float(entry["step"] or entry["evaluated"])
-                    named = {f"{prefix}/{key}": value for key, value in values.items()}
-                    records.add({"train/global_step": step, **named})
-                else:
-                    cut_off += 1
-        form = "OpenRLHF logs them ('Global step 5: {'policy_loss': 0.01, …}')"
-        return console_table(content, records, form, dropped={CUT_OFF: cut_off})
+CONSOLE = Console(
+    rows=rows,
+    matches=re.compile(rf"{_TRAINED}\{{(?=')", re.ASCII).search,
+    needles=("Global step ",),
+    needle="lobal",  # of Global step and of global_step
+    form="metrics as OpenRLHF logs them ('Global step 5: {'policy_loss': 0.01, …}')",
+)

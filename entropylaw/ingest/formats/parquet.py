@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-_MAGIC = b"PAR1"
 _LONGEST_CELL = 1000
 # A table with more columns than this is read in part: those that something is made of.
 _WIDE = 256
@@ -28,31 +27,17 @@ _MOST_UNPACKED = 40
 _SMALL = 1 << 28
 
 
-class ParquetReader:
-    """Reads a Parquet file."""
+def read(content: Content) -> Table:
+    """Read it.
 
-    name = "parquet"
-    suffixes = (".parquet", ".pq")
-    about = (
-        "numbers of a Parquet file, structs flattened with `.`; of more than 256 columns, those that "
-        "something is made of"
-    )
+    Raises
+    ------
+    InputError
+        ``file-corrupt`` where Arrow cannot read it; ``token-level-table``, found out before the long
+        text columns of such a table are read.
 
-    def recognises(self, content: Content) -> bool:
-        """Whether it opens with Parquet's magic."""
-        return content.head.startswith(_MAGIC)
-
-    def read(self, content: Content) -> Table:
-        """Read it.
-
-        Raises
-        ------
-        InputError
-            ``file-corrupt`` where Arrow cannot read it; ``token-level-table``, found out before the long
-            text columns of such a table are read.
-
-        """
-        return read_parts(content.path, [content])
+    """
+    return read_parts(content.path, [content])
 
 
 def read_parts(path: str, parts: Sequence[Content]) -> Table:

@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Iterator
 
-from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.printed import console_table, lines, plain
-from entropylaw.ingest.gather import Records
-from entropylaw.ingest.table import Table
+from entropylaw.ingest.formats.console import Console, Printout, Row, plain
 
 _NUMBER = r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?(?:e[+-]?\d{1,9})?|inf|nan)"
 # An SFT trainer prints no entropy behind its loss.
@@ -67,51 +65,29 @@ _HALVES = {
 }
 
 
-class PrimeConsoleReader:
-    """Reads what prime-rl's trainer and its orchestrator print, together or each for itself."""
-
-    name = "prime-rl"
-    suffixes = (".log", ".out", ".txt")
-    about = (
-        "lines of its trainer (entropy) and of its orchestrator (reward); two files of one training "
-        "are joined by step"
+def matches(text: str) -> bool:
+    """Whether a step of either is printed; loading a model can print for long before it."""
+    return ("Reward" in text or "Entropy" in text) and any(
+        _STEP.search(plain(line)) for line in text.split("\n") if " | " in line and "Step " in line
     )
-    joins = True
 
-    def recognises(self, content: Content) -> bool:
-        """Whether a step of either is printed anywhere; loading a model can print for long before it."""
-        text = content.opening
-        if "Step " not in text or not ("Reward" in text or "Entropy" in text):
-            return False
-        return any(
-            _STEP.search(plain(line)) for line in text.split("\n") if " | " in line and "Step " in line
-        )
 
-    def read(self, content: Content) -> Table:
-        """Read it. Where one half is missing, a note says where it is.
-
-        Raises
-        ------
-        InputError
-            ``no-records`` where no step is printed.
-
-        """
-        records = Records(content.wanted)
-        evaluating = math.nan
-        found: set[str] = set()
-        for line in lines(content):
-            if step := _STEP.search(line):
-                values = _values(step["pairs"], in_json='"message": "' in line[: step.start()])
-                found.update(values)
-                records.add({"step": float(step["step"]), **values})
-            elif announced := _EVALUATING.search(line):
-                evaluating = float(announced["policy"] or announced["step"] or "nan")
-            elif evaluated := _EVALUATED.search(line):
-                records.add(_evaluation(evaluated, evaluating))
-        halves = [name for name in _HALVES if name in found]
-        form = "prime-rl prints them ('Step 12 | 5.12s | Loss 0.0012 | Entropy 0.1234 | …')"
-        notes = (f"this is {_HALVES[halves[0]]}",) if len(halves) == 1 else ()
-        return console_table(content, records, form, dropped={}, notes=notes)
+def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
+    """Yield steps and evaluations. Where one half is missing, a note says where it is."""
+    evaluating = math.nan
+    found: set[str] = set()
+    for line in lines:
+        if step := _STEP.search(line):
+            values = _values(step["pairs"], in_json='"message": "' in line[: step.start()])
+            found.update(values)
+            yield {"step": float(step["step"]), **values}
+        elif announced := _EVALUATING.search(line):
+            evaluating = float(announced["policy"] or announced["step"] or "nan")
+        elif evaluated := _EVALUATED.search(line):
+            yield _evaluation(evaluated, evaluating)
+    halves = [name for name in _HALVES if name in found]
+    if len(halves) == 1:
+        printout.notes.append(f"this is {_HALVES[halves[0]]}")
 
 
 def _values(text: str, *, in_json: bool) -> dict[str, float]:
@@ -144,3 +120,11 @@ def _evaluation(found: re.Match[str], announced: float) -> dict[str, float]:
         if pair and pair["name"] == "Reward":
             values[f"eval/{env}/reward/mean"] = float(pair["value"])
     return values
+
+
+CONSOLE = Console(
+    rows=rows,
+    matches=matches,
+    needles=("Step ",),
+    form="metrics as prime-rl prints them ('Step 12 | 5.12s | Loss 0.0012 | Entropy 0.1234 | …')",
+)

@@ -1,14 +1,16 @@
-"""What readers of binary logs share: protocol buffers, damage, and columns that few rows have a value in."""
+"""What readers of trackers' logs share: protocol buffers, damage, values one by one, objects made flat."""
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from entropylaw.ingest.values import FloatArray
+from entropylaw.ingest.table import unique_names
+from entropylaw.ingest.values import Column, FloatArray
 from entropylaw.ingest.wording import counted
 
 _WIDTHS = {1: 8, 5: 4}
@@ -56,23 +58,13 @@ class SparseColumns(dict[str, tuple["array[int]", "array[float]"]]):
     """Column → rows and values, as they come: memory grows with the file, not with rows × columns."""
 
     def put(self, row: int, name: str, value: float) -> None:
-        """Add a value. Where the row has one already, the later one stands."""
-        column = self.get(name) or self._new(name)
+        """Add a value, the later one where the row has one already; none in a column too many."""
+        column = self.get(name)
+        if column is None and len(self) < _MOST_COLUMNS:
+            column = self[name] = array("q"), array("d")
         if column:
             column[0].append(row)
             column[1].append(value)
-
-    def put_all(self, row: int, values: Mapping[str, float]) -> None:
-        """Add the values of a row."""
-        for name, value in values.items():
-            column = self.get(name) or self._new(name)
-            if column:
-                column[0].append(row)
-                column[1].append(value)
-
-    def _new(self, name: str) -> tuple[array[int], array[float]] | None:
-        """Make a column; none where there are too many."""
-        return self.setdefault(name, (array("q"), array("d"))) if len(self) < _MOST_COLUMNS else None
 
     def filled(self, rows: int, size: int) -> tuple[dict[str, FloatArray], tuple[str, ...]]:
         """Return whole columns, nan where a row has no value, in the order of their first.
@@ -87,6 +79,84 @@ class SparseColumns(dict[str, tuple["array[int]", "array[float]"]]):
             column[np.frombuffer(at, dtype=np.int64)] = np.frombuffer(values)
         note = f"far more columns than values: only the {len(kept)} columns with most values are read"
         return columns, (note,) if len(kept) < len(self) else ()
+
+
+class StepRows:
+    """Puts values that come one by one, each with its step, into rows, for one run after the other.
+
+    A step gets a further row where a metric falls back, for then the run was resumed, and where one comes
+    twice in the newest row: assembly knows what to make of either.
+
+    Parameters
+    ----------
+    label
+        The first run's name, for a column ``run``; without that column where it is None.
+
+    """
+
+    def __init__(self, label: str | None = None) -> None:
+        self.steps = array("q")
+        self.overwritten = 0
+        self._columns = SparseColumns()
+        self._labels: list[str] = []
+        self._label = label
+        self._row_of: dict[int, int] = {}
+        self._resumed_at = 0
+
+    def begin(self, label: str) -> None:
+        """Begin another run."""
+        self._label = label
+        self._fall_back()
+
+    def take(self, step: int, name: str, value: float) -> None:
+        """Take one value, in the order in which they were logged."""
+        column = self._columns.get(name)
+        before, last = (column[0][-1], column[1][-1]) if column else (-1, math.nan)
+        if before >= self._resumed_at and step < self.steps[before]:
+            self._fall_back()
+        row = self._row_of.get(step, -1)
+        if row < 0 or row == before == len(self.steps) - 1:
+            row = self._row_of[step] = len(self.steps)
+            self.steps.append(step)
+            if self._label is not None:
+                self._labels.append(self._label)
+        elif row == before:
+            # A second row here, behind those of later steps, would pass for a resume and discard them.
+            if math.isnan(value):
+                return
+            self.overwritten += not math.isnan(last) and value != last
+        self._columns.put(row, name, value)
+
+    def columns(self, size: int) -> tuple[dict[str, Column], tuple[str, ...]]:
+        """Return the columns, the step and the run's label first, and notes; ``size`` as the file's bytes."""
+        found, notes = self._columns.filled(len(self.steps), size)
+        first: list[tuple[str, Column]] = [("step", np.array(self.steps, dtype=np.float64))]
+        if self._label is not None:
+            first.append(("run", self._labels))
+        names, renamed = unique_names((*(name for name, _ in first), *found))
+        cells = (*(column for _, column in first), *found.values())
+        return dict(zip(names, cells, strict=True)), (*notes, *renamed)
+
+    def _fall_back(self) -> None:
+        self._row_of = {}
+        self._resumed_at = len(self.steps)
+
+
+def leaves(value: Mapping[str, Any], longest: int, separator: str = "/") -> Iterator[tuple[str, Any]]:
+    """Yield what is no list and no medium (``{"_type": "histogram", …}``) by its path, in order.
+
+    A path with more than ``longest`` characters is left out. The stack is our own, for a file decides how
+    deep it goes.
+    """
+    stack = list(value.items())[::-1]
+    while stack:
+        path, node = stack.pop()
+        if len(path) > longest or isinstance(node, list):
+            continue
+        if not isinstance(node, Mapping):
+            yield path, node
+        elif "_type" not in node:
+            stack += [(f"{path}{separator}{key}", child) for key, child in node.items()][::-1]
 
 
 def fields(message: bytes) -> Iterator[tuple[int, Any]]:

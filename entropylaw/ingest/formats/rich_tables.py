@@ -12,11 +12,9 @@ A name that is too long for its column ends in ``…``: nobody can tell what it 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
-from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.printed import CUT_OFF, MOST_PAIRS, console_table, lines, plain
-from entropylaw.ingest.gather import Records
-from entropylaw.ingest.table import Table
+from entropylaw.ingest.formats.console import CUT_OFF, MOST_PAIRS, Console, Printout, Row, plain
 from entropylaw.ingest.values import is_missing, parse_number
 
 _TITLE = re.compile(r"(?:\([^()]{1,120}\))? {0,400}Step (\d{1,9}) {0,400}", re.ASCII)
@@ -27,125 +25,63 @@ _GROUP = re.compile(r" {0,3}(?P<group>[^\s│]{1,100}) {2,100}(?P<values>\S.*)")
 CUT_NAME = "metric whose name the table cuts off"
 
 
-class TinkerConsoleReader:
-    """Reads the tables that tinker-cookbook prints into its ``logs.log``, and rLLM to its console."""
-
-    name = "tinker"
-    suffixes = (".log", ".out", ".txt")
-    about = (
-        "the tables of tinker-cookbook's `logs.log` and rLLM's console; names that the table cut are left out"
-    )
-
-    def recognises(self, content: Content) -> bool:
-        """Whether such a table stands below a step."""
-        text = content.opening
-        if "┃ Metric" not in text or "Step " not in text:
-            return False
-        titled = 0
-        for line in map(plain, text.split("\n")):
-            if _TITLE.fullmatch(line.rstrip("\r")):
-                titled = 3
-            elif titled and _TABLE_HEAD.search(line):
-                return True
-            titled -= titled > 0
-        return False
-
-    def read(self, content: Content) -> Table:
-        """Read it, line by line.
-
-        Raises
-        ------
-        InputError
-            ``no-records`` where no table with a step is there.
-
-        """
-        records = Records(content.wanted)
-        step: float | None = None
-        values: dict[str, float] | None = None
-        cut_off = cut_names = 0
-        for line in lines(content):
-            if title := _TITLE.fullmatch(line):
-                cut_off += values is not None
-                step, values = float(title[1]), None
-            elif step is not None and _TABLE_HEAD.search(line):
-                values = {}
-            elif values is not None and line.rstrip().endswith("┘"):
-                records.add({"step": step, **values})
-                step = values = None
-            elif values is not None and len(cells := line.split("│")) == 4:
-                cut_names += _put(values, cells[1].strip(), cells[2])
-        cut_off += values is not None
-        form = "tinker-cookbook prints them (a table 'Step 12' with the columns Metric and Value)"
-        return console_table(content, records, form, dropped={CUT_OFF: cut_off, CUT_NAME: cut_names})
-
-
-class OpenInstructConsoleReader:
-    """Reads the panels that open-instruct's GRPO prints."""
-
-    name = "open-instruct"
-    suffixes = (".log", ".out", ".txt")
-    about = "the panels that its GRPO prints, with two decimals"
-
-    def recognises(self, content: Content) -> bool:
-        """Whether such a panel is printed, and the step in one."""
-        text = content.opening
-        return "training_step: " in text and _PANEL_HEAD.search(text) is not None
-
-    def read(self, content: Content) -> Table:
-        """Read it, line by line. An evaluation has no step: it is that of the training before it.
-
-        Raises
-        ------
-        InputError
-            ``no-records`` where no whole panel is there.
-
-        """
-        records = Records(content.wanted)
-        rows: list[list[str]] | None = None
-        step: float | None = None
-        cut_off = cut_names = evaluations = 0
-        for line in lines(content):
-            if _PANEL_HEAD.search(line):
-                cut_off += rows is not None
-                rows = []
-            elif rows is not None and line.rstrip().endswith("╯"):
-                values, cut = _grouped(rows)
-                evaluations += "training_step" not in values
-                step = values.pop("training_step", step)
-                records.add({"training_step": step, **values})
-                rows, cut_names = None, cut_names + cut
-            elif rows is not None and len(cells := line.split("│")) == 3:
-                _take_row(rows, cells[1])
-        cut_off += rows is not None
-        notes = ["open-instruct prints two decimals"]
-        if evaluations:
-            notes.append("evaluations are printed without a step: theirs is that of the training before")
-        return console_table(
-            content,
-            records,
-            "open-instruct prints them (a panel 'Metrics' with training_step in it)",
-            dropped={CUT_OFF: cut_off, CUT_NAME: cut_names},
-            notes=tuple(notes),
-        )
-
-
-def _put(values: dict[str, float], name: str, cell: str) -> bool:
-    """Keep a number under its name; return whether the name is cut off."""
-    if name.endswith("…"):
-        return True
-    number = parse_number(cell)
-    if name and cell.strip() and (number == number or is_missing(cell)) and len(values) < MOST_PAIRS:
-        values[name] = number
+def shows_table(text: str) -> bool:
+    """Whether a table stands below a step."""
+    titled = 0
+    for line in map(plain, text.split("\n")):
+        if _TITLE.fullmatch(line.rstrip("\r")):
+            titled = 3
+        elif titled and _TABLE_HEAD.search(line):
+            return True
+        titled -= titled > 0
     return False
 
 
-def _take_row(rows: list[list[str]], row: str) -> None:
-    """Add a row of a panel: a group, or more of the group above."""
-    group = _GROUP.fullmatch(row.rstrip())
-    if group:
-        rows.append([group["group"], group["values"]])
-    elif rows:
-        rows[-1].append(row.strip())
+def tables(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
+    """Yield a row for each table with a step above it."""
+    step: float | None = None
+    values: dict[str, float] | None = None
+    dropped = printout.dropped
+    for line in lines:
+        if title := _TITLE.fullmatch(line):
+            dropped[CUT_OFF] += values is not None
+            step, values = float(title[1]), None
+        elif step is not None and _TABLE_HEAD.search(line):
+            values = {}
+        elif values is not None and line.rstrip().endswith("┘"):
+            yield {"step": step, **values}
+            step = values = None
+        elif values is not None and len(cells := line.split("│")) == 4:
+            dropped[CUT_NAME] += _put(values, cells[1].strip(), cells[2])
+    dropped[CUT_OFF] += values is not None
+
+
+def panels(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
+    """Yield a row for each panel. An evaluation has no step: it is that of the training before it."""
+    rows: list[list[str]] | None = None
+    step: float | None = None
+    evaluations = 0
+    for line in lines:
+        if _PANEL_HEAD.search(line):
+            printout.dropped[CUT_OFF] += rows is not None
+            rows = []
+        elif rows is not None and line.rstrip().endswith("╯"):
+            values, cut = _grouped(rows)
+            evaluations += "training_step" not in values
+            step = values.pop("training_step", step)
+            yield {"training_step": step, **values}
+            printout.dropped[CUT_NAME] += cut
+            rows = None
+        elif rows is not None and len(cells := line.split("│")) == 3:
+            # A row holds a group, or more of the group above.
+            if group := _GROUP.fullmatch(cells[1].rstrip()):
+                rows.append([group["group"], group["values"]])
+            elif rows:
+                rows[-1].append(cells[1].strip())
+    printout.dropped[CUT_OFF] += rows is not None
+    printout.notes.append("open-instruct prints two decimals")
+    if evaluations:
+        printout.notes.append("evaluations are printed without a step: theirs is that of the training before")
 
 
 def _grouped(rows: list[list[str]]) -> tuple[dict[str, float], int]:
@@ -160,3 +96,29 @@ def _grouped(rows: list[list[str]]) -> tuple[dict[str, float], int]:
             else:
                 cut += "…" in pair
     return values, cut
+
+
+def _put(values: dict[str, float], name: str, cell: str) -> bool:
+    """Keep a number under its name; return whether the name is cut off."""
+    if name.endswith("…"):
+        return True
+    number = parse_number(cell)
+    if name and cell.strip() and (number == number or is_missing(cell)) and len(values) < MOST_PAIRS:
+        values[name] = number
+    return False
+
+
+TINKER = Console(
+    rows=tables,
+    matches=shows_table,
+    needles=("┃ Metric", "Step "),
+    reasons=(CUT_OFF, CUT_NAME),
+    form="metrics as tinker-cookbook prints them (a table 'Step 12' with the columns Metric and Value)",
+)
+OPEN_INSTRUCT = Console(
+    rows=panels,
+    matches=_PANEL_HEAD.search,
+    needles=("training_step: ",),
+    reasons=(CUT_OFF, CUT_NAME),
+    form="metrics as open-instruct prints them (a panel 'Metrics' with training_step in it)",
+)

@@ -11,23 +11,18 @@ evaluates behind the training on a rollout and under its number, and once before
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
-from entropylaw.errors import InputError
-from entropylaw.ingest.content import Content
-from entropylaw.ingest.gather import Records
-from entropylaw.ingest.table import Table
+from entropylaw.ingest.formats.console import BAD_PAIR, Console, Printout, Row
 from entropylaw.ingest.values import is_missing, parse_number
-from entropylaw.ingest.wording import counted, shown_path
+from entropylaw.ingest.wording import counted
 
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _OPENS = re.compile(
     r"(?<![\w/-])(?P<kind>rollout|passrate|multi_turn|perf|eval|(?:critic-)?step)"
     r" (?P<number>\d{1,9}): \{(?=')",
     re.ASCII,
 )
-_TELLS = re.compile(r"(?<![\w/-])(?:rollout \d{1,9}: \{'rollout/|step \d{1,9}: \{'train/)", re.ASCII)
+_FIRST = re.compile(r"(?<![\w/-])(?:rollout \d{1,9}: \{'rollout/|step \d{1,9}: \{'train/)", re.ASCII)
 _ROLLOUT = re.compile(r"(?<![\w/-])rollout \d{1,9}: \{'", re.ASCII)
 # No part gives back what it took, and each is bounded, so that a dict that is none costs little.
 _PAIR = re.compile(
@@ -42,141 +37,85 @@ _NEXT_PAIR = re.compile(r", (?='[^'\\]{1,300}+': )")
 # These are the numbers that stand before the dict.
 _AXES = ("rollout/step", "train/step", "eval/step")
 
-BAD_PAIR = "unreadable key:value pair"
 LATER_STEP = "later training step of the same rollout"
 EARLY_STEP = "training step before the first rollout that the file shows"
 
 
-class SlimeConsoleReader:
-    """Reads what slime prints, one row a rollout."""
-
-    name = "slime"
-    suffixes = (".log", ".out", ".txt")
-    about = "`step 12: {…}`, `rollout 12: {…}` and `eval 12: {…}`, brought to the rollout's number"
-
-    def recognises(self, content: Content) -> bool:
-        """Whether a rollout or a training step is printed anywhere, with slime's keys."""
-        return ": {'" in content.opening and _TELLS.search(content.opening) is not None
-
-    def read(self, content: Content) -> Table:
-        """Read it, line by line.
-
-        Raises
-        ------
-        InputError
-            ``no-records`` where no line holds a rollout, a training step or an evaluation.
-
-        """
-        log = _Log(Records(content.wanted), shows_rollouts=_ROLLOUT.search(content.opening) is not None)
-        for line in content.lines():
-            if ": {'" in line:
-                for entry in _entries(_ANSI.sub("", line) if "\x1b" in line else line):
-                    log.take(entry)
-        if not log.records.rows:
-            raise InputError(
-                "no-records",
-                f"{shown_path(content.path)} holds no line of slime's console "
-                "(\"rollout 1: {'rollout/raw_reward': 0.35, …}\")",
-                "check the file, or leave the format out and let the content decide",
-            )
-        columns, notes = log.records.columns(content.extent)
-        return Table(
-            columns=columns,
-            rows=log.lines,
-            dropped={reason: number for reason, number in log.dropped.items() if number},
-            notes=(*content.text_notes, *log.notes, *notes),
-            unread=tuple(log.records.unread),
-        )
-
-
-class _Entry(NamedTuple):
-    """A dict that was printed, the word and the number before it, and how many of its pairs are lost."""
-
-    kind: str
-    number: int
-    values: dict[str, float]
-    bad: int
+def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
+    """Yield each entry on the step of its rollout."""
+    log = _Log(printout, shows_rollouts=_ROLLOUT.search(printout.content.opening) is not None)
+    for line in lines:
+        opened = _OPENS.search(line)
+        while opened:  # two processes may have written into one line
+            following = _OPENS.search(line, opened.end())
+            values, bad = _values(line, opened.end(), following.start() if following else len(line))
+            printout.dropped[BAD_PAIR] += bad
+            step = log.step(opened["kind"], int(opened["number"]), values)
+            metrics = {name: value for name, value in values.items() if name not in _AXES}
+            if step is not None and metrics:
+                yield {"step": float(step), **metrics}
+            else:
+                printout.lost += 1
+            opened = following
+    log.describe()
 
 
 class _Log:
-    """Puts every entry on the row of its rollout."""
+    """Finds the rollout that each entry belongs to."""
 
-    def __init__(self, records: Records, *, shows_rollouts: bool) -> None:
-        self.records = records
-        self.lines = self._initial = 0
-        self.dropped = {BAD_PAIR: 0, LATER_STEP: 0, EARLY_STEP: 0}
+    def __init__(self, printout: Printout, *, shows_rollouts: bool) -> None:
+        self._printout = printout
         self._shows_rollouts = shows_rollouts
-        self._rollout = -1
-        self._trained = False
+        self._rollout, self._trained, self._initial = -1, False, 0
         # Of the actor and of the critic: the training step that was printed first for this rollout.
         self._first: dict[str, int] = {}
 
-    def take(self, entry: _Entry) -> None:
-        """Take the next entry of the file."""
-        self.lines += 1
-        self.dropped[BAD_PAIR] += entry.bad
-        if entry.kind.endswith("step"):
-            self._take_step(entry)
-        elif entry.kind == "eval":
-            self._take_evaluation(entry)
-        elif entry.kind == "perf":
+    def step(self, kind: str, number: int, values: dict[str, float]) -> int | None:
+        """Return the rollout of the next entry of the file; None where the entry is left out."""
+        if kind.endswith("step"):
+            return self._of_training(kind, number)
+        if kind == "eval":
+            before = number == 0 and not (self._rollout == 0 and self._trained)
+            self._initial += before
+            return -1 if before else number
+        if kind == "rollout":
+            self._shows_rollouts = True
+            self._first = self._first if number == self._rollout else {}
+            self._rollout, self._trained = number, False
+        elif kind == "perf":
             if not self._shows_rollouts:
-                self._rollout = entry.number
+                self._rollout = number
             # Durations are left out: two processes print them, neither in time with the other.
-            kept = {name: value for name, value in entry.values.items() if not name.startswith("perf/")}
-            self._add(entry.number, kept)
-        else:
-            if entry.kind == "rollout":
-                self._shows_rollouts = True
-                self._first = self._first if entry.number == self._rollout else {}
-                self._rollout, self._trained = entry.number, False
-            self._add(entry.number, entry.values)
+            for name in [name for name in values if name.startswith("perf/")]:
+                del values[name]
+        return number
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Say how steps of different kinds were brought together."""
-        found = ["steps are rollouts, counted from 0 as slime prints them"]
+    def _of_training(self, kind: str, number: int) -> int | None:
+        self._trained = True
         if not self._shows_rollouts:
-            found = ["no line shows a rollout's data: each training step is taken for one rollout"]
-        if self.dropped[LATER_STEP]:
-            found.append(
+            return number
+        if self._rollout < 0:
+            self._printout.dropped[EARLY_STEP] += 1
+        elif self._first.setdefault(kind, number) == number:
+            return self._rollout
+        else:
+            self._printout.dropped[LATER_STEP] += 1
+        return None
+
+    def describe(self) -> None:
+        """Note how steps of different kinds were brought together."""
+        notes = self._printout.notes
+        if self._shows_rollouts:
+            notes.append("steps are rollouts, counted from 0 as slime prints them")
+        else:
+            notes.append("no line shows a rollout's data: each training step is taken for one rollout")
+        if self._printout.dropped[LATER_STEP]:
+            notes.append(
                 "a rollout has several training steps: its first one's values are kept, which are of the "
                 "policy that made the rollout, on a part of its responses"
             )
         if self._initial:
-            found.append(f"{counted(self._initial, 'evaluation')} from before training: at step -1")
-        return tuple(found)
-
-    def _take_step(self, entry: _Entry) -> None:
-        self._trained = True
-        if not self._shows_rollouts:
-            self._add(entry.number, entry.values)
-        elif self._rollout < 0:
-            self.dropped[EARLY_STEP] += 1
-        elif self._first.setdefault(entry.kind, entry.number) == entry.number:
-            self._add(self._rollout, entry.values)
-        else:
-            self.dropped[LATER_STEP] += 1
-
-    def _take_evaluation(self, entry: _Entry) -> None:
-        before = entry.number == 0 and not (self._rollout == 0 and self._trained)
-        self._initial += before
-        self._add(-1 if before else entry.number, entry.values)
-
-    def _add(self, step: int, values: dict[str, float]) -> None:
-        metrics = {name: value for name, value in values.items() if name not in _AXES}
-        if metrics:
-            self.records.add({"step": float(step), **metrics})
-
-
-def _entries(line: str) -> Iterator[_Entry]:
-    """Yield the entries of a line; two processes may have written into it."""
-    opened = _OPENS.search(line)
-    while opened:
-        following = _OPENS.search(line, opened.end())
-        end = following.start() if following else len(line)
-        yield _Entry(opened["kind"], int(opened["number"]), *_values(line, opened.end(), end))
-        opened = following
+            notes.append(f"{counted(self._initial, 'evaluation')} from before training: at step -1")
 
 
 def _values(line: str, position: int, end: int) -> tuple[dict[str, float], int]:
@@ -200,3 +139,13 @@ def _values(line: str, position: int, end: int) -> tuple[dict[str, float], int]:
         if following is None:
             return values, bad
         position = following.end()
+
+
+CONSOLE = Console(
+    rows=rows,
+    matches=_FIRST.search,
+    needles=(": {'",),
+    needle=": {'",
+    reasons=(BAD_PAIR, LATER_STEP, EARLY_STEP),
+    form="line of slime's console (\"rollout 1: {'rollout/raw_reward': 0.35, …}\")",
+)

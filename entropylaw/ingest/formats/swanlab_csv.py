@@ -25,7 +25,6 @@ from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, listing, shown_path
 
 _VALUE, _CLOCK = "_step", "_timestamp"
-_STEP, _RUN = "step", "run"
 # Where an experiment's name ends is tried at so many dashes, and told by comparing so many columns.
 _MOST_DASHES = 12
 _MOST_COMPARED = 1000
@@ -33,44 +32,34 @@ _MOST_COMPARED = 1000
 OTHER_LENGTH = "row with more or fewer cells than the header"
 
 
-class SwanLabCsvReader:
-    """Reads them into a table with a row for each step of each experiment, and a column for each metric."""
+def recognises(content: Content) -> bool:
+    """Whether the header is a step and pairs of columns as SwanLab names them."""
+    text = content.opening if content.is_text else ""
+    if text[:5].lstrip('"')[:4].lower() != "step":
+        return False
+    try:
+        return bool(_labels(next(csv.reader([text.partition("\n")[0]]), [])))
+    except csv.Error:
+        return False
 
-    name = "swanlab-csv"
-    suffixes = (".csv",)
-    about = "a chart exported from SwanLab; charts of one run are joined by step"
-    joins = True
 
-    def recognises(self, content: Content) -> bool:
-        """Whether the header is a step and pairs of columns as SwanLab names them."""
-        text = content.opening if content.is_text else ""
-        if text[:5].lstrip('"')[:4].lower() != "step":
-            return False
-        first = text[: text.index("\n")] if "\n" in text else text
-        try:
-            return bool(_labels(next(csv.reader([first]), [])))
-        except csv.Error:
-            return False
+def read(content: Content) -> Table:
+    """Read it into a table with a row for each step of each experiment, and a column for each metric.
 
-    def read(self, content: Content) -> Table:
-        """Read it.
+    Raises
+    ------
+    InputError
+        ``no-records`` where there is no row, ``file-corrupt`` where the header is another one.
 
-        Raises
-        ------
-        InputError
-            ``no-records`` where there is no row, ``file-corrupt`` where the header is another one.
-
-        """
-        rows = csv.reader(line for line in content.lines() if line)
-        try:
-            series = _series(_labels(next(rows, [])))
-            if not series:
-                raise _corrupt(
-                    content, "has no header as SwanLab writes it (step, EXPERIMENT-METRIC_step, …)"
-                )
-            return _table(content, series, rows)
-        except csv.Error as problem:
-            raise _corrupt(content, f"cannot be read to its end: {problem}") from None
+    """
+    rows = csv.reader(line for line in content.lines() if line)
+    try:
+        series = _series(_labels(next(rows, [])))
+        if not series:
+            raise _corrupt(content, "has no header as SwanLab writes it (step, EXPERIMENT-METRIC_step, …)")
+        return _table(content, series, rows)
+    except csv.Error as problem:
+        raise _corrupt(content, f"cannot be read to its end: {problem}") from None
 
 
 class _Series(NamedTuple):
@@ -82,18 +71,14 @@ class _Series(NamedTuple):
 
 def _labels(header: Sequence[str]) -> list[str]:
     """Return ``<experiment>-<metric>`` of each pair of columns; nothing where the header is another one."""
-    names = [name.strip() for name in header]
-    values, clocks = names[1::2], names[2::2]
-    if not values or len(values) != len(clocks) or names[0].lower() != "step":
-        return []
-    labels = [name.removesuffix(_VALUE) for name in values]
-    pairs = zip(labels, values, clocks, strict=True)
-    same = all(value == label + _VALUE and clock == label + _CLOCK for label, value, clock in pairs)
-    return labels if same and all("-" in label for label in labels) else []
+    step, *names = [name.strip() for name in header] or [""]
+    labels = [name.removesuffix(_VALUE) for name in names[::2]]
+    paired = [label + end for label in labels for end in (_VALUE, _CLOCK)]
+    return labels if step.lower() == "step" and names == paired and all("-" in one for one in labels) else []
 
 
 def _series(labels: Sequence[str]) -> list[_Series]:
-    """Tell experiments from metrics: both may have dashes in their names.
+    """Find where experiments end and metrics begin: both may have dashes in their names.
 
     A metric that the catalog knows decides; then, that other columns have the same experiment or metric.
     """
@@ -128,9 +113,8 @@ def _table(content: Content, series: Sequence[_Series], rows: Iterable[Sequence[
             other += 1
             continue
         for run, places in runs.items():
-            cells = {metric: row[place] for place, metric in places if row[place]}
-            if cells:
-                records.add({_STEP: row[0], _RUN: run, **cells})
+            if cells := {metric: row[place] for place, metric in places if row[place]}:
+                records.add({"step": row[0], "run": run, **cells})
     if not records.rows:
         raise InputError(
             "no-records",
@@ -139,20 +123,17 @@ def _table(content: Content, series: Sequence[_Series], rows: Iterable[Sequence[
         )
     columns, more = records.columns(content.size)
     metrics = list(dict.fromkeys(metric for _, metric in series))
+    decided = (
+        f"{counted(len(metrics), 'metric')} ({listing(metrics, 4)}) of {counted(len(runs), 'experiment')} "
+        f"({listing(list(runs), 4)}), told apart at a dash in the names of the columns"
+    )
     return Table(
         columns=columns,
         rows=records.rows + other,
         dropped={OTHER_LENGTH: other} if other else {},
-        notes=(*content.text_notes, _decided(list(runs), metrics), *more),
+        notes=(*content.text_notes, decided, *more),
         # Of an experiment's metrics, one, or sixteen at most.
         partial=True,
-    )
-
-
-def _decided(runs: Sequence[str], metrics: Sequence[str]) -> str:
-    return (
-        f"{counted(len(metrics), 'metric')} ({listing(metrics, 4)}) of {counted(len(runs), 'experiment')} "
-        f"({listing(runs, 4)}), told apart at a dash in the names of the columns"
     )
 
 

@@ -15,6 +15,7 @@ import math
 import re
 from array import array
 from copy import copy
+from dataclasses import replace
 from pathlib import PurePath
 
 import numpy as np
@@ -22,10 +23,10 @@ import numpy as np
 from entropylaw.errors import InputError
 from entropylaw.ingest import packed
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.delimited import DelimitedReader
+from entropylaw.ingest.formats import delimited
 from entropylaw.ingest.formats.jsonl import UNPARSEABLE
 from entropylaw.ingest.table import Table, unique_names
-from entropylaw.ingest.values import Column, FloatArray, is_missing, parse_number
+from entropylaw.ingest.values import Column, is_missing, parse_number
 from entropylaw.ingest.wording import shown_path
 
 _HEADER = ["wall time", "step", "value"]
@@ -47,54 +48,50 @@ _COPY = re.compile(r"(?: - Copy)?(?: ?\([0-9]{1,4}\))?\Z")
 _SAMPLED = 1000
 
 
-class TensorBoardCsvReader:
-    """Reads a single curve, which its name tells, as a part of its run's log."""
+def recognises(content: Content) -> bool:
+    """Whether it has that header, or opens with a wall time, a step and a value."""
+    if not content.is_text:
+        return False
+    head = _head(content)
+    opening = _LIST.match(head)
+    point = _POINT.match(head, opening.end()) if opening else None
+    return _has_header(head) or (point is not None and _EARLIEST < float(point[1]) < _LATEST)
 
-    name = "tensorboard-csv"
-    suffixes = _SUFFIXES
-    about = "a curve downloaded from TensorBoard, `run-NAME-tag-TAG`; those of one run are joined by step"
-    joins = True
 
-    def recognises(self, content: Content) -> bool:
-        """Whether it has that header, or opens with a wall time, a step and a value."""
-        if not content.is_text:
-            return False
-        head = _head(content)
-        return _has_header(head) or _opens_with_a_point(head)
+def read(content: Content) -> Table:
+    """Read a single curve, which its name tells, as a part of its run's log.
 
-    def read(self, content: Content) -> Table:
-        """Read it.
+    Raises
+    ------
+    InputError
+        ``metric-unnamed`` where the name does not tell the metric, ``no-records`` where there is no
+        point of the curve.
 
-        Raises
-        ------
-        InputError
-            ``metric-unnamed`` where the name does not tell the metric, ``no-records`` where there is no
-            point of the curve.
-
-        """
-        run, tag = _named(content)
-        head = _head(content)
-        if not (_has_header(head) or _LIST.match(head)):
-            raise _no_points(content)
-        table = _of_rows(content) if _has_header(head) else _of_list(content)
-        cells = {name.strip().casefold(): column for name, column in table.columns.items()}
-        if not table.columns:
-            raise _no_points(content)
-        (step, label, metric), notes = unique_names(("step", "run", tag))
-        columns: dict[str, Column] = {step: cells["step"], metric: cells["value"]}
-        if run:
-            columns[label] = [run] * len(cells["step"])
-        if table.rows == _SAMPLED:
-            notes += (
-                f"{_SAMPLED} points, as many as TensorBoard's page gives: steps between may be missing",
-            )
-        return Table(
-            columns=columns,
-            rows=table.rows,
-            dropped=table.dropped,
-            notes=(*table.notes, *notes),
-            partial=True,
+    """
+    run, tag = _named(content)
+    head = _head(content)
+    table = Table(columns={}, rows=0)
+    if _has_header(head):
+        whole = copy(content)
+        whole.useful = None  # in a large file, neither of these columns would be known
+        table = delimited.read(whole)
+    elif _LIST.match(head):
+        table = _of_list(content)
+    if not table.columns:
+        raise InputError(
+            "no-records",
+            f"{shown_path(content.path)} holds no point of a curve as TensorBoard's page gives it "
+            "('Wall time,Step,Value')",
+            "download it again once the run has logged something, or leave the format out",
         )
+    cells = {name.strip().casefold(): column for name, column in table.columns.items()}
+    (step, label, metric), notes = unique_names(("step", "run", tag))
+    columns: dict[str, Column] = {step: cells["step"], metric: cells["value"]}
+    if run:
+        columns[label] = [run] * len(cells["step"])
+    if table.rows == _SAMPLED:
+        notes += (f"{_SAMPLED} points, as many as TensorBoard's page gives: steps between may be missing",)
+    return replace(table, columns=columns, notes=(*table.notes, *notes), partial=True, unreadable=None)
 
 
 def _head(content: Content) -> str:
@@ -109,19 +106,6 @@ def _has_header(head: str) -> bool:
     return any([cell.strip().casefold() for cell in row] == _HEADER for row in cells)
 
 
-def _opens_with_a_point(head: str) -> bool:
-    opening = _LIST.match(head)
-    point = _POINT.match(head, opening.end()) if opening else None
-    return point is not None and _EARLIEST < float(point[1]) < _LATEST
-
-
-def _of_rows(content: Content) -> Table:
-    if content.wanted is not None:  # of a large file, which would know neither of these columns
-        content = copy(content)
-        content.useful = None
-    return DelimitedReader().read(content)
-
-
 def _of_list(content: Content) -> Table:
     """Read the triples of a JSON list, of one that was cut off as well."""
     text = content.text
@@ -130,12 +114,8 @@ def _of_list(content: Content) -> Table:
         steps.append(int(point[2]))
         values.append(parse_number(point[3]))
     bad = text.count("[") - 1 - len(steps)
-    columns: dict[str, FloatArray] = {
-        "step": np.array(steps, dtype=np.float64),
-        "value": np.array(values, dtype=np.float64),
-    }
     return Table(
-        columns=columns if steps else {},
+        columns={"step": np.array(steps, dtype=np.float64), "value": np.array(values)} if steps else {},
         rows=len(steps) + bad,
         dropped={UNPARSEABLE: bad} if bad > 0 else {},
         notes=content.text_notes,
@@ -150,27 +130,14 @@ def _named(content: Content) -> tuple[str, str]:
             stem = stem.rpartition(".")[0]
     found = _NAMED.fullmatch(_COPY.sub("", stem, count=1).strip())
     if found is None:
-        raise _unnamed(content)
+        what = "standard input" if content.path == "-" else shown_path(content.path)
+        raise InputError(
+            "metric-unnamed",
+            f"{what} is a curve downloaded from TensorBoard, which holds steps and values of one metric and "
+            "does not say which; its name should, as in 'run-NAME-tag-actor_entropy.csv'",
+            "rename it to run-NAME-tag-TAG.csv, with the metric's name as TAG, beside the run's other curves",
+        )
     run, tag = found["run"].strip(), found["tag"].strip()
     if math.isnan(parse_number(run)) and not is_missing(run):
         return "" if run == "." else run, tag
     return f"run {run}" if run else "", tag  # a number alone would pass for a metric
-
-
-def _unnamed(content: Content) -> InputError:
-    what = "standard input" if content.path == "-" else shown_path(content.path)
-    return InputError(
-        "metric-unnamed",
-        f"{what} is a curve downloaded from TensorBoard, which holds steps and values of one metric and does "
-        "not say which; its name should, as in 'run-NAME-tag-actor_entropy.csv'",
-        "rename it to run-NAME-tag-TAG.csv, with the metric's name as TAG, beside the run's other curves",
-    )
-
-
-def _no_points(content: Content) -> InputError:
-    return InputError(
-        "no-records",
-        f"{shown_path(content.path)} holds no point of a curve as TensorBoard's page gives it "
-        "('Wall time,Step,Value')",
-        "download it again once the run has logged something, or leave the format out",
-    )

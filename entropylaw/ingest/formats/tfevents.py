@@ -23,11 +23,11 @@ from entropylaw.ingest.formats.records import (
     MOST_VALUES,
     UNREADABLE,
     Damage,
+    StepRows,
     fields,
     signed,
     varint,
 )
-from entropylaw.ingest.formats.step_rows import StepRows
 from entropylaw.ingest.segments import OVERWRITTEN
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import shown_path
@@ -57,72 +57,63 @@ _LONGEST_TAG = 500
 BAD_CHECKSUM = "record with a bad checksum"
 
 
-class TensorBoardReader:
-    """Reads the scalars in an event file."""
+def recognises(content: Content) -> bool:
+    """Whether it opens with the event that names the version; or with a whole frame, and is called so."""
+    if _EVENT_FILE.match(content.head):
+        return True
+    head = content.head[:_HEAD]
+    called = "tfevents" in PurePath(content.path).name
+    return called and len(head) == _HEAD and bool(_intact([head[:8]], [head[8:]])[0])
 
-    name = "tfevents"
-    suffixes = ()
-    about = (
-        "scalars of a TensorBoard event file, those in tensors too, float32 as TensorBoard keeps "
-        "them, every checksum tested"
-    )
 
-    def recognises(self, content: Content) -> bool:
-        """Whether it opens with the event that names the version; or with a whole frame, and is called so."""
-        if _EVENT_FILE.match(content.head):
-            return True
-        head = content.head[:_HEAD]
-        called = "tfevents" in PurePath(content.path).name
-        return called and len(head) == _HEAD and bool(_intact([head[:8]], [head[8:]])[0])
+def read(content: Content) -> Table:
+    """Read it.
 
-    def read(self, content: Content) -> Table:
-        """Read it.
+    Raises
+    ------
+    InputError
+        ``no-records`` where no whole record holds a scalar.
 
-        Raises
-        ------
-        InputError
-            ``no-records`` where no whole record holds a scalar.
-
-        """
-        damage = Damage()
-        rows = StepRows()
-        bad = unreadable = others = 0
-        for event in _events(content.data, damage):
-            if event is None:
-                bad += 1
-                continue
-            try:
-                step, scalars = _scalars(event)
-            except ValueError:
-                unreadable += 1
-                continue
-            others += not scalars
-            for tag, value in scalars:
-                rows.take(step, tag, value)
-        # The first event names the version only.
-        if not rows.steps and others > 1 and not (bad or unreadable or damage.dropped):
-            raise InputError(
-                "no-scalars",
-                f"{shown_path(content.path)} holds {others - 1} records of other kinds and no scalar",
-                "name the event file of the run; hyperparameters have one of their own",
-            )
-        if not rows.steps:
-            raise InputError(
-                "no-records",
-                "; ".join((f"{shown_path(content.path)} holds no whole record with a scalar", *damage.notes)),
-                "check that the run has logged something, and copy the file again where it was cut off",
-            )
-        columns, notes = rows.columns(len(content.data))
-        dropped = {BAD_CHECKSUM: bad, UNREADABLE: unreadable, OVERWRITTEN: rows.overwritten}
-        if not bad:  # such a record is a damaged place, and counted already
-            dropped |= damage.dropped
-        return Table(
-            columns=columns,
-            rows=len(rows.steps) + bad + unreadable,
-            dropped={reason: number for reason, number in dropped.items() if number},
-            notes=(*damage.notes, *notes),
-            lost_bytes=damage.size,
+    """
+    damage = Damage()
+    rows = StepRows()
+    bad = unreadable = others = 0
+    for event in _events(content.data, damage):
+        if event is None:
+            bad += 1
+            continue
+        try:
+            step, scalars = _scalars(event)
+        except ValueError:
+            unreadable += 1
+            continue
+        others += not scalars
+        for tag, value in scalars:
+            rows.take(step, tag, value)
+    # The first event names the version only.
+    if not rows.steps and others > 1 and not (bad or unreadable or damage.dropped):
+        raise InputError(
+            "no-scalars",
+            f"{shown_path(content.path)} holds {others - 1} records of other kinds and no scalar",
+            "name the event file of the run; hyperparameters have one of their own",
         )
+    if not rows.steps:
+        raise InputError(
+            "no-records",
+            "; ".join((f"{shown_path(content.path)} holds no whole record with a scalar", *damage.notes)),
+            "check that the run has logged something, and copy the file again where it was cut off",
+        )
+    columns, notes = rows.columns(len(content.data))
+    dropped = {BAD_CHECKSUM: bad, UNREADABLE: unreadable, OVERWRITTEN: rows.overwritten}
+    if not bad:  # such a record is a damaged place, and counted already
+        dropped |= damage.dropped
+    return Table(
+        columns=columns,
+        rows=len(rows.steps) + bad + unreadable,
+        dropped={reason: number for reason, number in dropped.items() if number},
+        notes=(*damage.notes, *notes),
+        lost_bytes=damage.size,
+    )
 
 
 def wall_times(data: bytes) -> tuple[float, float]:

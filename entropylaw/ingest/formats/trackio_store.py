@@ -13,24 +13,21 @@ Where the caller names no step, Trackio counts log calls. ``transformers`` names
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
-import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
-from pathlib import Path
+from contextlib import suppress
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
+from entropylaw.ingest.formats.records import UNREADABLE, leaves
+from entropylaw.ingest.formats.sqlite import opened, plain_columns
 from entropylaw.ingest.gather import Records
 from entropylaw.ingest.steps import STEP_NAMES, folded
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import Column
 from entropylaw.ingest.wording import shown_path, sqlite_cause
 
-_SIGNATURE = b"SQLite format 3\0"
 _COLUMNS = frozenset(("run_name", "step", "metrics"))
 # Where the file is damaged, its schema may be unreadable and still tell whose it is.
 _MARKS = (b"CREATE TABLE metrics", b"run_name TEXT NOT NULL", b"metrics TEXT NOT NULL")
@@ -45,56 +42,59 @@ _STEPS = frozenset(map(folded, STEP_NAMES))
 # Where damage makes SQLite complain with bytes that are no text, its complaint cannot be decoded.
 _DAMAGE = (sqlite3.Error, UnicodeError)
 
-UNREADABLE = "unreadable record"
+_LEFT_BEHIND = "what may still have lain in the write-ahead log (.db-wal) beside the file was not read"
 
 
-class TrackioReader:
-    """Reads all runs of a project; what they are called tells them apart."""
+def recognises(content: Content) -> bool:
+    """Whether it is an SQLite file with Trackio's table of metrics."""
+    if all(mark in content.head for mark in _MARKS):
+        return True
+    try:
+        with opened(content, rolls_back=True) as database:
+            return plain_columns(database, "metrics") >= _COLUMNS
+    except (*_DAMAGE, OSError, InputError):
+        return False
 
-    name = "trackio"
-    suffixes = (".db",)
-    about = "Trackio's project database, all of its runs"
 
-    def recognises(self, content: Content) -> bool:
-        """Whether it is an SQLite file with Trackio's table of metrics."""
-        if not content.head.startswith(_SIGNATURE):
-            return False
-        if all(mark in content.head for mark in _MARKS):
-            return True
-        try:
-            with _opened(content) as database:
-                return _plain_columns(database, "metrics") >= _COLUMNS
-        except (*_DAMAGE, OSError, InputError):
-            return False
+def read(content: Content) -> Table:
+    """Read it.
 
-    def read(self, content: Content) -> Table:
-        """Read it.
+    Raises
+    ------
+    InputError
+        ``file-corrupt``, ``file-unreadable`` where another program has locked it, and ``no-records``
+        where nothing has been logged.
 
-        Raises
-        ------
-        InputError
-            ``file-corrupt``, ``file-unreadable`` where another program has locked it, and ``no-records``
-            where nothing has been logged.
-
-        """
-        try:
-            with _opened(content) as database:
-                log = _Log(database, content.path)
-        except _DAMAGE as problem:
-            raise _unreadable(content.path, problem) from None
-        except OSError as problem:
+    """
+    try:
+        with opened(content, rolls_back=True) as database:
+            log = _Log(database, content.path)
+    except _DAMAGE as problem:
+        if "locked" in str(problem):
             raise InputError(
                 "file-unreadable",
-                f"{shown_path(content.path)} cannot be read with its write-ahead log: {problem.strerror}",
-                "check the permissions of the files beside it",
+                f"{shown_path(content.path)} is locked by another program",
+                "try again when it has finished, or copy the file together with its -wal file",
             ) from None
-        if not log.records.rows:
-            raise InputError(
-                "no-records",
-                f"{shown_path(content.path)} is a Trackio project in which no run has logged a metric",
-                "check that the run has logged something; what was sent to a Space lies there, not here",
-            )
-        return log.table(content)
+        raise InputError(
+            "file-corrupt",
+            f"{shown_path(content.path)} is an SQLite file that cannot be read to the end: "
+            f"{sqlite_cause(problem)}",
+            "copy the file again together with the -wal file beside it",
+        ) from None
+    except OSError as problem:
+        raise InputError(
+            "file-unreadable",
+            f"{shown_path(content.path)} cannot be read with its write-ahead log: {problem.strerror}",
+            "check the permissions of the files beside it",
+        ) from None
+    if not log.records.rows:
+        raise InputError(
+            "no-records",
+            f"{shown_path(content.path)} is a Trackio project in which no run has logged a metric",
+            "check that the run has logged something; what was sent to a Space lies there, not here",
+        )
+    return log.table(content)
 
 
 class _Log:
@@ -105,7 +105,7 @@ class _Log:
         self._bad = Counter[tuple[str, str]]()
         self._runs: dict[tuple[str, str], int] = {}
         self._run_of = array("i")
-        columns = _plain_columns(database, "metrics")
+        columns = plain_columns(database, "metrics")
         if not columns >= _COLUMNS:
             raise InputError(
                 "file-corrupt",
@@ -127,7 +127,15 @@ class _Log:
                 problem.sqlite_errorname = "the same pages appear again and again"
                 raise problem
             self._take(str(run)[:_LONGEST_NAME], str(run_id)[:_LONGEST_NAME], step, metrics)
-        self.settings = _settings(database) if len(self._runs) == 1 else {}
+        self.settings: dict[str, object] = {}
+        if len(self._runs) == 1 and "config" in plain_columns(database, "configs"):
+            found = database.execute("SELECT config FROM configs NOT INDEXED LIMIT 2").fetchall()
+            # The user's name and the time, which Trackio adds, are left out.
+            with suppress(ValueError, TypeError, RecursionError):
+                if len(found) == 1 and len(found[0][0]) <= _LONGEST_RECORD:
+                    value = json.loads(found[0][0])
+                    items = leaves(value, _LONGEST_NAME) if isinstance(value, dict) else ()
+                    self.settings = {name: leaf for name, leaf in items if not name.startswith("_")}
 
     def _take(self, run: str, run_id: str, step: object, metrics: object) -> None:
         try:
@@ -140,7 +148,7 @@ class _Log:
             self._bad[run, run_id] += 1
             return
         self.records.put(_OWN_STEP, step)
-        for name, cell in _leaves(value):
+        for name, cell in leaves(value, _LONGEST_NAME):
             if name not in (_OWN_STEP, "step", "run_name"):
                 self.records.put(name, cell)
         self.records.close()
@@ -149,6 +157,7 @@ class _Log:
     def table(self, content: Content) -> Table:
         """Return the columns, and the run's name in each row."""
         found, notes = self.records.columns(content.size)
+        left_behind = content.local_file() is None and content.head[18:19] == b"\2"
         taken = Counter(run for run, _ in self._runs)
         names = [run if taken[run] == 1 else f"{run} ({run_id[:8]})" for run, run_id in self._runs]
         columns: dict[str, Column] = {"run_name": [names[number] for number in self._run_of], **found}
@@ -160,104 +169,6 @@ class _Log:
             rows=self.records.rows + self._bad.total(),
             dropped={UNREADABLE: self._bad.total()} if self._bad else {},
             lost=tuple(run for run, run_id in self._bad if (run, run_id) not in self._runs),
-            notes=(*_left_behind(content), *notes),
+            notes=(_LEFT_BEHIND, *notes) if left_behind else notes,
             settings=self.settings,
         )
-
-
-@contextmanager
-def _opened(content: Content) -> Iterator[sqlite3.Connection]:
-    """Open the database and leave nothing behind, neither in the file nor beside it."""
-    path = content.local_file()
-    if path is None:
-        data = bytearray(content.data)
-        # In memory there is no write-ahead log: the header must not ask for one.
-        data[18:20] = b"\1\1"
-        with closing(sqlite3.connect(":memory:")) as database:
-            database.deserialize(bytes(data))
-            yield _wary(database)
-        return
-    log, index, journal = (_holds_something(path + end) for end in ("-wal", "-shm", "-journal"))
-    if (log and not index) or journal:
-        # To play these back, SQLite has to write.
-        with tempfile.TemporaryDirectory() as folder:
-            copy = str(Path(folder) / "project.db")
-            for end in ("", "-wal", "-journal"):
-                if not end or _holds_something(path + end):
-                    shutil.copyfile(path + end, copy + end)
-            with closing(sqlite3.connect(copy)) as database:
-                yield _wary(database)
-        return
-    mode = "mode=ro" if log else "mode=ro&immutable=1"
-    with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?{mode}", uri=True)) as database:
-        yield _wary(database)
-
-
-def _wary(database: sqlite3.Connection) -> sqlite3.Connection:
-    """Have a stranger's file do nothing but hold data."""
-    database.text_factory = lambda text: text.decode(errors="replace")
-    database.execute("PRAGMA trusted_schema=OFF")
-    database.execute("PRAGMA cell_size_check=ON")
-    return database
-
-
-def _plain_columns(database: sqlite3.Connection, table: str) -> frozenset[str]:
-    """Name the columns of an ordinary table, which hold data and compute nothing; none of a view."""
-    query = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?"
-    made = database.execute(query, (table,)).fetchone()
-    if made is None or not str(made[0]).upper().startswith("CREATE TABLE"):
-        return frozenset()
-    columns = database.execute(f"PRAGMA table_xinfo({table})").fetchall()
-    return frozenset(str(column[1]) for column in columns if column[6] == 0)
-
-
-def _settings(database: sqlite3.Connection) -> dict[str, object]:
-    """Return the only run's configuration, without what Trackio adds: the user's name and the time."""
-    if "config" not in _plain_columns(database, "configs"):
-        return {}
-    found = database.execute("SELECT config FROM configs NOT INDEXED LIMIT 2").fetchall()
-    try:
-        value = json.loads(found[0][0]) if len(found) == 1 and len(found[0][0]) <= _LONGEST_RECORD else None
-    except (ValueError, TypeError, RecursionError):
-        return {}
-    leaves = _leaves(value) if isinstance(value, dict) else ()
-    return {name: leaf for name, leaf in leaves if not name.startswith("_")}
-
-
-def _leaves(value: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """Yield what is no list and no medium, named with ``/``; a stack of our own, for a file says how deep."""
-    stack: list[tuple[str, object]] = [(name, cell) for name, cell in reversed(list(value.items()))]
-    while stack:
-        name, cell = stack.pop()
-        if isinstance(cell, dict):
-            if "_type" not in cell and len(name) <= _LONGEST_NAME:
-                stack += [(f"{name}/{key}", child) for key, child in reversed(list(cell.items()))]
-        elif not isinstance(cell, list) and len(name) <= _LONGEST_NAME:
-            yield name, cell
-
-
-def _holds_something(path: str) -> bool:
-    try:
-        return Path(path).stat().st_size > 0
-    except OSError:
-        return False
-
-
-def _left_behind(content: Content) -> tuple[str, ...]:
-    if content.local_file() is not None or content.head[18:19] != b"\2":
-        return ()
-    return ("what may still have lain in the write-ahead log (.db-wal) beside the file was not read",)
-
-
-def _unreadable(path: str, problem: Exception) -> InputError:
-    if "locked" in str(problem):
-        return InputError(
-            "file-unreadable",
-            f"{shown_path(path)} is locked by another program",
-            "try again when it has finished, or copy the file together with its -wal file",
-        )
-    return InputError(
-        "file-corrupt",
-        f"{shown_path(path)} is an SQLite file that cannot be read to the end: {sqlite_cause(problem)}",
-        "copy the file again together with the -wal file beside it",
-    )

@@ -33,44 +33,35 @@ _MOST_CELLS = 50_000_000
 BAD_ENTRY = "unreadable log entry"
 
 
-class TrainerStateReader:
-    """Reads the log history of a trainer state, also of one that was cut off while it was written."""
+def recognises(content: Content) -> bool:
+    """Whether it is one object with a list called ``log_history``, whole or cut off.
 
-    name = "trainer-state"
-    suffixes = (".json",)
-    about = (
-        "the `log_history` of Hugging Face's Trainer, pretty-printed or on one line; an evaluation "
-        "joins the row of its step"
-    )
+    Where another object follows, these are the records of a JSONL file, one of which has such a list.
+    """
+    text = content.opening
+    opens = _OPENS.match(text) if content.is_text and _KEY in text else None
+    if opens is None or _HISTORY.search(text) is None:
+        return False
+    try:
+        _, end = _DECODER.raw_decode(text, opens.end() - 1)
+    except (ValueError, RecursionError):
+        return True
+    return _OPENS.match(text, end) is None
 
-    def recognises(self, content: Content) -> bool:
-        """Whether it is one object with a list called ``log_history``, whole or cut off.
 
-        Where another object follows, these are the records of a JSONL file, one of which has such a list.
-        """
-        text = content.opening
-        opens = _OPENS.match(text) if content.is_text and _KEY in text else None
-        if opens is None or _HISTORY.search(text) is None:
-            return False
-        try:
-            _, end = _DECODER.raw_decode(text, opens.end() - 1)
-        except (ValueError, RecursionError):
-            return True
-        return _OPENS.match(text, end) is None
+def read(content: Content) -> Table:
+    """Read it.
 
-    def read(self, content: Content) -> Table:
-        """Read it.
+    Raises
+    ------
+    InputError
+        ``no-records`` where there is no whole entry.
 
-        Raises
-        ------
-        InputError
-            ``no-records`` where there is no whole entry.
-
-        """
-        history = _history(content.text)
-        entries = [_scalars(entry) for entry in history.entries if isinstance(entry, dict)]
-        bad = history.bad + len(history.entries) - len(entries)
-        return log_table(content, entries, bad, _damage(content, history, len(entries)))
+    """
+    history = _history(content.text)
+    entries = [_scalars(entry) for entry in history.entries if isinstance(entry, dict)]
+    bad = history.bad + len(history.entries) - len(entries)
+    return log_table(content, entries, bad, _damage(content, history, len(entries)))
 
 
 def log_table(

@@ -16,13 +16,13 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from entropylaw.ingest.content import Content
+from entropylaw.ingest.formats.console import ANSI, dict_pairs
 from entropylaw.ingest.formats.trainer_state import log_table
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.values import is_missing, parse_number, parse_step
+from entropylaw.ingest.values import parse_step
 
 # A line, and whether the cursor goes up behind it: below the trainer's bar may be one of an evaluation.
 _LINE = re.compile(r"([^\r\n]+)((?:[\r\n]+\x1b\[A)?)")
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # A bar with a name ("Map: 12%|…") is not the trainer's either.
 _BAR = re.compile(
     r"(?P<name>: {0,4})?(?<!\d)\d{1,3}%\|[^|]{0,400}\| {0,8}(?P<step>\d{1,9})/(?P<total>\d{1,9})"
@@ -32,53 +32,34 @@ _BAR = re.compile(
 # Not inside a list: some scripts print the whole log_history at the end.
 _OPENS = re.compile(r"\{(?<!\[\{)(?<!\}, \{)(?=')")
 _KEY = re.compile(r"'([^'\\{}]{1,200}+)'")
-# No part gives back what it took, and each is bounded, so that a dict that is none costs little.
-_PAIR = re.compile(
-    r"""'(?P<key>[^'\\{}]{1,200}+)':[ ]
-    (?: (?P<number>[+-]?+(?:inf|nan|(?:\d{1,400}+(?:\.\d{0,400}+)?+|\.\d{1,400}+)(?:e[+-]?+\d{1,9}+)?+))
-      | (?P<other>'(?:[^'\\]|\\.){0,400}+' | "(?:[^"\\]|\\.){0,400}+" | [a-z][\w.]{0,40}+\([^(){}]{0,200}+\)
-          | None | True | False | \[[^\[\]{}]{0,4000}+\])
-    )(?P<end>\}|,[ ])""",
-    re.VERBOSE | re.IGNORECASE | re.ASCII,
-)
-
-
 # What ms-swift adds, as "10/438".
 _FRACTION = "global_step/max_steps"
+_FRACTION_CELL = re.compile(rf"'{_FRACTION}': ['\"]?([^'\",}}]{{1,400}})")
 
 
-class TrlConsoleReader:
-    """Reads the log entries that a Hugging Face ``Trainer`` prints, in any of its versions."""
+def recognises(content: Content) -> bool:
+    """Whether an entry is printed anywhere; loading a model can print for long before the first."""
+    if not content.is_text or "'epoch': " not in content.opening:
+        return False
+    return any(isinstance(mark, _Entry) and mark.values for mark in _marks([content.opening]))
 
-    name = "trl"
-    suffixes = (".log", ".out", ".txt")
-    about = (
-        "the dicts that TRL and ms-swift print between progress bars; their steps come from the bars,"
-        " and a note says how"
-    )
 
-    def recognises(self, content: Content) -> bool:
-        """Whether an entry is printed anywhere; loading a model can print for long before the first."""
-        if not content.is_text or "'epoch': " not in content.opening:
-            return False
-        return any(isinstance(mark, _Entry) and mark.values for mark in _marks([content.opening]))
+def read(content: Content) -> Table:
+    """Read the entries, and find their steps.
 
-    def read(self, content: Content) -> Table:
-        """Read it.
+    Raises
+    ------
+    InputError
+        ``no-records`` where no whole entry is printed, ``file-corrupt`` where they have too many keys.
 
-        Raises
-        ------
-        InputError
-            ``no-records`` where no whole entry is printed, ``file-corrupt`` where they have too many keys.
-
-        """
-        marks = list(_telling(_marks(content.blocks())))
-        entries = [mark for mark in marks if isinstance(mark, _Entry)]
-        steps, how = _steps(marks, entries)
-        good = [
-            {"step": step, **entry.values} for step, entry in zip(steps, entries, strict=True) if entry.values
-        ]
-        return log_table(content, good, len(entries) - len(good), (how,))
+    """
+    marks = list(_telling(_marks(content.blocks())))
+    entries = [mark for mark in marks if isinstance(mark, _Entry)]
+    steps, how = _steps(marks, entries)
+    good = [
+        {"step": step, **entry.values} for step, entry in zip(steps, entries, strict=True) if entry.values
+    ]
+    return log_table(content, good, len(entries) - len(good), (how,))
 
 
 class _Bar(NamedTuple):
@@ -142,7 +123,7 @@ def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
                 yield None
             continue
         if "\x1b" in line:
-            line = _ANSI.sub(lambda code: "\x1b" if code.group() == "\x1b[A" else "", line)
+            line = ANSI.sub(lambda code: "\x1b" if code.group() == "\x1b[A" else "", line)
         drawn = _BAR.finditer(line) if "%|" in line else ()
         bars = [bar for bar in drawn if not bar["name"] and not bar["below"]]
         width = bars[-1].end() if bars else width
@@ -157,27 +138,15 @@ def _entries(line: str, openings: set[str]) -> Iterator[tuple[int, _Entry]]:
     position = 0
     while opened := _OPENS.search(line, position):
         key = _KEY.match(line, opened.end())
-        values, whole, position = _values(line, opened.end())
+        values, whole, position = dict_pairs(line, opened.end(), listed=True)
+        if fraction := _FRACTION_CELL.search(line, opened.end(), position):
+            values.pop(_FRACTION, None)
+            values["step"] = parse_step(fraction[1])
         if whole and key and "epoch" in values:
             openings.add(key[1])
             yield opened.start(), _Entry(key[1], values)
         elif not whole and key and key[1] in openings:
             yield opened.start(), _Entry(key[1], {})
-
-
-def _values(line: str, position: int) -> tuple[dict[str, float], bool, int]:
-    """Return the numbers of the dict that opens here, whether it ends, and where reading it ended."""
-    values: dict[str, float] = {}
-    while pair := _PAIR.match(line, position):
-        position = pair.end()
-        number = float(pair["number"]) if pair["number"] else parse_number(pair["other"])
-        if pair["key"] == _FRACTION:
-            values["step"] = parse_step((pair["number"] or pair["other"]).strip("'\""))
-        elif number == number or pair["number"] or is_missing(pair["other"]):
-            values[pair["key"]] = number
-        if pair["end"] == "}":
-            return values, True, position
-    return values, False, position
 
 
 def _steps(marks: list[_Mark], entries: list[_Entry]) -> tuple[Sequence[float], str]:

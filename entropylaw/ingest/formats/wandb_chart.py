@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
@@ -30,11 +31,19 @@ from entropylaw.ingest.formats.wandb_export import COMPLETE_HISTORY
 from entropylaw.ingest.gather import Records
 from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.values import Column, MixedColumn, classify, is_missing, parse_number, parse_step
+from entropylaw.ingest.values import (
+    Column,
+    FloatArray,
+    MixedColumn,
+    classify,
+    is_missing,
+    parse_number,
+    parse_step,
+)
 from entropylaw.ingest.wording import counted, listing, shown, shown_path
 
 _BETWEEN = " - "
-_LOW, _HIGH = "__MIN", "__MAX"
+_LOW, _HIGH = _BOUNDS = "__MIN", "__MAX"
 _COUNTER = "_step"
 _RUN = "run"
 _NAMELESS = "run="
@@ -53,70 +62,56 @@ SHORT = "row with fewer cells than the header"
 UNREADABLE_ROW = "unreadable row"
 
 
-class WandbChartReader:
-    """Reads such a chart as a long table: a row for each point of each run."""
+def recognises(content: Content) -> bool:
+    """Whether the header is an x axis followed by metrics of runs."""
+    return content.is_text and _layout(content) is not None
 
-    name = "wandb-chart"
-    suffixes = (".csv",)
-    about = (
-        "a chart exported from W&B's page: one metric of several runs over `Step`, a trainer's step "
-        "or a clock; charts of one run are joined by step, and points that stand for several values "
-        "pair within their bucket only"
-    )
-    joins = True
 
-    def recognises(self, content: Content) -> bool:
-        """Whether the header is an x axis followed by metrics of runs."""
-        return content.is_text and _layout(content) is not None
+def read(content: Content) -> Table:
+    """Read it.
 
-    def read(self, content: Content) -> Table:
-        """Read it.
+    Raises
+    ------
+    InputError
+        ``no-records`` where it is no such chart, or one without points; ``no-step-column`` where its x
+        axis is a clock and no step stands beside it.
 
-        Raises
-        ------
-        InputError
-            ``no-records`` where it is no such chart, or one without points; ``no-step-column`` where its x
-            axis is a clock and no step stands beside it.
-
-        """
-        layout = _layout(content)
-        if layout is None:
-            raise InputError(
-                "no-records",
-                f"{shown_path(content.path)} is no chart exported from W&B: its columns are not called "
-                "'RUN - METRIC'",
-                "leave the format out and let the content decide",
-            )
-        if _CLOCK_AXIS.match(layout.axis) and not layout.counters:
-            raise InputError(
-                "no-step-column",
-                f"the x axis of the W&B chart {shown_path(content.path)} is {shown(layout.axis)}, a clock, "
-                "and no column holds a step",
-                "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
-                f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}",
-            )
-        points = _Points(layout, Records(content.wanted))
-        for cells in _rows(content, layout, points.dropped):
-            points.take(cells)
-        if not points.records.rows:
-            raise InputError(
-                "no-records",
-                f"{shown_path(content.path)} is a chart from W&B, of {counted(len(layout.runs), 'run')}, "
-                "without a single point",
-                "check that the chart shows something, and export it again",
-            )
-        return points.table(content)
+    """
+    layout = _layout(content)
+    if layout is None:
+        raise InputError(
+            "no-records",
+            f"{shown_path(content.path)} is no chart exported from W&B: its columns are not called "
+            "'RUN - METRIC'",
+            "leave the format out and let the content decide",
+        )
+    if _CLOCK_AXIS.match(layout.axis) and not layout.counters:
+        raise InputError(
+            "no-step-column",
+            f"the x axis of the W&B chart {shown_path(content.path)} is {shown(layout.axis)}, a clock, "
+            "and no column holds a step",
+            "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
+            f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}",
+        )
+    points = _Points(layout, content)
+    if not points.records.rows:
+        raise InputError(
+            "no-records",
+            f"{shown_path(content.path)} is a chart from W&B, of {counted(len(layout.runs), 'run')}, "
+            "without a single point",
+            "check that the chart shows something, and export it again",
+        )
+    return points.table()
 
 
 @dataclass(slots=True)
 class _Series:
-    """Where a metric of a run stands in a row, and its least and greatest value, if they are there."""
+    """Where a metric of a run is in a row, and by ``__MIN`` and ``__MAX`` its bounds, if they are there."""
 
     run: int
     metric: str
     at: int
-    low: int | None = None
-    high: int | None = None
+    bounds: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -191,7 +186,7 @@ def _columns(names: list[str], delimiter: str) -> _Layout | None:
     series: dict[tuple[int, str], _Series] = {}
     bounds: list[tuple[tuple[int, str], int, str]] = []
     for index, name in enumerate(names[first + 1 :], start=first + 1):
-        base = name[: -len(_LOW)] if name.endswith((_LOW, _HIGH)) else name
+        base = name[: -len(_LOW)] if name.endswith(_BOUNDS) else name
         base = base if base in known else name
         run, between, metric = base.rpartition(_BETWEEN)
         seen[name] += 1
@@ -204,22 +199,15 @@ def _columns(names: list[str], delimiter: str) -> _Layout | None:
         elif series.setdefault(key, _Series(*key, index)).at != index:
             layout.ignored.append(name)
     for key, index, name in bounds:
-        _bound(layout, series.get(key), index, name)
+        if key in series:
+            series[key].bounds[name[-len(_LOW) :]] = index
+        else:
+            layout.ignored.append(name)
     layout.runs = _labels(list(runs))
     layout.series = [one for one in series.values() if one.metric != _COUNTER]
     layout.counters = {one.run: one.at for one in series.values() if one.metric == _COUNTER}
     layout.repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
     return layout
-
-
-def _bound(layout: _Layout, one: _Series | None, index: int, name: str) -> None:
-    """Note where a metric's least or greatest value stands."""
-    if one is None:
-        layout.ignored.append(name)
-    elif name.endswith(_LOW):
-        one.low = index
-    else:
-        one.high = index
 
 
 def _labels(runs: Sequence[tuple[str, int]]) -> list[str]:
@@ -243,7 +231,7 @@ def _is_chart(layout: _Layout, *, quoted: bool) -> bool:
         return False
     axis = layout.axis
     telling = layout.step_axis or _CLOCK_AXIS.match(axis) is not None or folded(axis) in _TELLING_AXES
-    bounded = sum(one.low is not None and one.high is not None for one in layout.series)
+    bounded = sum(len(one.bounds) == 2 for one in layout.series)
     if bounded:
         named = layout.runs != [_NAMELESS] or (telling and not layout.ignored)
         return named and bounded * 2 >= len(layout.series)
@@ -251,86 +239,65 @@ def _is_chart(layout: _Layout, *, quoted: bool) -> bool:
     return not layout.ignored and few and (quoted or telling or bool(layout.counters))
 
 
-def _rows(content: Content, layout: _Layout, dropped: Counter[str]) -> Iterator[list[str]]:
-    """Yield the rows that have the header's length; of the others, count why they were left out.
-
-    The page writes no line end behind the last row, so that only the row itself tells whether it is whole.
-    """
-    lines = (line for line in content.lines() if line.strip())
-    next(lines)
-    problem: str | None = None
-    for line in lines:
-        if problem:
-            dropped[problem] += 1
-        cells, problem = _row(line, layout)
-        if cells is not None:
-            yield cells
-    if problem:
-        dropped[problem if problem == TOO_LONG else CUT_OFF] += 1
-
-
-def _row(line: str, layout: _Layout) -> tuple[list[str] | None, str | None]:
+def _row(line: str, layout: _Layout) -> list[str] | str:
     """Return the cells of a line, or why they cannot be used."""
     if line.count(layout.delimiter) > 2 * layout.width + 16:
-        return None, TOO_LONG
+        return TOO_LONG
     cells = _split(line, layout.delimiter)
     if cells is None:
-        return None, UNREADABLE_ROW
+        return UNREADABLE_ROW
     # The page quotes empty cells, too: a last one without quotes was cut off.
     if len(cells) < layout.width or (line.startswith('"') and not _quoted(line)):
-        return None, SHORT
-    if not all(map(is_missing, cells[layout.width :])):
-        return None, TOO_LONG
-    return cells, None
+        return SHORT
+    return cells if all(map(is_missing, cells[layout.width :])) else TOO_LONG
 
 
 class _Points:
-    """Collects the points, run by run in each row."""
+    """Collects the points, run by run in each row: a record for each run that has a point there."""
 
-    def __init__(self, layout: _Layout, records: Records) -> None:
-        self.records = records
-        self.dropped: Counter[str] = Counter()
-        self._layout = layout
-        self._axis = array("d")
-        self._runs = array("i")
-        self._by_run: dict[int, list[_Series]] = {}
+    def __init__(self, layout: _Layout, content: Content) -> None:
+        self.records = Records(content.wanted)
+        self._layout, self._content = layout, content
+        self._axis, self._runs = array("d"), array("i")
+        self._summarised, self._numbers = Counter[str](), Counter[str]()
+        self._dropped = Counter[str]()
+        by_run: dict[int, list[_Series]] = {}
         for one in layout.series:
-            self._by_run.setdefault(one.run, []).append(one)
-        taken = {_RUN, _COUNTER, layout.axis}
-        self._names = {name: f"{name}#2" if name in taken else name for name in layout.metrics}
-        self._summarised: Counter[str] = Counter()
-        self._number: Counter[str] = Counter()
+            by_run.setdefault(one.run, []).append(one)
+        problem = ""
+        for line in islice((line for line in content.lines() if line.strip()), 1, None):
+            if problem:
+                self._dropped[problem] += 1
+            cells = _row(line, layout)
+            problem = cells if isinstance(cells, str) else ""
+            for run, series in by_run.items() if isinstance(cells, list) else ():
+                if any(cells[one.at] for one in series):
+                    self._take(run, series, cells)
+        # The page writes no line end behind the last row: only the row itself shows whether it is whole.
+        if problem:
+            self._dropped[problem if problem == TOO_LONG else CUT_OFF] += 1
 
-    def take(self, cells: Sequence[str]) -> None:
-        """Take a row: a record for each run that has a point there."""
-        step = parse_step(cells[self._layout.first])
-        for run, series in self._by_run.items():
-            if any(cells[one.at] for one in series):
-                self._axis.append(step)
-                self._runs.append(run)
-                counter = self._layout.counters.get(run)
-                if counter is not None and not self._layout.step_axis:
-                    self.records.put(_COUNTER, cells[counter])
-                for one in series:
-                    self._put(one, cells)
-                self.records.close()
+    def _take(self, run: int, series: Sequence[_Series], cells: Sequence[str]) -> None:
+        layout = self._layout
+        self._axis.append(parse_step(cells[layout.first]))
+        self._runs.append(run)
+        if run in layout.counters and not layout.step_axis:
+            self.records.put(_COUNTER, cells[layout.counters[run]])
+        for one in series:
+            name = one.metric if one.metric not in (_RUN, _COUNTER, layout.axis) else f"{one.metric}#2"
+            value, is_text = classify(cells[one.at])
+            self.records.put(name, cells[one.at] if is_text else value)
+            self._numbers[one.metric] += value == value
+            bounds = {mark: parse_number(cells[one.bounds[mark]]) for mark in _BOUNDS if mark in one.bounds}
+            for mark, bound in bounds.items():
+                self.records.put(name + mark, bound)
+            self._summarised[one.metric] += len(bounds) == 2 and bounds[_LOW] < bounds[_HIGH]
+        self.records.close()
 
-    def _put(self, one: _Series, cells: Sequence[str]) -> None:
-        name, cell = self._names[one.metric], cells[one.at]
-        value, is_text = classify(cell)
-        self.records.put(name, cell if is_text else value)
-        self._number[one.metric] += value == value
-        low, high = (np.nan if at is None else parse_number(cells[at]) for at in (one.low, one.high))
-        if one.low is not None:
-            self.records.put(name + _LOW, low)
-        if one.high is not None:
-            self.records.put(name + _HIGH, high)
-        self._summarised[one.metric] += low < high
-
-    def table(self, content: Content) -> Table:
+    def table(self) -> Table:
         """Return the long table."""
         layout = self._layout
-        metrics, notes = self.records.columns(content.extent)
+        metrics, notes = self.records.columns(self._content.extent)
         axis = np.frombuffer(self._axis, dtype=np.float64)
         codes = np.frombuffer(self._runs, dtype=np.int32)
         columns: dict[str, Column] = {_COUNTER if layout.step_axis else layout.axis: axis}
@@ -338,40 +305,34 @@ class _Points:
             columns[_RUN] = MixedColumn(np.full(len(codes), np.nan), codes, layout.runs)
         return Table(
             columns=columns | metrics,
-            rows=self.records.rows + sum(self.dropped.values()),
-            dropped=dict(self.dropped),
-            notes=(*content.text_notes, *_header_notes(layout), *self._notes(), *notes),
+            rows=self.records.rows + self._dropped.total(),
+            dropped=dict(self._dropped),
+            notes=(*self._content.text_notes, *_header_notes(layout), *self._notes(axis, codes), *notes),
             partial=True,
             unread=tuple(self.records.unread),
         )
 
-    def _notes(self) -> Iterator[str]:
-        found = [name for name in self._summarised if self._summarised[name]]
+    def _notes(self, axis: FloatArray, codes: NDArray[np.int32]) -> Iterator[str]:
         shares = ", ".join(
-            f"{self._summarised[name]} of {counted(self._number[name], 'point')} of {shown(name)}"
-            for name in found[:4]
+            f"{number} of {counted(self._numbers[name], 'point')} of {shown(name)}"
+            for name, number in list((+self._summarised).items())[:4]
         )
-        if found:
+        if shares:
             yield (
                 f"at least {shares} stand for several logged values ({_LOW} is below {_HIGH}), of which the "
                 "page took the average or the last; they are kept, but better export the complete history: "
                 f"{COMPLETE_HISTORY}"
             )
-        drawn = list(self._drawn())
+        drawn = [
+            self._layout.runs[run]
+            for run in np.flatnonzero(np.isin(np.bincount(codes), _DRAWN))
+            if np.unique(np.diff(axis[codes == run])).size > 1
+        ]
         if drawn:
             yield (
                 f"{listing(drawn, 4)}: exactly 1000 or 1500 points at uneven distances, as where the page "
                 f"draws a random sample; the complete history: {COMPLETE_HISTORY}"
             )
-
-    def _drawn(self) -> Iterator[str]:
-        codes = np.frombuffer(self._runs, dtype=np.int32)
-        axis = np.frombuffer(self._axis, dtype=np.float64)[np.argsort(codes, kind="stable")]
-        numbers = np.bincount(codes)
-        ends = np.cumsum(numbers)
-        for run in np.flatnonzero(np.isin(numbers, _DRAWN)):
-            if np.unique(np.diff(axis[ends[run] - numbers[run] : ends[run]])).size > 1:
-                yield self._layout.runs[run]
 
 
 def _header_notes(layout: _Layout) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """W&B's transaction log, a run's ``.wandb`` file: a LevelDB log of protocol buffers, read without ``wandb``.
 
 Frames are as in google/leveldb's doc/log_format.md, with the file header and CRC-32 of wandb 0.29's
-wandb/sdk/internal/datastore.py; messages as in wandb/proto/wandb_internal.proto. Only the history, the
+wandb/sdk/internal/datastore.py; messages as in wandb/proto/wandb_internal.proto (0.31). Only the history, the
 run's name and the settings that matter are decoded: a log also holds its user's e-mail, machine, command line
 and git remote.
 """
@@ -13,6 +13,7 @@ import math
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
@@ -22,16 +23,16 @@ from entropylaw.ingest.formats.records import (
     Damage,
     SparseColumns,
     fields,
+    leaves,
     signed,
     varint,
 )
-from entropylaw.ingest.formats.wandb_config import config_settings
 from entropylaw.ingest.regime import relevant
+from entropylaw.ingest.settings import flat_settings
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import Column, is_missing, parse_number
 from entropylaw.ingest.wording import shown_path
 
-_SIGNATURE = b":W&B"  # after it, two bytes of magic and one of version
 _FILE_HEADER = 7
 _BLOCK = 1 << 15
 _FRAME = struct.Struct("<IHB")
@@ -46,7 +47,10 @@ _ITEM_KEY, _ITEM_NESTED_KEY, _ITEM_VALUE_JSON = 1 << 3 | 2, 2 << 3 | 2, 16 << 3 
 # In the schema since wandb 0.31, which itself still writes value_json.
 _ITEM_INTEGER, _ITEM_NUMBER, _ITEM_JSON = 5 << 3, 6 << 3 | 1, 8 << 3 | 2
 
+_CONFIG_UPDATE = 1 << 3 | 2
+
 _ITEM_MARK = bytes((_HISTORY_ITEM,))
+_NESTED_MARK = bytes((_ITEM_NESTED_KEY,))
 _KEY_AND_MARK = b"%c%c%b\x82\x01"
 _DIGITS = frozenset(b"-0123456789")
 
@@ -54,6 +58,8 @@ _CLOCKS = frozenset(("_timestamp", "_runtime", "_wandb"))
 # No metric goes beyond these.
 _LONGEST_NAME = 500
 _LONGEST_JSON = 1 << 16
+_LONGEST_SETTING = 1 << 20
+_MOST_SETTINGS = 1 << 14
 # Items beyond this have sizes of several bytes. So many keys are known by their bytes.
 _LONGEST_USUAL = 127
 _MOST_KNOWN = 1 << 14
@@ -61,41 +67,26 @@ _MOST_KNOWN = 1 << 14
 UNREADABLE_VALUE = "unreadable value"
 
 
-class WandbReader:
-    """Reads the history in a ``.wandb`` file, whose run is called as in W&B."""
+def read(content: Content) -> Table:
+    """Read it.
 
-    name = "wandb"
-    suffixes = (".wandb",)
-    about = (
-        "the history of a run's `.wandb` file, offline or synced, without the wandb package; its "
-        "settings of temperature, aggregation, entropy and KL terms; what is damaged is left out, "
-        "with a note where it is"
-    )
+    Raises
+    ------
+    InputError
+        ``no-records`` where no record of the history is whole.
 
-    def recognises(self, content: Content) -> bool:
-        """Whether it opens with W&B's signature."""
-        return content.head.startswith(_SIGNATURE)
-
-    def read(self, content: Content) -> Table:
-        """Read it.
-
-        Raises
-        ------
-        InputError
-            ``no-records`` where no record of the history is whole.
-
-        """
-        damage = Damage()
-        history = _History()
-        for record in _records(content.data, damage):
-            history.take(record)
-        if not history.rows:
-            raise InputError(
-                "no-records",
-                "; ".join((f"{shown_path(content.path)} holds no whole record of a history", *damage.notes)),
-                "check that the run has logged something, and copy the file again where it was cut off",
-            )
-        return history.table(len(content.data), damage)
+    """
+    damage = Damage()
+    history = _History()
+    for record in _records(content.data, damage):
+        history.take(record)
+    if not history.rows:
+        raise InputError(
+            "no-records",
+            "; ".join((f"{shown_path(content.path)} holds no whole record of a history", *damage.notes)),
+            "check that the run has logged something, and copy the file again where it was cut off",
+        )
+    return history.table(len(content.data), damage)
 
 
 def _records(data: bytes, damage: Damage) -> Iterator[bytes]:
@@ -154,12 +145,12 @@ class _History:
             if _RECORD_HISTORY in parts:
                 self._row(parts[_RECORD_HISTORY])
             if _RECORD_CONFIG in parts:
-                self._settings |= config_settings(parts[_RECORD_CONFIG])
+                self._settings |= _settings(parts[_RECORD_CONFIG])
             for key, value in fields(parts.get(_RECORD_RUN, b"")):
                 if key in (_RUN_ID, _RUN_DISPLAY_NAME):
                     self._names[key] = value.decode(errors="replace")[:_LONGEST_NAME]
                 elif key == _RUN_CONFIG:
-                    self._settings |= config_settings(value)
+                    self._settings |= _settings(value)
         except ValueError:
             self._bad += 1
 
@@ -194,7 +185,8 @@ class _History:
             elif key == _HISTORY_STEP:
                 step = next((number for key, number in fields(value) if key == _STEP_NUM), 0)
                 values.setdefault("_step", signed(step))
-        self._columns.put_all(self.rows, values)
+        for name, value in values.items():
+            self._columns.put(self.rows, name, value)
         self.rows += 1
 
     def _usual_items(self, message: bytes, at: int, values: dict[str, float]) -> int:
@@ -225,50 +217,56 @@ class _History:
         return at
 
     def _item(self, message: bytes, values: dict[str, float]) -> None:
-        name, nested, text = b"", [], b""
-        for kind, value in fields(message):
-            if kind == _ITEM_NESTED_KEY:
-                nested.append(value)
-            elif kind == _ITEM_KEY:
-                name = value
-            elif kind in (_ITEM_VALUE_JSON, _ITEM_JSON):
-                text = value
-            elif kind == _ITEM_NUMBER:
-                text = json.dumps(*struct.unpack("<d", value)).encode()
-            elif kind == _ITEM_INTEGER:  # the sign is the last bit
-                text = b"%d" % (value >> 1 ^ -(value & 1))
-        path = (b".".join(nested) or name).decode(errors="replace")
+        keys, text = _parts(message)
+        path = b".".join(keys).decode(errors="replace")
         if len(path) > _LONGEST_NAME:
             return
         clock = path.split(".")[0] in _CLOCKS
-        mark, key = (_ITEM_NESTED_KEY, nested[0]) if len(nested) == 1 else (_ITEM_KEY, name)
-        if key and len(nested) <= 1 and len(message) <= _LONGEST_USUAL and len(self._known) < _MOST_KNOWN:
-            self._known[_KEY_AND_MARK % (mark, len(key), key)] = "" if clock else path
+        if len(keys) == 1 and keys[0] and len(message) <= _LONGEST_USUAL and len(self._known) < _MOST_KNOWN:
+            mark = _ITEM_NESTED_KEY if message.startswith(_NESTED_MARK) else _ITEM_KEY
+            self._known[_KEY_AND_MARK % (mark, len(keys[0]), keys[0])] = "" if clock else path
         if clock or not 0 < len(text) <= _LONGEST_JSON:
             return
         try:
             if text[0] in _DIGITS:
                 values[path] = float(text)
             else:
-                values.update(_numbers(path, json.loads(text)))
+                # Named with "." as on W&B's pages; lists, flags and text are no metrics.
+                for name, cell in leaves({path: json.loads(text)}, _LONGEST_NAME, "."):
+                    number = parse_number(cell)
+                    if len(str(cell)) <= _LONGEST_NAME and (number == number or is_missing(cell)):
+                        values[name] = number
         except (ValueError, RecursionError):
             self._bad_values += 1
         if len(values) > MOST_VALUES:
             raise ValueError("more values than a record of metrics has")
 
 
-def _numbers(path: str, node: object) -> Iterator[tuple[str, float]]:
-    """Yield the numbers in a JSON value, named with ``.`` as on W&B's pages and in its exports.
+def _parts(item: bytes) -> tuple[list[bytes], bytes]:
+    """Return an item's key, or its several keys below one another, and the JSON of its value."""
+    name, nested, text = b"", [], b""
+    for kind, value in fields(item):
+        if kind == _ITEM_NESTED_KEY:
+            nested.append(value)
+        elif kind == _ITEM_KEY:
+            name = value
+        elif kind in (_ITEM_VALUE_JSON, _ITEM_JSON):
+            text = value
+        elif kind == _ITEM_NUMBER:
+            text = json.dumps(*struct.unpack("<d", value)).encode()
+        elif kind == _ITEM_INTEGER:  # the sign is the last bit
+            text = b"%d" % (value >> 1 ^ -(value & 1))
+    return nested if any(nested) else [name], text
 
-    Media (``{"_type": "histogram", …}``), lists, flags and text are no metrics.
-    """
-    stack = [(path, node)]
-    while stack:
-        path, node = stack.pop()
-        if isinstance(node, dict):
-            if "_type" not in node and len(path) <= _LONGEST_NAME:
-                stack += [(f"{path}.{key}", child) for key, child in reversed(node.items())]
-        elif not isinstance(node, list) and len(path) <= _LONGEST_NAME >= len(str(node)):
-            number = parse_number(node)
-            if not math.isnan(number) or is_missing(node):
-                yield path, number
+
+def _settings(message: bytes) -> dict[str, object]:
+    """Return the settings of one record of the configuration, flat; what is no JSON is left out."""
+    found: dict[str, object] = {}
+    updates = [value for key, value in fields(message) if key == _CONFIG_UPDATE]
+    for item in updates[:_MOST_SETTINGS]:
+        keys, text = _parts(item)
+        path = b"/".join(keys).decode(errors="replace")
+        if path and len(path) <= _LONGEST_NAME and len(text) <= _LONGEST_SETTING:
+            with suppress(ValueError, RecursionError):
+                found |= flat_settings({path: json.loads(text)})
+    return found

@@ -1,0 +1,182 @@
+"""What readers of consoles share: recognition, lines without colour, the numbers of a dict, the table.
+
+A job prints its metrics among everything else: behind Ray's ``(TaskRunner pid=123)``, a logger's time stamp
+or a progress bar that ends in a carriage return, with escape sequences for colour in between. A trainer's
+own module has its grammar alone: a function from lines to rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
+
+from entropylaw.errors import InputError
+from entropylaw.ingest.content import Content
+from entropylaw.ingest.gather import Records
+from entropylaw.ingest.table import Table
+from entropylaw.ingest.values import is_missing, parse_number
+from entropylaw.ingest.wording import shown_path
+
+_LINE_END = re.compile(r"[\r\n]+")
+#: Escape sequences, such as those of colours.
+ANSI = re.compile(r"\x1b\[[0-9;?]*+[A-Za-z]")
+# No part gives back what it took, and each is bounded, so that a dict that is none costs little.
+_PAIR = re.compile(
+    r"""'(?P<key>[^'\\{}]{1,200}+)':[ ]
+    (?: (?P<number>[+-]?+(?:inf|nan|(?:\d{1,400}+(?:\.\d{0,400}+)?+|\.\d{1,400}+)(?:e[+-]?+\d{1,9}+)?+))
+      | (?P<other>'(?:[^'\\]|\\.){0,4000}+' | "(?:[^"\\]|\\.){0,4000}+"
+          | [a-z][\w.]{0,40}+\([^(){}]{0,200}+\) | None | True | False | \[[^\[\]{}]{0,4000}+\])
+    )(?P<end>\}|,(?:[ ]|$))""",
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+# To recognise a console, so many places are looked at, each in so many characters.
+_MOST_TRIED = 100
+_WINDOW = 1 << 17
+
+#: No trainer logs so many metrics at once.
+MOST_PAIRS = 1 << 13
+
+#: Reasons for entries whose end is missing, and for pairs that are none.
+CUT_OFF = "log entry that breaks off"
+BAD_PAIR = "unreadable key:value pair"
+
+Row = Mapping[str, object]
+
+
+@dataclass(slots=True)
+class Printout:
+    """What a grammar may look at besides the lines, and where it says what it left out.
+
+    Attributes
+    ----------
+    content
+        The file.
+    dropped
+        Reason → number, as in :class:`~entropylaw.ingest.table.Table`.
+    notes
+        Sentences on what was decided while reading.
+    lost
+        Number of records that were read and gave no row.
+
+    """
+
+    content: Content
+    dropped: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+    lost: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Console:
+    """A reader of one trainer's console.
+
+    Attributes
+    ----------
+    rows
+        The grammar: yields the records that the lines hold, each with its step.
+    matches
+        Whether a text, which holds all needles, is such a console's: true for a match.
+    needles
+        Texts that every such console holds.
+    needle
+        Lines without it are not looked at.
+    form
+        What was not found, for the error: ``holds no …``.
+    reasons
+        Why records are dropped, in the order in which they are reported.
+
+    """
+
+    rows: Callable[[Iterable[str], Printout], Iterator[Row]]
+    matches: Callable[[str], object]
+    form: str
+    reasons: tuple[str, ...] = ()
+    needles: tuple[str, ...] = ()
+    needle: str = ""
+
+    def recognises(self, content: Content) -> bool:
+        """Whether metrics are printed anywhere; a job may print for minutes before its first."""
+        text = content.opening
+        return all(needle in text for needle in self.needles) and bool(self.matches(text))
+
+    def read(self, content: Content) -> Table:
+        """Read it, line by line.
+
+        Raises
+        ------
+        InputError
+            ``no-records`` where no line holds a record.
+
+        """
+        printout = Printout(content, Counter(dict.fromkeys(self.reasons, 0)))
+        records = Records(content.wanted)
+        for row in self.rows(lines(content, self.needle), printout):
+            records.add(row)
+        columns, notes = records.columns(content.extent) if records.rows else ({}, ())
+        if not columns:
+            raise InputError(
+                "no-records",
+                f"{shown_path(content.path)} holds no {self.form}",
+                "check the file, or leave the format out and let the content decide",
+            )
+        return Table(
+            columns=columns,
+            rows=records.rows + printout.lost,
+            dropped={reason: number for reason, number in printout.dropped.items() if number},
+            notes=(*content.text_notes, *printout.notes, *notes),
+            unread=tuple(records.unread),
+        )
+
+
+def plain(line: str) -> str:
+    """Return a line without escape sequences."""
+    return ANSI.sub("", line) if "\x1b" in line else line
+
+
+def lines(content: Content, needle: str = "") -> Iterator[str]:
+    """Yield the lines that hold some text, without escape sequences; a carriage return ends a line, too."""
+    for block in content.blocks():
+        if needle in block:
+            for line in _LINE_END.split(block):
+                if needle in line:
+                    yield plain(line)
+
+
+def openings(text: str, start: re.Pattern[str]) -> Iterator[list[str]]:
+    """Yield the lines from each of the first places on where a pattern is found, whole from the first."""
+    for found in islice(start.finditer(text), _MOST_TRIED):
+        begin = text.rfind("\n", 0, found.start()) + 1
+        yield [plain(line.removesuffix("\r")) for line in text[begin : begin + _WINDOW].split("\n")]
+
+
+class Pairs(NamedTuple):
+    """The numbers of a dict, as far as it could be read, whether it ended there, and where reading ended."""
+
+    values: dict[str, float]
+    ended: bool
+    position: int
+
+
+def dict_pairs(line: str, position: int, *, listed: bool = False) -> Pairs:
+    """Read ``'key': value`` pairs of a dict as Python prints it, from behind its brace to its end.
+
+    Cells that are no numbers, such as texts and lists, are left out. A pair counts only with the comma or
+    the brace behind it: the number of one that breaks off may lack digits. A comma behind the brace says that
+    the dict is within another one, unless it may be ``listed``.
+    """
+    values: dict[str, float] = {}
+    while len(values) < MOST_PAIRS and (pair := _PAIR.match(line, position)):
+        ended = pair["end"] == "}"
+        if ended and not listed and line.startswith(",", pair.end()):
+            break
+        position = pair.end()
+        number = float(pair["number"]) if pair["number"] else parse_number(pair["other"])
+        if number == number or pair["number"] or is_missing(pair["other"]):
+            values[pair["key"]] = number
+        if ended:
+            return Pairs(values, True, position)
+    return Pairs(values, False, position)

@@ -1,0 +1,80 @@
+"""W&B's table of runs, exported as CSV: recognised and refused, for it has last values and no curves.
+
+Its columns, ``Name,Agent,State,Notes,User,Tags,Created,Runtime,Sweep`` and then configuration and last
+values, are those of exports in public repositories; users hide and add columns. ``summary``, ``config`` and
+``name`` are the columns of the table that W&B's documentation makes with its API.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import islice
+
+from entropylaw.ingest.content import Content
+
+# W&B writes these itself, with capitals; a user's configuration and metrics follow.
+_RUN_COLUMNS = frozenset(
+    (
+        *("Name", "ID", "Agent", "State", "Notes", "User", "Tags", "Created", "Updated", "Runtime"),
+        *("Sweep", "Group", "Job Type", "Hostname", "GPU Type"),
+    )
+)
+_FEWEST_RUN_COLUMNS = 4
+# While a run lives, these change; the others are the same in each of its rows.
+_CHANGING = frozenset(("Runtime", "Updated"))
+_STATES = frozenset(
+    (
+        *("finished", "crashed", "failed", "killed", "running"),
+        *("pending", "preempting", "preempted", "stopped", "stopping"),
+    )
+)
+_API_TABLE = frozenset(("summary", "config", "name"))
+_SAMPLE = 50
+_SAMPLE_LINES = 1000
+_MOST_COLUMNS = 1 << 16
+_LONGEST_SAMPLE = 1 << 22
+
+
+def recognises(content: Content) -> bool:
+    """Whether the columns are W&B's own, and hardly two rows are of the same run."""
+    if not content.is_text:
+        return False
+    first = next((line for line in content.lines() if line.strip()), "")
+    if not ("Name" in first or ("summary" in first and "config" in first)):
+        return False
+    header, *rows = _sample(content, first)
+    if frozenset(header) - {""} == _API_TABLE:
+        at = header.index("summary")
+        return bool(rows) and all(len(row) > at and row[at].startswith("{") for row in rows)
+    return _is_run_table(header, rows)
+
+
+def _sample(content: Content, first: str) -> list[list[str]]:
+    """Split the first rows, as far as they can be; quoted cells may hold line ends."""
+    marks = [mark for mark in ",;\t" if first.count(mark) < _MOST_COLUMNS]
+    delimiter = max(marks, key=first.count, default=",")
+    lines: list[str] = []
+    size = 0
+    for line in islice(content.lines(), _SAMPLE_LINES):
+        size += len(line)
+        if size > _LONGEST_SAMPLE or line.count(delimiter) >= _MOST_COLUMNS:
+            break
+        lines.append(line + "\n")
+    found: list[list[str]] = []
+    with suppress(csv.Error):
+        found.extend(islice(filter(None, csv.reader(lines, delimiter=delimiter)), _SAMPLE + 1))
+    return found or [[]]
+
+
+def _is_run_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    at = {name: index for index, name in reversed(list(enumerate(header))) if name in _RUN_COLUMNS}
+    whole = [row for row in rows if len(row) == len(header)]
+    if "Name" not in at or len(at) < _FEWEST_RUN_COLUMNS or not whole:
+        return False
+    states = [row[at["State"]].casefold() for row in whole] if "State" in at else []
+    if sum(state in _STATES for state in states) * 2 < len(states):
+        return False
+    telling = [index for name, index in at.items() if name not in _CHANGING]
+    return len({tuple(row[index] for index in telling) for row in whole}) * 2 > len(whole)
