@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from entropylaw.analysis.law import LawFit
     from entropylaw.analysis.nonlinear import fit_nonlinear, to_lmfit
     from entropylaw.analysis.phaseresults import PhaseFit, PhasesAcross
-    from entropylaw.analysis.phases import fit_phases
-    from entropylaw.analysis.phasesacross import combine_phases
+    from entropylaw.analysis.phases import combine_phases, fit_phases
     from entropylaw.analysis.rivals import compare_forms
     from entropylaw.analysis.seams import find_seams
     from entropylaw.analysis.segments import fit_segments
@@ -61,7 +60,7 @@ _HOMES = {
     "PhasesAcross": "entropylaw.analysis.phaseresults",
     "PhasesDocument": "entropylaw.documents.phases",
     "backtest": "entropylaw.analysis.backtest",
-    "combine_phases": "entropylaw.analysis.phasesacross",
+    "combine_phases": "entropylaw.analysis.phases",
     "compare_forms": "entropylaw.analysis.rivals",
     "find_seams": "entropylaw.analysis.seams",
     "fit_law": "entropylaw.analysis.fitting",

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from entropylaw.analysis.changepoint import DRAWS, HALF_WIDTHS, POWER
 from entropylaw.analysis.phasecautions import TOLD
-from entropylaw.analysis.phaseplaces import HALF_WIDTHS
 from entropylaw.analysis.phaseresults import (
     KINDS,
     UNKNOWN_SHARE,
@@ -19,7 +19,6 @@ from entropylaw.analysis.phaseresults import (
     PhaseFit,
     PhasesAcross,
 )
-from entropylaw.analysis.phasetest import DRAWS, POWER
 from entropylaw.documents.phases import PhasesDocument, RunPhases
 from entropylaw.ingest.phasecolumns import SEMANTIC, PhaseColumn
 from entropylaw.report.numbers import (

@@ -14,6 +14,7 @@ import pytest
 from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.text import Text
 
+from entropylaw.analysis.changepoint import DRAWS
 from entropylaw.analysis.phaseresults import (
     UNKNOWN_SHARE,
     Boundary,
@@ -21,7 +22,6 @@ from entropylaw.analysis.phaseresults import (
     PhaseFit,
     PhasesAcross,
 )
-from entropylaw.analysis.phasetest import DRAWS
 from entropylaw.documents.codec import decode
 from entropylaw.documents.fit import InputFile, Refusal
 from entropylaw.documents.phases import PhasesDocument, PhaseSettings, RunPhases, load_phases
