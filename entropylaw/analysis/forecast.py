@@ -200,11 +200,6 @@ def forecast(
     run
         A name, carried along.
 
-    Returns
-    -------
-    Forecast
-        Values are medians of the mixture, intervals equal-tailed.
-
     Raises
     ------
     FitError
@@ -215,6 +210,8 @@ def forecast(
 
     Notes
     -----
+    Values are medians of the mixture, intervals equal-tailed.
+
     Members: the law, a line in H and c − a·√H, each with a random walk (and the first two by least
     squares too), a walk alone, an exponential in step, the last reward, the mean of the last three.
     Weights: mean squared error from up to 8 earlier origins, to a power (Bates & Granger 1969,
