@@ -49,14 +49,3 @@ def phases_of(run: Run, asked: PhaseSettings) -> tuple[RunPhases, EntropyLawErro
         notes = tuple(note for note in found.notes if not note.startswith(UNKNOWN_SHARE))
         found = replace(found, notes=notes)
     return phased_run(run, series, found), None
-
-
-def class_phases(run: Run, level: float) -> RunPhases | None:
-    """The phases of a run whose log has planning's entropy, or execution's; None where it has neither."""
-    try:
-        series = phase_series(run)
-    except EntropyLawError:
-        return None
-    if series.planning_column is None and series.execution_column is None:
-        return None
-    return phases_of(run, PhaseSettings(level=level))[0]

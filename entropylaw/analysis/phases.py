@@ -206,7 +206,7 @@ def _curve(
     half = float(ndtri(0.5 + level / 2.0)) * sd
     # An entropy is never below 0, and neither is the interval of its level at the last step.
     now = from_mixture(_level(s, y), level=level, method=NOW)
-    ends = (None if end is None else max(end, 0.0) for end in (now.value, now.low, now.high))
+    last, low, high = (None if end is None else max(end, 0.0) for end in (now.value, now.low, now.high))
     settled = None
     if mean[0, 0] > mean[-1, 0]:
         # When it settled is a matter of the decay's shape alone; with a boundary, of the shape beside it.
@@ -227,7 +227,7 @@ def _curve(
         fitted=middle,
         low=middle - half,
         high=middle + half,
-        last=Estimate(**dict(zip(("value", "low", "high"), ends, strict=True)), level=level, method=NOW),
+        last=Estimate(value=last, low=low, high=high, level=level, method=NOW),
         settled=None if settled is None else of_points(settled, level, SHAPE),
         detectable=smallest_rise(kinks, null, mean, critical, rng),
         lag1=lag1(left),

@@ -11,7 +11,7 @@ from entropylaw._version import __version__
 from entropylaw.analysis.shared import SharedFit
 from entropylaw.documents.codec import encode
 from entropylaw.documents.fit import InputFile, Settings
-from entropylaw.documents.report import RunReport, load_report
+from entropylaw.documents.report import load_report
 from entropylaw.documents.store import dumps, write_atomically
 from entropylaw.report import csvtable, index_page, reportmarkdown
 from entropylaw.report.index_rows import IndexRow
@@ -49,8 +49,17 @@ def write_index(
 
     ``files`` maps a run's slug to its files in the folder, among which are the figures that Markdown shows.
     """
-    sections = ((_stored(folder, row), row.slug) for row in document.rows)
-    figures = {slug: _figures(slug, names) for slug, names in files.items()}
+    sections = (
+        (load_report(folder / "runs" / f"{row.slug}.json").runs[0], row.slug) for row in document.rows
+    )
+    figures = {
+        slug: {
+            caption: f"figures/{slug}-{name}.svg"
+            for name, caption in CAPTIONS.items()
+            if f"figures/{slug}-{name}.svg" in set(names)
+        }
+        for slug, names in files.items()
+    }
     contents = {
         "report.md": reportmarkdown.render_rows(
             document.rows,
@@ -80,14 +89,3 @@ CAPTIONS = {
     "phases": "phases",
     "tokens": "entropy of the tokens",
 }
-
-
-def _stored(folder: Path, row: IndexRow) -> RunReport:
-    return load_report(folder / "runs" / f"{row.slug}.json").runs[0]
-
-
-def _figures(slug: str, names: Iterable[str]) -> dict[str, str]:
-    """Caption → address of each figure that there is as SVG."""
-    there = set(names)
-    paths = {caption: f"figures/{slug}-{name}.svg" for name, caption in CAPTIONS.items()}
-    return {caption: path for caption, path in paths.items() if path in there}

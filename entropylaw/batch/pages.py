@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from entropylaw.batch.tasks import Task
@@ -14,51 +14,38 @@ from entropylaw.report.run_page import Neighbour
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Place = tuple[str, str]
-
 
 def files_of(task: Task, document: ReportDocument) -> Iterator[tuple[str, str | bytes]]:
     """Every file of a run by its name in the folder; ``document`` has this run alone."""
+    from entropylaw.report import plotting
+    from entropylaw.report.figures import Kind, figure_bytes
+
     (report,) = document.runs
     kinds = task.making.kinds or ()
+    # The page needs SVG, whatever is chosen.
+    drawn: list[Kind] = list(dict.fromkeys(("svg", *kinds)))  # type: ignore[arg-type]
     svgs: dict[str, str] = {}
-    for name, kind, data in _drawn(task, report):
-        if kind == "svg":
-            svgs[name] = data.decode("utf-8")
-        if kind in kinds:
-            yield f"figures/{task.slug}-{name}.{kind}", data
+    with plotting.style(plotting.read_style(task.making.style) if task.making.style else None):
+        for name, figure in _figures(task, report).items():
+            for kind in drawn:
+                data = figure_bytes(figure, kind, f"{task.slug}-{name}")
+                if kind == "svg":
+                    svgs[name] = data.decode("utf-8")
+                if kind in kinds:
+                    yield f"figures/{task.slug}-{name}.{kind}", data
     links = {name: [f"../figures/{task.slug}-{name}.{kind}" for kind in kinds] for name in svgs}
-    page = run_page.render(
-        document,
-        report,
-        task.slug,
-        svgs,
-        links,
-        previous=_neighbour(task.before),
-        following=_neighbour(task.after),
-    )
+    before, after = _neighbour(task.before), _neighbour(task.after)
+    page = run_page.render(document, report, task.slug, svgs, links, previous=before, following=after)
     yield f"runs/{task.slug}.html", page
     yield f"runs/{task.slug}.json", dumps(document.to_json())
 
 
-def _neighbour(place: Place | None) -> Neighbour | None:
+def _neighbour(place: tuple[str, str] | None) -> Neighbour | None:
     return None if place is None else Neighbour(run=place[0], href=f"{place[1]}.html")
 
 
-def _drawn(task: Task, report: RunReport) -> Iterator[tuple[str, str, bytes]]:
-    """Each figure in each format: name, format, content. The page needs SVG, whatever is asked for."""
-    from entropylaw.report import plotting
-    from entropylaw.report.figures import Kind, figure_bytes
-
-    kinds: list[Kind] = list(dict.fromkeys(("svg", *(task.making.kinds or ()))))  # type: ignore[arg-type]
-    style = plotting.read_style(task.making.style) if task.making.style else None
-    with plotting.style(style):
-        for name, figure in _figures(task, report).items():
-            for kind in kinds:
-                yield name, kind, figure_bytes(figure, kind, f"{task.slug}-{name}")
-
-
-def _figures(task: Task, report: RunReport) -> Mapping[str, Figure]:
+def _figures(task: Task, report: RunReport) -> dict[str, Figure]:
+    """Every figure of a run by its name."""
     from entropylaw.report import figures, phase_figure
     from entropylaw.report.forecast_figure import forecast_figure
 
@@ -77,5 +64,5 @@ def _figures(task: Task, report: RunReport) -> Mapping[str, Figure]:
         from entropylaw.report.token_figure import token_figure
         from entropylaw.tokens.heat import read_histogram
 
-        made["tokens"] = token_figure(read_histogram(task.histogram.path))
+        made["tokens"] = token_figure(read_histogram(task.histogram[0]))
     return made
