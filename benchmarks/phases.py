@@ -21,11 +21,10 @@ from scipy.stats import f as f_law
 
 from benchmarks.docs import replace_block
 from benchmarks.worlds import FloatArray
+from entropylaw.analysis.changepoint import boundary_of, closest, decay_test, difference, place_points
 from entropylaw.analysis.phasecautions import blocked
-from entropylaw.analysis.phaseplaces import boundary_of, closest, difference, places_of
-from entropylaw.analysis.phasetest import decay_test
+from entropylaw.engine.changepoint import Kinks, bend
 from entropylaw.engine.decays import likely_decays
-from entropylaw.engine.kinks import Kinks, bend
 from entropylaw.results.phases import Boundary
 
 SEED = 20261122
@@ -218,7 +217,7 @@ def order_of(pair: tuple[World, World], runs: int) -> tuple[float, float, float,
         (one, plan), (other, act) = (look(step, made[:, i], rng) for _, made in sides)
         if not (one and other):
             continue
-        delta = difference(places_of(plan).points(), places_of(act).points(), 0.95)[0]
+        delta = difference(place_points(plan), place_points(act), 0.95)[0]
         low, high = delta.low or 0.0, delta.high or 0.0
         held.append(low <= truth <= high)
         right += bool(low > 0 < truth)

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from entropylaw.analysis.forecast import forecast, saturation_forecast
     from entropylaw.analysis.influence import influences
     from entropylaw.analysis.nonlinear import fit_nonlinear, to_lmfit
-    from entropylaw.analysis.phases import fit_phases
-    from entropylaw.analysis.phasesacross import combine_phases
+    from entropylaw.analysis.phases import combine_phases, fit_phases
     from entropylaw.analysis.rivals import compare_forms
     from entropylaw.analysis.seams import find_seams
     from entropylaw.analysis.segments import fit_segments
@@ -31,7 +30,8 @@ if TYPE_CHECKING:
     from entropylaw.documents.fit import FitDocument, load_fit
     from entropylaw.documents.phases import PhasesDocument, load_phases
     from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
-    from entropylaw.ingest import read_runs, select
+    from entropylaw.ingest import select
+    from entropylaw.ingest.load import read_runs
     from entropylaw.ingest.run import Run, Series
     from entropylaw.results import EntropySet, Estimate, Prediction, Rival, Saturation, Validity
     from entropylaw.results.backtest import Backtest
@@ -63,7 +63,7 @@ _HOMES = {
     "PhasesAcross": "entropylaw.results.phases",
     "PhasesDocument": "entropylaw.documents.phases",
     "backtest": "entropylaw.analysis.backtest",
-    "combine_phases": "entropylaw.analysis.phasesacross",
+    "combine_phases": "entropylaw.analysis.phases",
     "compare_forms": "entropylaw.analysis.rivals",
     "find_seams": "entropylaw.analysis.seams",
     "fit_law": "entropylaw.analysis.fitting",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TypedDict
 
 from entropylaw.analysis.forecast import forecast, saturation_forecast
 from entropylaw.documents.codec import as_stored
@@ -11,17 +10,10 @@ from entropylaw.documents.fit import FitDocument, RunFit
 from entropylaw.documents.phases import PhasesDocument, RunPhases
 from entropylaw.documents.report import ReportDocument, RunReport, from_fits
 from entropylaw.errors import FitError
-from entropylaw.results.forecast import Forecast, SaturationForecast
 from entropylaw.results.law import LawFit
 
 AHEAD = (0.125, 0.25, 0.375, 0.5)
 """How far a report forecasts, in spans of the run."""
-
-
-class _Ahead(TypedDict):
-    forecast: Forecast | None
-    spending: SaturationForecast | None
-    no_forecast: str | None
 
 
 def report_runs(fits: FitDocument, phases: PhasesDocument | None = None) -> ReportDocument:
@@ -41,9 +33,16 @@ def report_runs(fits: FitDocument, phases: PhasesDocument | None = None) -> Repo
 
 def run_report(entry: RunFit, phases: RunPhases | None = None) -> RunReport:
     """The report of one run: its law and its phases as they are, and a forecast from its evaluations."""
-    if entry.law is None:
+    law = entry.law
+    if law is None:
         return RunReport(fit=entry, no_forecast="the run has no fit", phases=phases)
-    return RunReport(fit=entry, phases=phases, **_ahead(entry.law))
+    series = (law.step, law.entropy, law.reward)
+    try:
+        told = as_stored(forecast(*series, at_step=steps_ahead(law), level=law.level, run=law.run))
+        spending = as_stored(saturation_forecast(*series, level=law.level, run=law.run))
+    except FitError as error:
+        return RunReport(fit=entry, no_forecast=error.message, phases=phases)
+    return RunReport(fit=entry, forecast=told, spending=spending, phases=phases)
 
 
 def steps_ahead(law: LawFit) -> tuple[float, ...]:
@@ -52,14 +51,3 @@ def steps_ahead(law: LawFit) -> tuple[float, ...]:
     whole = all(float(step).is_integer() for step in law.step)
     found = (last + share * (last - first) for share in AHEAD)
     return tuple(dict.fromkeys(float(math.ceil(step)) if whole else step for step in found))
-
-
-def _ahead(law: LawFit) -> _Ahead:
-    """The reward at later steps, and when the entropy is spent; where a run is too short for it, why."""
-    series = (law.step, law.entropy, law.reward)
-    try:
-        told = as_stored(forecast(*series, at_step=steps_ahead(law), level=law.level, run=law.run))
-        spending = as_stored(saturation_forecast(*series, level=law.level, run=law.run))
-    except FitError as error:
-        return {"forecast": None, "spending": None, "no_forecast": error.message}
-    return {"forecast": told, "spending": spending, "no_forecast": None}

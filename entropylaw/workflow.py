@@ -27,8 +27,8 @@ from entropylaw.documents.fit import (
     skipped_files,
 )
 from entropylaw.errors import EntropyLawError, FitError, UsageError
-from entropylaw.ingest import read_all, select
-from entropylaw.ingest.load import Reading
+from entropylaw.ingest import select
+from entropylaw.ingest.load import Reading, read_all
 from entropylaw.ingest.naming import told_apart
 from entropylaw.ingest.pairing import as_number
 from entropylaw.ingest.run import Run, Series

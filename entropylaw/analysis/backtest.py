@@ -8,7 +8,7 @@ third), and the question that they leave open, whether a forecast beats "stays w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -29,6 +29,9 @@ SHARES = {"first 15 %": 0.15, "first third": 1 / 3}
 
 REVERSE = "later two thirds"
 """The reverse test: fit them, predict the first third."""
+
+PEERS = ("last_value", "law", "line", "scalerl")
+"""Whose errors a forecast's are compared with: fields of a :class:`Score`."""
 
 LEAST_AHEAD = 4
 """Evaluations that must remain to be predicted."""
@@ -71,16 +74,14 @@ def backtest(runs: Iterable[Evaluations], *, level: float = 0.95) -> Backtest:
         ``bad-level``. A run that cannot be tested has a ``refusal``; nothing is raised for it.
     """
     level = checked_level(level)
-    tested = tuple(_tested(one, level) for one in several(runs, Evaluations, "runs"))  # type: ignore[type-abstract]
-    return Backtest(level=level, runs=tested, overall=skills(tested))
-
-
-def _tested(one: Evaluations, level: float) -> RunBacktest:
-    """One run, whatever happens."""
-    try:
-        return backtest_run(one.step, one.entropy, one.reward, level=level, run=one.run)
-    except EntropyLawError as error:
-        return RunBacktest(run=one.run, n=int(np.size(one.reward)), block=1, scores=(), refusal=error.message)
+    tested = []
+    for one in several(runs, Evaluations, "runs"):  # type: ignore[type-abstract]
+        try:
+            tested.append(backtest_run(one.step, one.entropy, one.reward, level=level, run=one.run))
+        except EntropyLawError as error:
+            n, why = int(np.size(one.reward)), error.message
+            tested.append(RunBacktest(run=one.run, n=n, block=1, scores=(), refusal=why))
+    return Backtest(level=level, runs=tuple(tested), overall=skills(tested))
 
 
 def backtest_run(
@@ -124,32 +125,24 @@ def backtest_run(
 def skills(runs: Sequence[RunBacktest]) -> tuple[Skill, ...]:
     """Geometric means and coverage over the runs that could be tested, one for each protocol."""
     tested = [run for run in runs if run.scores]
-    if not tested:
-        return ()
-    return tuple(_skill(tested, number) for number in range(len(tested[0].scores)))
-
-
-def _skill(runs: Sequence[RunBacktest], number: int) -> Skill:
-    scores = [run.scores[number] for run in runs]
-
-    def mean_ratio(peer: Callable[[Score], float]) -> float:
-        return float(np.exp(np.mean([np.log(score.rmse / peer(score)) for score in scores])))
-
-    to_last = [score.rmse / score.last_value for score in scores]
-    worst = int(first_best(np.array(to_last)))
-    return Skill(
-        protocol=scores[0].protocol,
-        blind=scores[0].blind,
-        runs=len(runs),
-        to_last_value=mean_ratio(lambda score: score.last_value),
-        to_law=mean_ratio(lambda score: score.law),
-        to_line=mean_ratio(lambda score: score.line),
-        to_scalerl=mean_ratio(lambda score: score.scalerl),
-        worst=float(to_last[worst]),
-        worst_run=runs[worst].run,
-        covered=float(np.mean([score.covered for score in scores])),
-        width=float(np.median([score.width / score.spread for score in scores])),
-    )
+    names = [run.run for run in tested]
+    found = []
+    for scores in zip(*(run.scores for run in tested), strict=True):
+        ratios = {peer: [score.rmse / getattr(score, peer) for score in scores] for peer in PEERS}
+        worst = int(first_best(np.array(ratios["last_value"])))
+        found.append(
+            Skill(
+                protocol=scores[0].protocol,
+                blind=scores[0].blind,
+                runs=len(tested),
+                **{f"to_{peer}": float(np.exp(np.mean(list(map(np.log, x))))) for peer, x in ratios.items()},
+                worst=float(ratios["last_value"][worst]),
+                worst_run=names[worst],
+                covered=float(np.mean([score.covered for score in scores])),
+                width=float(np.median([score.width / score.spread for score in scores])),
+            )
+        )
+    return tuple(found)
 
 
 def _score(
@@ -203,8 +196,8 @@ def scalerl(step: FloatArray, reward: FloatArray, at: FloatArray) -> FloatArray:
     x, new = spans(step, at)
     offset = 1.0 / (step.size - 1)
     shapes = [
-        tuple(1.0 / (1.0 + ((z + offset) / middle) ** power) for z in (x, new))
+        [1.0 / (1.0 + ((z + offset) / middle) ** power) for z in (x, new)]
         for middle in np.geomspace(0.05, 4.0, 16)
         for power in (0.5, 0.8, 1.2, 1.7, 2.5, 4.0)
     ]
-    return decay(reward, [(fitted, later) for fitted, later in shapes])
+    return decay(reward, shapes)

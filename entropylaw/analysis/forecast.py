@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from entropylaw.analysis.course import entropy_course
 from entropylaw.analysis.estimate import from_mixture
@@ -71,11 +70,6 @@ def forecast(
     run
         A name, carried along.
 
-    Returns
-    -------
-    Forecast
-        Values are medians of the mixture, intervals equal-tailed.
-
     Raises
     ------
     FitError
@@ -86,6 +80,8 @@ def forecast(
 
     Notes
     -----
+    Values are medians of the mixture, intervals equal-tailed.
+
     Members: the law, a line in H and c − a·√H, each with a random walk (and the first two by least
     squares too), a walk alone, an exponential in step, the last reward, the mean of the last three.
     Weights: mean squared error from up to 8 earlier origins, to a power (Bates & Granger 1969,
@@ -94,43 +90,53 @@ def forecast(
     """
     level = checked_level(level)
     s, h, r, dropped = _checked(step, entropy, reward)
-    at = as_floats(at_step, "at_step")
-    given = None if entropy_path is None else as_floats(entropy_path, "entropy_path")
-    _check_targets(at, given, float(s[-1]))
-    last, (lowest, highest) = float(s[-1]), (float(h.min()), float(h.max()))
+    last, lowest, highest = float(s[-1]), float(h.min()), float(h.max())
+    at, given = _targets(at_step, entropy_path, last)
     s, h, r, block = blocked(s, h, r)
     seen = outlook(s, h, r, at, given)
-    reward_told = _estimates(seen.band, level)
-    entropy_told = (
-        [_given(value, level) for value in given]
-        if given is not None
-        else _estimates(seen.path, level)
-        if seen.path is not None
-        else []
-    )
-    values = np.array([told.value for told in entropy_told], dtype=float)
+    if given is None:
+        assert seen.path is not None
+        there, path_members = _estimates(seen.path, level), dict(seen.path.weight)
+    else:
+        path_members = {}
+        there = [
+            Estimate(value=value, low=None, high=None, level=level, method="given", note="given")
+            for value in given.tolist()
+        ]
+    values = np.array([told.value for told in there], dtype=float)
     outside = (values < lowest) | (values > highest)
+    notes = []
+    if block > 1:
+        notes.append(
+            f"the run was averaged over blocks of {block} evaluations; "
+            f"the band is that of a mean of {block} new ones"
+        )
+    if outside.any():
+        notes.append(
+            f"at {int(outside.sum())} of {outside.size} steps the entropy lies outside the fitted range "
+            f"of {lowest:.3g} to {highest:.3g} nats: extrapolated"
+        )
     return Forecast(
         run=run,
         n=s.size,
         block=block,
         last_step=last,
         reward_now=_now(s, r, level),
-        step=tuple(float(x) for x in at),
-        reward=tuple(reward_told),
-        entropy=tuple(entropy_told),
+        step=tuple(at.tolist()),
+        reward=tuple(_estimates(seen.band, level)),
+        entropy=tuple(there),
         blind=given is None,
-        extrapolated=tuple(bool(x) for x in outside),
+        extrapolated=tuple(outside.tolist()),
         members=tuple(
             ForecastMember(name=name, formula=REWARD_FORMULAS[name], weight=share, error=seen.error.get(name))
             for name, share in sorted(seen.weight.items(), key=lambda item: -float(f"{item[1]:.9g}"))
         ),
-        path_members={} if seen.path is None else dict(seen.path.weight),
+        path_members=path_members,
         level=level,
         factor=seen.band.factor,
         origins=seen.origins,
         dropped=dropped,
-        notes=tuple(_notes(block, outside, (lowest, highest))),
+        notes=tuple(notes),
     )
 
 
@@ -164,7 +170,7 @@ def saturation_forecast(
     s, h, r, _ = _checked(step, entropy, reward)
     last, points = float(s[-1]), as_floats(gains, "gains")
     if at_step is not None:
-        _check_targets(as_floats(as_number(at_step, "at_step"), "at_step"), None, last)
+        _targets(as_number(at_step, "at_step"), None, last)
     for gain in points:
         as_number(float(gain), "gains")
     s, h, r, _ = blocked(s, h, r)
@@ -172,12 +178,18 @@ def saturation_forecast(
     target = spent_entropy(now, SPENT)
     ahead = last + (s[-1] - s[0]) * REACH * np.linspace(0, 1, _AHEAD + 1)[1:]
     path = forecast_entropy(s, h, ahead)
-    tail = (1.0 - level) / 2.0
-    ends = [_crossing(ahead, path.quantile(p), target) for p in (tail, 0.5, 1.0 - tail)]
-    reached = _reached(ends, level, now, target)
-    there = _nothing(level, "no step at which the entropy is spent was found")
-    if ends[1] is not None:
-        there = _estimates(outlook(s, h, r, np.array([ends[1]]), None).band, level)[0]
+    reached = _first_passage(ahead, path, target, level)
+    none = "no step at which the entropy is spent was found"
+    there = Estimate(value=None, low=None, high=None, level=level, method=METHOD, note=none)
+    if reached.value is not None:
+        there = _estimates(outlook(s, h, r, np.array([reached.value]), None).band, level)[0]
+    told: list[Gain] = []
+    if points.size and at_step is not None:
+        band = outlook(s, h, r, np.array([at_step]), None).band
+        assert present.value is not None
+        for gain in points.tolist():
+            chance = float(band.exceeds(np.array([present.value + gain]))[0])
+            told.append(Gain(points=gain, step=float(at_step), by_step=chance))
     return SaturationForecast(
         run=run,
         last_step=last,
@@ -187,52 +199,18 @@ def saturation_forecast(
         entropy=target,
         step=reached,
         reward=there,
-        gains=_gains(s, h, r, present, points, at_step),
+        gains=tuple(told),
     )
 
 
-def _gains(
-    step: FloatArray,
-    entropy: FloatArray,
-    reward: FloatArray,
-    now: Estimate,
-    points: FloatArray,
-    at_step: float | None,
-) -> tuple[Gain, ...]:
-    """Probabilities of gaining so many points by a step; none without one, or without a level now."""
-    if not points.size or now.value is None or at_step is None:
-        return ()
-    band = outlook(step, entropy, reward, np.array([at_step]), None).band
-    return tuple(
-        Gain(
-            points=float(gain),
-            step=float(at_step),
-            by_step=float(band.exceeds(np.array([now.value + gain]))[0]),
-        )
-        for gain in points
-    )
-
-
-def _crossing(step: FloatArray, path: FloatArray, target: float) -> float | None:
-    """The first step at which the path is at or below ``target``."""
-    below = np.flatnonzero(path <= target)
-    return float(step[below[0]]) if below.size else None
-
-
-def _reached(ends: Sequence[float | None], level: float, now: float, target: float) -> Estimate:
-    """The step of saturation; the low path gets there first."""
-    low, value, high = ends
+def _first_passage(step: FloatArray, path: EntropyPath, target: float, level: float) -> Estimate:
+    """The first step at which the path is at or below ``target``; its lower end gets there first."""
+    tail = (1.0 - level) / 2.0
+    below = [np.flatnonzero(path.quantile(p) <= target) for p in (tail, 0.5, 1.0 - tail)]
+    low, value, high = (float(step[at[0]]) if at.size else None for at in below)
     missing = "the entropy's path" if value is None else "its upper end" if high is None else ""
     note = f"{missing} stays above {target:.3g} nats within {REACH:g} spans of the run" if missing else None
     return Estimate(value=value, low=low, high=high, level=level, method=METHOD, note=note)
-
-
-def _nothing(level: float, why: str) -> Estimate:
-    return Estimate(value=None, low=None, high=None, level=level, method=METHOD, note=why)
-
-
-def _given(value: float, level: float) -> Estimate:
-    return Estimate(value=float(value), low=None, high=None, level=level, method="given", note="given")
 
 
 def _now(step: FloatArray, reward: FloatArray, level: float) -> Estimate:
@@ -272,8 +250,10 @@ def _checked(
     return s, h, r, dropped
 
 
-def _check_targets(at: FloatArray, given: FloatArray | None, last: float) -> None:
-    """Raise where a target is no later step, or has no entropy."""
+def _targets(at_step: Any, entropy_path: Any, last: float) -> tuple[FloatArray, FloatArray | None]:
+    """Later steps, and the entropies given for them; or a refusal."""
+    at = as_floats(at_step, "at_step")
+    given = None if entropy_path is None else as_floats(entropy_path, "entropy_path")
     bad = at[~((at > last) & (at <= LARGEST))]
     if bad.size or not at.size:
         shown = f"{bad[0]:g}" if at.size else "none"
@@ -295,22 +275,7 @@ def _check_targets(at: FloatArray, given: FloatArray | None, last: float) -> Non
             f"the path runs from {given.min():g} to {given.max():g} nats, expected 0 to {HIGHEST_ENTROPY:g}",
             "give entropies in nats per token",
         )
-
-
-def _notes(block: int, outside: NDArray[np.bool_], fitted: tuple[float, float]) -> list[str]:
-    """What a reader should mind."""
-    notes = []
-    if block > 1:
-        notes.append(
-            f"the run was averaged over blocks of {block} evaluations; "
-            f"the band is that of a mean of {block} new ones"
-        )
-    if outside.any():
-        notes.append(
-            f"at {int(outside.sum())} of {outside.size} steps the entropy lies outside the fitted range "
-            f"of {fitted[0]:.3g} to {fitted[1]:.3g} nats: extrapolated"
-        )
-    return notes
+    return at, given
 
 
 def blocked(

@@ -143,21 +143,21 @@ def entropy_path(step: FloatArray, entropy: FloatArray, at: FloatArray) -> Entro
     Decays are least-squares curves with their decay time on a grid (Golub & Pereyra 1973 call this
     variable projection, doi:10.1137/0710036); the width of every member is that of a random walk.
     """
-    errors: list[Mapping[str, FloatArray]] = []
+    errors: dict[int, Mapping[str, FloatArray]] = {}
     trials: list[tuple[Members, FloatArray]] = []
     paths: dict[int, FloatArray] = {}
-    seen = origins(step.size)
     spread, positive = float(np.ptp(entropy)), bool(entropy.min() >= 0)
-    for number, origin in enumerate(seen):
+    for origin in origins(step.size):
         trials.append((_members(step[:origin], entropy[:origin], step[origin:]), entropy[origin:]))
         told = locations(trials[-1][0])
         # From an origin only what lay before it is known: the errors of earlier origins up to here.
-        before = zip(errors, seen[:number], strict=True)
-        known = [{name: value[: origin - first] for name, value in each.items()} for each, first in before]
-        paths[origin] = _averaged(told, weigh(known, list(told), spread), positive)
-        errors.append({name: value - entropy[origin:] for name, value in told.items()})
+        known = [{name: x[: origin - first] for name, x in each.items()} for first, each in errors.items()]
+        weight = weigh(known, list(told), spread)
+        path = np.sum([weight[name] * value for name, value in told.items()], axis=0)
+        paths[origin] = np.maximum(path, 0.0) if positive else np.asarray(path)
+        errors[origin] = {name: value - entropy[origin:] for name, value in told.items()}
     members = _members(step, entropy, at)
-    weight = weigh(errors, list(members), spread)
+    weight = weigh(list(errors.values()), list(members), spread)
     return EntropyPath(
         step=at,
         weight=weight,
@@ -167,35 +167,24 @@ def entropy_path(step: FloatArray, entropy: FloatArray, at: FloatArray) -> Entro
     )
 
 
-def _averaged(told: Mapping[str, FloatArray], weight: Mapping[str, float], positive: bool) -> FloatArray:
-    path = np.sum([weight[name] * value for name, value in told.items()], axis=0)
-    return np.maximum(path, 0.0) if positive else np.asarray(path)
-
-
 def _members(step: FloatArray, entropy: FloatArray, at: FloatArray) -> dict[str, Mixture]:
     """Every member's distribution at the steps ``at``."""
     x, new = spans(step, at)
     floor = 0.0 if entropy.min() >= 0 else -np.inf
+    falls = [(c, t) for c in (0.0, 0.25, 0.5, 0.75, 1.0, 1.5) for t in (0.1, 0.2, 0.4, 0.8)]
+    logistic = [[1 / (1 + np.exp(np.clip((z - c) / t, -50, 50))) for z in (x, new)] for c, t in falls]
     curves = {
         "walk": _centre(level_walk(step, entropy, at)),
         "stays": np.full(at.size, entropy[-1]),
         "mean of three": np.full(at.size, entropy[-3:].mean()),
         "exponential": decay(entropy, [(np.exp(-x / t), np.exp(-new / t)) for t in RATES], floor),
         "power": decay(entropy, [(1 / (1 + x / t), 1 / (1 + new / t)) for t in RATES], floor),
-        "logistic": decay(entropy, list(_logistic(x, new)), floor),
+        "logistic": decay(entropy, logistic, floor),
     }
     return with_width(curves, step, entropy, at)
 
 
-def _logistic(x: FloatArray, new: FloatArray) -> Sequence[tuple[FloatArray, FloatArray]]:
-    """Falls of logistic shape: centre and time on a grid."""
-    grid = [(c, t) for c in (0.0, 0.25, 0.5, 0.75, 1.0, 1.5) for t in (0.1, 0.2, 0.4, 0.8)]
-    return [tuple(1 / (1 + np.exp(np.clip((z - c) / t, -50, 50))) for z in (x, new)) for c, t in grid]  # type: ignore[misc]
-
-
-def decay(
-    values: FloatArray, shapes: Sequence[tuple[FloatArray, FloatArray]], floor: float = -np.inf
-) -> FloatArray:
+def decay(values: FloatArray, shapes: Sequence[Sequence[FloatArray]], floor: float = -np.inf) -> FloatArray:
     """The least-squares curve ``level + drop · shape`` over a list of shapes, continued.
 
     Parameters
@@ -306,12 +295,18 @@ def weigh(
 def blend(members: Members, weight: Mapping[str, float]) -> Mixture:
     """One mixture of the members' mixtures; its tails are those of the fewest degrees of freedom."""
     kept = [(weight[name], mixture) for name, mixture in members.items() if weight[name] > 0]
+    whole = np.concatenate([share * mixture.weight for share, mixture in kept])
+    return _joined([mixture for _, mixture in kept], whole).pruned()
+
+
+def _joined(mixtures: Sequence[Mixture], weight: FloatArray) -> Mixture:
+    """Mixtures as one, with the ``weight`` of every component of all."""
     return Mixture(
-        weight=np.concatenate([share * mixture.weight for share, mixture in kept]),
-        location=np.concatenate([mixture.location for _, mixture in kept], axis=1),
-        scale=np.concatenate([mixture.scale for _, mixture in kept], axis=1),
-        df=min(mixture.df for _, mixture in kept),
-    ).pruned()
+        weight=weight,
+        location=np.concatenate([one.location for one in mixtures], axis=1),
+        scale=np.concatenate([one.scale for one in mixtures], axis=1),
+        df=min(one.df for one in mixtures),
+    )
 
 
 def widening(
@@ -335,15 +330,11 @@ def widening(
     return float(SAFETY * max(2.0 * np.sqrt(np.mean(found)), LEAST_FACTOR) ** TRUST)
 
 
-def _root(entropy: FloatArray) -> FloatArray:
-    """√H; an entropy that a logger makes negative counts as 0."""
-    return np.sqrt(np.maximum(entropy, 0.0))
-
-
+# An entropy that a logger makes negative has the root of 0.
 _COLUMNS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "law": law_column,
     "line": np.asarray,
-    "root": _root,
+    "root": lambda entropy: np.sqrt(np.maximum(entropy, 0.0)),
 }
 
 
@@ -357,16 +348,17 @@ class Outlook:
     origins: tuple[int, ...]
     path: EntropyPath | None
 
-    def median(self) -> FloatArray:
-        """Median of a new evaluation, shape (m,)."""
-        return self.band.quantile(0.5)
-
 
 def outlook(
     step: FloatArray, entropy: FloatArray, reward: FloatArray, at: FloatArray, entropy_at: FloatArray | None
 ) -> Outlook:
     """Forecast the reward at ``at`` (m,), blind where ``entropy_at`` is None; checked arrays only."""
-    path = entropy_path(step, entropy, at) if entropy_at is None else None
+    path: EntropyPath | None = None
+    if entropy_at is None:
+        path = entropy_path(step, entropy, at)
+        futures, sharpness = path.ladder(), SHARPNESS
+    else:
+        futures, sharpness = [entropy_at], GENTLE
     errors: list[dict[str, FloatArray]] = []
     trials: list[tuple[Members, FloatArray]] = []
     for origin in origins(step.size):
@@ -374,33 +366,22 @@ def outlook(
         told = reward_members(step[:origin], entropy[:origin], reward[:origin], step[origin:], later)
         trials.append((told, reward[origin:]))
         errors.append({name: value - reward[origin:] for name, value in locations(told).items()})
-    futures = [entropy_at] if entropy_at is not None else path.ladder() if path is not None else []
     each = [reward_members(step, entropy, reward, at, future) for future in futures]
-    sharpness = GENTLE if path is None else SHARPNESS
     weight = weigh(errors, list(each[0]), float(np.ptp(reward)), sharpness)
+    # The futures of the entropy are equally probable.
+    mixed = [blend(members, weight) for members in each]
+    whole = np.concatenate([one.weight for one in mixed]) / len(mixed)
+    tried = set(weight).intersection(*errors)
     return Outlook(
-        band=Band(
-            mixture=_over_paths([blend(members, weight) for members in each]),
-            factor=widening(trials, weight, float(np.ptp(reward))),
-        ),
+        band=Band(mixture=_joined(mixed, whole), factor=widening(trials, weight, float(np.ptp(reward)))),
         weight=weight,
         error={
             name: float(np.sqrt(np.mean([np.mean(found[name] ** 2) for found in errors])))
             for name in weight
-            if all(name in found for found in errors)
+            if name in tried
         },
         origins=tuple(origins(step.size)),
         path=path,
-    )
-
-
-def _over_paths(each: Sequence[Mixture]) -> Mixture:
-    """Equally probable futures of the entropy as one mixture."""
-    return Mixture(
-        weight=np.concatenate([one.weight for one in each]) / len(each),
-        location=np.concatenate([one.location for one in each], axis=1),
-        scale=np.concatenate([one.scale for one in each], axis=1),
-        df=min(one.df for one in each),
     )
 
 

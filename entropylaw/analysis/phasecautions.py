@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.seams import jumps_of
+from entropylaw.engine.changepoint import FIRST, LAST
 from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.kinks import FIRST, LAST
 from entropylaw.results.groups import Seam
 from entropylaw.results.phases import CurvePhases
 
@@ -53,52 +53,64 @@ def phase_cautions(
     step: FloatArray, given: dict[str, FloatArray], curves: dict[str, CurvePhases], length: FloatArray | None
 ) -> list[str]:
     """What may look like a boundary and is none."""
-    said = []
+    said, found = [], False
     for name, curve in curves.items():
-        said += _outliers(step, given[name], TOLD[name])
-        said += _gradual(TOLD[name], curve)
-        said += _at_the_edge(TOLD[name], curve)
-        said += _told(_curve_jumps(curve), TOLD[name], curve.found)
-    if "planning" in curves and "execution" in curves:
-        said += _the_same(given["planning"], given["execution"])
-    if length is not None and np.isfinite(length).any():
-        values = length
-        there = np.isfinite(values)
-        found = any(curve.found for curve in curves.values())
-        length_jumps = jumps_of(*blocked(step[there], values[there]), "length", LEVEL)
-        said += _told(length_jumps, "the response length", found)
-        said += _other_length(values[there])
+        said += _curve_cautions(step, given[name], curve, TOLD[name])
+        found |= curve.found
+    if {"planning", "execution"} <= curves.keys():
+        both = np.isfinite(given["planning"]) & np.isfinite(given["execution"])
+        if both.any() and np.array_equal(given["planning"][both], given["execution"][both]):
+            said.append(
+                "planning and execution have the same entropy at every step: one column was logged under "
+                "two names"
+            )
+    if length is None:
+        return said
+    values = length[np.isfinite(length)]
+    if values.size:
+        jumps = jumps_of(*blocked(step[np.isfinite(length)], values), "length", LEVEL)
+        said += _jumps(jumps, "the response length", found)
+    third = values.size // 3
+    if third:
+        before, after = float(np.median(values[:third])), float(np.median(values[-third:]))
+        if before > 0 and not SHRINKS < after / before < GROWS:
+            said.append(
+                f"the response length goes from {before:.0f} to {after:.0f} tokens (medians of the first and "
+                "the last third of the run): other tokens are averaged, which moves an entropy by itself"
+            )
     return said
 
 
-def _gradual(name: str, curve: CurvePhases) -> list[str]:
-    """Whether the transition takes so long that there is hardly a boundary."""
-    width = curve.boundary.width
-    span = float(curve.step[-1] - curve.step[0])
-    if not curve.found or width.value is None or width.value < WIDE * span:
-        return []
-    return [
-        f"the change of {name} is gradual: it takes {width.value:.0f} steps, half of the run or more, so "
-        "that its place is the middle of a long bend"
-    ]
-
-
-def _at_the_edge(name: str, curve: CurvePhases) -> list[str]:
-    """Whether a boundary may lie beyond the places that were looked at."""
-    boundary = curve.boundary
-    first, last = boundary.searched or (float(boundary.places[0]), float(boundary.places[-1]))
-    low, high = boundary.intervals[0][0], boundary.intervals[-1][1]
-    if not curve.found or (low > first and high < last):
-        return []
-    share = f"{100 * FIRST:g} to {100 * LAST:g} % of the run"
-    return [
-        f"the boundary of {name} may lie beyond the places that were looked at ({share}, steps {first:g} to "
-        f"{last:g})"
-    ]
+def _curve_cautions(step: FloatArray, entropy: FloatArray, curve: CurvePhases, name: str) -> list[str]:
+    """Single points far off, and a boundary that is gradual, at the edge, or beside a jump of the curve."""
+    there = np.isfinite(entropy)
+    s, y = step[there], entropy[there]
+    at, said = far_off(y), []
+    if at.size:
+        named = ", ".join(f"{y[i]:.4g} at step {s[i]:g}" for i in at[:MOST_NAMED])
+        named += f" and {at.size - MOST_NAMED} more" if at.size > MOST_NAMED else ""
+        if y[at].max() > VOCABULARY:
+            named += "; the logarithm of a vocabulary, which a padded position has"
+        said.append(f"{name} is far off its neighbours: {named}; it may make a boundary, or hide one")
+    if curve.found:
+        boundary, width = curve.boundary, curve.boundary.width.value
+        if width is not None and width >= WIDE * float(curve.step[-1] - curve.step[0]):
+            said.append(
+                f"the change of {name} is gradual: it takes {width:.0f} steps, half of the run or more, so "
+                "that its place is the middle of a long bend"
+            )
+        assert boundary.searched is not None
+        first, last = boundary.searched
+        if boundary.intervals[0][0] <= first or boundary.intervals[-1][1] >= last:
+            said.append(
+                f"the boundary of {name} may lie beyond the places that were looked at ({100 * FIRST:g} to "
+                f"{100 * LAST:g} % of the run, steps {first:g} to {last:g})"
+            )
+    return said + _jumps(_curve_jumps(curve), name, curve.found)
 
 
 def _curve_jumps(curve: CurvePhases) -> list[Seam]:
-    """Jumps of a curve, as the seams of a run are found.
+    """Jumps of a curve, as the level shifts of a run are found.
 
     They are looked for in what the smooth decay leaves over, for a steep start would pass for a jump; and in
     what the decay with a boundary leaves, for a bend that a smooth decay misses would, too. No bend makes a
@@ -108,55 +120,17 @@ def _curve_jumps(curve: CurvePhases) -> list[Seam]:
         jumps_of(curve.step, curve.entropy - shape, curve.name, LEVEL)
         for shape in (curve.decay, curve.fitted)
     )
-    place = {seam: int(np.searchsorted(curve.step, seam.step)) for seam in (*plain, *bent)}
-    return [seam for seam in plain if any(abs(place[seam] - place[other]) <= 1 for other in bent)]
+    place, others = (np.searchsorted(curve.step, [jump.step for jump in jumps]) for jumps in (plain, bent))
+    near = (np.abs(place[:, None] - others) <= 1).any(axis=1)
+    return [plain[i] for i in np.flatnonzero(near)]
 
 
-def _told(jumps: list[Seam], name: str, found: bool) -> list[str]:
+def _jumps(jumps: list[Seam], name: str, found: bool) -> list[str]:
     near = ": a boundary near it may be that" if found else ""
     return [
         f"{name} jumps by {seam.jump.value:.3g} between steps {seam.after:g} and {seam.step:g}{near}"
         for seam in jumps
     ]
-
-
-def _other_length(length: FloatArray) -> list[str]:
-    """Whether responses end much longer or shorter than they began."""
-    third = length.size // 3
-    if not third:
-        return []
-    before, after = float(np.median(length[:third])), float(np.median(length[-third:]))
-    if before <= 0 or SHRINKS < after / before < GROWS:
-        return []
-    return [
-        f"the response length goes from {before:.0f} to {after:.0f} tokens (medians of the first and the "
-        "last third of the run): other tokens are averaged, which moves an entropy by itself"
-    ]
-
-
-def _the_same(planning: FloatArray, execution: FloatArray) -> list[str]:
-    """Whether one column was logged under two names."""
-    both = np.isfinite(planning) & np.isfinite(execution)
-    if not both.any() or not np.array_equal(planning[both], execution[both]):
-        return []
-    return [
-        "planning and execution have the same entropy at every step: one column was logged under two names"
-    ]
-
-
-def _outliers(step: FloatArray, entropy: FloatArray, name: str) -> list[str]:
-    """Single points far off their neighbours; one that is as high as a padded position is said to be."""
-    there = np.isfinite(entropy)
-    s, y = step[there], entropy[there]
-    at = far_off(y)
-    if not at.size:
-        return []
-    named = ", ".join(f"{y[i]:.4g} at step {s[i]:g}" for i in at[:MOST_NAMED])
-    more = f" and {at.size - MOST_NAMED} more" if at.size > MOST_NAMED else ""
-    padded = (
-        "; the logarithm of a vocabulary, which a padded position has" if y[at].max() > VOCABULARY else ""
-    )
-    return [f"{name} is far off its neighbours: {named}{more}{padded}; it may make a boundary, or hide one"]
 
 
 def far_off(values: FloatArray) -> np.ndarray[Any, np.dtype[np.int64]]:

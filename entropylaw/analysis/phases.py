@@ -3,43 +3,55 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
+from entropylaw.analysis.changepoint import (
+    METHOD,
+    boundary_of,
+    checked_test_level,
+    closest,
+    decay_test,
+    difference,
+    of_points,
+    place_points,
+    smallest_rise,
+    weighted_points,
+)
 from entropylaw.analysis.estimate import from_mixture
 from entropylaw.analysis.fitting import check_scale, check_steps
 from entropylaw.analysis.inverse import SMALLEST_ENTROPY
 from entropylaw.analysis.law import checked_level
 from entropylaw.analysis.phasecautions import FEWEST, TOLD, blocked, phase_cautions
-from entropylaw.analysis.phaseplaces import (
-    METHOD,
-    boundary_of,
-    closest,
-    difference,
-    of_points,
-    places_of,
-    weighted_points,
-)
-from entropylaw.analysis.phasetest import checked_test_level, decay_test, smallest_rise
+from entropylaw.analysis.randomeffects import random_effects
 from entropylaw.analysis.validity import lag1
-from entropylaw.arguments import as_floats
-from entropylaw.engine.bends import Bends
+from entropylaw.arguments import as_floats, several
+from entropylaw.engine.changepoint import Kinks
 from entropylaw.engine.decays import fallen, likely_decays
 from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.kinks import Kinks
 from entropylaw.engine.mixture import Mixture
 from entropylaw.engine.walk import fit_walk, walk_grid
 from entropylaw.errors import FitError
 from entropylaw.results import Estimate
-from entropylaw.results.phases import KINDS, UNKNOWN_SHARE, CurvePhases, PhaseFit
+from entropylaw.results.phases import KINDS, UNKNOWN_SHARE, CurvePhases, PhaseFit, PhasesAcross
 
 SETTLED = 0.95
 """Share of its fall after which a decay counts as settled."""
 
+FEWEST_RUNS = 3
+"""Boundaries below which there is no mean over runs."""
+
 NOW, SHAPE = "random walk + noise", "shape of the decay, drift + noise integrated out"
 _SHARE_POINTS = 101
+
+ONE_CURVE = (
+    "one curve of all tokens cannot be taken apart into planning and execution: any fall of one with "
+    "a rise of the other gives the same sum; log the entropy of either class, or summarise the "
+    "tokens with `entropylaw tokens`"
+)
 
 
 def fit_phases(
@@ -74,10 +86,6 @@ def fit_phases(
     run
         A name, carried along.
 
-    Returns
-    -------
-    PhaseFit
-
     Raises
     ------
     FitError
@@ -108,41 +116,64 @@ def fit_phases(
     level = checked_test_level(checked_level(level))
     s = as_floats(step, "step")
     columns = {"planning": planning, "execution": execution, "aggregate": aggregate}
-    given = {name: _column(name, values, s) for name, values in columns.items() if values is not None}
+    given = {name: _column(s, values, name) for name, values in columns.items() if values is not None}
     if not given:
         raise FitError("no-phase-curve", "no curve of entropy was given, expected at least one", "give one")
-    beside = {"planning_share": planning_share, "length": length}
-    share_column, length_column = (
-        None if values is None else _of_length(as_floats(values, name), s, name)
-        for name, values in beside.items()
-    )
-    # Beside either class the curve of all tokens only tells their shares.
-    chosen = [name for name in given if name != "aggregate" or len(given) == 1]
-    fitted = {name: _fitted(s, given[name], name, level) for name in chosen}
-    curves = {name: curve for name, (curve, _) in fitted.items()}
-    both = "planning" in curves and "execution" in curves
-    delta, later, why = _order(curves, level) if both else (None, None, _one_curve(tuple(curves)))
-    share, reason = _planning_share(given, curves, share_column, level)
-    after = _after_fall(curves, fitted["execution"][1], level) if both else None
-    missing = {name: int(np.isnan(given[name]).sum()) for name in chosen}
+    columns = {"planning_share": planning_share, "length": length}
+    beside = {name: _column(s, values, name) for name, values in columns.items() if values is not None}
+    # Beside either class the curve of all tokens only gives their shares.
+    chosen = [name for name in given if name != "aggregate"] or ["aggregate"]
+    curves: dict[str, CurvePhases] = {}
+    settled: dict[str, FloatArray | None] = {}
+    for name in chosen:
+        curves[name], settled[name] = _curve(s, given[name], name, level)
+    order, why = _order(curves, settled.get("execution"), level)
+    share, reason = None, None
+    if len(chosen) == 2:
+        share, reason = _planning_share(given, curves, beside.get("planning_share"), level)
     return PhaseFit(
         run=run,
         planning=curves.get("planning"),
         execution=curves.get("execution"),
         aggregate=curves.get("aggregate"),
-        delta=delta,
-        later=later,
-        after_fall=after,
-        verdict=_verdict(curves, delta) if both else None,
+        **order,
         share_planning=share,
         level=level,
-        cautions=tuple(phase_cautions(s, given, curves, length_column)),
-        notes=tuple(note for note in (why, reason) if note),
-        dropped={f"no entropy of {TOLD[name]} at that step": lost for name, lost in missing.items() if lost},
+        cautions=tuple(phase_cautions(s, given, curves, beside.get("length"))),
+        notes=tuple(filter(None, (why, reason))),
+        dropped={
+            f"no entropy of {TOLD[name]} at that step": int(np.isnan(given[name]).sum())
+            for name in chosen
+            if np.isnan(given[name]).any()
+        },
     )
 
 
-def _fitted(
+def _column(step: FloatArray, values: Any, name: str) -> FloatArray:
+    """A column as floats: an entropy of one of :data:`TOLD`, or what is given beside them."""
+    column = as_floats(values, name)
+    what = f"entropies of {TOLD[name]}" if name in TOLD else name
+    if column.size != step.size:
+        raise FitError(
+            "lengths-differ",
+            f"{column.size} values of {what} and {step.size} steps, expected one of each",
+            "pass arrays of the same length",
+        )
+    check_scale(what, column[np.isfinite(column)])
+    if name not in TOLD:
+        return column
+    check_steps(step)
+    least = float(np.nanmin(column)) if np.isfinite(column).any() else 0.0
+    if least < -1e-6:
+        raise FitError(
+            "entropy-negative",
+            f"the entropy of {TOLD[name]} goes down to {least:.3g}, expected none below 0",
+            "an entropy over a vocabulary is never negative: check the sign, or name another column",
+        )
+    return np.where(np.isfinite(column), column, np.nan)
+
+
+def _curve(
     step: FloatArray, entropy: FloatArray, name: str, level: float
 ) -> tuple[CurvePhases, FloatArray | None]:
     """One curve, and equally probable steps by which its decay has settled; None where it does not fall."""
@@ -161,33 +192,42 @@ def _fitted(
             f"the entropy of {TOLD[name]} is {y[0]:g} at all {y.size} steps, expected one that moves",
             "check the logger, or name another column",
         )
-    decays = likely_decays(s, y)
-    kinks = Kinks(s, decays)
+    kinks = Kinks(s, likely_decays(s, y))
     null = kinks.null(y[:, None])
     mean = kinks.means(null)
     rng = np.random.default_rng(zlib.crc32(np.concatenate([s, y]).tobytes()))
     p_value, critical = decay_test(kinks, null, mean, rng, level)
     found = p_value <= 1.0 - level + 1e-12
     beside, bent, bends = closest(kinks, null, y)
-    before, after, rise = _slopes(bends, float(s[-1] - s[0]), level)
-    middle, low, high = _band(bends, level)
+    span = float(s[-1] - s[0])
+    rows = (bends.before / span, bends.after / span, bends.rise)
+    before, after, rise = (from_mixture(bends.number(row), level=level, method=METHOD) for row in rows)
+    middle, sd = bends.curve()
+    half = float(ndtri(0.5 + level / 2.0)) * sd
+    # An entropy is never below 0, and neither is the interval of its level at the last step.
+    now = from_mixture(_level(s, y), level=level, method=NOW)
+    last, low, high = (None if end is None else max(end, 0.0) for end in (now.value, now.low, now.high))
+    settled = None
+    if mean[0, 0] > mean[-1, 0]:
+        # When it settled is a matter of the decay's shape alone; with a boundary, of the shape beside it.
+        with_shape, weight = (beside, bent.bent_weight) if found else (kinks, null.weight)
+        times = fallen(with_shape.time, with_shape.decays, SETTLED)
+        settled = s[0] + (s[-1] - s[0]) * weighted_points(times, weight[:, :, 0].sum(axis=0))
     left = y - mean[:, 0]
-    shapes = (beside, bent.bent_weight) if found else (kinks, null.weight)
-    settled = _settled(*shapes) if mean[0, 0] > mean[-1, 0] else None
     curve = CurvePhases(
         name=name,
         n=s.size,
         p_value=p_value,
         found=found,
         kind=_kind(before, after, rise) if found else None,
-        boundary=boundary_of(bends, float(s[0]), float(s[-1] - s[0]), level),
+        boundary=boundary_of(bends, float(s[0]), span, level),
         slope_before=before,
         slope_after=after,
         rise=rise,
         fitted=middle,
-        low=low,
-        high=high,
-        last=_now(s, y, level),
+        low=middle - half,
+        high=middle + half,
+        last=Estimate(value=last, low=low, high=high, level=level, method=NOW),
         settled=None if settled is None else of_points(settled, level, SHAPE),
         detectable=smallest_rise(kinks, null, mean, critical, rng),
         lag1=lag1(left),
@@ -201,22 +241,8 @@ def _fitted(
     return curve, settled
 
 
-def _slopes(bends: Bends, span: float, level: float) -> tuple[Estimate, Estimate, Estimate]:
-    """Mean slopes before and behind the boundary, nats per step, and how much higher the bend ends, nats."""
-    rows = (bends.before / span, bends.after / span, bends.rise)
-    before, after, rise = (from_mixture(bends.number(row), level=level, method=METHOD) for row in rows)
-    return before, after, rise
-
-
-def _band(bends: Bends, level: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The curve with its boundary, and the ends of its pointwise interval."""
-    middle, sd = bends.curve()
-    half = float(ndtri(0.5 + level / 2.0)) * sd
-    return middle, middle - half, middle + half
-
-
 def _kind(before: Estimate, after: Estimate, rise: Estimate) -> str:
-    """What the curve does at its boundary, as far as the intervals tell."""
+    """What the curve does at its boundary, as far as the intervals show."""
     ends = (before.low, before.high, after.low, after.high, rise.low, rise.high)
     from_low, from_high, to_low, to_high, low, high = (0.0 if end is None else end for end in ends)
     rise_, fall, up, down, other = KINDS
@@ -227,62 +253,66 @@ def _kind(before: Estimate, after: Estimate, rise: Estimate) -> str:
     return up if low > 0 else down if high < 0 else other
 
 
-def _now(step: FloatArray, entropy: FloatArray, level: float) -> Estimate:
-    """The level at the last step; an entropy is never below 0, and neither is its interval."""
-    told = from_mixture(_level(step, entropy), level=level, method=NOW)
-    ends = (told.value, told.low, told.high)
-    value, low, high = (None if end is None else max(end, 0.0) for end in ends)
-    return Estimate(value=value, low=low, high=high, level=level, method=NOW)
-
-
 def _level(step: FloatArray, entropy: FloatArray) -> Mixture:
+    """The level of a random walk at the last step, its noise taken out."""
     one = np.ones((step.size, 1))
     return fit_walk(step, one, entropy, walk_grid()).now(one[:1])
 
 
-def _settled(kinks: Kinks, weights: FloatArray) -> FloatArray:
-    """Equally probable steps by which the decay has made most of its fall: a matter of its shape alone.
+def _order(
+    curves: dict[str, CurvePhases], settled: FloatArray | None, level: float
+) -> tuple[dict[str, Any], str | None]:
+    """What a :class:`PhaseFit` has of the order of both boundaries, or why there is none.
 
-    ``weights`` (g, m, 1) are those of covariances and decays, with a boundary those beside it.
+    ``settled`` are equally probable steps by which execution has made most of its fall.
     """
-    weight = weights[:, :, 0].sum(axis=0)
-    times = fallen(kinks.time, kinks.decays, SETTLED)
-    span = kinks.step[-1] - kinks.step[0]
-    return np.asarray(kinks.step[0] + span * weighted_points(times, weight))
-
-
-def _order(curves: dict[str, CurvePhases], level: float) -> tuple[Estimate | None, float | None, str | None]:
-    """Planning's boundary less execution's, the probability that it is later, or why neither is told."""
-    lacking = [name for name in ("planning", "execution") if not curves[name].found]
+    order: dict[str, Any] = dict.fromkeys(("delta", "later", "after_fall", "verdict"))
+    if len(curves) == 1:
+        (alone,) = curves
+        only = f"no order is told: there is only the curve of {alone}"
+        return order, ONE_CURVE if alone == "aggregate" else only
+    plan, act = curves["planning"], curves["execution"]
+    turn = place_points(plan.boundary)
+    if settled is not None and plan.found:
+        order["after_fall"] = difference(turn, settled, level)[0]
+    lacking = [curve.name for curve in (plan, act) if not curve.found]
     if lacking:
-        return None, None, f"no order is told: no boundary was found in {' and in '.join(lacking)}"
-    plan, act = (places_of(curves[name].boundary).points() for name in ("planning", "execution"))
-    return *difference(plan, act, level), None
-
-
-def _after_fall(curves: dict[str, CurvePhases], settled: FloatArray | None, level: float) -> Estimate | None:
-    """Planning's boundary less the step by which execution has settled."""
-    if settled is None or not curves["planning"].found:
-        return None
-    return difference(places_of(curves["planning"].boundary).points(), settled, level)[0]
-
-
-def _verdict(curves: dict[str, CurvePhases], delta: Estimate | None) -> str:
-    if delta is None or delta.low is None or delta.high is None:
-        return "one boundary" if any(curve.found for curve in curves.values()) else "no boundary"
+        order["verdict"] = (None, "one boundary", "no boundary")[len(lacking)]
+        return order, f"no order is told: no boundary was found in {' and in '.join(lacking)}"
+    delta, order["later"] = difference(turn, place_points(act.boundary), level)
+    assert delta.low is not None
+    assert delta.high is not None
+    order["delta"], order["verdict"] = delta, "overlapping"
     if delta.low > 0:
-        return "execution first"
-    return "planning first" if delta.high < 0 else "overlapping"
+        order["verdict"] = "execution first"
+    elif delta.high < 0:
+        order["verdict"] = "planning first"
+    return order, None
 
 
 def _planning_share(
     given: dict[str, FloatArray], curves: dict[str, CurvePhases], tokens: FloatArray | None, level: float
 ) -> tuple[Estimate | None, str | None]:
-    """Planning's share of all entropy now, or why it is not known."""
-    if not {"planning", "execution"} <= set(curves):
-        return None, None
-    share, why = _token_share(given, tokens)
-    if share is None:
+    """Planning's share of all entropy now, or why it is not known.
+
+    Its share of the tokens is the median over the last tenth of the run.
+    """
+    shares, why = tokens, "no share of planning tokens was logged"
+    if shares is None:
+        if "aggregate" not in given:
+            return None, f"{UNKNOWN_SHARE}: the log has no share of planning tokens"
+        # H is the mean over both classes' tokens, so that the share of tokens follows from the three.
+        apart = given["planning"] - given["execution"]
+        with np.errstate(all="ignore"):
+            ratio = (given["aggregate"] - given["execution"]) / apart
+        shares = np.where(np.abs(apart) > 1e-3, ratio, np.nan)
+        why = "the two classes have the same entropy, so that no share of the tokens follows from it"
+    there = shares[np.isfinite(shares)]
+    if not there.size:
+        return None, f"{UNKNOWN_SHARE}: {why}"
+    share = float(np.median(there[-max(1, there.size // 10) :]))
+    if tokens is None and not 0 <= share <= 1:
+        why = "the entropy of all tokens does not lie between those of the two classes"
         return None, f"{UNKNOWN_SHARE}: {why}"
     points = ((np.arange(_SHARE_POINTS) + 0.5) / _SHARE_POINTS).tolist()
     plan, act = (
@@ -291,66 +321,97 @@ def _planning_share(
     )
     ours, others = share * plan[:, None], (1.0 - share) * act
     with np.errstate(invalid="ignore"):
-        shares = (ours / (ours + others)).ravel()
-    if not np.isfinite(shares).all():
+        parts = (ours / (ours + others)).ravel()
+    if not np.isfinite(parts).all():
         return None, f"{UNKNOWN_SHARE}: neither class has any"
-    return of_points(shares, level, f"both levels now, {NOW}"), None
+    return of_points(parts, level, f"both levels now, {NOW}"), None
 
 
-def _token_share(given: dict[str, FloatArray], tokens: FloatArray | None) -> tuple[float | None, str]:
-    """Planning's share of the tokens over the last tenth of the run, or why it is not known."""
-    if tokens is not None:
-        share = _latest(tokens)
-        return (share, "") if share is not None else (None, "no share of planning tokens was logged")
-    if "aggregate" not in given:
-        return None, "the log has no share of planning tokens"
-    # H is the mean over both classes' tokens, so that the share of tokens follows from the three.
-    apart = given["planning"] - given["execution"]
-    with np.errstate(all="ignore"):
-        ratio = (given["aggregate"] - given["execution"]) / apart
-    share = _latest(np.where(np.abs(apart) > 1e-3, ratio, np.nan))
-    if share is None:
-        return None, "the two classes have the same entropy, so that no share of the tokens follows from it"
-    if not 0 <= share <= 1:
-        return None, "the entropy of all tokens does not lie between those of the two classes"
-    return share, ""
+def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> PhasesAcross:
+    """What several runs have in common.
 
+    Parameters
+    ----------
+    fits
+        At least one; runs without both curves are left out, and noted.
+    level
+        Coverage of the intervals; the first fit's where not given.
 
-def _latest(values: FloatArray) -> float | None:
-    """Median over the last tenth of the values that there are."""
-    there = values[np.isfinite(values)]
-    return float(np.median(there[-max(1, there.size // 10) :])) if there.size else None
+    Raises
+    ------
+    FitError
+        ``no-phase-curve`` where no run has both curves.
 
-
-def _one_curve(names: tuple[str, ...]) -> str:
-    if names == ("aggregate",):
-        return (
-            "one curve of all tokens cannot be taken apart into planning and execution: any fall of one with "
-            "a rise of the other gives the same sum; log the entropy of either class, or summarise the "
-            "tokens with `entropylaw tokens`"
-        )
-    return f"no order is told: there is only the curve of {names[0]}"
-
-
-def _of_length(values: FloatArray, step: FloatArray, name: str) -> FloatArray:
-    if values.size != step.size:
+    Notes
+    -----
+    The share of runs with both boundaries has Wilson's interval (1927,
+    doi:10.1080/01621459.1927.10502953). Places are shares of each run's span, the same for both curves, with
+    the sd of their own distribution as standard error; their mean is that of
+    :func:`entropylaw.analysis.randomeffects.random_effects`. Only boundaries that were found are in it.
+    """
+    fits = several(fits, PhaseFit, "fits")
+    both = [fit for fit in fits if fit.planning and fit.execution]
+    if not both:
         raise FitError(
-            "lengths-differ",
-            f"{values.size} values of {name} and {step.size} steps, expected one of each",
-            "pass arrays of the same length",
+            "no-phase-curve", f"none of {len(fits)} runs has both curves, expected one at least", "name both"
         )
-    check_scale(name, values[np.isfinite(values)])
-    return values
+    reach = fits[0].level if level is None else checked_level(level)
+    left = len(fits) - len(both)
+    notes = [f"{left} of {len(fits)} runs have one curve only, and are left out"] if left else []
+    places = _places(both)
+    means: dict[str, Estimate | None] = dict.fromkeys(places)
+    for name, found in places.items():
+        if len(found) >= FEWEST_RUNS:
+            value, variance = (np.array(column) for column in zip(*found, strict=True))
+            means[name] = random_effects(value, np.maximum(variance, 1e-12), level=reach)[0]
+        else:
+            what = {"delta": "difference"}.get(name, f"place of {name}'s boundary")
+            told = f"told by {len(found)} of {len(both)} runs, {FEWEST_RUNS} are needed"
+            notes.append(f"no mean {what}: {told}")
+    rising = sum(fit.rises_after for fit in both)
+    return PhasesAcross(
+        runs=len(both),
+        both=len(places["delta"]),
+        share_both=wilson(len(places["delta"]), len(both), reach),
+        rises_after=rising,
+        share_rises_after=wilson(rising, len(both), reach),
+        **means,
+        notes=tuple(notes),
+    )
 
 
-def _column(name: str, values: Any, step: FloatArray) -> FloatArray:
-    column = _of_length(as_floats(values, name), step, f"entropies of {TOLD[name]}")
-    check_steps(step)
-    least = float(np.nanmin(column)) if np.isfinite(column).any() else 0.0
-    if least < -1e-6:
-        raise FitError(
-            "entropy-negative",
-            f"the entropy of {TOLD[name]} goes down to {least:.3g}, expected none below 0",
-            "an entropy over a vocabulary is never negative: check the sign, or name another column",
-        )
-    return np.where(np.isfinite(column), column, np.nan)
+def _places(fits: Sequence[PhaseFit]) -> dict[str, list[tuple[float, float]]]:
+    """Mean and variance of the place of every boundary that was found, and of their differences.
+
+    Places are shares of the run, which lasts from the first to the last step of either curve.
+    """
+    found: dict[str, list[tuple[float, float]]] = {"planning": [], "execution": [], "delta": []}
+    for fit in fits:
+        curves = [curve for curve in (fit.planning, fit.execution) if curve is not None]
+        first = min(curve.first_step for curve in curves)
+        span = max(curve.last_step for curve in curves) - first
+        here = []
+        for name, curve in zip(found, curves, strict=False):
+            if curve.found:
+                share = (curve.boundary.places - first) / span
+                mean = float(curve.boundary.density @ share)
+                here.append((mean, float(curve.boundary.density @ (share - mean) ** 2)))
+                found[name].append(here[-1])
+        if len(here) == 2:
+            found["delta"].append((here[0][0] - here[1][0], here[0][1] + here[1][1]))
+    return found
+
+
+def wilson(count: int, total: int, level: float) -> Estimate:
+    """A share with Wilson's score interval."""
+    z = float(ndtri(0.5 + level / 2.0))
+    share = count / total
+    spread = z * np.sqrt(share * (1.0 - share) / total + z**2 / (4.0 * total**2))
+    centre, whole = share + z**2 / (2.0 * total), 1.0 + z**2 / total
+    return Estimate(
+        value=share,
+        low=max(float((centre - spread) / whole), 0.0) if count else 0.0,
+        high=min(float((centre + spread) / whole), 1.0) if count < total else 1.0,
+        level=level,
+        method="Wilson's score interval",
+    )

@@ -10,7 +10,7 @@ from typing import Any
 from entropylaw._version import __version__
 from entropylaw.documents.codec import encode
 from entropylaw.documents.fit import InputFile, Settings
-from entropylaw.documents.report import RunReport, load_report
+from entropylaw.documents.report import load_report
 from entropylaw.documents.store import dumps, write_atomically
 from entropylaw.report import csvtable, index_page, reportmarkdown
 from entropylaw.report.figures import FIGURES
@@ -50,8 +50,17 @@ def write_index(
 
     ``files`` maps a run's slug to its files in the folder, among which are the figures that Markdown shows.
     """
-    sections = ((_stored(folder, row), row.slug) for row in document.rows)
-    figures = {slug: _figures(slug, names) for slug, names in files.items()}
+    sections = (
+        (load_report(folder / "runs" / f"{row.slug}.json").runs[0], row.slug) for row in document.rows
+    )
+    figures = {
+        slug: {
+            entry.label: f"figures/{slug}-{entry.name}.svg"
+            for entry in FIGURES
+            if f"figures/{slug}-{entry.name}.svg" in set(names)
+        }
+        for slug, names in files.items()
+    }
     contents = {
         "report.md": reportmarkdown.render_rows(
             document.rows,
@@ -73,14 +82,3 @@ def write_index(
 
 PAGE = "index.html"
 FILES = {"Markdown": "report.md", "CSV": "report.csv", "JSON": "report.json"}
-
-
-def _stored(folder: Path, row: IndexRow) -> RunReport:
-    return load_report(folder / "runs" / f"{row.slug}.json").runs[0]
-
-
-def _figures(slug: str, names: Iterable[str]) -> dict[str, str]:
-    """Caption → address of each figure that there is as SVG."""
-    there = set(names)
-    paths = {entry.label: f"figures/{slug}-{entry.name}.svg" for entry in FIGURES}
-    return {caption: path for caption, path in paths.items() if path in there}

@@ -67,8 +67,16 @@ def _until_broken(
     work: Callable[[T], R], waiting: list[T], jobs: int, suspects: list[T]
 ) -> Iterator[tuple[T, R]]:
     """Work through ``waiting``, from its end; if a process dies, what was being done goes to ``suspects``."""
+    for name in _THREADS:
+        os.environ.setdefault(name, "1")
+    methods = multiprocessing.get_all_start_methods()
+    # A fork of a process with threads, as Arrow's, may stand still for ever.
+    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+    if "forkserver" in methods:
+        context.set_forkserver_preload(["entropylaw.batch.worker"])
     running: dict[Future[R], T] = {}
-    with _executor(min(jobs, len(waiting))) as pool:
+    count = min(jobs, len(waiting))
+    with ProcessPoolExecutor(count, context, initializer=_prepared, initargs=(noted_inputs(),)) as pool:
         try:
             while waiting or running:
                 while waiting and len(running) < 2 * jobs:
@@ -81,18 +89,6 @@ def _until_broken(
             suspects += running.values()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _executor(jobs: int) -> ProcessPoolExecutor:
-    """Processes with one thread each, that leave Ctrl-C to us."""
-    for name in _THREADS:
-        os.environ.setdefault(name, "1")
-    methods = multiprocessing.get_all_start_methods()
-    # A fork of a process with threads, as Arrow's, may stand still for ever.
-    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-    if "forkserver" in methods:
-        context.set_forkserver_preload(["entropylaw.batch.work"])
-    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepared, initargs=(noted_inputs(),))
 
 
 def _prepared(read: Inputs) -> None:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from entropylaw.batch.gathering import Gathered, gather
 from entropylaw.batch.index import FILES, PAGE, IndexDocument, write_index
 from entropylaw.batch.pool import results
-from entropylaw.batch.state import document_of, only_writer, remembered, state_of
-from entropylaw.batch.tasks import Done, Failure, Making, Task
-from entropylaw.batch.work import died, work
+from entropylaw.batch.tasks import Done, Failure, Gathered, Making, Task, gather
+from entropylaw.batch.worker import FOLDER, died, document_of, remembered, state_of, work
+from entropylaw.documents.store import TEMPORARY
+from entropylaw.errors import OutputError
 from entropylaw.inputs import check_targets
 from entropylaw.report.figures import FIGURES
 from entropylaw.results.groups import SharedFit
 
 Progress = Callable[[int, int], None]
+
+INNER = (FOLDER, "runs", "figures")
+"""The folders in a report's folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +90,7 @@ def report_logs(
         done, unchanged = _all_done(gathered.tasks, jobs, progress or (lambda done, whole: None))
         in_order = tuple(done[task.slug] for task in gathered.tasks if task.slug in done)
         unfinished = len(gathered.tasks) - len(in_order)
-        # An index of failures alone would take the place of one that somebody had, for a slip of the pen.
+        # Where no run succeeded (a typo in an option, say), an index that is there is not overwritten.
         answered = any(map(_answered, in_order))
         index = _index(gathered, in_order, unfinished)
         files = {one.row.slug: one.files for one in in_order}
@@ -111,7 +116,7 @@ def _targets(tasks: Sequence[Task], folder: Path) -> Iterator[Path]:
 
 
 def _index(gathered: Gathered, done: Sequence[Done], unfinished: int) -> IndexDocument:
-    """One row a run, and each file once."""
+    """One row per run, and each file once."""
     there = {one.row.slug for one in done}
     files = {(f.path, f.sha256): f for task in gathered.tasks if task.slug in there for f in task.inputs}
     warnings = gathered.warnings
@@ -138,12 +143,13 @@ def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dic
     waiting: list[Task] = []
     for task in tasks:
         known = remembered(task)
-        if known is not None and known.key == task.key:
-            done[task.slug] = known
-        else:
+        if known is None or known.fit_key != task.fit_key:
+            waiting.append(task)
+        elif known.key != task.key:
             # A new neighbour or style changes a page, and no number.
-            again = known is not None and known.fit_key == task.fit_key
-            waiting.append(replace(task, again=True, run=None) if again else task)
+            waiting.append(replace(task, again=True, run=None))
+        else:
+            done[task.slug] = known
     unchanged = len(done)
     progress(len(done), len(tasks))
     try:
@@ -153,7 +159,53 @@ def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dic
     except KeyboardInterrupt:
         # What was being done when the interrupt came is whole, and noted.
         for task in waiting:
-            known = None if task.slug in done else remembered(task)
+            known = remembered(task)
             if known is not None and known.key == task.key:
                 done[task.slug] = known
     return done, unchanged
+
+
+@contextlib.contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Keep other batches out of a folder, and sweep up what a killed one left half-written.
+
+    Raises
+    ------
+    OutputError
+        ``folder-busy``: another batch writes into it. ``cannot-write``.
+    """
+    for inner in INNER:
+        if (folder / inner).is_symlink():
+            raise OutputError(
+                "cannot-write",
+                f"{folder / inner} is a link, and a report writes into its own folder only",
+                "remove the link, or choose another folder with -o",
+            )
+    try:
+        (folder / FOLDER).mkdir(parents=True, exist_ok=True)
+        # Neither truncated nor followed: a link or a hard link of this name may stand for any file.
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        lock = os.fdopen(os.open(folder / FOLDER / "lock", flags, 0o666), "r+b")
+    except OSError as error:
+        raise OutputError(
+            "cannot-write",
+            f"{folder} could not be made or written ({error.strerror or error})",
+            "check the folder's permissions and the space left, or choose another place with -o",
+        ) from error
+    with lock:
+        # Where a system has no locks, the folder is always ours.
+        with contextlib.suppress(ImportError):
+            import fcntl
+
+            try:
+                fcntl.flock(lock.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise OutputError(
+                    "folder-busy",
+                    f"another entropylaw is writing into {folder}",
+                    "wait for it, or choose another folder with -o",
+                ) from None
+        for place in (folder, *(folder / inner for inner in INNER)):
+            for left in place.glob(f"{TEMPORARY}*.part"):
+                left.unlink(missing_ok=True)
+        yield

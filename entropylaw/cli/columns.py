@@ -35,7 +35,8 @@ def columns(
     from entropylaw.cli.progress import reading_shown
     from entropylaw.documents.columns import columns_document
     from entropylaw.documents.store import dumps
-    from entropylaw.ingest import explain, read_all
+    from entropylaw.ingest.load import read_all
+    from entropylaw.ingest.report import explain
     from entropylaw.report import columntext
 
     with reading_shown():

@@ -154,7 +154,7 @@ class _Work(Gathered):
 
     def document(self) -> PhasesDocument:
         """Fit every run."""
-        from entropylaw.analysis.phasesacross import combine_phases
+        from entropylaw.analysis.phases import combine_phases
         from entropylaw.cli.fit import watched
         from entropylaw.documents.codec import as_stored
         from entropylaw.documents.phases import PhasesDocument, unphased_file

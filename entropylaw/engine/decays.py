@@ -98,6 +98,7 @@ def coarse_grid(step: FloatArray) -> Grid:
 def likely_decays(step: FloatArray, series: FloatArray, beside: FloatArray | None = None) -> FloatArray:
     """Decays that a series may be, closer together than the series can tell apart: shape (m, n).
 
+    Each goes from 1 at the first point to 0 at the last; those that do not move are left out.
     ``beside`` (n,) is a bend that is fitted too: a decay that is likely without it has taken its shape.
     The parameters of each family are looked for, and values about the likeliest are kept. A fixed grid would
     do for a noisy series; in a clean one what lies between two of its points looks like a bend.
@@ -106,26 +107,24 @@ def likely_decays(step: FloatArray, series: FloatArray, beside: FloatArray | Non
     evidence = _Evidence(step, time, series, beside)
     kept, logs = [], []
     for family in FAMILIES.values():
-        theta = _likely(family, evidence)
-        kept.append(_from_one_to_zero(family.column(time, theta)))
+        decays = family.column(time, _likely(family, evidence))
+        fall = decays[:, :1] - decays[:, -1:]
+        moves = fall[:, 0] > _STILL
+        # A constant and a scale of their own change no fit, but how well it can be computed.
+        kept.append((decays[moves] - decays[moves, -1:]) / fall[moves])
         logs.append(evidence.of(kept[-1]))
     log = np.concatenate(logs)
     return np.asarray(np.concatenate(kept)[log - log.max() > _UNLIKELY])
 
 
-def _from_one_to_zero(decays: FloatArray) -> FloatArray:
-    """The decays (m, n) from 1 at the first to 0 at the last point; those that do not move are left out.
-
-    A constant and a scale of their own make no difference to any fit, but to how well it can be computed.
-    """
-    fall = decays[:, :1] - decays[:, -1:]
-    moves = fall[:, 0] > _STILL
-    return np.asarray((decays[moves] - decays[moves, -1:]) / fall[moves])
-
-
 def _likely(family: Family, evidence: _Evidence) -> FloatArray:
-    """Parameters (m, k) about the likeliest of a family."""
-    low, high, best, reach = _first_look(family, evidence)
+    """Parameters (m, k) about the likeliest of a family: the best on a coarse grid, then moves from there."""
+    slow = (-np.log(evidence.time.size - 1.0), np.log(SLOWEST))
+    low, high = np.array([slow, *family.shape]).T
+    axes = [np.linspace(*ends) for ends in zip(low, high, _COARSE[low.size], strict=True)]
+    tried = np.array(list(product(*axes)))
+    best = tried[first_best(evidence.of(family.column(evidence.time, tried)))]
+    reach = np.array([0.5 * (axis[1] - axis[0]) for axis in axes])
     around = np.array(list(product((-1.0, 0.0, 1.0), repeat=low.size)))
     single = (around != 0).sum(axis=1) == 1
     for _ in range(_MOVES):
@@ -168,17 +167,6 @@ def _spread(log: FloatArray, around: FloatArray, reach: FloatArray, room: FloatA
     return np.asarray((offsets * sd) @ axes.T * reach)
 
 
-def _first_look(family: Family, evidence: _Evidence) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Bounds of the parameters (k,), the likeliest on a coarse grid, and half of the grid's steps."""
-    slow = (-np.log(evidence.time.size - 1.0), np.log(SLOWEST))
-    low, high = np.array([slow, *family.shape]).T
-    counts = _COARSE[low.size]
-    axes = [np.linspace(low[i], high[i], count) for i, count in enumerate(counts)]
-    tried = np.array(list(product(*axes)))
-    best = tried[first_best(evidence.of(family.column(evidence.time, tried)))]
-    return low, high, best, np.array([0.5 * (axis[1] - axis[0]) for axis in axes])
-
-
 class _Evidence:
     """Log evidence of c + A·g (+ d·h) for decays g of one series, covariances summed over."""
 
@@ -193,7 +181,7 @@ class _Evidence:
         self._free = step.size - len(known) - 1
         self._plain = np.linalg.qr(known.T)[0]
         self._basis, triangle = np.linalg.qr(self._whitened(known).swapaxes(-1, -2))
-        self._cost = np.log(np.abs(np.diagonal(triangle, axis1=-2, axis2=-1))).sum(axis=-1)
+        self._cost = log_diagonal(triangle)
         self._left = self._less_known(self._whitened(series[None]))
         self._rss = (self._left**2).sum(axis=-1)
 
@@ -209,8 +197,7 @@ class _Evidence:
         log = self._grid.log_prior[:, None] - 0.5 * self._gains.log_det[:, None] - self._cost[:, None]
         log = log - 0.5 * np.log(own / np.maximum(plainly, SLIGHT))
         log = log - 0.5 * self._free * np.log(np.maximum(rss, SLIGHT))
-        top = log.max(axis=0)
-        return np.asarray(top + np.log(np.exp(log - top).sum(axis=0)))
+        return log_sum(log)
 
     def _whitened(self, rows: FloatArray) -> FloatArray:
         return np.ascontiguousarray(whiten(self._gains, rows.T)[0].transpose(2, 1, 0))
@@ -218,6 +205,18 @@ class _Evidence:
     def _less_known(self, white: FloatArray) -> FloatArray:
         """What the constant, and the bend, leave of whitened rows (g, c, n)."""
         return np.asarray(white - (white @ self._basis) @ self._basis.swapaxes(-1, -2))
+
+
+def log_diagonal(triangle: FloatArray) -> FloatArray:
+    """Sum of log |diagonal| of each triangular matrix (…, k, k): half the log determinant of its square."""
+    return np.asarray(np.log(np.abs(np.diagonal(triangle, axis1=-2, axis2=-1))).sum(axis=-1))
+
+
+def log_sum(log: FloatArray) -> FloatArray:
+    """Logarithm of the sum of exponentials over all axes but the last."""
+    flat = log.reshape(-1, log.shape[-1])
+    top = flat.max(axis=0)
+    return np.asarray(top + np.log(np.exp(flat - top).sum(axis=0)))
 
 
 def unseen(series: FloatArray) -> FloatArray:

@@ -9,9 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from entropylaw.analysis.changepoint import DRAWS, HALF_WIDTHS, POWER
 from entropylaw.analysis.phasecautions import TOLD
-from entropylaw.analysis.phaseplaces import HALF_WIDTHS
-from entropylaw.analysis.phasetest import DRAWS, POWER
 from entropylaw.documents.phases import PhasesDocument, RunPhases
 from entropylaw.ingest.phasecolumns import SEMANTIC
 from entropylaw.report.numbers import (

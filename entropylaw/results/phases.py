@@ -42,7 +42,7 @@ class Boundary:
         The most probable steps that together have the level's probability: one interval, or several, or
         the whole run, as ((from, to), …).
     whole
-        Whether they span more than :data:`entropylaw.analysis.phaseplaces.WHOLE` of the run, so that nothing
+        Whether they span more than :data:`entropylaw.analysis.changepoint.WHOLE` of the run, so that nothing
         is known of the place.
     width
         Steps over which the slope changes: 2γ of a bent cable. 0 is a sharp bend.

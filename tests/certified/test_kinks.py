@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from entropylaw.analysis.phaseplaces import closest
-from entropylaw.analysis.phasesacross import wilson
+from entropylaw.analysis.changepoint import closest
+from entropylaw.analysis.phases import wilson
+from entropylaw.engine.changepoint import FIRST, LAST, PLACES, Kinks, bend
 from entropylaw.engine.decays import RESOLUTION, coarse_grid, likely_decays
-from entropylaw.engine.kinks import Kinks, bend, hinges
 
 
 def series(n=50, *, rise=0.0, sd=0.02, seed=0):
@@ -52,7 +52,8 @@ def test_a_bends_gain_is_the_fall_of_the_sum_of_squares():
     null = kinks.null(y[:, None])
     g, j, k = 3, 2, 7
     white = np.linalg.inv(np.linalg.cholesky(dense(step, g, coarse_grid(step))))
-    x = np.column_stack([np.ones(step.size), kinks.decays[j], hinges(kinks.time)[k]])
+    hinge = bend(kinks.time, np.linspace(FIRST, LAST, PLACES)[k], 0.0)
+    x = np.column_stack([np.ones(step.size), kinks.decays[j], hinge])
     xw, yw = white @ x, white @ y
     left = yw - xw @ np.linalg.lstsq(xw, yw, rcond=None)[0]
     along = kinks.basis[g, j].T @ (white @ y)

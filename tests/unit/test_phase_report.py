@@ -14,7 +14,7 @@ import pytest
 from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.text import Text
 
-from entropylaw.analysis.phasetest import DRAWS
+from entropylaw.analysis.changepoint import DRAWS
 from entropylaw.documents.codec import decode
 from entropylaw.documents.fit import InputFile, Refusal
 from entropylaw.documents.phases import PhasesDocument, PhaseSettings, RunPhases, load_phases

@@ -18,9 +18,8 @@ import pytest
 
 from entropylaw.batch import pool
 from entropylaw.batch import run as batch
-from entropylaw.batch.gathering import gather
-from entropylaw.batch.state import FOLDER, only_writer
-from entropylaw.batch.tasks import Making
+from entropylaw.batch.run import FOLDER, only_writer
+from entropylaw.batch.tasks import Making, gather
 from entropylaw.documents.report import load_report
 from entropylaw.errors import OutputError
 from entropylaw.workflow import default_settings
@@ -96,12 +95,12 @@ def test_a_new_neighbour_makes_pages_and_no_fits(logs, tmp_path, monkeypatch):
     before = (tmp_path / "out" / "runs" / "run-3.json").read_bytes()
     log(logs / "run-4.csv", seed=4)
     fitted = []
-    from entropylaw.batch import work
+    from entropylaw.batch import worker
 
     monkeypatch.setattr(
-        work,
+        worker,
         "fit_or_refuse",
-        lambda run, asked, real=work.fit_or_refuse: fitted.append(run.name) or real(run, asked),
+        lambda run, asked, real=worker.fit_or_refuse: fitted.append(run.name) or real(run, asked),
     )
     outcome = batch.report_logs([str(logs)], making, jobs=1)
     assert fitted == ["run-4"]
@@ -143,14 +142,14 @@ def test_one_bad_run_stops_no_other(run, logs, tmp_path):
 
 
 def test_a_bug_in_one_run_is_told_and_stops_no_other(logs, tmp_path, monkeypatch):
-    from entropylaw.batch import work
+    from entropylaw.batch import worker
 
-    def broken(run, asked, real=work.fit_or_refuse):
+    def broken(run, asked, real=worker.fit_or_refuse):
         if run.name == "run-2":
             raise ZeroDivisionError("made up")
         return real(run, asked)
 
-    monkeypatch.setattr(work, "fit_or_refuse", broken)
+    monkeypatch.setattr(worker, "fit_or_refuse", broken)
     making = Making(folder=tmp_path / "out", settings=default_settings(), kinds=(), phases=True)
     outcome = batch.report_logs([str(logs)], making, jobs=1)
     assert outcome.fitted == 3
@@ -190,7 +189,7 @@ def test_unknown_formats_of_figures(run, logs):
 def test_a_folder_has_one_writer(tmp_path):
     with only_writer(tmp_path / "out"):
         code = (
-            "from pathlib import Path\nfrom entropylaw.batch.state import only_writer\n"
+            "from pathlib import Path\nfrom entropylaw.batch.run import only_writer\n"
             f"with only_writer(Path({str(tmp_path / 'out')!r})): pass"
         )
         done = subprocess.run(
@@ -323,9 +322,9 @@ def test_summaries_of_tokens_have_phases_and_a_heat_map(run, tmp_path):
 
 
 def test_a_run_whose_process_was_killed_has_a_page_that_says_so(logs, tmp_path):
-    from entropylaw.batch import work
+    from entropylaw.batch import worker
 
     making = Making(folder=tmp_path / "out", settings=default_settings(), kinds=(), phases=True)
-    done = work.died(gather([str(logs)], making, told=False).tasks[0])
+    done = worker.died(gather([str(logs)], making, told=False).tasks[0])
     assert (done.failure.slug, done.failure.exit_code) == ("worker-killed", 4)
     assert "worker-killed" in (tmp_path / "out" / "runs" / "run-0.html").read_text()

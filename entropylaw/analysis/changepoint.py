@@ -1,0 +1,222 @@
+"""Change point of one entropy curve: the test for one, the smallest rise that it detects, and the place."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from entropylaw.engine.changepoint import FIRST, LAST, Bends, Kinks, Null, bend, bend_posterior
+from entropylaw.engine.decays import likely_decays
+from entropylaw.engine.grid import FloatArray
+from entropylaw.engine.ties import first_best
+from entropylaw.errors import UsageError
+from entropylaw.results import Estimate
+from entropylaw.results.phases import Boundary
+
+DRAWS = 399
+"""Simulated runs without a boundary, and as many from these."""
+
+FEWEST_BEYOND = 2
+"""Simulated runs that must lie beyond the critical value for it to be known."""
+
+DRAWS_RISE, RISES = 99, 7
+"""Simulated runs per rise, and rises tried, for the smallest one that would be detected."""
+
+POWER = 0.8
+"""Share of runs in which that rise is found."""
+
+METHOD = "bent cable on a decay, drift + noise integrated out"
+MOST_PROBABLE = f"most probable steps; {METHOD}"
+
+BEND_PLACES = 81
+HALF_WIDTHS = (0.0, 0.04, 0.08, 0.15, 0.25, 0.4)
+"""Grid of the boundary's place, and of half of the transition's width, as a share of the run."""
+
+WHOLE = 0.6
+"""Share of the run from which on an interval of the boundary says nothing of its place."""
+
+FEW_CELLS = 24
+"""Where all but :data:`_NOTHING` of the probability is on so few places, they are looked at more closely."""
+
+_LOOKS, _CLOSER, _NOTHING, _POINTS = 2, 4, 1e-5, 400
+
+
+def checked_test_level(level: float) -> float:
+    """``level``, if the simulations can resolve a p-value of 1 − level.
+
+    Raises
+    ------
+    UsageError
+        ``bad-level``.
+    """
+    highest = 1.0 - FEWEST_BEYOND / (DRAWS + 1.0)
+    if level > highest + 1e-12:
+        raise UsageError(
+            "bad-level",
+            f"level {level:g}; a test by {DRAWS} simulations knows no p-value below {1 / (DRAWS + 1):.2g}, "
+            f"expected a level of at most {highest:g}",
+            "give 0.95 or 0.99",
+        )
+    return level
+
+
+def decay_test(
+    kinks: Kinks, null: Null, mean: FloatArray, rng: np.random.Generator, level: float, draws: int = DRAWS
+) -> tuple[float, float]:
+    """The p-value of one smooth decay, and the statistic from which on it is rejected at 1 − level.
+
+    ``null`` and ``mean`` (n, 1) are of one series.
+    """
+    first = kinks.null(kinks.draws(null, mean, rng, draws))
+    second = kinks.null(kinks.draws(first, kinks.means(first), rng, 1))
+    once = np.sort(first.statistic)
+    # The p-value by the first simulation is compared with what it would be for series without a bend, which
+    # the second simulation estimates.
+    statistic = np.append(once, null.statistic)
+    plain = (1.0 + once.size - np.searchsorted(once, statistic)) / (once.size + 1.0)
+    limit = np.quantile(second.statistic, 1.0 - plain)
+    corrected = (1.0 + once.size - np.searchsorted(once, limit)) / (once.size + 1.0)
+    p_value = np.where(statistic > once[-1], plain, corrected)
+    rejected = once[p_value[:-1] <= 1.0 - level + 1e-12]
+    # Beyond all of the first simulation there is nothing to correct by: what is there is rejected.
+    critical = float(rejected.min() if rejected.size else np.nextafter(once[-1], np.inf))
+    return float(p_value[-1]), critical
+
+
+def smallest_rise(
+    kinks: Kinks, null: Null, mean: FloatArray, critical: float, rng: np.random.Generator
+) -> float | None:
+    """The smallest rise to the end, from a hinge in the middle, that is found in :data:`POWER` of runs.
+
+    None where the largest that was tried, 16 standard deviations of the curve's residual, is not.
+    """
+    ramp = bend(kinks.time, 0.5, 0.0)
+    ramp = ramp / ramp[-1]
+    plain = kinks.draws(null, mean, rng, DRAWS_RISE)
+    rises = float(np.std(plain - mean)) * np.geomspace(0.25, 16.0, RISES)
+    tried = np.concatenate([plain + rise * ramp[:, None] for rise in rises], axis=1)
+    found = (kinks.null(tried).statistic >= critical).reshape(RISES, DRAWS_RISE).mean(axis=1)
+    if found[-1] < POWER:
+        return None
+    first = int(np.argmax(found >= POWER))
+    if first == 0:
+        return float(rises[0])
+    # Between two of them, along the logarithm of the rise.
+    return float(np.exp(np.interp(POWER, found[first - 1 : first + 1], np.log(rises[first - 1 : first + 1]))))
+
+
+def closest(kinks: Kinks, null: Null, series: FloatArray) -> tuple[Kinks, Null, Bends]:
+    """The posterior of a bend in a series (n,), on a grid of places as fine as it is narrow.
+
+    The decays are looked for anew beside the likeliest bend: those of ``kinks``, likely without any, have
+    taken on its shape. They come back too, with the series fitted by them.
+    """
+    found = _on_grid(kinks, null, series, FIRST, LAST)[0]
+    for _ in range(_LOOKS):
+        likeliest = int(first_best(found.weight))
+        beside = bend(kinks.time, float(found.place[likeliest]), float(found.half[likeliest]))
+        kinks = Kinks(kinks.step, likely_decays(kinks.step, series, beside))
+        null = kinks.null(series[:, None])
+        found, low, high = _on_grid(kinks, null, series, FIRST, LAST)
+    for _ in range(_CLOSER):
+        if (low, high) == (FIRST, LAST):
+            break
+        found, *ends = _on_grid(kinks, null, series, low, high)
+        if tuple(ends) == (low, high):
+            break
+        low, high = ends
+    return kinks, null, found
+
+
+def _on_grid(
+    kinks: Kinks, null: Null, series: FloatArray, low: float, high: float
+) -> tuple[Bends, float, float]:
+    """The posterior over places from ``low`` to ``high``, and between which a closer look would help."""
+    places = np.linspace(low, high, BEND_PLACES)
+    place, half = np.array([(place, half) for place in places for half in HALF_WIDTHS]).T
+    found = bend_posterior(kinks, null, series, place, half)
+    likely = np.flatnonzero(found.weight.reshape(BEND_PLACES, -1).sum(axis=1) > _NOTHING)
+    first, last = max(likely[0] - 1, 0), min(likely[-1] + 1, BEND_PLACES - 1)
+    if last - first >= FEW_CELLS:
+        return found, low, high
+    return found, float(places[first]), float(places[last])
+
+
+def boundary_of(found: Bends, first: float, span: float, level: float) -> Boundary:
+    """Place and width in the run's own steps, which begin at ``first`` and last for ``span``.
+
+    The place's interval has the fewest cells with the level's probability. The width is one of those tried.
+    """
+    at, density = _marginal(found.place, found.weight)
+    places = first + span * at
+    order = np.argsort(-density, kind="stable")
+    inside = np.zeros(density.size + 2, dtype=int)
+    inside[1 + order[: int(np.searchsorted(np.cumsum(density[order]), level)) + 1]] = 1
+    edges = _edges(places)
+    ends = [float(edges[i]) for i in np.flatnonzero(np.diff(inside))]
+    intervals = tuple(zip(ends[::2], ends[1::2], strict=True))
+    widths, mass = _marginal(2.0 * found.half, found.weight)
+    below, tail = np.cumsum(mass), (1.0 - level) / 2.0
+    low, value, high = (
+        span * float(widths[min(int(np.searchsorted(below, q)), widths.size - 1)])
+        for q in (tail, 0.5, 1.0 - tail)
+    )
+    return Boundary(
+        step=Estimate(
+            value=float(_quantiles(places, density, np.array([0.5]))[0]),
+            low=intervals[0][0],
+            high=intervals[-1][1],
+            level=level,
+            method=MOST_PROBABLE,
+            note=f"in {len(intervals)} stretches" if len(intervals) > 1 else None,
+        ),
+        intervals=intervals,
+        whole=sum(high - low for low, high in intervals) >= WHOLE * span,
+        width=Estimate(value=value, low=low, high=high, level=level, method=METHOD),
+        searched=(first + FIRST * span, first + LAST * span),
+        places=places,
+        density=density,
+    )
+
+
+def _marginal(values: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Distinct values and the probability of each."""
+    points, place = np.unique(np.round(values, 12), return_inverse=True)
+    mass = np.bincount(place.ravel(), weights=weight)
+    return points, mass / mass.sum()
+
+
+def _edges(places: FloatArray) -> FloatArray:
+    """Edges (k + 1,) of the cells whose middles ``places`` (k,) are evenly apart."""
+    half = 0.5 * (places[1] - places[0])
+    return np.append(places - half, places[-1] + half)
+
+
+def _quantiles(places: FloatArray, density: FloatArray, probability: FloatArray) -> FloatArray:
+    """Steps below which those probabilities lie, evenly spread within a cell."""
+    below = np.append(0.0, np.cumsum(density))
+    return np.asarray(np.interp(probability, below / below[-1], _edges(places)))
+
+
+def place_points(boundary: Boundary) -> FloatArray:
+    """Equally probable steps, shape (400,), which represent the distribution of a boundary's place."""
+    return _quantiles(boundary.places, boundary.density, (np.arange(_POINTS) + 0.5) / _POINTS)
+
+
+def weighted_points(values: FloatArray, weight: FloatArray) -> FloatArray:
+    """Equally probable points of a distribution over some values, shape (400,)."""
+    order = np.argsort(values, kind="stable")
+    middle = np.cumsum(weight[order]) - 0.5 * weight[order]
+    return np.asarray(np.interp((np.arange(_POINTS) + 0.5) / _POINTS, middle / weight.sum(), values[order]))
+
+
+def of_points(points: FloatArray, level: float, method: str) -> Estimate:
+    """Median and equal-tailed interval of equally probable points."""
+    tail = (1.0 - level) / 2.0
+    low, value, high = (float(q) for q in np.quantile(points, (tail, 0.5, 1.0 - tail)))
+    return Estimate(value=value, low=low, high=high, level=level, method=method)
+
+
+def difference(one: FloatArray, other: FloatArray, level: float) -> tuple[Estimate, float]:
+    """One less another, both as equally probable points and independent; and how probably it is positive."""
+    apart = (one[:, None] - other).ravel()
+    return of_points(apart, level, METHOD), float((apart > 0).mean() + 0.5 * (apart == 0).mean())

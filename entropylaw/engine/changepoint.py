@@ -1,0 +1,300 @@
+"""Change point of a decaying curve: the evidence for one, simulated null curves, and its posterior.
+
+    y(s) = c + A·g(s) + d·h(s; τ, γ) + drift + noise,        no bend: d = 0
+
+with g a decay, of several families and time scales, and h a bent cable (Chiu, Lockhart & Routledge 2006,
+doi:10.1198/016214505000001177): 0 before τ − γ, a slope of 1 after τ + γ, a parabola between; at γ = 0 a
+hinge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+
+from entropylaw.engine.decays import SLIGHT, coarse_grid, log_diagonal, log_sum, unseen
+from entropylaw.engine.grid import FloatArray
+from entropylaw.engine.mixture import Mixture
+from entropylaw.engine.whiten import filter_gains, whiten
+
+PLACES = 16
+"""Places of a bend in the test, evenly from :data:`FIRST` to :data:`LAST` of the run."""
+
+FIRST, LAST = 0.1, 0.9
+
+_COLUMNS = 256
+"""Series looked at together."""
+
+_LIGHT = 1e-4
+
+_LEFT_OUT = 1e-3
+"""Probability of the lightest combinations, which are left out of curves and slopes (not of the place)."""
+
+_MOST = 600
+"""Combinations whose curves are looked at."""
+
+
+def bend(time: FloatArray, place: float, half: float) -> FloatArray:
+    """The bent cable with its centre at ``place`` and half-width ``half``, shape as ``time``."""
+    if half <= 0:
+        return np.maximum(time - place, 0.0)
+    inside = (time - place + half) ** 2 / (4.0 * half)
+    return np.where(np.abs(time - place) <= half, inside, np.maximum(time - place, 0.0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Null:
+    """The smooth decay fitted to b series: grid points g, decays m.
+
+    ``statistic`` (b,) is the log of the evidence for a bend; ``weight`` (g, m, b) the probability of each
+    covariance and decay without one; ``rss`` (g, m, b) the residual sums of squares; ``bent_weight`` and
+    ``bent_rss`` the same with a bend, wherever it fits best; ``white`` (g, b, n) the series, whitened.
+    """
+
+    statistic: FloatArray
+    weight: FloatArray
+    rss: FloatArray
+    bent_weight: FloatArray
+    bent_rss: FloatArray
+    white: FloatArray
+
+
+class Kinks:
+    """What is the same for all series over the same steps with the same decays to choose from.
+
+    Parameters
+    ----------
+    step
+        Shape (n,), strictly increasing, n ≥ 12.
+    decays
+        Shape (m, n), as :func:`likely_decays` finds them for one series.
+    """
+
+    def __init__(self, step: FloatArray, decays: FloatArray) -> None:
+        self.step = step
+        self.time = (step - step[0]) / (step[-1] - step[0])
+        self.grid = coarse_grid(step)
+        self.decays = decays
+        self._gains = filter_gains(step, self.grid)
+        n, m = step.size, len(decays)
+        hinges = [bend(self.time, place, 0.0) for place in np.linspace(FIRST, LAST, PLACES)]
+        white = self.whitened(np.concatenate([np.ones((1, n)), decays, hinges]).T)
+        one = np.broadcast_to(white[:, None, 0], (len(white), m, n))
+        self.basis, triangle = np.linalg.qr(np.stack([one, white[:, 1 : m + 1]], axis=-1))
+        # Orthonormal constant and decay for every decay, shape (m, n, 2).
+        self._plain, plain = np.linalg.qr(np.stack([np.ones_like(decays), decays], axis=-1))
+        self.cost = self._gains.log_det[:, None] + 2.0 * log_diagonal(triangle)
+        self.cost = self.cost - 2.0 * log_diagonal(plain)
+        # Of each hinge: itself, what it shares with the decay, and the length of the rest.
+        self.hinges = white[:, m + 1 :]
+        self.shared = self.hinges[:, None] @ self.basis
+        rest = self.hinges[:, None] - self.shared @ self.basis.swapaxes(-1, -2)
+        self.length = np.maximum(np.linalg.norm(rest, axis=-1), np.sqrt(SLIGHT))
+
+    @cached_property
+    def _roots(self) -> FloatArray:
+        """Cholesky factors (g, n, n) of the covariances in σ²: what whitening undoes."""
+        gap = np.abs(self.step[:, None] - self.step)
+        each = self.grid.drift[:, None, None] * np.exp(-gap / self.grid.length[:, None, None])
+        noise = self.grid.noise[:, None, None] * np.eye(self.step.size)
+        return np.asarray(np.linalg.cholesky(each + noise))
+
+    @property
+    def free(self) -> int:
+        """Degrees of freedom that the smooth decay leaves."""
+        return self.step.size - 2
+
+    def whitened(self, columns: FloatArray) -> FloatArray:
+        """Columns (n, c) whitened by every covariance, shape (g, c, n)."""
+        return np.ascontiguousarray(whiten(self._gains, columns)[0].transpose(2, 1, 0))
+
+    def null(self, series: FloatArray) -> Null:
+        """Fit the smooth decay to series (n, b), and ask each for a bend."""
+        parts = [self._null(series[:, i : i + _COLUMNS]) for i in range(0, series.shape[1], _COLUMNS)]
+        names = [field.name for field in fields(Null)]
+        axes = {name: 1 if name == "white" else -1 for name in names}
+        return Null(**{name: np.concatenate([getattr(p, name) for p in parts], axes[name]) for name in names})
+
+    def _null(self, series: FloatArray) -> Null:
+        white = self.whitened(series)
+        points, m = self.cost.shape
+        rss = np.empty((points, m, series.shape[1]))
+        more, best = np.empty_like(rss), np.empty_like(rss)
+        slack = unseen(series)
+        for g in range(points):
+            y = white[g].T
+            along = self.basis[g].swapaxes(-1, -2) @ y
+            rss[g] = (y**2).sum(axis=0) - (along**2).sum(axis=1) + slack
+            # In place: this is where the time goes, over thousands of simulated series.
+            left = self.hinges[g] @ y - self.shared[g] @ along
+            left /= self.length[g][..., None]
+            left *= left
+            left /= rss[g][:, None]
+            np.maximum(np.subtract(1.0, left, out=left), 1e-12, out=left)
+            least = left.min(axis=1)
+            best[g] = rss[g] * least
+            left /= least[:, None]
+            np.exp(-0.5 * self.free * np.log(left, out=left), out=left)
+            more[g] = np.log(left.mean(axis=1)) - 0.5 * self.free * np.log(least)
+        log = self.grid.log_prior[:, None, None] - 0.5 * self.cost[..., None] - 0.5 * self.free * np.log(rss)
+        whole, bent_whole = log_sum(log), log_sum(log + more)
+        return Null(
+            statistic=bent_whole - whole,
+            weight=np.exp(log - whole),
+            rss=rss,
+            bent_weight=np.exp(log + more - bent_whole),
+            bent_rss=best,
+            white=white,
+        )
+
+    def bent_weights(self, null: Null, bends: FloatArray) -> FloatArray:
+        """Probability of every covariance, decay and bend of one series, given a bend: (g, m, k).
+
+        ``bends`` has shape (k, n). The density of a bend's coefficient is per standard deviation of the part
+        of it that the decay does not have, as in the comparison of forms.
+        """
+        y = null.white[:, 0, :, None]
+        white = self.whitened(bends.T)
+        plainly = (bends**2).sum(axis=-1) - ((bends @ self._plain) ** 2).sum(axis=-1)
+        log = np.empty((*self.cost.shape, len(bends)))
+        for g in range(len(self.cost)):
+            shared = white[g] @ self.basis[g]
+            own = np.maximum((white[g] ** 2).sum(axis=-1) - (shared**2).sum(axis=-1), SLIGHT)
+            seen = (white[g] @ y[g])[:, 0] - (shared @ (self.basis[g].swapaxes(-1, -2) @ y[g]))[..., 0]
+            rss = null.rss[g, :, 0, None] * np.ones_like(own)
+            rss = np.maximum(rss - seen**2 / own, 1e-12 * rss)
+            cost = 0.5 * (np.log(own) - np.log(np.maximum(plainly, SLIGHT)))
+            log[g] = self.grid.log_prior[g] - 0.5 * self.cost[g, :, None] - cost
+            log[g] -= 0.5 * (self.free - 1) * np.log(rss)
+        return np.asarray(np.exp(log - log_sum(log.reshape(-1, 1))[0]))
+
+    def means(self, null: Null) -> FloatArray:
+        """The smooth decay, averaged over covariances and shapes: shape (n, b)."""
+        total, whole = np.zeros(null.white.shape[:0:-1]), np.zeros(null.white.shape[1])
+        heavy = null.weight.max(axis=-1) > _LIGHT
+        for g in np.flatnonzero(heavy.any(axis=1)):
+            q, weight = np.concatenate(self.basis[g, heavy[g]], axis=1), null.weight[g, heavy[g]]
+            # The two columns of each decay have its weight.
+            total += self._roots[g] @ (q @ (np.repeat(weight, 2, axis=0) * (q.T @ null.white[g].T)))
+            whole += weight.sum(axis=0)
+        return total / whole
+
+    def draws(self, null: Null, mean: FloatArray, rng: np.random.Generator, count: int) -> FloatArray:
+        """Series without a bend as like each of b series as can be: shape (n, b · count).
+
+        Those of the first series come first. The decay is that of ``mean``, :meth:`means` of ``null``. The
+        covariance is drawn by its probability over both hypotheses, each as likely as its evidence makes it:
+        the fit without a bend takes a real one for drift, so that the test would lose its power, and the fit
+        with a bend takes drift for one that is not there. The bend's coefficient costs log(n)/2 of its
+        evidence, as a prior with the information of one point does (Kass & Wasserman 1995,
+        doi:10.1080/01621459.1995.10476592).
+        """
+        n, b = mean.shape
+        made = np.empty((n, b, count))
+        for i in range(b):
+            bent = 1.0 / (1.0 + np.exp(0.5 * np.log(n) - null.statistic[i]))
+            weight = np.concatenate([bent * null.bent_weight[..., i], (1.0 - bent) * null.weight[..., i]])
+            square = np.concatenate([null.bent_rss[..., i] / (self.free - 1), null.rss[..., i] / self.free])
+            probability = weight.sum(axis=1)
+            sd = np.sqrt((weight * square).sum(axis=1) / np.maximum(probability, SLIGHT))
+            chosen = rng.choice(probability.size, size=count, p=probability / probability.sum())
+            noise = rng.standard_normal((n, count))
+            for g in np.unique(chosen):
+                here, root = chosen == g, self._roots[g % len(self._roots)]
+                made[:, i, here] = mean[:, i, None] + sd[g] * (root @ noise[:, here])
+        return made.reshape(n, b * count)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Bends:
+    """Posterior of a bend in one series.
+
+    ``place``, ``half`` and ``weight`` (k,) are place and half-width in time from 0 to 1 and the probability
+    of each. The rest has one entry a combination c that is looked at further: ``share`` (c,) its
+    probability, ``coefficient`` (c, 3), ``factor`` (c, 3, 3) with factor · factorᵀ its squared scale, and
+    ``design`` (c, n, 3); ``before``, ``after`` and ``rise`` (c, 3) are rows whose product with the
+    coefficients is the mean slope before and behind the bend (per unit of time), and what the bend adds to
+    the end.
+    """
+
+    place: FloatArray
+    half: FloatArray
+    weight: FloatArray
+    share: FloatArray
+    coefficient: FloatArray
+    factor: FloatArray
+    design: FloatArray
+    before: FloatArray
+    after: FloatArray
+    rise: FloatArray
+    df: float
+
+    def number(self, row: FloatArray) -> Mixture:
+        """Distribution of one of the rows' products with the coefficients."""
+        location = (row * self.coefficient).sum(axis=1)
+        squared = (np.einsum("cp,cpq->cq", row, self.factor) ** 2).sum(axis=1)
+        scale = np.sqrt(np.maximum(squared, 1e-300))
+        return Mixture(weight=self.share, location=location[None], scale=scale[None], df=self.df)
+
+    def curve(self) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviation of the curve at every step, shape (n,) each."""
+        each = np.einsum("cnp,cp->cn", self.design, self.coefficient)
+        within = ((self.design @ self.factor) ** 2).sum(axis=-1)
+        mean = self.share @ each
+        inflate = self.df / (self.df - 2.0)
+        return mean, np.sqrt(self.share @ (within * inflate + (each - mean) ** 2))
+
+
+def bend_posterior(
+    kinks: Kinks, null: Null, series: FloatArray, place: FloatArray, half: FloatArray
+) -> Bends:
+    """Posterior of a bend, given that there is one.
+
+    Parameters
+    ----------
+    kinks, null
+        Of the steps, and the smooth decay fitted to the series.
+    series
+        Shape (n,).
+    place, half
+        Shape (k,): places and half-widths of the bends that are possible, in time from 0 to 1.
+    """
+    columns = np.array([bend(kinks.time, *each) for each in zip(place, half, strict=True)])
+    weight = kinks.bent_weights(null, columns)
+    flat = weight.ravel()
+    heavy = np.sort(np.argpartition(-flat, _MOST)[:_MOST]) if flat.size > _MOST else np.arange(flat.size)
+    order = heavy[np.argsort(-flat[heavy], kind="stable")]
+    chosen = order[: int(np.searchsorted(np.cumsum(flat[order]), 1.0 - _LEFT_OUT)) + 1]
+    # A combination is a covariance, a decay and a bend, by their numbers.
+    point, shape, which = np.unravel_index(chosen, weight.shape)
+    ones = np.ones((chosen.size, series.size))
+    design = np.stack([ones, kinks.decays[shape], columns[which]], axis=-1)
+    # Generalised least squares of each combination.
+    used, slot = np.unique(which, return_inverse=True)
+    white = kinks.whitened(np.column_stack([series, ones[0], kinks.decays.T, columns[used].T]))
+    y, after = white[point, 0], 2 + len(kinks.decays)
+    x = np.stack([white[point, 1], white[point, 2 + shape], white[point, after + slot]], axis=-1)
+    ortho, triangle = np.linalg.qr(x)
+    along = np.einsum("cnp,cn->cp", ortho, y)
+    left = y - np.einsum("cnp,cp->cn", ortho, along)
+    variance = np.maximum((left**2).sum(axis=1), 1e-300) / (series.size - x.shape[-1])
+    back = np.linalg.inv(triangle)
+    # The point nearest to each place, and its time, which is never that of an end.
+    near = np.abs(kinks.time - place[which, None]).argmin(axis=1)
+    turn = np.clip(kinks.time[near], kinks.time[1], kinks.time[-2])[:, None]
+    first, bent, last = design[:, 0], design[np.arange(chosen.size), near], design[:, -1]
+    return Bends(
+        place=place,
+        half=half,
+        weight=weight.sum(axis=(0, 1)),
+        share=flat[chosen] / flat[chosen].sum(),
+        coefficient=np.einsum("cpq,cq->cp", back, along),
+        factor=back * np.sqrt(variance)[:, None, None],
+        design=design,
+        before=(bent - first) / turn,
+        after=(last - bent) / (1.0 - turn),
+        rise=last * np.array([0.0, 0.0, 1.0]),
+        df=float(kinks.free - 1),
+    )
