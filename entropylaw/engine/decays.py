@@ -95,11 +95,10 @@ def likely_decays(step: FloatArray, series: FloatArray, beside: FloatArray | Non
     The parameters of each family are looked for, and values about the likeliest are kept. A fixed grid would
     do for a noisy series; in a clean one what lies between two of its points looks like a bend.
     """
-    time = (step - step[0]) / (step[-1] - step[0])
-    evidence = _Evidence(step, time, series, beside)
+    evidence = _Evidence(step, series, beside)
     kept, logs = [], []
     for family in FAMILIES.values():
-        decays = family.column(time, _likely(family, evidence))
+        decays = family.column(evidence.time, _likely(family, evidence))
         fall = decays[:, :1] - decays[:, -1:]
         moves = fall[:, 0] > _STILL
         # A constant and a scale of their own change no fit, but how well it can be computed.
@@ -164,10 +163,8 @@ def _spread(log: FloatArray, around: FloatArray, reach: FloatArray, room: FloatA
 class _Evidence:
     """Log evidence of c + A·g (+ d·h) for decays g of one series, covariances summed over."""
 
-    def __init__(
-        self, step: FloatArray, time: FloatArray, series: FloatArray, beside: FloatArray | None
-    ) -> None:
-        self.time = time
+    def __init__(self, step: FloatArray, series: FloatArray, beside: FloatArray | None) -> None:
+        self.time = (step - step[0]) / (step[-1] - step[0])
         self._grid = coarse_grid(step)
         self._gains: Gains = filter_gains(step, self._grid)
         self._slack = float(unseen(series[:, None])[0])
