@@ -1,16 +1,22 @@
-"""From fits to a report: of every run its law, its forecast and its phases."""
+"""From runs to the parts of a report: the phases of a run, and of a fit the forecast beside its law."""
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
+
+import numpy as np
 
 from entropylaw.analysis.forecast import forecast, saturation_forecast
+from entropylaw.analysis.phasecautions import FEWEST
+from entropylaw.results.phases import UNKNOWN_SHARE
+from entropylaw.analysis.phases import fit_phases
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.fit import FitDocument, RunFit
-from entropylaw.documents.phases import PhasesDocument, RunPhases
+from entropylaw.documents.phases import PhasesDocument, PhaseSettings, RunPhases, phased_run, unphased_run
 from entropylaw.documents.report import ReportDocument, RunReport, from_fits
-from entropylaw.errors import FitError
-from entropylaw.results.law import LawFit
+from entropylaw.errors import EntropyLawError, FitError, UsageError
+from entropylaw.ingest.phasecolumns import NO_SHARE, PhaseSeries, phase_series
+from entropylaw.ingest.run import Run
 
 AHEAD = (0.125, 0.25, 0.375, 0.5)
 """How far a report forecasts, in spans of the run."""
@@ -36,18 +42,49 @@ def run_report(entry: RunFit, phases: RunPhases | None = None) -> RunReport:
     law = entry.law
     if law is None:
         return RunReport(fit=entry, no_forecast="the run has no fit", phases=phases)
-    series = (law.step, law.entropy, law.reward)
+    series, first, last = (law.step, law.entropy, law.reward), float(law.step[0]), float(law.step[-1])
+    later = last + np.array(AHEAD) * (last - first)
+    # Whole steps where the run's are whole.
+    at = np.unique(np.ceil(later) if (law.step % 1 == 0).all() else later)
     try:
-        told = as_stored(forecast(*series, at_step=steps_ahead(law), level=law.level, run=law.run))
+        told = as_stored(forecast(*series, at_step=at, level=law.level, run=law.run))
         spending = as_stored(saturation_forecast(*series, level=law.level, run=law.run))
     except FitError as error:
         return RunReport(fit=entry, no_forecast=error.message, phases=phases)
     return RunReport(fit=entry, forecast=told, spending=spending, phases=phases)
 
 
-def steps_ahead(law: LawFit) -> tuple[float, ...]:
-    """The steps that a report forecasts; whole ones where the run's are whole."""
-    first, last = float(law.step[0]), float(law.step[-1])
-    whole = all(float(step).is_integer() for step in law.step)
-    found = (last + share * (last - first) for share in AHEAD)
-    return tuple(dict.fromkeys(float(math.ceil(step)) if whole else step for step in found))
+def phases_of(run: Run, asked: PhaseSettings) -> tuple[RunPhases, EntropyLawError | None]:
+    """One run of a phases document, whatever happens, and the error behind its refusal.
+
+    Raises
+    ------
+    UsageError
+        A setting that is wrong for one run is wrong for all.
+    """
+    series: PhaseSeries | None = None
+    try:
+        series = phase_series(run, planning=asked.planning, execution=asked.execution, entropy=asked.entropy)
+        found = fit_phases(
+            series.step,
+            series.planning,
+            series.execution,
+            aggregate=series.aggregate,
+            planning_share=series.planning_share,
+            length=series.length,
+            level=asked.level,
+            run=run.name,
+        )
+    except UsageError:
+        raise
+    except EntropyLawError as error:
+        # A summary of tokens is known by these columns.
+        if error.slug == "too-few-points" and {"tokens", "entropy_p50"} <= run.columns.keys():
+            hint = f"summarise the tokens of at least {FEWEST} steps with `entropylaw tokens`"
+            error = FitError(error.slug, error.message, hint)
+        return unphased_run(run, series, error), error
+    if NO_SHARE in series.notes:
+        # The columns have the true reason, and the fit knows only that it was given no share.
+        notes = tuple(note for note in found.notes if not note.startswith(UNKNOWN_SHARE))
+        found = replace(found, notes=notes)
+    return phased_run(run, series, found), None

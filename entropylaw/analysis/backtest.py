@@ -27,9 +27,6 @@ from entropylaw.results.backtest import Backtest, RunBacktest, Score, Skill
 SHARES = {"first 15 %": 0.15, "first third": 1 / 3}
 """What is fitted, by protocol; never fewer than 8 evaluations."""
 
-REVERSE = "later two thirds"
-"""The reverse test: fit them, predict the first third."""
-
 PEERS = ("last_value", "law", "line", "scalerl")
 """Whose errors a forecast's are compared with: fields of a :class:`Score`."""
 
@@ -116,9 +113,10 @@ def backtest_run(
     scores = []
     for protocol, share in SHARES.items():
         first = min(max(FEWEST, round(share * s.size)), s.size - LEAST_AHEAD)
-        scores += [_score(protocol, blind, s, h, r, first, level) for blind in (False, True)]
+        scores += [_score(protocol, blind, (s, h, r), first, level) for blind in (False, True)]
+    # The reverse: predict the first third.
     late = max(FEWEST, s.size - max(LEAST_AHEAD, round(s.size / 3)))
-    scores.append(_score(REVERSE, False, -s[::-1], h[::-1], r[::-1], late, level))
+    scores.append(_score("later two thirds", False, (-s[::-1], h[::-1], r[::-1]), late, level))
     return RunBacktest(run=run, n=s.size, block=block, scores=tuple(scores))
 
 
@@ -145,25 +143,16 @@ def skills(runs: Sequence[RunBacktest]) -> tuple[Skill, ...]:
     return tuple(found)
 
 
-def _score(
-    protocol: str,
-    blind: bool,
-    step: FloatArray,
-    entropy: FloatArray,
-    reward: FloatArray,
-    first: int,
-    level: float,
-) -> Score:
-    """Fit the first evaluations, predict the others."""
-    s, h, r = step[:first], entropy[:first], reward[:first]
-    at, later, truth = step[first:], entropy[first:], reward[first:]
+def _score(protocol: str, blind: bool, series: Sequence[FloatArray], first: int, level: float) -> Score:
+    """Fit the first evaluations of (step, entropy, reward), predict the others."""
+    (s, at), (h, later), (r, truth) = ((column[:first], column[first:]) for column in series)
+    spread = float(np.ptp(series[-1]))
     band = outlook(s, h, r, at, None if blind else later).band
     tail = (1.0 - level) / 2.0
     low, value, high = (band.quantile(p) for p in (tail, 0.5, 1.0 - tail))
-    least = RESOLUTION * float(np.ptp(reward))
 
     def rmse(told: FloatArray) -> float:
-        return max(float(np.sqrt(np.mean((told - truth) ** 2))), least)
+        return max(float(np.sqrt(np.mean((told - truth) ** 2))), RESOLUTION * spread)
 
     return Score(
         protocol=protocol,
@@ -177,7 +166,7 @@ def _score(
         scalerl=rmse(scalerl(s, r, at)),
         covered=float(np.mean((low <= truth) & (truth <= high))),
         width=float(np.median(high - low)),
-        spread=float(np.ptp(reward)),
+        spread=spread,
     )
 
 

@@ -15,9 +15,6 @@ from entropylaw.results.phases import Boundary
 DRAWS = 399
 """Simulated runs without a boundary, and as many from these."""
 
-FEWEST_BEYOND = 2
-"""Simulated runs that must lie beyond the critical value for it to be known."""
-
 DRAWS_RISE, RISES = 99, 7
 """Simulated runs per rise, and rises tried, for the smallest one that would be detected."""
 
@@ -25,7 +22,6 @@ POWER = 0.8
 """Share of runs in which that rise is found."""
 
 METHOD = "bent cable on a decay, drift + noise integrated out"
-MOST_PROBABLE = f"most probable steps; {METHOD}"
 
 BEND_PLACES = 81
 HALF_WIDTHS = (0.0, 0.04, 0.08, 0.15, 0.25, 0.4)
@@ -34,10 +30,7 @@ HALF_WIDTHS = (0.0, 0.04, 0.08, 0.15, 0.25, 0.4)
 WHOLE = 0.6
 """Share of the run from which on an interval of the boundary says nothing of its place."""
 
-FEW_CELLS = 24
-"""Where all but :data:`_NOTHING` of the probability is on so few places, they are looked at more closely."""
-
-_LOOKS, _CLOSER, _NOTHING, _POINTS = 2, 4, 1e-5, 400
+_POINTS = 400
 
 
 def checked_test_level(level: float) -> float:
@@ -48,7 +41,8 @@ def checked_test_level(level: float) -> float:
     UsageError
         ``bad-level``.
     """
-    highest = 1.0 - FEWEST_BEYOND / (DRAWS + 1.0)
+    # Two simulated runs must lie beyond the critical value for it to be known.
+    highest = 1.0 - 2 / (DRAWS + 1.0)
     if level > highest + 1e-12:
         raise UsageError(
             "bad-level",
@@ -111,13 +105,13 @@ def closest(kinks: Kinks, null: Null, series: FloatArray) -> tuple[Kinks, Null, 
     taken on its shape. They come back too, with the series fitted by them.
     """
     found = _on_grid(kinks, null, series, FIRST, LAST)[0]
-    for _ in range(_LOOKS):
+    for _ in range(2):
         likeliest = int(first_best(found.weight))
         beside = bend(kinks.time, float(found.place[likeliest]), float(found.half[likeliest]))
         kinks = Kinks(kinks.step, likely_decays(kinks.step, series, beside))
         null = kinks.null(series[:, None])
         found, low, high = _on_grid(kinks, null, series, FIRST, LAST)
-    for _ in range(_CLOSER):
+    for _ in range(4):
         if (low, high) == (FIRST, LAST):
             break
         found, *ends = _on_grid(kinks, null, series, low, high)
@@ -134,9 +128,10 @@ def _on_grid(
     places = np.linspace(low, high, BEND_PLACES)
     place, half = np.array([(place, half) for place in places for half in HALF_WIDTHS]).T
     found = bend_posterior(kinks, null, series, place, half)
-    likely = np.flatnonzero(found.weight.reshape(BEND_PLACES, -1).sum(axis=1) > _NOTHING)
+    # Where nearly all of the probability is on few places, they are looked at more closely.
+    likely = np.flatnonzero(found.weight.reshape(BEND_PLACES, -1).sum(axis=1) > 1e-5)
     first, last = max(likely[0] - 1, 0), min(likely[-1] + 1, BEND_PLACES - 1)
-    if last - first >= FEW_CELLS:
+    if last - first >= 24:
         return found, low, high
     return found, float(places[first]), float(places[last])
 
@@ -166,7 +161,7 @@ def boundary_of(found: Bends, first: float, span: float, level: float) -> Bounda
             low=intervals[0][0],
             high=intervals[-1][1],
             level=level,
-            method=MOST_PROBABLE,
+            method=f"most probable steps; {METHOD}",
             note=f"in {len(intervals)} stretches" if len(intervals) > 1 else None,
         ),
         intervals=intervals,

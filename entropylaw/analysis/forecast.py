@@ -17,11 +17,10 @@ from entropylaw.analysis.estimate import from_mixture
 from entropylaw.analysis.fitting import LARGEST, complete, refuse
 from entropylaw.analysis.inverse import HIGHEST_ENTROPY
 from entropylaw.analysis.law import checked_level, spent_entropy
-from entropylaw.analysis.paths import REWARD_FORMULAS, Band, EntropyPath, outlook
+from entropylaw.analysis.paths import REWARD_FORMULAS, Band, EntropyPath, level_now, outlook
 from entropylaw.analysis.paths import entropy_path as forecast_entropy
 from entropylaw.arguments import as_floats, as_number
 from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.walk import fit_walk, walk_grid
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
 from entropylaw.results.forecast import Forecast, ForecastMember, Gain, SaturationForecast
@@ -39,9 +38,6 @@ SPENT = 0.95
 
 REACH = 10.0
 """How far ahead saturation is looked for, in spans of the run."""
-
-_AHEAD = 400
-"""Steps at which the path is looked at on the way."""
 
 
 def forecast(
@@ -176,7 +172,7 @@ def saturation_forecast(
     s, h, r, _ = blocked(s, h, r)
     now, present = float(entropy_course(h, s).entropy[-1]), _now(s, r, level)
     target = spent_entropy(now, SPENT)
-    ahead = last + (s[-1] - s[0]) * REACH * np.linspace(0, 1, _AHEAD + 1)[1:]
+    ahead = last + (s[-1] - s[0]) * REACH * np.linspace(0, 1, 401)[1:]
     path = forecast_entropy(s, h, ahead)
     reached = _first_passage(ahead, path, target, level)
     none = "no step at which the entropy is spent was found"
@@ -214,9 +210,7 @@ def _first_passage(step: FloatArray, path: EntropyPath, target: float, level: fl
 
 
 def _now(step: FloatArray, reward: FloatArray, level: float) -> Estimate:
-    """The level at the last step by a random walk, its noise taken out."""
-    fit = fit_walk(step, np.ones((step.size, 1)), reward, walk_grid())
-    return from_mixture(fit.now(np.ones((1, 1))), level=level, method="random walk + noise")
+    return from_mixture(level_now(step, reward), level=level, method="random walk + noise")
 
 
 def _estimates(band: Band | EntropyPath, level: float) -> list[Estimate]:

@@ -18,54 +18,18 @@ from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.mixture import Mixture
 from entropylaw.engine.walk import fit_walk, walk_grid
 
-ORIGINS = 8
-"""Most origins inside the fitted part."""
-
-FIRST_ORIGIN = 0.35
-"""The earliest origin, as a share of the fitted evaluations; never fewer than four of them."""
-
 SHARPNESS = 4.0
 """Weights go with the mean squared error to this power, once origins are many: for the entropy, whose
 decays differ widely, and for a reward that is forecast with it."""
 
-GENTLE = 2.0
-"""The same for a reward at given entropies, whose members are closer to each other."""
-
-FEW_ORIGINS = 1.0
-"""So many origins halve the power: with few of them weights stay closer to equal."""
-
 RESOLUTION = 1e-3
 """Errors below this share of the fitted range are no better than each other."""
-
-SAFETY = 1.7
-"""Bands are this much wider than the errors from earlier origins alone would have them."""
-
-TRUST = 0.5
-"""Power of the ratio of those errors to their bands: 0 would leave the bands as the walk has them."""
-
-RECENT = 0.7
-"""Share of the fitted evaluations, the last ones, from which the width of the bands is taken."""
-
-LEAST_FACTOR = 0.02
-"""Least ratio of errors to bands that is believed."""
-
-STANDSTILL = 1e-9
-"""A column that moves by less than this, relative to its size, says nothing."""
 
 RATES = np.geomspace(0.1, 10.0, 21)
 """Decay times of the curves in step, in spans of the fitted part."""
 
 LADDER = 7
 """Paths that stand for the distribution of the entropy's future, at equal probabilities."""
-
-PATH_FORMULAS = {
-    "stays": "H(last)",
-    "mean of three": "mean of the last three H",
-    "walk": "random walk + noise",
-    "exponential": "floor + drop·exp(−s/τ)",
-    "power": "floor + drop·(1 + s/τ)^−1",
-    "logistic": "floor + drop/(1 + exp((s − s0)/τ))",
-}
 
 REWARD_FORMULAS = {
     "last": "R(last)",
@@ -221,6 +185,12 @@ def level_walk(step: FloatArray, values: FloatArray, at: FloatArray) -> Mixture:
     return fit.predict(np.ones((at.size, 1)), at - step[-1])
 
 
+def level_now(step: FloatArray, values: FloatArray) -> Mixture:
+    """The level of such a walk at the last step, its noise taken out."""
+    one = np.ones((step.size, 1))
+    return fit_walk(step, one, values, walk_grid()).now(one[:1])
+
+
 def _centre(mixture: Mixture) -> FloatArray:
     """Mean of a mixture over m points, shape (m,)."""
     return np.asarray(mixture.location @ mixture.weight)
@@ -229,13 +199,13 @@ def _centre(mixture: Mixture) -> FloatArray:
 def with_width(
     curves: Mapping[str, FloatArray], step: FloatArray, values: FloatArray, at: FloatArray
 ) -> dict[str, Mixture]:
-    """Every curve of shape (m,) with the width of a random walk fitted to the later part of the run.
+    """Every curve of shape (m,) with the width of a random walk fitted to the last 70 % of the run.
 
     The early part is left out of the width because runs begin steeply, and a walk that has to explain the
     beginning is too wide for the rest. A form's own uncertainty is in the spread between the members.
     Where the later part stands still the width is ``RESOLUTION`` of the whole range.
     """
-    first = step.size - max(4, int(np.ceil(RECENT * step.size)))
+    first = step.size - max(4, int(np.ceil(0.7 * step.size)))
     walk = level_walk(step[first:], values[first:], at)
     scale = np.maximum(walk.scale, RESOLUTION * float(np.ptp(values)) + np.finfo(float).tiny)
     return {
@@ -250,10 +220,13 @@ def with_width(
 
 
 def origins(n: int) -> list[int]:
-    """Numbers of evaluations from which the rest of the fitted part is forecast."""
-    first = max(4, int(np.ceil(FIRST_ORIGIN * n)))
+    """Numbers of evaluations, at most 8, from which the rest of the fitted part is forecast.
+
+    The earliest is 0.35 of the ``n`` fitted ones, and never fewer than four.
+    """
+    first = max(4, int(np.ceil(0.35 * n)))
     last = max(first, n - max(2, round(0.15 * n)))
-    return sorted({round(float(x)) for x in np.linspace(first, last, ORIGINS)})
+    return sorted({round(float(x)) for x in np.linspace(first, last, 8)})
 
 
 def locations(members: Members) -> dict[str, FloatArray]:
@@ -282,7 +255,8 @@ def weigh(
         The power for very many origins.
     """
     least = (RESOLUTION * spread) ** 2 + np.finfo(float).tiny
-    power = sharpness * len(errors) / (len(errors) + FEW_ORIGINS)
+    # One origin has half the power: with few of them weights stay closer to equal.
+    power = sharpness * len(errors) / (len(errors) + 1.0)
     usable = [name for name in names if all(name in each for each in errors)]
     if not errors:
         return dict.fromkeys(names, 1.0 / len(names))
@@ -317,7 +291,9 @@ def widening(
     ``trials`` holds, for each origin, the members' forecasts of the rest of the fitted part and the truth.
     The random walk sees one size of step in the whole run; where a run is steep first and flat later its
     band is much too wide, and where no member has the right form too narrow. Both show at the origins.
-    ``spread`` is the range of the fitted values; widths below ``RESOLUTION`` of it count as that.
+    ``spread`` is the range of the fitted values; widths below ``RESOLUTION`` of it count as that. The factor
+    is 1.7 times the square root of the ratio of those errors to their bands (a power of 0 would leave the
+    bands as the walk has them), and no ratio below 0.02 is believed.
     """
     # Where nothing moved, nothing was missed: any width will do that is not 0.
     found, least = [], RESOLUTION * spread or 1.0
@@ -327,7 +303,7 @@ def widening(
         half = np.maximum(np.where(truth > middle, high - middle, middle - low), least)
         found.append(float(np.mean(((truth - middle) / half) ** 2)))
     # Twice the root mean square stands for the 95 % point of the errors.
-    return float(SAFETY * max(2.0 * np.sqrt(np.mean(found)), LEAST_FACTOR) ** TRUST)
+    return float(1.7 * max(2.0 * np.sqrt(np.mean(found)), 0.02) ** 0.5)
 
 
 # An entropy that a logger makes negative has the root of 0.
@@ -358,7 +334,8 @@ def outlook(
         path = entropy_path(step, entropy, at)
         futures, sharpness = path.ladder(), SHARPNESS
     else:
-        futures, sharpness = [entropy_at], GENTLE
+        # At given entropies the members are closer to each other.
+        futures, sharpness = [entropy_at], 2.0
     errors: list[dict[str, FloatArray]] = []
     trials: list[tuple[Members, FloatArray]] = []
     for origin in origins(step.size):
@@ -402,7 +379,7 @@ def reward_members(
     }
     for name, column in _COLUMNS.items():
         columns, rows = design(column(entropy)), design(column(entropy_at))
-        if np.ptp(columns[:, 1]) <= STANDSTILL * np.abs(columns).max():
+        if np.ptp(columns[:, 1]) <= 1e-9 * np.abs(columns).max():
             continue
         walked = fit_walk(step, columns, reward, walk_grid())
         curves[name] = _centre(walked.predict(rows, at - step[-1]))

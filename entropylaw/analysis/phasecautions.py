@@ -18,29 +18,8 @@ FEWEST = 20
 MOST = 250
 """Points above which blocks of neighbours are averaged: the test simulates hundreds of such runs."""
 
-WIDE = 0.5
-"""Width of the transition, as a share of the run, from which on the change is called gradual."""
-
-GROWS, SHRINKS = 1.5, 0.5
-"""Last over first third of the response length from which on, or up to which, it is a caution."""
-
-NEIGHBOURS = 8
-"""Points nearest to one, half on either side where there are as many, that it is compared with."""
-
-FAR_GLOBAL, FAR_LOCAL, FAR_END = 10.0, 3.0, 8.0
-"""A point is far off its neighbours if it lies further from their median than so many robust standard
-deviations of that distance over the whole run (1.4826 times the median distance), and than so many times the
-range that they span: the third for the first and the last point, for a decay may start steeply."""
-
-LEAST, FEW_UNITS = 0.05, 5.0
-"""Never far is this share of the run's range (from the 5th to the 95th of 100 points), nor so many times the
-smallest difference of two values: that of a log with two decimals is its last digit."""
-
 MOST_NAMED = 3
 """Outliers that are named."""
-
-VOCABULARY = 9.5
-"""Nats from which on a value is as high as the logarithm of a vocabulary: ln(13 000)."""
 
 LEVEL = 0.95
 """Coverage of the intervals of jumps, which are not shown."""
@@ -73,7 +52,7 @@ def phase_cautions(
     third = values.size // 3
     if third:
         before, after = float(np.median(values[:third])), float(np.median(values[-third:]))
-        if before > 0 and not SHRINKS < after / before < GROWS:
+        if before > 0 and not 0.5 < after / before < 1.5:
             said.append(
                 f"the response length goes from {before:.0f} to {after:.0f} tokens (medians of the first and "
                 "the last third of the run): other tokens are averaged, which moves an entropy by itself"
@@ -89,12 +68,12 @@ def _curve_cautions(step: FloatArray, entropy: FloatArray, curve: CurvePhases, n
     if at.size:
         named = ", ".join(f"{y[i]:.4g} at step {s[i]:g}" for i in at[:MOST_NAMED])
         named += f" and {at.size - MOST_NAMED} more" if at.size > MOST_NAMED else ""
-        if y[at].max() > VOCABULARY:
+        if y[at].max() > 9.5:  # ln(13 000)
             named += "; the logarithm of a vocabulary, which a padded position has"
         said.append(f"{name} is far off its neighbours: {named}; it may make a boundary, or hide one")
     if curve.found:
         boundary, width = curve.boundary, curve.boundary.width.value
-        if width is not None and width >= WIDE * float(curve.step[-1] - curve.step[0]):
+        if width is not None and width >= 0.5 * float(curve.step[-1] - curve.step[0]):
             said.append(
                 f"the change of {name} is gradual: it takes {width:.0f} steps, half of the run or more, so "
                 "that its place is the middle of a long bend"
@@ -134,20 +113,28 @@ def _jumps(jumps: list[Seam], name: str, found: bool) -> list[str]:
 
 
 def far_off(values: FloatArray) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Places of the single values far off their neighbours, by :data:`FAR_GLOBAL` and its like."""
+    """Places of the single values far off their neighbours.
+
+    A value is compared with the 8 nearest to it, half on either side where there are as many. It is far off
+    if its distance from their median is more than 3 times the range that they span (8 times for the first and
+    the last value, for a decay may start steeply), and more than each of: 10 robust standard deviations of
+    that distance over the whole run (1.4826 times its median); 0.05 of the run's range, from the 5th to the
+    95th of 100 values; 5 times the smallest difference of two values, which in a log with two decimals is its
+    last digit.
+    """
     n = values.size
-    if n <= NEIGHBOURS:
+    if n <= 8:
         return np.empty(0, dtype=np.int64)
-    first = np.clip(np.arange(n) - NEIGHBOURS // 2, 0, n - NEIGHBOURS - 1)
-    nearest = first[:, None] + np.arange(NEIGHBOURS)
+    first = np.clip(np.arange(n) - 4, 0, n - 9)
+    nearest = first[:, None] + np.arange(8)
     nearest += nearest >= np.arange(n)[:, None]
     beside = values[nearest]
     distance = np.abs(values - np.median(beside, axis=1))
     low, high = np.quantile(values, (0.05, 0.95))
     unit = float(np.diff(np.unique(values)).min(initial=np.ptp(values)))
-    scale = max(FAR_GLOBAL * 1.4826 * float(np.median(distance)), LEAST * float(high - low), FEW_UNITS * unit)
-    times = np.full(n, FAR_LOCAL)
-    times[[0, -1]] = FAR_END
+    scale = max(10.0 * 1.4826 * float(np.median(distance)), 0.05 * float(high - low), 5.0 * unit)
+    times = np.full(n, 3.0)
+    times[[0, -1]] = 8.0
     far = (distance > times * np.ptp(beside, axis=1)) & (distance > scale)
     return np.flatnonzero(far)
 

@@ -25,6 +25,7 @@ from entropylaw.analysis.estimate import from_mixture
 from entropylaw.analysis.fitting import check_scale, check_steps
 from entropylaw.analysis.inverse import SMALLEST_ENTROPY
 from entropylaw.analysis.law import checked_level
+from entropylaw.analysis.paths import level_now
 from entropylaw.analysis.phasecautions import FEWEST, TOLD, blocked, phase_cautions
 from entropylaw.analysis.randomeffects import random_effects
 from entropylaw.analysis.validity import lag1
@@ -32,26 +33,15 @@ from entropylaw.arguments import as_floats, several
 from entropylaw.engine.changepoint import Kinks
 from entropylaw.engine.decays import fallen, likely_decays
 from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.mixture import Mixture
-from entropylaw.engine.walk import fit_walk, walk_grid
 from entropylaw.errors import FitError
 from entropylaw.results import Estimate
 from entropylaw.results.phases import KINDS, UNKNOWN_SHARE, CurvePhases, PhaseFit, PhasesAcross
 
-SETTLED = 0.95
-"""Share of its fall after which a decay counts as settled."""
-
 FEWEST_RUNS = 3
 """Boundaries below which there is no mean over runs."""
 
-NOW, SHAPE = "random walk + noise", "shape of the decay, drift + noise integrated out"
+NOW = "random walk + noise"
 _SHARE_POINTS = 101
-
-ONE_CURVE = (
-    "one curve of all tokens cannot be taken apart into planning and execution: any fall of one with "
-    "a rise of the other gives the same sum; log the entropy of either class, or summarise the "
-    "tokens with `entropylaw tokens`"
-)
 
 
 def fit_phases(
@@ -205,13 +195,13 @@ def _curve(
     middle, sd = bends.curve()
     half = float(ndtri(0.5 + level / 2.0)) * sd
     # An entropy is never below 0, and neither is the interval of its level at the last step.
-    now = from_mixture(_level(s, y), level=level, method=NOW)
+    now = from_mixture(level_now(s, y), level=level, method=NOW)
     last, low, high = (None if end is None else max(end, 0.0) for end in (now.value, now.low, now.high))
-    settled = None
+    settled, shape = None, "shape of the decay, drift + noise integrated out"
     if mean[0, 0] > mean[-1, 0]:
         # When it settled is a matter of the decay's shape alone; with a boundary, of the shape beside it.
         with_shape, weight = (beside, bent.bent_weight) if found else (kinks, null.weight)
-        times = fallen(with_shape.time, with_shape.decays, SETTLED)
+        times = fallen(with_shape.time, with_shape.decays, 0.95)
         settled = s[0] + (s[-1] - s[0]) * weighted_points(times, weight[:, :, 0].sum(axis=0))
     left = y - mean[:, 0]
     curve = CurvePhases(
@@ -228,7 +218,7 @@ def _curve(
         low=middle - half,
         high=middle + half,
         last=Estimate(value=last, low=low, high=high, level=level, method=NOW),
-        settled=None if settled is None else of_points(settled, level, SHAPE),
+        settled=None if settled is None else of_points(settled, level, shape),
         detectable=smallest_rise(kinks, null, mean, critical, rng),
         lag1=lag1(left),
         noise=float(np.sqrt(left @ left / kinks.free)),
@@ -253,12 +243,6 @@ def _kind(before: Estimate, after: Estimate, rise: Estimate) -> str:
     return up if low > 0 else down if high < 0 else other
 
 
-def _level(step: FloatArray, entropy: FloatArray) -> Mixture:
-    """The level of a random walk at the last step, its noise taken out."""
-    one = np.ones((step.size, 1))
-    return fit_walk(step, one, entropy, walk_grid()).now(one[:1])
-
-
 def _order(
     curves: dict[str, CurvePhases], settled: FloatArray | None, level: float
 ) -> tuple[dict[str, Any], str | None]:
@@ -268,9 +252,13 @@ def _order(
     """
     order: dict[str, Any] = dict.fromkeys(("delta", "later", "after_fall", "verdict"))
     if len(curves) == 1:
-        (alone,) = curves
-        only = f"no order is told: there is only the curve of {alone}"
-        return order, ONE_CURVE if alone == "aggregate" else only
+        if "aggregate" not in curves:
+            return order, f"no order is told: there is only the curve of {next(iter(curves))}"
+        return order, (
+            "one curve of all tokens cannot be taken apart into planning and execution: any fall of one with "
+            "a rise of the other gives the same sum; log the entropy of either class, or summarise the "
+            "tokens with `entropylaw tokens`"
+        )
     plan, act = curves["planning"], curves["execution"]
     turn = place_points(plan.boundary)
     if settled is not None and plan.found:
@@ -316,7 +304,7 @@ def _planning_share(
         return None, f"{UNKNOWN_SHARE}: {why}"
     points = ((np.arange(_SHARE_POINTS) + 0.5) / _SHARE_POINTS).tolist()
     plan, act = (
-        np.maximum(_level(curves[name].step, curves[name].entropy).quantiles(points)[:, 0], 0.0)
+        np.maximum(level_now(curves[name].step, curves[name].entropy).quantiles(points)[:, 0], 0.0)
         for name in ("planning", "execution")
     )
     ours, others = share * plan[:, None], (1.0 - share) * act

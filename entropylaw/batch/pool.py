@@ -19,11 +19,6 @@ from entropylaw.inputs import Inputs, adopt_inputs, noted_inputs
 T = TypeVar("T")
 R = TypeVar("R")
 
-AT_ONCE = 3
-"""So few tasks are done here: a process takes longer to start."""
-
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
 
 def cores() -> int:
     """Cores that this process may use."""
@@ -48,7 +43,8 @@ def results(
     died
         What to say of a task whose process was killed, twice.
     """
-    if jobs <= 1 or len(tasks) <= AT_ONCE:
+    # Few tasks are done here: a process takes longer to start.
+    if jobs <= 1 or len(tasks) <= 3:
         for task in tasks:
             yield task, work(task)
         return
@@ -67,7 +63,7 @@ def _until_broken(
     work: Callable[[T], R], waiting: list[T], jobs: int, suspects: list[T]
 ) -> Iterator[tuple[T, R]]:
     """Work through ``waiting``, from its end; if a process dies, what was being done goes to ``suspects``."""
-    for name in _THREADS:
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     methods = multiprocessing.get_all_start_methods()
     # A fork of a process with threads, as Arrow's, may stand still for ever.

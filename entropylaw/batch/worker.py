@@ -15,9 +15,8 @@ from entropylaw.documents.store import write_atomically
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
 from entropylaw.ingest.phasecolumns import phase_series
 from entropylaw.ingest.run import Run
-from entropylaw.phasing import phases_of
 from entropylaw.report.index_rows import index_row
-from entropylaw.reporting import run_report
+from entropylaw.reporting import phases_of, run_report
 from entropylaw.workflow import fit_or_refuse
 
 FOLDER = ".entropylaw"

@@ -188,7 +188,7 @@ class _Work(Gathered):
 
     def _fitted(self, run: Run) -> RunPhases:
         """One run of the document, whatever happens; only a wrong setting, wrong for all runs, is raised."""
-        from entropylaw.phasing import phases_of
+        from entropylaw.reporting import phases_of
 
         found, error = phases_of(run, self.asked)
         if error is not None:

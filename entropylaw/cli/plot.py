@@ -173,7 +173,7 @@ def _phases(source: str, name: str | None) -> RunPhases:
     from entropylaw.documents.phases import PhaseSettings, load_phases
     from entropylaw.documents.report import load_report
     from entropylaw.ingest.phasecolumns import candidates
-    from entropylaw.phasing import phases_of
+    from entropylaw.reporting import phases_of
 
     kind = _document_kind(source)
     if kind == "phases":

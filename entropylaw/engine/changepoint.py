@@ -27,11 +27,6 @@ FIRST, LAST = 0.1, 0.9
 _COLUMNS = 256
 """Series looked at together."""
 
-_LIGHT = 1e-4
-
-_LEFT_OUT = 1e-3
-"""Probability of the lightest combinations, which are left out of curves and slopes (not of the place)."""
-
 _MOST = 600
 """Combinations whose curves are looked at."""
 
@@ -173,7 +168,7 @@ class Kinks:
     def means(self, null: Null) -> FloatArray:
         """The smooth decay, averaged over covariances and shapes: shape (n, b)."""
         total, whole = np.zeros(null.white.shape[:0:-1]), np.zeros(null.white.shape[1])
-        heavy = null.weight.max(axis=-1) > _LIGHT
+        heavy = null.weight.max(axis=-1) > 1e-4
         for g in np.flatnonzero(heavy.any(axis=1)):
             q, weight = np.concatenate(self.basis[g, heavy[g]], axis=1), null.weight[g, heavy[g]]
             # The two columns of each decay have its weight.
@@ -266,7 +261,8 @@ def bend_posterior(
     flat = weight.ravel()
     heavy = np.sort(np.argpartition(-flat, _MOST)[:_MOST]) if flat.size > _MOST else np.arange(flat.size)
     order = heavy[np.argsort(-flat[heavy], kind="stable")]
-    chosen = order[: int(np.searchsorted(np.cumsum(flat[order]), 1.0 - _LEFT_OUT)) + 1]
+    # The lightest, of a probability of 0.001, are left out of curves and slopes, and not of the place.
+    chosen = order[: int(np.searchsorted(np.cumsum(flat[order]), 1.0 - 1e-3)) + 1]
     # A combination is a covariance, a decay and a bend, by their numbers.
     point, shape, which = np.unravel_index(chosen, weight.shape)
     ones = np.ones((chosen.size, series.size))

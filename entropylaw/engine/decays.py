@@ -27,20 +27,12 @@ RESOLUTION = 1e-3
 _COARSE = {2: (18, 5), 3: (14, 4, 4)}
 """Points of the first look at a family, by its number of parameters: the time scale's first."""
 
-_MOVES, _NEAR = 40, 0.5
-"""Most moves of the search, which ends where its neighbours' evidence is less than so far below the best."""
-
 _STILL = 1e-12
 """Fall of a decay that is taken for none."""
 
 _WIDE, _NARROW = (-2.5, -1.2, 0.0, 1.2, 2.5), (-1.8, 0.0, 1.8)
 _AROUND = {2: (_WIDE, _WIDE), 3: (_WIDE, _NARROW, _NARROW)}
 """Standard deviations about the likeliest at which decays are kept, along the least known axis first."""
-
-_CORNERS = ((1, 1, 1.0), (1, -1, -1.0), (-1, 1, -1.0), (-1, -1, 1.0))
-
-_UNLIKELY = np.log(1e-4)
-"""Evidence of a decay, relative to the likeliest, below which it is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,18 +95,17 @@ def likely_decays(step: FloatArray, series: FloatArray, beside: FloatArray | Non
     The parameters of each family are looked for, and values about the likeliest are kept. A fixed grid would
     do for a noisy series; in a clean one what lies between two of its points looks like a bend.
     """
-    time = (step - step[0]) / (step[-1] - step[0])
-    evidence = _Evidence(step, time, series, beside)
+    evidence = _Evidence(step, series, beside)
     kept, logs = [], []
     for family in FAMILIES.values():
-        decays = family.column(time, _likely(family, evidence))
+        decays = family.column(evidence.time, _likely(family, evidence))
         fall = decays[:, :1] - decays[:, -1:]
         moves = fall[:, 0] > _STILL
         # A constant and a scale of their own change no fit, but how well it can be computed.
         kept.append((decays[moves] - decays[moves, -1:]) / fall[moves])
         logs.append(evidence.of(kept[-1]))
     log = np.concatenate(logs)
-    return np.asarray(np.concatenate(kept)[log - log.max() > _UNLIKELY])
+    return np.asarray(np.concatenate(kept)[log - log.max() > np.log(1e-4)])
 
 
 def _likely(family: Family, evidence: _Evidence) -> FloatArray:
@@ -127,7 +118,7 @@ def _likely(family: Family, evidence: _Evidence) -> FloatArray:
     reach = np.array([0.5 * (axis[1] - axis[0]) for axis in axes])
     around = np.array(list(product((-1.0, 0.0, 1.0), repeat=low.size)))
     single = (around != 0).sum(axis=1) == 1
-    for _ in range(_MOVES):
+    for _ in range(40):
         near = np.clip(best + reach * around, low, high)
         log = evidence.of(family.column(evidence.time, near))
         middle, top = log[len(around) // 2], int(first_best(log))
@@ -135,9 +126,11 @@ def _likely(family: Family, evidence: _Evidence) -> FloatArray:
             best = near[top]
             continue
         drop = np.array([middle - log[single & (around[:, i] != 0)].mean() for i in range(low.size)])
-        if (drop < _NEAR).all():
+        # The search ends where the evidence of all neighbours is less than so far below the best.
+        near_enough = drop < 0.5
+        if near_enough.all():
             break
-        reach = np.where(drop < _NEAR, reach, reach / 2.0)
+        reach = np.where(near_enough, reach, reach / 2.0)
     found = np.clip(best + _spread(log, around, reach, high - low), low, high)
     # Rounded, so that two which are the same but for rounding errors are one.
     return np.unique(np.round(found, 9), axis=0)
@@ -157,8 +150,8 @@ def _spread(log: FloatArray, around: FloatArray, reach: FloatArray, room: FloatA
         if i == j:
             bent[i, i] = 2.0 * value[(0,) * k] - value[tuple(unit[i])] - value[tuple(-unit[i])]
         else:
-            corners = [sign * value[tuple(one * unit[i] + other * unit[j])] for one, other, sign in _CORNERS]
-            bent[i, j] = -0.25 * sum(corners)
+            signs = product((1, -1), repeat=2)
+            bent[i, j] = -0.25 * sum(a * b * value[tuple(a * unit[i] + b * unit[j])] for a, b in signs)
     # Rounded: where the evidence is flat, its axes would be those of rounding errors.
     stiff, axes = np.linalg.eigh(np.round(bent, 6))
     longest = (0.25 * room / reach / np.maximum(np.abs(axes.T), SLIGHT)).min(axis=1)
@@ -170,10 +163,8 @@ def _spread(log: FloatArray, around: FloatArray, reach: FloatArray, room: FloatA
 class _Evidence:
     """Log evidence of c + A·g (+ d·h) for decays g of one series, covariances summed over."""
 
-    def __init__(
-        self, step: FloatArray, time: FloatArray, series: FloatArray, beside: FloatArray | None
-    ) -> None:
-        self.time = time
+    def __init__(self, step: FloatArray, series: FloatArray, beside: FloatArray | None) -> None:
+        self.time = (step - step[0]) / (step[-1] - step[0])
         self._grid = coarse_grid(step)
         self._gains: Gains = filter_gains(step, self._grid)
         self._slack = float(unseen(series[:, None])[0])

@@ -13,8 +13,7 @@ from entropylaw.gates.subjects import Subject, joined, subjects_of
 from entropylaw.ingest.load import Reading
 from entropylaw.ingest.phasecolumns import candidates
 from entropylaw.paths import shown_path
-from entropylaw.phasing import phases_of
-from entropylaw.reporting import report_runs
+from entropylaw.reporting import phases_of, report_runs
 from entropylaw.workflow import fit_reading, named_columns, read_logs
 
 

@@ -19,7 +19,7 @@ from entropylaw.errors import FitError
 from entropylaw.ingest.phasecolumns import TOKEN
 from entropylaw.report import index_page
 from entropylaw.report.index_rows import MOST_POINTS, NO_CURVES, IndexRow, by_name, index_row, spark
-from entropylaw.reporting import run_report, steps_ahead
+from entropylaw.reporting import run_report
 from entropylaw.results import Estimate
 from entropylaw.results.columns import PhaseColumn
 from tests.pages import Page
@@ -113,9 +113,9 @@ def test_row_says_what_is_missing_and_why() -> None:
 
 
 def test_forecast_goes_half_a_run_beyond_the_end() -> None:
-    law = synthetic().law
-    assert law is not None
-    assert steps_ahead(law) == (439.0, 488.0, 537.0, 585.0)
+    ahead = run_report(synthetic()).forecast
+    assert ahead is not None
+    assert ahead.step == (439.0, 488.0, 537.0, 585.0)
     good = row("good")
     assert good.ahead is not None
     assert (good.ahead.last_step, good.ahead.step) == (390.0, 585.0)
