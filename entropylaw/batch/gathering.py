@@ -27,7 +27,7 @@ from entropylaw.inputs import note_input
 from entropylaw.paths import is_file, is_folder, shown_path
 from entropylaw.report.index_rows import natural
 from entropylaw.report.slugs import safe_name
-from entropylaw.tokens.output import histogram_of
+from entropylaw.tokens.files import histogram_of
 from entropylaw.workflow import named_columns, read_logs, settings_differ
 
 

@@ -75,7 +75,7 @@ def _figures(task: Task, report: RunReport) -> Mapping[str, Figure]:
         made["phases"] = phase_figure.phase_figure(report.phases)
     if task.histogram is not None:
         from entropylaw.report.token_figure import token_figure
-        from entropylaw.tokens.heat import read_histogram
+        from entropylaw.tokens.summary import read_histogram
 
         made["tokens"] = token_figure(read_histogram(task.histogram.path))
     return made

@@ -10,13 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.wording import shown
 from entropylaw.tokens import responses
-from entropylaw.tokens.columntypes import METADATA
-from entropylaw.tokens.expression import MASKED, NO_MASK
-from entropylaw.tokens.grid import EDGES, POINT, IntArray
+from entropylaw.tokens.files import METADATA, facts_of
+from entropylaw.tokens.query import (
+    BINS,
+    EDGES,
+    EXECUTION,
+    MASKED,
+    NO_MASK,
+    PLANNING,
+    POINT,
+    ROUNDED,
+    UNCLASSED,
+    IntArray,
+)
 from entropylaw.tokens.responses import ByStep, Each
 
 if TYPE_CHECKING:
@@ -25,6 +36,7 @@ if TYPE_CHECKING:
 KEYS = ("step", "planning", "correct", "bin")
 SUMS = ("tokens", "total", "square_high", "square_low", "logprobs", "logprob_total")
 FORMAT = "entropylaw tokens 1"
+
 _LARGEST_STEP = 2.0**53
 
 
@@ -48,12 +60,25 @@ class Sums:
         """Steps, ascending."""
         return [int(step) for step in np.unique(self.cells["step"])]
 
+    @property
+    def usable(self) -> NDArray[np.bool_]:
+        """Which cells (m,) are entropies, and not tokens that are left out."""
+        return np.asarray((self.cells["bin"] >= 0) | (self.cells["bin"] == ROUNDED))
+
     def counts(self) -> dict[int, int]:
         """Tokens by bin, or by the code that stands in its place."""
         bins, where = np.unique(self.cells["bin"], return_inverse=True)
         totals = np.zeros(len(bins), dtype=np.int64)
         np.add.at(totals, where, self.cells["tokens"])
-        return {int(code): int(n) for code, n in zip(bins, totals, strict=True)}
+        return dict(zip(bins.tolist(), totals.tolist(), strict=True))
+
+    def identity(self) -> str:
+        """A hash of the sums: a summary and the histograms beside it name the same one."""
+        digest = hashlib.blake2b(digest_size=12)
+        for name in (*KEYS, *SUMS):
+            digest.update(np.ascontiguousarray(self.cells[name]).tobytes())
+        digest.update(json.dumps([responses.to_facts(x) for x in (self.responses, self.prompts)]).encode())
+        return digest.hexdigest()
 
 
 def from_table(cells: pa.Table) -> Sums:
@@ -65,28 +90,7 @@ def from_table(cells: pa.Table) -> Sums:
         ``step-missing`` or ``step-not-whole``.
 
     """
-    steps = whole_steps(cells)
-    has_logprob = "logprobs" in cells.column_names
-    columns = {"step": steps}
-    for name in (*KEYS[1:], *SUMS):
-        present = name in cells.column_names
-        values = cells.column(name).to_numpy() if present else np.zeros(len(steps))
-        columns[name] = values.astype(np.int64, copy=False)
-        # Each column is in memory once: the caller keeps no other hold of the table.
-        cells = cells.drop_columns([name]) if present else cells
-    return Sums(cells=added([columns]), has_logprob=has_logprob)
-
-
-def with_responses(sums: Sums, each: Each, *, prompts: bool) -> Sums:
-    """The sums with their responses, one by one and by step."""
-    clusters = responses.by_step(responses.by_prompt(each)) if prompts else None
-    return replace(sums, each=each, responses=responses.by_step(each), prompts=clusters)
-
-
-def whole_steps(cells: pa.Table) -> IntArray:
-    """Steps as integers; an error where one is missing or no whole number."""
-    column = cells.column("step")
-    tokens = cells.column("tokens").to_numpy()
+    column, tokens = cells.column("step"), cells.column("tokens").to_numpy()
     numbers = column.cast("float64").to_numpy() if len(column) else np.zeros(0)
     missing = ~np.isfinite(numbers)
     if missing.any():
@@ -104,8 +108,22 @@ def whole_steps(cells: pa.Table) -> IntArray:
             f"({int(tokens[broken].sum()):,} rows)",
             "name the column of steps with --step; an epoch or a time is none",
         )
-    steps: IntArray = column.to_numpy().astype(np.int64, copy=False)
-    return steps
+    has_logprob = "logprobs" in cells.column_names
+    columns = {}
+    for name in (*KEYS, *SUMS):
+        present = name in cells.column_names
+        values = cells.column(name).to_numpy() if present else np.zeros(len(tokens))
+        columns[name] = values.astype(np.int64, copy=False)
+        # Each column is in memory once: the caller keeps no other hold of the table.
+        cells = cells.drop_columns([name]) if present else cells
+    return Sums(cells=added([columns]), has_logprob=has_logprob)
+
+
+def with_responses(sums: Sums, each: Each, *, prompts: bool) -> Sums:
+    """The sums with their responses, one by one and by step."""
+    # Prompts in place of responses: the tokens of all responses to one are one cluster.
+    clusters = responses.joined([replace(each, key=each.prompt)]).by_step() if prompts else None
+    return replace(sums, each=each, responses=each.by_step(), prompts=clusters)
 
 
 def merged(parts: Sequence[Sums]) -> Sums:
@@ -125,8 +143,9 @@ def merged(parts: Sequence[Sums]) -> Sums:
     prompts = len(clusters) == len(parts)
     kept = [part.each for part in parts if part.each is not None]
     if len(kept) == len(parts):
-        sums = with_responses(sums, responses.joined(kept), prompts=prompts)
-        return sums if len(sums.each.step) <= responses.MOST else replace(sums, each=None)  # type: ignore[union-attr]
+        each = responses.joined(kept)
+        sums = with_responses(sums, each, prompts=prompts)
+        return sums if len(each.step) <= responses.MOST else replace(sums, each=None)
     return replace(
         sums,
         responses=responses.joined_by_step(known),
@@ -141,33 +160,55 @@ def with_masked(sums: Sums, everything: Sums) -> Sums:
     return replace(sums, cells=added([sums.cells, masked]))
 
 
+def by_quantile(sums: Sums, share: float) -> tuple[Sums, dict[int, float]]:
+    """Call the ``share`` of each step's tokens with most entropy planning, the rest execution.
+
+    The cut is the edge of a bin, the one that comes nearest to ``share``, so that sums stay exact and
+    shards still add up; the share that it leaves above is in the summary.
+
+    Returns
+    -------
+    Sums, dict
+        The sums with these classes; the cut of each step in nats.
+
+    """
+    cells = {name: values.copy() for name, values in sums.cells.items()}
+    usable = sums.usable
+    cuts = {}
+    for step in sums.steps:
+        rows = np.flatnonzero(cells["step"] == step)
+        bins = cells["bin"][rows]
+        counts = np.zeros(BINS, dtype=np.int64)
+        np.add.at(counts, np.maximum(bins, 0), cells["tokens"][rows] * usable[rows])
+        above = np.append(np.cumsum(counts[::-1])[::-1], 0)
+        cut = int(np.argmin(np.abs(above - share * above[0])))
+        cuts[step] = float(EDGES[cut])
+        code = np.where(bins >= cut, PLANNING, EXECUTION)
+        cells["planning"][rows] = np.where(usable[rows], code, UNCLASSED)
+    return replace(sums, cells=added([cells])), cuts
+
+
 def added(parts: Sequence[dict[str, IntArray]]) -> dict[str, IntArray]:
     """Add up rows of the same key; the result is in the order of the keys."""
     # One column at a time: with hundreds of bins in each of thousands of steps, copies of all are large.
-    columns = {name: _concatenated([part[name] for part in parts]) for name in (*KEYS, *SUMS)}
+    columns = dict(parts[0])
+    if len(parts) > 1:
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in columns}
     order = np.lexsort([columns[name] for name in reversed(KEYS)])
     for name in columns:
         columns[name] = columns[name][order]
     change = np.ones(len(order), dtype=bool)
-    change[1:] = False
-    for name in KEYS:
-        change[1:] |= columns[name][1:] != columns[name][:-1]
-    if change.all():
-        return columns
-    starts = np.flatnonzero(change)
-    for name in KEYS:
-        columns[name] = columns[name][starts]
-    for name in SUMS:
-        columns[name] = np.add.reduceat(columns[name], starts)
+    change[1:] = np.any([columns[name][1:] != columns[name][:-1] for name in KEYS], axis=0)
+    if not change.all():
+        starts = np.flatnonzero(change)
+        for name in columns:
+            total = name in SUMS
+            columns[name] = np.add.reduceat(columns[name], starts) if total else columns[name][starts]
     return columns
 
 
-def _concatenated(arrays: Sequence[IntArray]) -> IntArray:
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
-
-
 def to_arrow(sums: Sums, about: dict[str, Any]) -> pa.Table:
-    """The sums as a table that a heat map can be drawn from, and that :func:`from_arrow` reads back.
+    """The sums as a table that a heat map can be drawn from, and that :func:`read` reads back.
 
     A row is a bin of one step, class and correctness: its edges ``low`` and ``high`` in nats, its ``tokens``,
     their ``entropy`` summed (nats). Rows without edges count what is no entropy; ``bin`` says what. Each
@@ -178,10 +219,11 @@ def to_arrow(sums: Sums, about: dict[str, Any]) -> pa.Table:
     cells = sums.cells
     regular = cells["bin"] >= 0
     at = np.maximum(cells["bin"], 0)
+    named = pa.array([None, None, "execution", "planning"]), pa.array([None, None, False, True])
     columns = {
         "step": pa.array(cells["step"]),
-        "class": _named(cells["planning"], {1: "planning", 0: "execution"}),
-        "correct": _named(cells["correct"], {1: True, 0: False}),
+        "class": named[0].take(pa.array(cells["planning"] + 2)),
+        "correct": named[1].take(pa.array(cells["correct"] + 2)),
         "low": pa.array(EDGES[at], mask=~regular),
         "high": pa.array(EDGES[at + 1], mask=~regular),
         "tokens": pa.array(cells["tokens"]),
@@ -201,23 +243,6 @@ def to_arrow(sums: Sums, about: dict[str, Any]) -> pa.Table:
     return pa.table(columns).replace_schema_metadata({METADATA: json.dumps(facts, sort_keys=True).encode()})
 
 
-def identity(sums: Sums) -> str:
-    """A hash of the sums: a summary and the histograms beside it name the same one."""
-    digest = hashlib.blake2b(digest_size=12)
-    for name in (*KEYS, *SUMS):
-        digest.update(np.ascontiguousarray(sums.cells[name]).tobytes())
-    digest.update(json.dumps([responses.to_facts(x) for x in (sums.responses, sums.prompts)]).encode())
-    return digest.hexdigest()
-
-
-def _named(codes: IntArray, names: dict[int, Any]) -> pa.Array:
-    import pyarrow as pa
-
-    values = [names.get(code) for code in range(-2, 2)]
-    kind = pa.bool_() if isinstance(values[-1], bool) else pa.string()
-    return pa.array(values, kind).take(pa.array(codes + 2))
-
-
 def read(path: Path) -> tuple[Sums, dict[str, Any]]:
     """Read sums that :func:`to_arrow` made, and what stands beside them.
 
@@ -230,15 +255,14 @@ def read(path: Path) -> tuple[Sums, dict[str, Any]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    hint = "write it again with entropylaw tokens"
     try:
         table = pq.read_table(path)
     except (pa.ArrowException, OSError, ValueError) as problem:
-        raise InputError(
-            "file-corrupt",
-            f"{shown(path.name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}",
-            "write it again with entropylaw tokens",
-        ) from None
-    facts = _facts(table)
+        cause = shown(str(problem).splitlines()[0])
+        message = f"{shown(path.name)} cannot be read as Parquet: {cause}"
+        raise InputError("file-corrupt", message, hint) from None
+    facts = facts_of(table.schema.metadata)
     if facts.get("format") != FORMAT or "bin" not in table.column_names:
         raise InputError(
             "not-token-sums",
@@ -247,43 +271,27 @@ def read(path: Path) -> tuple[Sums, dict[str, Any]]:
             "give the tokens themselves, or a .hist.parquet that entropylaw tokens wrote",
         )
     try:
-        return _sums(table, facts)
+        cells = {name: table.column(name).to_numpy().astype(np.int64) for name in ("step", "bin", *SUMS)}
+        cells["planning"] = _codes(table.column("class"), ("execution", "planning"))
+        cells["correct"] = _codes(table.column("correct"), (False, True))
+        return Sums(
+            cells=added([cells]),
+            has_logprob=facts.pop("has_logprob"),
+            responses=responses.from_facts(facts.pop("responses")),
+            # An earlier version knew no prompts and kept no responses one by one.
+            prompts=responses.from_facts(facts.pop("prompts", None)),
+            each=responses.from_lists(table),
+        ), facts
     except (pa.ArrowException, KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise InputError(
-            "file-corrupt",
-            f"{shown(path.name)} says that it holds sums of tokens, and they are damaged: "
-            f"{type(problem).__name__}",
-            "write it again with entropylaw tokens",
-        ) from None
+        message = f"{shown(path.name)} says that it holds sums of tokens, and they are damaged: "
+        raise InputError("file-corrupt", message + type(problem).__name__, hint) from None
 
 
-def _facts(table: pa.Table) -> dict[str, Any]:
-    """What stands beside the sums; empty where that is nothing of ours."""
-    try:
-        facts = json.loads((table.schema.metadata or {}).get(METADATA, b"{}"))
-    except ValueError:
-        return {}
-    return facts if isinstance(facts, dict) else {}
+def _codes(column: pa.ChunkedArray, names: Sequence[Any]) -> IntArray:
+    """The place of each value among ``names``, -1 for any other."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-
-def _sums(table: pa.Table, facts: dict[str, Any]) -> tuple[Sums, dict[str, Any]]:
-    cells = {name: table.column(name).to_numpy().astype(np.int64) for name in ("step", "bin", *SUMS)}
-    cells["planning"] = _codes(table.column("class"), {"planning": 1, "execution": 0})
-    cells["correct"] = _codes(table.column("correct"), {True: 1, False: 0})
-    return Sums(
-        cells=added([cells]),
-        has_logprob=facts.pop("has_logprob"),
-        responses=responses.from_facts(facts.pop("responses")),
-        # An earlier version knew no prompts and kept no responses one by one.
-        prompts=responses.from_facts(facts.pop("prompts", None)),
-        each=responses.from_lists(table),
-    ), facts
-
-
-def _codes(column: pa.ChunkedArray, codes: dict[Any, int]) -> IntArray:
-    encoded = column.combine_chunks().dictionary_encode()
-    lookup = np.array(
-        [codes.get(value, -1) for value in encoded.dictionary.to_pylist()] + [-1], dtype=np.int64
-    )
-    found: IntArray = lookup[encoded.indices.fill_null(len(lookup) - 1).to_numpy()]
-    return found
+    values = pa.array(names)
+    found = pc.index_in(column.cast(values.type), values)
+    return np.asarray(found.fill_null(-1), dtype=np.int64)

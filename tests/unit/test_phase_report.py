@@ -33,8 +33,8 @@ from entropylaw.report.figures import figure_bytes
 from entropylaw.report.phase_figure import phase_figure
 from entropylaw.report.token_figure import token_figure
 from entropylaw.results import Estimate
-from entropylaw.tokens.grid import EDGES
-from entropylaw.tokens.heat import TokenHistogram
+from entropylaw.tokens.query import EDGES
+from entropylaw.tokens.summary import TokenHistogram
 from tests.unit.test_report_samples import HOSTILE
 
 ROOT = Path(__file__).parents[2]
