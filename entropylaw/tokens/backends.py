@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest.wording import shown
@@ -56,24 +56,11 @@ Progress = Callable[[float], None]
 class Backend(Protocol):
     """An engine that opens a token table and runs expressions on it."""
 
-    name: str
-
     def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
         """The files as one table, with a number of every row where that tells responses apart."""
 
     def run(self, expression: ir.Table) -> pa.Table:
         """The rows of a small result."""
-
-
-@runtime_checkable
-class LocalBackend(Backend, Protocol):
-    """An engine on this machine, which can also write a large result and read it again."""
-
-    def write(self, expression: ir.Table, path: Path) -> None:
-        """Write a large result to a Parquet file, in its order."""
-
-    def parquet(self, path: Path) -> ir.Table:
-        """One Parquet file."""
 
 
 @contextmanager
@@ -91,7 +78,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 @contextmanager
-def duckdb_backend(progress: Progress | None = None) -> Iterator[LocalBackend]:
+def duckdb_backend(progress: Progress | None = None) -> Iterator[DuckDB]:
     """DuckDB in this process, out of core, its spilled data in the system's folder for such."""
     import ibis
 
@@ -105,21 +92,20 @@ def duckdb_backend(progress: Progress | None = None) -> Iterator[LocalBackend]:
             with warnings.catch_warnings():
                 # ibis 12 calls what DuckDB 2 has renamed.
                 warnings.filterwarnings("ignore", message=r"fetch_\w+\(\) is deprecated")
-                yield _DuckDB(connection, progress)
+                yield DuckDB(connection, progress)
         finally:
             connection.disconnect()
 
 
-class _DuckDB:
-    """See :func:`duckdb_backend`."""
-
-    name = "duckdb"
+class DuckDB:
+    """See :func:`duckdb_backend`. It can also write a large result and read it again."""
 
     def __init__(self, connection: Any, progress: Progress | None) -> None:
         self._connection = connection
         self._progress = progress
 
     def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
+        """See :class:`Backend`."""
         import ibis
 
         paths = [str(file.path) for file in files]
@@ -134,10 +120,12 @@ class _DuckDB:
             return rows.mutate(**{ROW: ibis.uuid()}) if ROW in roles.columns.response else rows
 
     def parquet(self, path: Path) -> ir.Table:
+        """One Parquet file."""
         table: ir.Table = self._connection.read_parquet(str(path))
         return table
 
     def write(self, expression: ir.Table, path: Path) -> None:
+        """Write a large result to a Parquet file, in its order."""
         # What has an order keeps it only so.
         self._connection.con.execute("SET preserve_insertion_order = true")
         self._connection.con.execute(f"SET memory_limit = '{SORT_MEMORY}'")
@@ -146,6 +134,7 @@ class _DuckDB:
         self._connection.con.execute(f"SET memory_limit = '{MEMORY}'")
 
     def run(self, expression: ir.Table) -> pa.Table:
+        """See :class:`Backend`."""
         return self._watched(lambda: self._connection.to_pyarrow(expression))
 
     def _watched(self, call: Callable[[], Any]) -> Any:
@@ -288,8 +277,6 @@ def _java_cause(error: BaseException) -> str:
 
 class _Spark:
     """See :func:`spark_backend`."""
-
-    name = "spark"
 
     def __init__(self, connection: Any, session: Any) -> None:
         self._connection = connection

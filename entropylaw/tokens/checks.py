@@ -15,28 +15,8 @@ import numpy as np
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.wording import counted, shown
-from entropylaw.tokens.query import (
-    EDGES,
-    HIGH,
-    LEAST_LOGPROB,
-    LIMIT,
-    LOGPROB_POINT,
-    MASK_UNKNOWN,
-    MASKED,
-    MISSING,
-    NEGATIVE,
-    NO_MASK,
-    NOT_BINARY,
-    NOT_FINITE,
-    POINT,
-    ROUNDED,
-    TOO_HIGH,
-    UNCLASSED,
-    UNKNOWN_CLASS,
-    FloatArray,
-    IntArray,
-    TokenColumns,
-)
+from entropylaw.tokens import query
+from entropylaw.tokens.query import EDGES, HIGH, POINT, FloatArray, IntArray, TokenColumns
 from entropylaw.tokens.summary import PERCENTS, Cells
 from entropylaw.tokens.sums import Sums
 
@@ -92,35 +72,35 @@ def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> Non
             "no-records", "the table has columns and no rows", "check that the run has logged something"
         )
     name = columns.entropy
-    if counts.get(MASK_UNKNOWN):
+    if counts.get(query.MASK_UNKNOWN):
         raise InputError(
             "mask-not-binary",
-            f"{counts[MASK_UNKNOWN]:,} of {rows:,} values of '{columns.mask}' are neither 0 nor 1 "
-            f"({_where(sums, MASK_UNKNOWN)})",
+            f"{counts[query.MASK_UNKNOWN]:,} of {rows:,} values of '{columns.mask}' are neither 0 nor 1 "
+            f"({_where(sums, query.MASK_UNKNOWN)})",
             "a mask is 1 (or true) for the tokens that count; name another with --mask, or --mask ''",
         )
-    if counts.get(NEGATIVE):
+    if counts.get(query.NEGATIVE):
         raise InputError(
             "entropy-negative",
-            f"{counts[NEGATIVE]:,} of {rows:,} values of '{name}' are negative "
-            f"({_where(sums, NEGATIVE)}), and an entropy is 0 or more",
+            f"{counts[query.NEGATIVE]:,} of {rows:,} values of '{name}' are negative "
+            f"({_where(sums, query.NEGATIVE)}), and an entropy is 0 or more",
             "negated entropies and log-probabilities are negative: name the entropies with --entropy",
         )
-    if counts.get(TOO_HIGH):
+    if counts.get(query.TOO_HIGH):
         raise InputError(
             "entropy-too-high",
-            f"{counts[TOO_HIGH]:,} of {rows:,} values of '{name}' are {LIMIT:.4g} nats or more "
-            f"({_where(sums, TOO_HIGH)}), and a choice among a million tokens has at most 13.82",
+            f"{counts[query.TOO_HIGH]:,} of {rows:,} values of '{name}' are {query.LIMIT:.4g} nats or more "
+            f"({_where(sums, query.TOO_HIGH)}), and a choice among a million tokens has at most 13.82",
             "entropies are per token and in nats: divide bits by 1.4427, and sums by their tokens",
         )
-    masked = counts.get(MASKED, 0) + counts.get(NO_MASK, 0)
+    masked = counts.get(query.MASKED, 0) + counts.get(query.NO_MASK, 0)
     if masked == rows:
         raise InputError(
             "all-masked",
             f"'{columns.mask}' leaves out every one of {rows:,} rows",
             "a mask is 1 (or true) for the tokens that count; name another with --mask, or --mask ''",
         )
-    if masked + counts.get(MISSING, 0) + counts.get(NOT_FINITE, 0) == rows:
+    if masked + counts.get(query.MISSING, 0) + counts.get(query.NOT_FINITE, 0) == rows:
         raise InputError(
             "entropy-missing",
             f"'{name}' has no number in any of {rows:,} rows",
@@ -130,7 +110,7 @@ def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> Non
 
 
 def _check_codes(sums: Sums, columns: TokenColumns, strange: Sequence[str]) -> None:
-    unknown = sums.cells["planning"] == UNKNOWN_CLASS
+    unknown = sums.cells["planning"] == query.UNKNOWN_CLASS
     if unknown.any():
         raise InputError(
             "class-unknown",
@@ -139,7 +119,7 @@ def _check_codes(sums: Sums, columns: TokenColumns, strange: Sequence[str]) -> N
             "a class is planning or execution (or true and false, 1 and 0); name its column with --class, "
             "or --class '' for none",
         )
-    broken = sums.cells["correct"] == NOT_BINARY
+    broken = sums.cells["correct"] == query.NOT_BINARY
     if broken.any():
         raise InputError(
             "correct-not-binary",
@@ -251,26 +231,26 @@ def notes(sums: Sums) -> list[str]:
     counts = sums.counts()
     found = []
     for code, words in (
-        (MASKED, "masked"),
-        (NO_MASK, "their mask is null, neither 0 nor 1"),
-        (MISSING, "without a value"),
-        (NOT_FINITE, "nan or infinite"),
+        (query.MASKED, "masked"),
+        (query.NO_MASK, "their mask is null, neither 0 nor 1"),
+        (query.MISSING, "without a value"),
+        (query.NOT_FINITE, "nan or infinite"),
     ):
         if counts.get(code):
             found.append(f"{counts[code]:,} of {sum(counts.values()):,} tokens left out: {words}")
-    if counts.get(ROUNDED):
-        found.append(f"{counts[ROUNDED]:,} entropies between -1e-6 and 0 count as 0")
+    if counts.get(query.ROUNDED):
+        found.append(f"{counts[query.ROUNDED]:,} entropies between -1e-6 and 0 count as 0")
     lost = int((sums.cells["tokens"] - sums.cells["logprobs"])[sums.usable].sum())
     if sums.has_logprob and lost:
-        found.append(f"{lost:,} tokens have no log-probability between {LEAST_LOGPROB:g} and 1")
+        found.append(f"{lost:,} tokens have no log-probability between {query.LEAST_LOGPROB:g} and 1")
     cells = sums.cells
     classes = set(np.unique(cells["planning"][cells["bin"] >= 0]).tolist())
-    if classes in ({1}, {0}, {1, UNCLASSED}, {0, UNCLASSED}):
+    if classes in ({1}, {0}, {1, query.UNCLASSED}, {0, query.UNCLASSED}):
         found.append(
             f"every token with a class is {'planning' if 1 in classes else 'execution'}: the other is empty"
         )
-    elif UNCLASSED in classes and len(classes) > 1:
-        tokens = cells["tokens"][(cells["planning"] == UNCLASSED) & (cells["bin"] >= 0)]
+    elif query.UNCLASSED in classes and len(classes) > 1:
+        tokens = cells["tokens"][(cells["planning"] == query.UNCLASSED) & (cells["bin"] >= 0)]
         found.append(f"{int(tokens.sum()):,} tokens have no class: they count overall only")
     return found
 
@@ -364,7 +344,7 @@ def _beside_logprobs(sums: Sums) -> Iterator[str]:
         return
     steps, where = np.unique(cells["step"][here], return_inverse=True)
     surprise, entropy = np.zeros(len(steps)), np.zeros(len(steps))
-    np.add.at(surprise, where, -cells["logprob_total"][here] / LOGPROB_POINT)
+    np.add.at(surprise, where, -cells["logprob_total"][here] / query.LOGPROB_POINT)
     np.add.at(entropy, where, cells["total"][here] * (cells["bin"][here] >= 0) / POINT)
     if len(steps) < _FEWEST_STEPS or surprise.sum() <= 0 or entropy.sum() <= 0:
         return

@@ -55,21 +55,13 @@ class TokenFile:
     ours: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """The files of a table by name, and what to tell the user about them."""
-
-    files: tuple[TokenFile, ...]
-    notes: tuple[str, ...]
-
-
 def find(
     tables: Sequence[str],
     *,
     allow_missing: bool = False,
     looked_for: Mapping[str, Sequence[str]] | None = None,
-) -> Found:
-    """Every file of ``tables`` (files, folders, patterns), by name, each once.
+) -> tuple[list[TokenFile], list[str]]:
+    """Every file of ``tables`` (files, folders, patterns), by name, each once, and notes on them.
 
     ``looked_for`` are names of columns by role: to find them more than a few JSON lines are read.
 
@@ -91,7 +83,7 @@ def find(
                 "leave it out; sums of shards are joined from their .hist.parquet",
             )
     skipped = listing([file.name for file in ours])
-    files = tuple(file for file in opened if not file.ours)
+    files = [file for file in opened if not file.ours]
     if not files:
         raise InputError(
             "no-token-files",
@@ -106,7 +98,7 @@ def find(
         f"{shown(later)} holds the same bytes as {shown(earlier)}: if it is a copy, its tokens count twice"
         for later, earlier in pairs
     ]
-    return Found(files=files, notes=tuple(notes))
+    return files, notes
 
 
 def _gathered(tables: Sequence[str]) -> list[tuple[str, Path]]:

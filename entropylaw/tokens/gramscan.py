@@ -7,7 +7,6 @@ is one chunk of whole responses and 20 bytes for every occurrence of a gram.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from entropylaw.tokens.grams import (
     token_notation,
 )
 from entropylaw.tokens.query import IntArray, TokenColumns
-from entropylaw.tokens.semantic import CountEntropy, conditional_entropy, semantic_entropy
+from entropylaw.tokens.semantic import conditional_entropy, semantic_entropy
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,43 +38,6 @@ PLANNING_LONG = "planning_by_long_gram"
 
 CHUNK_ROWS = 65_536
 """Rows that are matched at once, and then the end of their last response."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GramEntropy:
-    """The entropy of the plan by step, and how much text it comes from.
-
-    ``steps``, ``tokens``, ``responses`` and ``planning`` (tokens that a gram covers) have one entry a step;
-    ``unfollowed`` counts occurrences with nothing after them, which ``conditional`` leaves out.
-    """
-
-    steps: IntArray
-    tokens: IntArray
-    responses: IntArray
-    planning: IntArray
-    unfollowed: IntArray
-    semantic: CountEntropy
-    conditional: CountEntropy
-
-    def table(self) -> pa.Table:
-        """One row a step: ``grams``, ``gram_types``, ``entropy_semantic…``, ``entropy_conditional…``."""
-        import pyarrow as pa
-
-        return pa.table(
-            {
-                "step": self.steps,
-                "tokens": self.tokens,
-                "responses": self.responses,
-                "planning_tokens": self.planning,
-                "grams": self.semantic.count,
-                "gram_types": self.semantic.types,
-                **self.semantic.columns("entropy_semantic"),
-                "gram_pairs": self.conditional.count,
-                "gram_contexts": self.conditional.contexts,
-                "grams_unfollowed": self.unfollowed,
-                **self.conditional.columns("entropy_conditional"),
-            }
-        )
 
 
 def mark(ordered: Path, columns: TokenColumns, grams: GramList, target: Path) -> GramScan:
@@ -128,7 +90,7 @@ class GramScan:
         self._step, self._position, self._token = columns.step, columns.position, columns.token
         self._notation: Notation | None = None
         self._responses = 0
-        self._by_step: dict[int, IntArray] = {}
+        self._steps: set[int] = set()
         self._followers: dict[str, int] = {}
         # Four numbers an occurrence: step, gram, response, follower.
         self._parts: list[tuple[NDArray[np.integer[Any]], ...]] = []
@@ -166,31 +128,38 @@ class GramScan:
         if rows:
             yield from self._classified(pa.Table.from_batches(waiting).combine_chunks())
 
-    def result(self, *, long_only: bool = False) -> GramEntropy:
-        """Return the entropy of the plan over the rows that have passed.
+    def result(self, *, long_only: bool = False) -> pa.Table:
+        """Return the entropy of the plan over the rows that have passed, one row a step.
 
-        ``long_only`` leaves out grams of one or two words, as if they were not in the list.
+        ``step, grams, gram_types, entropy_semantic…`` of the occurrences, ``gram_pairs, gram_contexts,
+        entropy_conditional…`` of those with a word after them, ``grams_unfollowed`` without; for the names
+        see :meth:`CountEntropy.columns`. ``long_only`` leaves out grams of one or two words, as if they were
+        not in the list.
         """
+        import pyarrow as pa
+
         parts = self._parts or [(np.zeros(0, dtype=np.int64),) * 4]
         step, gram, response, follower = map(np.concatenate, zip(*parts, strict=True))
         if long_only:
             kept = np.array(self.grams.words)[gram] > SHORT
             step, gram, response, follower = (c[kept] for c in (step, gram, response, follower))
-        steps = np.array(sorted(self._by_step), dtype=np.int64)
-        totals = np.array([self._by_step[s] for s in steps.tolist()], dtype=np.int64).reshape(-1, 4)
+        steps = np.array(sorted(self._steps), dtype=np.int64)
         semantic = semantic_entropy(step, gram, cluster=response, steps=steps)
         pair = follower >= 0
         conditional = conditional_entropy(
             step[pair], gram[pair], follower[pair], cluster=response[pair], steps=steps
         )
-        return GramEntropy(
-            steps=steps,
-            tokens=totals[:, 0],
-            responses=totals[:, 1],
-            planning=totals[:, 3 if long_only else 2],
-            unfollowed=semantic.count - conditional.count,
-            semantic=semantic,
-            conditional=conditional,
+        return pa.table(
+            {
+                "step": steps,
+                "grams": semantic.count,
+                "gram_types": semantic.types,
+                **semantic.columns("entropy_semantic"),
+                "gram_pairs": conditional.count,
+                "gram_contexts": conditional.contexts,
+                "grams_unfollowed": semantic.count - conditional.count,
+                **conditional.columns("entropy_conditional"),
+            }
         )
 
     def _starts(self, table: pa.Table) -> BoolArray:
@@ -219,11 +188,7 @@ class GramScan:
         breaks = starts | self._jumps(table, starts)
         found = match_tokens(self.grams, self._texts(table), breaks)
         step = _integers(table[self._step], self._step)
-        steps, which = np.unique(step, return_inverse=True)
-        rows = np.ones(len(step))
-        sums = [np.bincount(which, mask) for mask in (rows, starts, found.covered, found.covered_long)]
-        for number, row in zip(steps.tolist(), np.stack(sums, 1).astype(np.int64), strict=True):
-            self._by_step[number] = self._by_step.get(number, 0) + row
+        self._steps.update(np.unique(step).tolist())
         names = self._followers
         follower = [-1 if f is None else names.setdefault(f, len(names)) for f in found.follower]
         response = self._responses + np.cumsum(starts) - 1

@@ -105,18 +105,18 @@ def _summarised(tables: Sequence[str], asked: Asked, backend: OpenBackend) -> Su
             "--grams reads the tokens of each response in their order, which --backend spark does not",
             "mark the tokens in a column of the table, or use --backend duckdb",
         )
-    found = find(tables, allow_missing=asked.allow_missing, looked_for=looked_for(asked.columns))
+    files, notes = find(tables, allow_missing=asked.allow_missing, looked_for=looked_for(asked.columns))
     lists = [] if asked.grams in (None, "default") else [Path(asked.grams or "")]
-    _check_apart(asked.output, [*(file.path for file in found.files), *lists])
-    roles = resolve(found.files, asked.columns, asked.response)
+    _check_apart(asked.output, [*(file.path for file in files), *lists])
+    roles = resolve(files, asked.columns, asked.response)
     if asked.top_quantile is not None or asked.grams is not None:
         columns = replace(roles.columns, planning=None)
         roles = replace(roles, columns=columns, lists=tuple(n for n in roles.lists if n in columns.all))
-    check_alike(found.files, roles.stored)
-    about = _about(found.files, roles.columns)
+    check_alike(files, roles.stored)
+    about = _about(files, roles.columns)
     with backend() as engine:
-        table, notes = _opened(engine, found.files, roles)
-        notes = [*found.notes, *roles.notes, *notes]
+        table, more = _opened(engine, files, roles)
+        notes += [*roles.notes, *more]
         if asked.grams is not None:
             return _by_grams(engine, table, roles.columns, asked, about, notes)
         sums = _queried(engine, table, roles.columns)
@@ -215,12 +215,12 @@ def _by_grams(
     notes: Sequence[str],
 ) -> Summary:
     """Mark tokens that strategic n-grams cover, then summarise, with and without the short ones."""
-    from entropylaw.tokens.backends import LocalBackend, temporary_folder
+    from entropylaw.tokens.backends import DuckDB, temporary_folder
     from entropylaw.tokens.grams import default_grams, read_grams
     from entropylaw.tokens.gramscan import PLANNING, PLANNING_LONG, mark
 
     assert asked.grams is not None
-    assert isinstance(engine, LocalBackend)
+    assert isinstance(engine, DuckDB)
     checks.check_text(columns)
     grams = default_grams() if asked.grams == "default" else read_grams(asked.grams)
     with temporary_folder() as folder:
@@ -240,7 +240,7 @@ def _by_grams(
     done = _finished(sums, asked, about, notes)
     steps = _beside(done.steps, summarise(long), _LONG, "_long")
     for suffix in ("", "_long"):
-        found = scan.result(long_only=bool(suffix)).table()
+        found = scan.result(long_only=bool(suffix))
         names = [each for each in found.column_names if each.startswith(("gram", "entropy_"))]
         steps = _beside(steps, found, names, suffix)
     return replace(done, steps=steps)

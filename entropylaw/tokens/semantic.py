@@ -102,20 +102,6 @@ class CountEntropy:
         }
 
 
-def plug_in_entropy(counts: ArrayLike) -> float:
-    """Entropy of frequencies, −Σ (c/N) log(c/N), nats.
-
-    Raises
-    ------
-    ValueError
-        Where no count is above 0, or one is below it.
-
-    """
-    counts = _checked(counts)
-    share = counts / counts.sum()
-    return float(-xlogy(share, share).sum()) + 0.0
-
-
 def rarefied_entropy(counts: ArrayLike, size: int) -> float:
     """Expected plug-in entropy of ``size`` occurrences drawn without replacement, nats.
 
@@ -125,10 +111,13 @@ def rarefied_entropy(counts: ArrayLike, size: int) -> float:
     Raises
     ------
     ValueError
-        Where ``size`` is below 1 or above the number of occurrences.
+        Where ``size`` is below 1 or above the number of occurrences, or a count is below 0.
 
     """
-    counts = _checked(counts)
+    counts = np.asarray(counts, dtype=np.int64)
+    if np.any(counts < 0):
+        raise ValueError("counts are at least 0")
+    counts = counts[counts > 0]
     if not 1 <= size <= counts.sum():
         raise ValueError(f"{size} of {counts.sum()} occurrences cannot be drawn")
     different, times = np.unique(counts, return_counts=True)
@@ -195,13 +184,6 @@ def common_size(counts: ArrayLike, most_below: float = MOST_BELOW) -> int | None
     ordered = np.sort(np.asarray(counts)[np.asarray(counts) > 0])
     size = int(ordered[int(most_below * len(ordered))]) if len(ordered) else 0
     return size if size >= 2 else None
-
-
-def _checked(counts: ArrayLike) -> IntArray:
-    found = np.asarray(counts, dtype=np.int64).ravel()
-    if not np.any(found > 0) or np.any(found < 0):
-        raise ValueError("counts are at least 0, and one of them is above it")
-    return found[found > 0]
 
 
 def _codes(values: Any) -> IntArray:

@@ -10,24 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from entropylaw.tokens.query import (
-    BINS,
-    CORRECT,
-    EDGES,
-    EXECUTION,
-    HALF,
-    LOGPROB_POINT,
-    LOW,
-    MASKED,
-    MISSING,
-    NO_MASK,
-    NOT_FINITE,
-    PLANNING,
-    POINT,
-    WRONG,
-    FloatArray,
-    IntArray,
-)
+from entropylaw.tokens import query
+from entropylaw.tokens.query import BINS, EDGES, HALF, LOW, POINT, FloatArray, IntArray
 from entropylaw.tokens.responses import Responses
 from entropylaw.tokens.sums import Sums, read
 
@@ -42,8 +26,8 @@ PERCENTS = (5, 10, 20, 50, 80, 90, 95, 99)
 TOGETHER = 6
 """Neighbouring bins that make one band of a heat map: a band is about 10 % wide at 0.672 nats."""
 
-_CLASSES = {"planning": PLANNING, "execution": EXECUTION}
-_JUDGED = {"correct": CORRECT, "wrong": WRONG}
+_CLASSES = {"planning": query.PLANNING, "execution": query.EXECUTION}
+_JUDGED = {"correct": query.CORRECT, "wrong": query.WRONG}
 _NO_RESPONSES = Responses(0, 0, 0, 0, 0, 0, 0)
 
 
@@ -218,11 +202,14 @@ def _rows(sums: Sums, cuts: dict[int, float] | None) -> Iterator[dict[str, Value
         if sums.has_logprob:
             number = int(part["logprobs"][usable].sum())
             total = int(part["logprob_total"][usable].sum())
-            row["logprob"] = total / (number * LOGPROB_POINT) if number else None
+            row["logprob"] = total / (number * query.LOGPROB_POINT) if number else None
         row |= _of_clusters(sums, step)
         if cuts is not None:
             row["class_cut"] = cuts[step]
-        for name, codes in (("masked", [MASKED, NO_MASK]), ("without_entropy", [MISSING, NOT_FINITE])):
+        for name, codes in (
+            ("masked", [query.MASKED, query.NO_MASK]),
+            ("without_entropy", [query.MISSING, query.NOT_FINITE]),
+        ):
             row[f"tokens_{name}"] = int(part["tokens"][np.isin(part["bin"], codes)].sum())
         yield row
 

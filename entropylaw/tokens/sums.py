@@ -14,20 +14,9 @@ from numpy.typing import NDArray
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.wording import shown
-from entropylaw.tokens import responses
+from entropylaw.tokens import query, responses
 from entropylaw.tokens.files import METADATA, facts_of
-from entropylaw.tokens.query import (
-    BINS,
-    EDGES,
-    EXECUTION,
-    MASKED,
-    NO_MASK,
-    PLANNING,
-    POINT,
-    ROUNDED,
-    UNCLASSED,
-    IntArray,
-)
+from entropylaw.tokens.query import BINS, EDGES, POINT, IntArray
 from entropylaw.tokens.responses import ByStep, Each
 
 if TYPE_CHECKING:
@@ -63,7 +52,7 @@ class Sums:
     @property
     def usable(self) -> NDArray[np.bool_]:
         """Which cells (m,) are entropies, and not tokens that are left out."""
-        return np.asarray((self.cells["bin"] >= 0) | (self.cells["bin"] == ROUNDED))
+        return np.asarray((self.cells["bin"] >= 0) | (self.cells["bin"] == query.ROUNDED))
 
     def counts(self) -> dict[int, int]:
         """Tokens by bin, or by the code that stands in its place."""
@@ -155,7 +144,7 @@ def merged(parts: Sequence[Sums]) -> Sums:
 
 def with_masked(sums: Sums, everything: Sums) -> Sums:
     """The sums, and beside them the tokens of ``everything`` that a mask leaves out."""
-    here = np.isin(everything.cells["bin"], (MASKED, NO_MASK))
+    here = np.isin(everything.cells["bin"], (query.MASKED, query.NO_MASK))
     masked = {name: values[here] for name, values in everything.cells.items()}
     return replace(sums, cells=added([sums.cells, masked]))
 
@@ -183,8 +172,8 @@ def by_quantile(sums: Sums, share: float) -> tuple[Sums, dict[int, float]]:
         above = np.append(np.cumsum(counts[::-1])[::-1], 0)
         cut = int(np.argmin(np.abs(above - share * above[0])))
         cuts[step] = float(EDGES[cut])
-        code = np.where(bins >= cut, PLANNING, EXECUTION)
-        cells["planning"][rows] = np.where(usable[rows], code, UNCLASSED)
+        code = np.where(bins >= cut, query.PLANNING, query.EXECUTION)
+        cells["planning"][rows] = np.where(usable[rows], code, query.UNCLASSED)
     return replace(sums, cells=added([cells])), cuts
 
 

@@ -16,7 +16,6 @@ from entropylaw.tokens.query import TokenColumns
 from entropylaw.tokens.semantic import (
     common_size,
     conditional_entropy,
-    plug_in_entropy,
     rarefied_entropy,
     semantic_entropy,
 )
@@ -30,20 +29,18 @@ ZIPF /= ZIPF.sum()
 # --- known answers
 
 
-def miller_madow(counts):
-    """Of occurrences with these counts, as a table of steps gives it."""
+def of_counts(counts):
+    """The entropy of occurrences with these counts in one step."""
     labels = np.repeat(np.arange(len(counts)), counts)
-    (value,) = semantic_entropy(np.zeros(len(labels)), labels).miller_madow
-    return value
+    return semantic_entropy(np.zeros(len(labels)), labels)
 
 
 @pytest.mark.parametrize("counts", [[1], [5, 5, 5], [1, 2, 3, 0, 7], [1000, 1, 1]])
 def test_plug_in_is_scipys(counts):
-    assert plug_in_entropy(counts) == pytest.approx(scipy_entropy(counts), abs=1e-14)
-    types = np.count_nonzero(counts)
-    assert miller_madow(counts) == pytest.approx(
-        scipy_entropy(counts) + (types - 1) / 2 / sum(counts), abs=1e-14
-    )
+    found = of_counts(counts)
+    assert found.plug_in == (pytest.approx(scipy_entropy(counts), abs=1e-14),)
+    correction = (np.count_nonzero(counts) - 1) / 2 / sum(counts)
+    assert found.miller_madow == (pytest.approx(scipy_entropy(counts) + correction, abs=1e-14),)
 
 
 @pytest.mark.parametrize("counts", [[3], [1, 1, 1], [4, 2, 1], [5, 1, 1, 2], [2, 2, 2, 2]])
@@ -91,14 +88,14 @@ def test_the_bias_of_249_types(n, published, decimals):
     assert scipy_entropy(ZIPF) == pytest.approx(4.294, abs=5e-4)
     expected = rarefied_entropy(np.round(ZIPF * 1e8), n)
     random = np.random.default_rng(n)
-    sample = [plug_in_entropy(random.multinomial(n, ZIPF)) for _ in range(400)]
+    sample = scipy_entropy(random.multinomial(n, ZIPF, size=400), axis=1)
     assert abs(expected - np.mean(sample)) < 4 * np.std(sample) / np.sqrt(400)
     assert abs(expected - published) < np.std(sample) + 0.5 * 10.0**-decimals
 
 
 def test_miller_madow_of_249_types():
     random = np.random.default_rng(3)
-    sample = [miller_madow(random.multinomial(1000, ZIPF)) for _ in range(1000)]
+    sample = [of_counts(random.multinomial(1000, ZIPF)).miller_madow[0] for _ in range(1000)]
     assert np.mean(sample) == pytest.approx(4.245, abs=4 * np.std(sample) / np.sqrt(1000))
 
 
@@ -238,9 +235,11 @@ def test_what_cannot_be():
         semantic_entropy([0, 1], ["a"])
     with pytest.raises(ValueError, match="none of the steps"):
         semantic_entropy([0, 1], ["a", "b"], steps=[0])
-    for counts in ([], [0, 0], [2, -1]):
-        with pytest.raises(ValueError, match="counts"):
-            plug_in_entropy(counts)
+    with pytest.raises(ValueError, match="counts"):
+        rarefied_entropy([2, -1], 1)
+    for counts in ([], [0, 0]):
+        with pytest.raises(ValueError, match="cannot be drawn"):
+            rarefied_entropy(counts, 1)
     for size in (0, 4):
         with pytest.raises(ValueError, match="cannot be drawn"):
             rarefied_entropy([2, 1], size)
@@ -283,31 +282,26 @@ def test_the_scan_by_hand():
     marked = "".join(out.filter(out[PLANNING])["token"].to_pylist())
     assert marked == " wait let us try wait wait wait let us try let us try"
     result = scan.result()
-    assert result.steps.tolist() == [0, 5, 9]
-    assert result.tokens.tolist() == [13, 2, 8]
-    assert result.responses.tolist() == [3, 1, 1]
-    assert result.planning.tolist() == [7, 0, 6]
-    assert result.semantic.count.tolist() == [5, 0, 2]
-    assert result.semantic.plug_in == (pytest.approx(scipy_entropy([4, 1])), None, 0.0)
-    assert result.unfollowed.tolist() == [1, 0, 0]
+    assert result["step"].to_pylist() == [0, 5, 9]
+    assert result["grams"].to_pylist() == [5, 0, 2]
+    assert result["entropy_semantic"].to_pylist() == [pytest.approx(scipy_entropy([4, 1])), None, 0.0]
+    assert result["grams_unfollowed"].to_pylist() == [1, 0, 0]
     # wait → let, wait, no; let us try → 12
-    assert result.conditional.plug_in[0] == pytest.approx(0.75 * np.log(3))
-    assert result.conditional.contexts.tolist() == [2, 0, 1]
-    long = scan.result(long_only=True)
-    assert long.semantic.count.tolist() == [1, 0, 2]
-    assert long.planning.tolist() == [3, 0, 6]
-    table = result.table()
-    assert table["entropy_semantic"].to_pylist() == list(result.semantic.plug_in)
-    assert table["entropy_semantic_rarefied_n"].to_pylist() == [2] * 3
-    assert table["entropy_conditional_rarefied_n"].to_pylist() == [2] * 3
-    assert table.schema.field("entropy_semantic_rarefied").type == pa.float64()
+    assert result["entropy_conditional"][0].as_py() == pytest.approx(0.75 * np.log(3))
+    assert result["gram_contexts"].to_pylist() == [2, 0, 1]
+    assert result["entropy_semantic_rarefied_n"].to_pylist() == [2] * 3
+    assert result["entropy_conditional_rarefied_n"].to_pylist() == [2] * 3
+    assert result.schema.field("entropy_semantic_rarefied").type == pa.float64()
+    assert scan.result(long_only=True)["grams"].to_pylist() == [1, 0, 2]
+    long = "".join(out.filter(out[PLANNING_LONG])["token"].to_pylist())
+    assert long == " let us try" * 3
 
 
 def test_positions_that_are_left_out_end_the_text():
     table = rows("let us try wait")
     gap = table.set_column(2, "position", pa.array([0, 1, 5, 6]))
-    assert scanned(table)[0].result().semantic.count.tolist() == [2]
-    assert scanned(gap)[0].result().semantic.count.tolist() == [1]
+    assert scanned(table)[0].result()["grams"].to_pylist() == [2]
+    assert scanned(gap)[0].result()["grams"].to_pylist() == [1]
 
 
 def test_a_token_that_is_null_ends_the_text():
@@ -319,14 +313,15 @@ def test_a_token_that_is_null_ends_the_text():
 
 def test_clusters_are_responses():
     table = rows("wait", "wait x let us try", "wait let us try")
-    assert scanned(table, batch=1, chunk_rows=1)[0].result().semantic.clusters.tolist() == [3]
-    assert scanned(table)[0].result().semantic.clusters.tolist() == [3]
+    (expected,) = semantic_entropy([0] * 5, [0, 0, 1, 0, 1], cluster=[0, 1, 1, 2, 2]).plug_in_se
+    for options in ({}, {"batch": 1, "chunk_rows": 1}):
+        assert scanned(table, **options)[0].result()["entropy_semantic_se"].to_pylist() == [expected]
 
 
 def test_no_rows():
     scan = GramScan(GRAMS, COLUMNS)
     assert list(scan.batches([])) == []
-    assert scan.result().table().num_rows == 0
+    assert scan.result().num_rows == 0
 
 
 @pytest.mark.parametrize(
