@@ -141,16 +141,7 @@ def above(sums: Sums) -> int:
 
 
 def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenColumns) -> None:
-    """Refuse high entropies that are one and the same, to rounding.
-
-    Parameters
-    ----------
-    values
-        The commonest of them, from the query ``high``.
-    sums
-        Sums over all tokens.
-    columns
-        The columns they were made from.
+    """Refuse high entropies that are one and the same, to rounding; ``values`` are from the query ``high``.
 
     Raises
     ------

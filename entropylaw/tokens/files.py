@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import repeat
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -27,6 +28,7 @@ SUMMARY_SUFFIX = ".hist.parquet"
 _SUFFIXES: dict[str, Kind] = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _PACKED = ".gz"
 _HIVE = re.compile(r"(?P<name>[^=/\\]+)=(?P<value>[^/\\]*)$")
+_SEEN = re.compile(r"[^_].*|_.*=.*", re.DOTALL)
 _PLAIN = {bool: "bool", int: "int64", float: "double", str: "string"}
 
 _FEW_RECORDS, _FEW_BYTES = 20, 256 * 1024
@@ -56,10 +58,7 @@ class TokenFile:
 
 
 def find(
-    tables: Sequence[str],
-    *,
-    allow_missing: bool = False,
-    looked_for: Mapping[str, Sequence[str]] | None = None,
+    tables: Sequence[str], *, allow_missing: bool, looked_for: Mapping[str, Sequence[str]]
 ) -> tuple[list[TokenFile], list[str]]:
     """Every file of ``tables`` (files, folders, patterns), by name, each once, and notes on them.
 
@@ -72,7 +71,7 @@ def find(
         ``file-empty``, ``already-summarised``.
 
     """
-    opened = [_opened(path, name, looked_for or {}) for name, path in _gathered(tables)]
+    opened = _gathered(tables, looked_for)
     ours = [file for file in opened if file.ours]
     named = {Path(table).resolve() for table in tables if Path(table).is_file()}
     for file in ours:
@@ -93,15 +92,13 @@ def find(
     notes = [f"skipped {skipped}: what entropylaw tokens wrote, no tokens"] if ours else []
     notes += shards.absent([file.path for file in files], allow_missing=allow_missing)
     # Files without rows may repeat each other's bytes.
-    pairs = shards.copies([(file.name, file.path) for file in files if file.rows != 0])
-    notes += [
-        f"{shown(later)} holds the same bytes as {shown(earlier)}: if it is a copy, its tokens count twice"
-        for later, earlier in pairs
-    ]
+    for later, earlier in shards.copies([(file.name, file.path) for file in files if file.rows != 0]):
+        twice = f"{shown(later)} holds the same bytes as {shown(earlier)}"
+        notes.append(f"{twice}: if it is a copy, its tokens count twice")
     return files, notes
 
 
-def _gathered(tables: Sequence[str]) -> list[tuple[str, Path]]:
+def _gathered(tables: Sequence[str], looked_for: Mapping[str, Sequence[str]]) -> list[TokenFile]:
     """The files of all arguments, each once, in the order of their names, all of one format.
 
     A name is relative to the argument: a document shall not show whose machine it was made on.
@@ -117,7 +114,7 @@ def _gathered(tables: Sequence[str]) -> list[tuple[str, Path]]:
             f"the table has Parquet files and {shown(min(lines, key=_natural)[0])}, one format is needed",
             "name the files of one format, or summarise each and join them: entropylaw tokens *.hist.parquet",
         )
-    return sorted(found.values(), key=_natural)
+    return [_opened(path, name, looked_for) for name, path in sorted(found.values(), key=_natural)]
 
 
 def _natural(file: tuple[str, Path]) -> tuple[list[tuple[int, str]], str]:
@@ -131,10 +128,10 @@ def kind_of(path: Path) -> Kind | None:
     return _SUFFIXES.get(Path(path.name.lower().removesuffix(_PACKED)).suffix)
 
 
-def matching(pattern: str) -> list[Path]:
-    """The files of a pattern that no shell has expanded, in order; none for what is no pattern."""
+def matching(pattern: str) -> list[Path] | None:
+    """The files of a pattern that no shell has expanded, in order; None for what is no pattern."""
     if not any(c in pattern for c in "*?["):
-        return []
+        return None
     path = Path(pattern)
     return sorted(Path(path.anchor or ".").glob(str(path.relative_to(path.anchor))))
 
@@ -143,30 +140,28 @@ def _expanded(table: str) -> Iterator[tuple[Path, Path]]:
     """Files behind one argument, each with its root."""
     if not table:
         raise InputError("file-not-found", "a table is named '', and no file is", "name a file or a folder")
-    path = Path(table)
+    path, expected = Path(table), "expected .parquet, .jsonl or .ndjson"
     if path.is_dir():
         files = sorted(_logs_in(path))
         if not files:
-            raise InputError(
-                "no-token-files",
-                f"{shown_path(table)} holds no token logs, expected .parquet, .jsonl or .ndjson",
-                "name the folder with the files, or the files",
-            )
-        yield from ((each, path) for each in files)
+            message = f"{shown_path(table)} holds no token logs, {expected}"
+            raise InputError("no-token-files", message, "name the folder with the files, or the files")
+        yield from zip(files, repeat(path), strict=False)
     elif path.is_file():
         if kind_of(path) is None:
             raise InputError(
                 "no-token-files",
-                f"{shown_path(table)} is no token log by its suffix, expected .parquet, .jsonl or .ndjson",
+                f"{shown_path(table)} is no token log by its suffix, {expected}",
                 "a table of tokens has one row a token, or one sequence of tokens a line",
             )
         yield path, path.parent
     else:
-        files = [each for each in matching(table) if kind_of(each)]
-        if not files and any(c in table for c in "*?["):
-            raise InputError("file-not-found", f"no file is named {shown_path(table)}", "check the pattern")
-        if not files:
+        found = matching(table)
+        if found is None:
             raise InputError("file-not-found", f"{shown_path(table)} does not exist", "check the path")
+        files = [each for each in found if kind_of(each)]
+        if not files:
+            raise InputError("file-not-found", f"no file is named {shown_path(table)}", "check the pattern")
         yield from ((each, each.parent) for each in files)
 
 
@@ -176,11 +171,9 @@ def _logs_in(folder: Path) -> Iterator[Path]:
         if isinstance(visit, OSError):
             continue
         where, inner, names = visit
-        inner[:] = [name for name in inner if not name.startswith("_") or "=" in name]
-        for name in names:
-            path = Path(where, name)
-            marker = name.startswith("_") and "=" not in name
-            if not marker and not name.endswith(SUMMARY_SUFFIX) and kind_of(path) and path.is_file():
+        inner[:] = filter(_SEEN.fullmatch, inner)
+        for path in (Path(where, name) for name in filter(_SEEN.fullmatch, names)):
+            if not path.name.endswith(SUMMARY_SUFFIX) and kind_of(path) and path.is_file():
                 yield path
 
 

@@ -165,24 +165,28 @@ def match_tokens(grams: GramList, tokens: Iterable[bytes], breaks: BoolArray | N
     stop = np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)))
     start = np.concatenate([[0], stop[:-1]]) if len(parts) else stop
     text = joined.decode("utf-8", "surrogateescape")
-    automaton = _automaton(grams)
+    matcher = _matcher(grams)
     units = _pattern().findall(text)
     end = np.cumsum(np.fromiter(map(len, units), np.int64, len(units)))
-    codes = automaton.encode(units)
+    codes = matcher.encode(units)
     solid = np.flatnonzero(codes != _SPACE)
     end = end[solid]
     begin = end - np.fromiter((len(units[i]) for i in solid.tolist()), np.int64, len(solid))
     codes = codes[solid]
     if len(text) < len(joined):
-        places = _bytes_before(text)
+        # UTF-8 bytes before every character and at the end; an escaped byte counts as one.
+        point = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        width = 1 + (point >= 0x80).astype(np.int64) + (point >= 0x800) + (point >= 0x10000)
+        width[(point >= 0xDC80) & (point <= 0xDCFF)] = 1
+        places = np.concatenate([[0], np.cumsum(width)])
         begin, end = places[begin], places[end]
-    place, gram = automaton.events(codes)
-    last = place + automaton.length[gram] - 1
+    place, gram = matcher.events(codes)
+    last = place + matcher.length[gram] - 1
     first_token = np.searchsorted(stop, begin[place], side="right")
     after_token = np.searchsorted(start, end[last], side="left")
-    long = automaton.words[gram] > SHORT
-    kept = automaton.counted(place, gram)
-    follower = automaton.next_words(codes, last[kept] + 1)
+    long = matcher.words[gram] > SHORT
+    kept = matcher.counted(place, gram)
+    follower = matcher.next_words(codes, last[kept] + 1)
     return GramMatches(
         covered=_covered(len(start), first_token, after_token),
         covered_long=_covered(len(start), first_token[long], after_token[long]),
@@ -245,68 +249,44 @@ def _is_word(unit: str) -> bool:
     return any(c.isalnum() for c in unit) or unit.startswith("_")
 
 
-class _Automaton:
-    """The grams as one trie over units, in arrays: every position of a text takes a step at once."""
+class _Matcher:
+    """The grams as sequences of codes of their units, by length and first unit."""
 
     def __init__(self, grams: GramList) -> None:
         self.units: dict[str, int] = {}
-        edges: dict[tuple[int, int], int] = {}
-        ends: dict[int, int] = {}
-        lengths = []
+        self.grams: dict[tuple[int, ...], int] = {}
+        self.lengths: dict[int, list[int]] = {}
         for number, gram in enumerate(grams.grams):
-            node = 0
-            units = gram.split(" ")
-            for unit in units:
-                code = self.units.setdefault(unit, len(self.units) + 1)
-                node = edges.setdefault((node, code), len(edges) + 1)
-            ends[node] = number
-            lengths.append(len(units))
-        self.width = len(self.units) + 1
-        keys = np.array([node * self.width + code for node, code in edges], dtype=np.int64)
-        order = np.argsort(keys)
-        self.keys, self.next = keys[order], np.array(list(edges.values()), dtype=np.int64)[order]
-        self.ends = np.full(len(edges) + 1, -1, dtype=np.int64)
-        self.ends[list(ends)] = list(ends.values())
+            key = tuple(self.units.setdefault(unit, len(self.units) + 1) for unit in gram.split(" "))
+            self.grams[key] = number
+            lengths = self.lengths.setdefault(key[0], [])
+            if len(key) not in lengths:
+                lengths.append(len(key))
         self.is_word = np.array([True, *map(_is_word, self.units)])
+        self.begins = np.isin(np.arange(len(self.is_word)), list(self.lengths))
         self.words = np.array(grams.words, dtype=np.int64)
-        self.length = np.array(lengths, dtype=np.int64)
-        self.codes: dict[str, int] = {}
+        self.length = np.array([len(key) for key in self.grams], dtype=np.int64)
 
     def encode(self, pieces: list[str]) -> IntArray:
         """Code of every piece: above 0 where a gram holds it, otherwise what kind it is."""
-        codes = self.codes
-        if len(codes) > _CACHED_UNITS:
-            codes.clear()
-        for piece in set(pieces).difference(codes):
-            if piece.isspace() or piece == BREAK:
-                codes[piece] = _BREAK if piece == BREAK else _SPACE
-            else:
-                folded = _folded(piece)
-                codes[piece] = self.units.get(folded, _OTHER if _is_word(folded) else _MARK)
+        codes = {}
+        for piece in set(pieces):
+            folded = _folded(piece)
+            kind = _OTHER if _is_word(folded) else _BREAK if piece == BREAK else _MARK
+            codes[piece] = _SPACE if piece.isspace() else self.units.get(folded, kind)
         return np.array([codes[piece] for piece in pieces], dtype=np.int64)
 
     def events(self, codes: IntArray) -> tuple[IntArray, IntArray]:
         """Every occurrence of every gram: position of its first unit, and the gram."""
-        at = np.flatnonzero(codes > 0)
-        node = np.zeros(len(at), dtype=np.int64)
-        depth = 0
-        places, grams = [], []
-        while len(at):
-            key = node * self.width + codes[at + depth]
-            found = np.searchsorted(self.keys, key)
-            alive = self.keys[np.minimum(found, len(self.keys) - 1)] == key
-            at, node = at[alive], self.next[found[alive]]
-            gram = self.ends[node]
-            places.append(at[gram >= 0])
-            grams.append(gram[gram >= 0])
-            depth += 1
-            inside = at + depth < len(codes)
-            at, node = at[inside], node[inside]
-            more = codes[at + depth] > 0
-            at, node = at[more], node[more]
-        if not places:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        return np.concatenate(places), np.concatenate(grams)
+        listed, known, lengths = codes.tolist(), self.grams, self.lengths
+        found = [
+            (at, known[key])
+            for at in np.flatnonzero(self.begins[np.maximum(codes, 0)]).tolist()
+            for length in lengths[listed[at]]
+            if (key := tuple(listed[at : at + length])) in known
+        ]
+        place, gram = np.array(found, dtype=np.int64).reshape(-1, 2).T
+        return place, gram
 
     def counted(self, place: IntArray, gram: IntArray) -> IntArray:
         """Which events count: the longest first, none over another; indices by position."""
@@ -330,17 +310,7 @@ class _Automaton:
         return np.where(found < limit[np.searchsorted(limit, after)], found, -1)
 
 
-@lru_cache(maxsize=4)
-def _automaton(grams: GramList) -> _Automaton:
-    return _Automaton(grams)
-
-
-def _bytes_before(text: str) -> IntArray:
-    """UTF-8 bytes before every character and at the end; an escaped byte counts as one."""
-    point = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    width = 1 + (point >= 0x80).astype(np.int64) + (point >= 0x800) + (point >= 0x10000)
-    width[(point >= 0xDC80) & (point <= 0xDCFF)] = 1
-    return np.concatenate([[0], np.cumsum(width)])
+_matcher = lru_cache(maxsize=4)(_Matcher)
 
 
 def _covered(n: int, first: IntArray, after: IntArray) -> BoolArray:

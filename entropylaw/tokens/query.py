@@ -185,7 +185,7 @@ def responses(table: ir.Table, columns: TokenColumns) -> ir.Table:
     return _summed(one, ("step",), sums)
 
 
-def high(table: ir.Table, columns: TokenColumns, most: int = 100) -> ir.Table:
+def high(table: ir.Table, columns: TokenColumns) -> ir.Table:
     """The commonest entropies above ``HIGH``: ``value`` in units of 1/HIGH_POINT, their ``tokens`` and Σq.
 
     ``first`` counts those that are known to be at position 0.
@@ -202,7 +202,7 @@ def high(table: ir.Table, columns: TokenColumns, most: int = 100) -> ir.Table:
         first=ibis.ifelse(rows["key_0"] == 0, 1, 0) if keys else ibis.literal(0),
     )
     sums = {"tokens": rows.count(), "total": rows.q.sum(), "first": rows["first"].sum()}
-    return _summed(rows, ("value",), sums).order_by(ibis.desc("tokens"), "value").limit(most)
+    return _summed(rows, ("value",), sums).order_by(ibis.desc("tokens"), "value").limit(100)
 
 
 def in_order(table: ir.Table, columns: TokenColumns) -> ir.Table:

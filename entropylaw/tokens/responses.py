@@ -9,12 +9,13 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from entropylaw.tokens.query import HALF, MEAN_POINT, POINT, SUM_SHIFT, IntArray
+from entropylaw.tokens.query import HALF, MEAN_POINT, POINT, ROW, SUM_SHIFT, IntArray, TokenColumns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -100,21 +101,19 @@ class Each:
         return dict(zip(self.step[starts].tolist(), map(Responses._make, rows), strict=True))
 
 
-def each_of(table: pa.Table, keys: int, prompt: int | None, *, by_row: bool) -> Each:
-    """Responses from the rows of the query; ``prompt`` is the place of the prompt among its ``keys``.
+def each_of(table: pa.Table, columns: TokenColumns) -> Each:
+    """Responses from the rows of the query.
 
-    With ``by_row`` one of the keys is the number of a row, which is any number: it is not kept, because
-    nothing that is written may depend on it, and no row lies in two shards.
+    Where one of the keys is the number of a row, which is any number, none is kept, because nothing that is
+    written may depend on it, and no row lies in two shards.
     """
-    hashes = [_hashed(table.column(f"key_{i}")) for i in range(keys)]
-    together = np.full(table.num_rows, ROW_KEY, dtype=np.uint64)
-    if not by_row:
-        for one in hashes:
-            together = _mixed(together ^ one)
+    hashes = {name: _hashed(table.column(f"key_{i}")) for i, name in enumerate(columns.response)}
+    nothing = np.full(table.num_rows, ROW_KEY, dtype=np.uint64)
+    key = nothing if ROW in hashes else reduce(lambda all_, one: _mixed(all_ ^ one), hashes.values(), nothing)
     found = Each(
         step=table.column("step").to_numpy().astype(np.int64),
-        key=together,
-        prompt=np.zeros(table.num_rows, dtype=np.uint64) if prompt is None else _mixed(hashes[prompt]),
+        key=key,
+        prompt=nothing if columns.prompt is None else _mixed(hashes[columns.prompt]),
         tokens=table.column("n").to_numpy().astype(np.int64),
         total=table.column("s").to_numpy().astype(np.int64),
     )
@@ -185,16 +184,13 @@ def _products(one: IntArray, other: IntArray, starts: IntArray) -> list[int]:
 
 def by_step_of(table: pa.Table) -> ByStep:
     """Sums over responses by step, from the result of the query that adds them up."""
-    return {
-        int(row["step"]): Responses(
-            row["responses"],
-            row["mean_total"],
-            row["n"],
-            row["t"],
-            *((row[f"{product}_high"] << HALF) + row[f"{product}_low"] for product in ("tt", "tn", "nn")),
+    found: ByStep = {}
+    for row in table.to_pylist():
+        products = ((row[f"{name}_high"] << HALF) + row[f"{name}_low"] for name in ("tt", "tn", "nn"))
+        found[int(row["step"])] = Responses(
+            row["responses"], row["mean_total"], row["n"], row["t"], *products
         )
-        for row in table.to_pylist()
-    }
+    return found
 
 
 def joined_by_step(parts: Sequence[ByStep]) -> ByStep:

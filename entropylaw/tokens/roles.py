@@ -81,12 +81,7 @@ def resolve(
     columns = _columns(names, asked, response, file.name)
     _check_types(columns, types, file.name)
     nested = types.get(columns.entropy, "").startswith("list")
-    # Beside lists of entropies a column without a value holds lists, too.
-    empty = {getattr(columns, role) for role in _PER_TOKEN} if nested else set()
-    kinds = {name: types.get(name, "") for name in columns.all}
-    lists = tuple(
-        n for n, kind in kinds.items() if kind.startswith("list") or (kind == "null" and n in empty)
-    )
+    lists = _lists(columns, types, nested=nested)
     notes = []
     if lists and not nested:
         # A list beside a plain entropy cannot be aligned with it, and nobody asked for it by name.
@@ -97,6 +92,13 @@ def resolve(
     runs = [name for name in names if name.casefold() in _RUNS and name not in columns.response]
     notes += [f"column {shown(name)} is not used: all rows count as one run" for name in runs]
     return Roles(columns=columns, lists=lists, notes=(*notes, *more))
+
+
+def _lists(columns: TokenColumns, types: dict[str, str], *, nested: bool) -> tuple[str, ...]:
+    """The columns of lists; beside lists of entropies a column without a value holds them, too."""
+    empty = {getattr(columns, role) for role in _PER_TOKEN} if nested else set()
+    kinds = {name: types.get(name, "") for name in columns.all}
+    return tuple(n for n, kind in kinds.items() if kind.startswith("list") or (kind == "null" and n in empty))
 
 
 def _types(files: Sequence[TokenFile]) -> dict[str, str]:
@@ -111,7 +113,7 @@ def _columns(
     names: Sequence[str], asked: dict[str, str | None], response: Sequence[str] | None, file: str
 ) -> TokenColumns:
     """The columns that were asked for, and by their names those for which nothing was said."""
-    folded = {name.casefold(): name for name in reversed(names)}
+    folded = _folded(names)
     found: dict[str, str | None] = {}
     for role, candidates in NAMES.items():
         name = asked.get(role)
@@ -126,6 +128,11 @@ def _columns(
     if found["prompt"] is None and asked.get("prompt") is None:
         found["prompt"] = next((name for name in responses if name.casefold() in _PROMPTS), None)
     return TokenColumns(**found, response=responses)  # type: ignore[arg-type]
+
+
+def _folded(names: Sequence[str]) -> dict[str, str]:
+    """Names by their lower case; of several the first."""
+    return {name.casefold(): name for name in reversed(names)}
 
 
 def _missing(role: str, names: Sequence[str], file: str) -> InputError:
@@ -153,7 +160,7 @@ def _exactly(asked: str, names: Sequence[str]) -> str:
 def _responses(names: Sequence[str], asked: Sequence[str] | None) -> tuple[str, ...]:
     if asked:
         return tuple(_exactly(name, names) for name in asked)
-    folded = {name.casefold(): name for name in reversed(names)}
+    folded = _folded(names)
     for candidate in RESPONSES:
         if all(name in folded for name in candidate):
             extra = tuple(folded[name] for name in _SPREAD if name in folded)

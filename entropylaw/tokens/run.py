@@ -21,16 +21,7 @@ from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, TokenFile, check_a
 from entropylaw.tokens.roles import Roles, looked_for, resolve
 from entropylaw.tokens.shards import copies
 from entropylaw.tokens.summary import summarise, text_of
-from entropylaw.tokens.sums import (
-    Sums,
-    by_quantile,
-    from_table,
-    merged,
-    read,
-    to_arrow,
-    with_masked,
-    with_responses,
-)
+from entropylaw.tokens.sums import Sums
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +32,6 @@ OpenBackend = Callable[[], AbstractContextManager["Backend"]]
 Part = tuple[str, Sums, dict[str, Any]]
 """A shard: its name, its sums, what stands beside them."""
 
-_LONG = ("planning_share", "tokens_planning", "entropy_planning", "entropy_execution")
 _SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
 
 
@@ -84,7 +74,19 @@ def summarise_tokens(tables: Sequence[str], asked: Asked, backend: OpenBackend) 
         ``output-is-input``.
 
     """
-    _check_asked(asked)
+    if asked.top_quantile is not None and not 0 < asked.top_quantile < 1:
+        raise UsageError(
+            "bad-quantile",
+            f"--top-quantile {asked.top_quantile:g} is no share, expected a number between 0 and 1",
+            "0.2 calls the fifth of each step's tokens with most entropy planning",
+        )
+    rules = [asked.columns.get("planning"), asked.top_quantile, asked.grams]
+    if sum(rule not in (None, "") for rule in rules) > 1:
+        raise UsageError(
+            "two-class-rules",
+            "--class, --top-quantile and --grams each make classes, and several were given",
+            "give one of them",
+        )
     stored = [table for table in tables if table.endswith(SUMMARY_SUFFIX)]
     if stored and len(stored) < len(tables):
         raise UsageError(
@@ -120,26 +122,7 @@ def _summarised(tables: Sequence[str], asked: Asked, backend: OpenBackend) -> Su
         if asked.grams is not None:
             return _by_grams(engine, table, roles.columns, asked, about, notes)
         sums = _queried(engine, table, roles.columns)
-    planning = roles.columns.planning
-    if planning is not None:
-        about["class"] = {"rule": f"column '{planning}'", "column": planning}
     return _finished(sums, asked, about, notes)
-
-
-def _check_asked(asked: Asked) -> None:
-    if asked.top_quantile is not None and not 0 < asked.top_quantile < 1:
-        raise UsageError(
-            "bad-quantile",
-            f"--top-quantile {asked.top_quantile:g} is no share, expected a number between 0 and 1",
-            "0.2 calls the fifth of each step's tokens with most entropy planning",
-        )
-    rules = [asked.columns.get("planning"), asked.top_quantile, asked.grams]
-    if sum(rule not in (None, "") for rule in rules) > 1:
-        raise UsageError(
-            "two-class-rules",
-            "--class, --top-quantile and --grams each make classes, and several were given",
-            "give one of them",
-        )
 
 
 def _check_apart(output: str | None, files: Sequence[Path]) -> None:
@@ -147,26 +130,22 @@ def _check_apart(output: str | None, files: Sequence[Path]) -> None:
     for file in files:
         note_input(file)
     if output is not None:
-        check_targets(_written_to(output))
+        check_targets((_beside_summary(output), output))
 
 
 def _about(files: Sequence[TokenFile], columns: query.TokenColumns) -> dict[str, Any]:
     """What was read, and which columns of it."""
     listed = [{"name": file.name, "bytes": file.size, "rows": file.rows} for file in files]
-    parts = {
-        "step": columns.step,
-        "entropy": columns.entropy,
-        "class": columns.planning,
-        "mask": columns.mask,
-        "logprob": columns.logprob,
-        "correct": columns.correct,
-        "response": ["(each row)" if n == query.ROW else n for n in columns.response] or None,
-        "prompt": columns.prompt,
-    }
-    return {
+    roles = ("step", "entropy", "planning", "mask", "logprob", "correct", "response", "prompt")
+    parts = {"class" if role == "planning" else role: getattr(columns, role) for role in roles}
+    parts["response"] = ["(each row)" if n == query.ROW else n for n in columns.response] or None
+    about: dict[str, Any] = {
         "read": {"files": listed, "bytes": sum(file.size for file in files)},
         "columns": {role: name for role, name in parts.items() if name is not None},
     }
+    if columns.planning is not None:
+        about["class"] = {"rule": f"column '{columns.planning}'", "column": columns.planning}
+    return about
 
 
 def _opened(engine: Backend, files: Sequence[TokenFile], roles: Roles) -> tuple[Any, list[str]]:
@@ -182,7 +161,7 @@ def _opened(engine: Backend, files: Sequence[TokenFile], roles: Roles) -> tuple[
 
 def _queried(engine: Backend, table: Any, columns: query.TokenColumns) -> Sums:
     """The queries, and the checks between them."""
-    sums = from_table(engine.run(query.cells(table, columns)))
+    sums = Sums.from_table(engine.run(query.cells(table, columns)))
     strange: list[str] = []
     if (sums.cells["planning"] == query.UNKNOWN_CLASS).any():
         strange = engine.run(query.unknown_classes(table, columns)).column("value").to_pylist()
@@ -194,10 +173,8 @@ def _queried(engine: Backend, table: Any, columns: query.TokenColumns) -> Sums:
     # Responses one by one, or where they are too many what they sum to.
     rows = engine.run(query.each_response(table, columns).limit(responses.MOST + 1))
     if rows.num_rows <= responses.MOST:
-        prompt = None if columns.prompt is None else columns.response.index(columns.prompt)
-        by_row = query.ROW in columns.response
-        each = responses.each_of(rows, len(columns.response), prompt, by_row=by_row)
-        return with_responses(sums, each, prompts=prompt is not None)
+        each = responses.each_of(rows, columns)
+        return sums.with_responses(each, prompts=columns.prompt is not None)
     del rows
     sums = replace(sums, responses=responses.by_step_of(engine.run(query.responses(table, columns))))
     if columns.prompt is None:
@@ -233,12 +210,13 @@ def _by_grams(
         columns = replace(columns, position=None, token=None)
         sums = _queried(engine, marked, replace(columns, planning=PLANNING))
         long = _queried(engine, marked, replace(columns, planning=PLANNING_LONG, response=(), prompt=None))
-    sums = with_masked(sums, everything)
+    sums = sums.with_masked(everything)
     name = "our own default list" if asked.grams == "default" else repr(Path(asked.grams).name)
     rule = f"{len(grams)} n-grams of {name}"
     about |= {"class": {"rule": rule, "grams": len(grams), "sha256": grams.fingerprint}}
     done = _finished(sums, asked, about, notes)
-    steps = _beside(done.steps, summarise(long), _LONG, "_long")
+    shown_long = ("planning_share", "tokens_planning", "entropy_planning", "entropy_execution")
+    steps = _beside(done.steps, summarise(long), shown_long, "_long")
     for suffix in ("", "_long"):
         found = scan.result(long_only=bool(suffix))
         names = [each for each in found.column_names if each.startswith(("gram", "entropy_"))]
@@ -262,7 +240,7 @@ def _finished(sums: Sums, asked: Asked, about: dict[str, Any], notes: Sequence[s
     """Apply the rule for classes and summarise."""
     cuts, rule = None, about.get("class", {"rule": "none"})
     if asked.top_quantile is not None:
-        sums, cuts = by_quantile(sums, asked.top_quantile)
+        sums, cuts = sums.by_quantile(asked.top_quantile)
         share = f"{100 * asked.top_quantile:g} %"
         rule = {"rule": f"top quantile, {share}", "share": asked.top_quantile}
         choice = f"planning = the {share} of each step's tokens with most entropy: a choice, no finding; "
@@ -273,7 +251,7 @@ def _finished(sums: Sums, asked: Asked, about: dict[str, Any], notes: Sequence[s
     facts = json.dumps({"format": "entropylaw steps 1", **about}, sort_keys=True)
     return Summary(
         steps=summarise(sums, cuts).replace_schema_metadata({METADATA: facts.encode()}),
-        histogram=to_arrow(sums, about),
+        histogram=sums.to_arrow(about),
         about=about,
         notes=(*notes, *checks.notes(sums), *checks.cautions(sums)),
     )
@@ -288,7 +266,7 @@ def _joined(paths: Sequence[str], asked: Asked) -> Summary:
             "summarise the tokens themselves with these options",
         )
     parts = _shards(paths, asked.output)
-    sums, first = merged([sums for _, sums, _ in parts]), parts[0][2]
+    sums, first = Sums.merged([sums for _, sums, _ in parts]), parts[0][2]
     checks.check(sums, query.TokenColumns(step="step", entropy="entropy"))
     files = sorted((f for _, _, facts in parts for f in facts["read"]["files"]), key=lambda f: str(f["name"]))
     total = sum(facts["read"]["bytes"] for _, _, facts in parts)
@@ -320,7 +298,7 @@ def _shards(paths: Sequence[str], output: str | None) -> list[Part]:
             f"{shown(later)} holds the same sums as {shown(earlier)}: its tokens would count twice",
             "give each shard once",
         )
-    parts = [(file.name, *read(file)) for file in files]
+    parts = [(file.name, *Sums.read(file)) for file in files]
     _check_same(parts)
     return parts
 
@@ -366,15 +344,9 @@ def _spread(parts: Sequence[Part], sums: Sums) -> list[str]:
             "many, or an earlier version's): responses, response_length, entropy_response_mean and the "
             "errors between responses are unknown there; summarise all tokens at once for them"
         ]
-    apart, together = (
-        sum(one.number for part in found for one in (part.responses or {}).values() if one)
-        for found in ([part for _, part, _ in parts], [sums])
-    )
-    if apart == together:
-        return []
-    return [
-        f"{apart - together:,} times a response has tokens in another shard, too: it counts as one response"
-    ]
+    apart = sum(part.number for _, part, _ in parts) - sums.number
+    note = f"{apart:,} times a response has tokens in another shard, too: it counts as one response"
+    return [note] if apart else []
 
 
 def kind_of(path: str | None) -> str | None:
@@ -398,11 +370,6 @@ def kind_of(path: str | None) -> str | None:
     return _SUFFIXES[suffix]
 
 
-def _written_to(path: str) -> tuple[str, str]:
-    """Where the histograms go, and where the summary."""
-    return str(Path(path).with_suffix(SUMMARY_SUFFIX)), path
-
-
 def write(summary: Summary, path: str, kind: str) -> tuple[str, str]:
     """Write the histograms and the summary, both or neither; returns their paths.
 
@@ -412,11 +379,15 @@ def write(summary: Summary, path: str, kind: str) -> tuple[str, str]:
         ``cannot-write``: what stood there is as it was.
 
     """
-    paths = _written_to(path)
-    content = _to_parquet(summary.steps) if kind == "parquet" else rendered(summary, kind)
-    data = content.encode("utf-8") if isinstance(content, str) else content
-    write_together(dict(zip(paths, (_to_parquet(summary.histogram), data), strict=True)))
-    return paths
+    beside = _beside_summary(path)
+    data = _parquet(summary.steps) if kind == "parquet" else rendered(summary, kind).encode("utf-8")
+    write_together({beside: _parquet(summary.histogram), path: data})
+    return beside, path
+
+
+def _beside_summary(path: str) -> str:
+    """Where the histograms go."""
+    return str(Path(path).with_suffix(SUMMARY_SUFFIX))
 
 
 def write_together(files: Mapping[str, bytes]) -> None:
@@ -434,15 +405,10 @@ def write_together(files: Mapping[str, bytes]) -> None:
     from entropylaw.documents.store import TEMPORARY, write_atomically
 
     check_targets(files)
-    kept: dict[Path, Path | None] = {}
-
-    def put_back() -> None:
-        for target, old in kept.items():
-            target.unlink(missing_ok=True) if old is None else old.replace(target)
-
     with ExitStack() as stack:
         staged: list[tuple[Path, Path]] = []
-        for target, data in ((Path(name), data) for name, data in files.items()):
+        for name, data in files.items():
+            target = Path(name)
             if target.is_dir():
                 raise _unwritable(target, "it is a folder")
             try:
@@ -455,27 +421,27 @@ def write_together(files: Mapping[str, bytes]) -> None:
                 raise _unwritable(target, getattr(cause, "strerror", None) or str(cause)) from error
             staged.append((target, Path(place)))
         # Whatever stops it half-way, the files that were replaced come back.
-        stack.callback(put_back)
+        undo = stack.enter_context(ExitStack())
         for target, folder in staged:
-            _take_place(target, folder, kept)
-        kept.clear()
-
-
-def _take_place(target: Path, place: Path, kept: dict[Path, Path | None]) -> None:
-    """Move a new file to its place, and keep what stood there."""
-    old = place / "old"
-    try:
-        if target.exists():
             try:
-                os.link(target, old)
-            except OSError:  # a file system without links: for an instant there is no file
-                target.replace(old)
-            kept[target] = old
-        else:
-            kept[target] = None
-        (place / "new").replace(target)
-    except OSError as error:
-        raise _unwritable(target, error.strerror or str(error)) from error
+                _take_place(target, folder, undo)
+            except OSError as error:
+                raise _unwritable(target, error.strerror or str(error)) from error
+        undo.pop_all()
+
+
+def _take_place(target: Path, folder: Path, undo: ExitStack) -> None:
+    """Move a new file to its place, and keep what stood there."""
+    old = folder / "old"
+    if target.exists():
+        try:
+            os.link(target, old)
+        except OSError:  # a file system without links: for an instant there is no file
+            target.replace(old)
+        undo.callback(old.replace, target)
+    else:
+        undo.callback(target.unlink, missing_ok=True)
+    (folder / "new").replace(target)
 
 
 def _unwritable(target: Path, reason: str) -> OutputError:
@@ -486,7 +452,7 @@ def _unwritable(target: Path, reason: str) -> OutputError:
     )
 
 
-def _to_parquet(table: pa.Table) -> bytes:
+def _parquet(table: pa.Table) -> bytes:
     """A table as Parquet: the same bytes for the same table."""
     import pyarrow.parquet as pq
 

@@ -179,10 +179,10 @@ def conditional_entropy(
     return _by_step(np.asarray(step), np.where(missing, -1, first), pair, cluster, steps, common)
 
 
-def common_size(counts: ArrayLike, most_below: float = MOST_BELOW) -> int | None:
-    """Largest N that all but a share ``most_below`` of the steps with occurrences have; None below 2."""
+def common_size(counts: ArrayLike) -> int | None:
+    """Largest N that all but a share ``MOST_BELOW`` of the steps with occurrences have; None below 2."""
     ordered = np.sort(np.asarray(counts)[np.asarray(counts) > 0])
-    size = int(ordered[int(most_below * len(ordered))]) if len(ordered) else 0
+    size = int(ordered[int(MOST_BELOW * len(ordered))]) if len(ordered) else 0
     return size if size >= 2 else None
 
 
@@ -228,11 +228,11 @@ def _by_step(
             "leave it out to take the most that nearly all steps have",
         )
     groups = None if cluster is None else _codes(cluster)
-    lengths = {len(column) for column in (step, label, label if groups is None else groups)}
+    lengths = {len(step), len(label), len(label if groups is None else groups)}
     if len(lengths) > 1:
         raise ValueError(f"the columns have {sorted(lengths)} rows")
     every, parts = _parted(step, label, steps)
-    count = np.array([len(part) for part in parts], dtype=np.int64)
+    count = np.array(list(map(len, parts)), dtype=np.int64)
     size = common_size(count) if common is None else common
     rows = [_one(part, context, label, groups, size) for part in parts]
     types, contexts, clusters, *values = zip(*rows, strict=True) if rows else [()] * len(_One._fields)

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 from entropylaw.errors import InputError
@@ -114,7 +114,7 @@ def _absent_steps(paths: Iterable[Path]) -> Iterator[str]:
         if len(steps) < _FEWEST_STEPS or 2 * apart.count(usual) <= len(apart):
             continue
         gaps = (range(a + usual, b, usual) for a, b in pairs if (b - a) % usual == 0)
-        names = [f"step_{step}" for gap in gaps for step in gap]
+        names = [f"step_{step}" for step in chain.from_iterable(gaps)]
         if names:
             yield (
                 f"no folder {listing(names, 3)}, and the others are {usual} apart: "

@@ -13,7 +13,7 @@ import numpy as np
 from entropylaw.tokens import query
 from entropylaw.tokens.query import BINS, EDGES, HALF, LOW, POINT, FloatArray, IntArray
 from entropylaw.tokens.responses import Responses
-from entropylaw.tokens.sums import Sums, read
+from entropylaw.tokens.sums import Sums
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -188,7 +188,7 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
 def _rows(sums: Sums, cuts: dict[int, float] | None) -> Iterator[dict[str, Value]]:
     cells = sums.cells
     entropies = sums.usable
-    classed, judged = ((cells[name] >= 0).any() for name in ("planning", "correct"))
+    classed, judged = (cells["planning"] >= 0).any(), (cells["correct"] >= 0).any()
     steps, starts = np.unique(cells["step"], return_index=True)
     for step, at in zip(steps.tolist(), np.split(np.arange(len(cells["step"])), starts[1:]), strict=True):
         part = {name: values[at] for name, values in cells.items()}
@@ -293,7 +293,7 @@ def read_histogram(path: str) -> TokenHistogram:
         ``not-token-sums``, ``file-corrupt``.
 
     """
-    sums, _ = read(Path(path))
+    sums, _ = Sums.read(Path(path))
     cells = sums.cells
     steps = np.array(sums.steps, dtype=float)
     usable = sums.usable

@@ -35,7 +35,7 @@ class Sums:
 
     ``each`` are the responses one by one, None where they were too many to keep; ``responses`` and
     ``prompts`` what responses and prompts sum to, None where no column tells them apart. ``has_logprob``
-    says whether the table had log-probabilities. Two ``Sums`` add up by :func:`merged`.
+    says whether the table had log-probabilities. Two ``Sums`` add up by :meth:`merged`.
     """
 
     cells: dict[str, IntArray]
@@ -43,6 +43,11 @@ class Sums:
     responses: ByStep | None = None
     prompts: ByStep | None = None
     each: Each | None = None
+
+    @property
+    def number(self) -> int:
+        """Responses of all steps in which they are known."""
+        return sum(one.number for one in (self.responses or {}).values() if one)
 
     @property
     def steps(self) -> list[int]:
@@ -69,112 +74,191 @@ class Sums:
         digest.update(json.dumps([responses.to_facts(x) for x in (self.responses, self.prompts)]).encode())
         return digest.hexdigest()
 
+    @classmethod
+    def from_table(cls, cells: pa.Table) -> Sums:
+        """Sums from the result of the query, whose rows come in any order; responses are not known yet.
 
-def from_table(cells: pa.Table) -> Sums:
-    """Sums from the result of the query, whose rows come in any order; responses are not known yet.
+        Raises
+        ------
+        InputError
+            ``step-missing`` or ``step-not-whole``.
 
-    Raises
-    ------
-    InputError
-        ``step-missing`` or ``step-not-whole``.
+        """
+        column, tokens = cells.column("step"), cells.column("tokens").to_numpy()
+        numbers = column.cast("float64").to_numpy() if len(column) else np.zeros(0)
+        missing = ~np.isfinite(numbers)
+        if missing.any():
+            raise InputError(
+                "step-missing",
+                f"{int(tokens[missing].sum()):,} of {int(tokens.sum()):,} rows have no step "
+                "(null, nan, or text that is no whole number)",
+                "give every token its step, or leave these rows out",
+            )
+        broken = (numbers != np.floor(numbers)) | (np.abs(numbers) > _LARGEST_STEP)
+        if broken.any():
+            raise InputError(
+                "step-not-whole",
+                f"step {numbers[broken].min():g} is no whole number below 2^53 "
+                f"({int(tokens[broken].sum()):,} rows)",
+                "name the column of steps with --step; an epoch or a time is none",
+            )
+        has_logprob = "logprobs" in cells.column_names
+        columns = {}
+        for name in (*KEYS, *SUMS):
+            present = name in cells.column_names
+            values = cells.column(name).to_numpy() if present else np.zeros(len(tokens))
+            columns[name] = values.astype(np.int64, copy=False)
+            # Each column is in memory once: the caller keeps no other hold of the table.
+            cells = cells.drop_columns([name]) if present else cells
+        return cls(cells=added([columns]), has_logprob=has_logprob)
 
-    """
-    column, tokens = cells.column("step"), cells.column("tokens").to_numpy()
-    numbers = column.cast("float64").to_numpy() if len(column) else np.zeros(0)
-    missing = ~np.isfinite(numbers)
-    if missing.any():
-        raise InputError(
-            "step-missing",
-            f"{int(tokens[missing].sum()):,} of {int(tokens.sum()):,} rows have no step (null, nan, or text "
-            "that is no whole number)",
-            "give every token its step, or leave these rows out",
+    def with_responses(self, each: Each, *, prompts: bool) -> Sums:
+        """The sums with their responses, one by one and by step."""
+        # Prompts in place of responses: the tokens of all responses to one are one cluster.
+        clusters = responses.joined([replace(each, key=each.prompt)]).by_step() if prompts else None
+        return replace(self, each=each, responses=each.by_step(), prompts=clusters)
+
+    @classmethod
+    def merged(cls, parts: Sequence[Sums]) -> Sums:
+        """The sums of several shards: exactly those of all their tokens, read at once.
+
+        Where the responses of a shard are not kept, those of a step that lies in several shards are not
+        known: some may have tokens in two. Responses are known only where they are in all shards, prompts
+        likewise.
+        """
+        sums = cls(
+            cells=added([part.cells for part in parts]),
+            has_logprob=all(part.has_logprob for part in parts),
         )
-    broken = (numbers != np.floor(numbers)) | (np.abs(numbers) > _LARGEST_STEP)
-    if broken.any():
-        raise InputError(
-            "step-not-whole",
-            f"step {numbers[broken].min():g} is no whole number below 2^53 "
-            f"({int(tokens[broken].sum()):,} rows)",
-            "name the column of steps with --step; an epoch or a time is none",
+        known = [part.responses for part in parts if part.responses is not None]
+        if len(known) < len(parts):
+            return sums
+        clusters = [part.prompts for part in parts if part.prompts is not None]
+        prompts = len(clusters) == len(parts)
+        kept = [part.each for part in parts if part.each is not None]
+        if len(kept) == len(parts):
+            each = responses.joined(kept)
+            sums = sums.with_responses(each, prompts=prompts)
+            return sums if len(each.step) <= responses.MOST else replace(sums, each=None)
+        return replace(
+            sums,
+            responses=responses.joined_by_step(known),
+            prompts=responses.joined_by_step(clusters) if prompts else None,
         )
-    has_logprob = "logprobs" in cells.column_names
-    columns = {}
-    for name in (*KEYS, *SUMS):
-        present = name in cells.column_names
-        values = cells.column(name).to_numpy() if present else np.zeros(len(tokens))
-        columns[name] = values.astype(np.int64, copy=False)
-        # Each column is in memory once: the caller keeps no other hold of the table.
-        cells = cells.drop_columns([name]) if present else cells
-    return Sums(cells=added([columns]), has_logprob=has_logprob)
 
+    def with_masked(self, everything: Sums) -> Sums:
+        """The sums, and beside them the tokens of ``everything`` that a mask leaves out."""
+        here = np.isin(everything.cells["bin"], (query.MASKED, query.NO_MASK))
+        masked = {name: values[here] for name, values in everything.cells.items()}
+        return replace(self, cells=added([self.cells, masked]))
 
-def with_responses(sums: Sums, each: Each, *, prompts: bool) -> Sums:
-    """The sums with their responses, one by one and by step."""
-    # Prompts in place of responses: the tokens of all responses to one are one cluster.
-    clusters = responses.joined([replace(each, key=each.prompt)]).by_step() if prompts else None
-    return replace(sums, each=each, responses=each.by_step(), prompts=clusters)
+    def by_quantile(self, share: float) -> tuple[Sums, dict[int, float]]:
+        """Call the ``share`` of each step's tokens with most entropy planning, the rest execution.
 
+        The cut is the edge of a bin, the one that comes nearest to ``share``, so that sums stay exact and
+        shards still add up; the share that it leaves above is in the summary.
 
-def merged(parts: Sequence[Sums]) -> Sums:
-    """The sums of several shards: exactly those of all their tokens, read at once.
+        Returns
+        -------
+        Sums, dict
+            The sums with these classes; the cut of each step in nats.
 
-    Where the responses of a shard are not kept, those of a step that lies in several shards are not known:
-    some may have tokens in two. Responses are known only where they are in all shards, prompts likewise.
-    """
-    sums = Sums(
-        cells=added([part.cells for part in parts]),
-        has_logprob=all(part.has_logprob for part in parts),
-    )
-    known = [part.responses for part in parts if part.responses is not None]
-    if len(known) < len(parts):
-        return sums
-    clusters = [part.prompts for part in parts if part.prompts is not None]
-    prompts = len(clusters) == len(parts)
-    kept = [part.each for part in parts if part.each is not None]
-    if len(kept) == len(parts):
-        each = responses.joined(kept)
-        sums = with_responses(sums, each, prompts=prompts)
-        return sums if len(each.step) <= responses.MOST else replace(sums, each=None)
-    return replace(
-        sums,
-        responses=responses.joined_by_step(known),
-        prompts=responses.joined_by_step(clusters) if prompts else None,
-    )
+        """
+        cells = {name: values.copy() for name, values in self.cells.items()}
+        usable = self.usable
+        cuts = {}
+        for step in self.steps:
+            rows = np.flatnonzero(cells["step"] == step)
+            bins = cells["bin"][rows]
+            counts = np.zeros(BINS, dtype=np.int64)
+            np.add.at(counts, np.maximum(bins, 0), cells["tokens"][rows] * usable[rows])
+            above = np.append(np.cumsum(counts[::-1])[::-1], 0)
+            cut = int(np.argmin(np.abs(above - share * above[0])))
+            cuts[step] = float(EDGES[cut])
+            code = np.where(bins >= cut, query.PLANNING, query.EXECUTION)
+            cells["planning"][rows] = np.where(usable[rows], code, query.UNCLASSED)
+        return replace(self, cells=added([cells])), cuts
 
+    def to_arrow(self, about: dict[str, Any]) -> pa.Table:
+        """The sums as a table that a heat map can be drawn from, and that :meth:`read` reads back.
 
-def with_masked(sums: Sums, everything: Sums) -> Sums:
-    """The sums, and beside them the tokens of ``everything`` that a mask leaves out."""
-    here = np.isin(everything.cells["bin"], (query.MASKED, query.NO_MASK))
-    masked = {name: values[here] for name, values in everything.cells.items()}
-    return replace(sums, cells=added([sums.cells, masked]))
+        A row is a bin of one step, class and correctness: its edges ``low`` and ``high`` in nats, its
+        ``tokens``, their ``entropy`` summed (nats). Rows without edges count what is no entropy; ``bin`` says
+        what. Each step's first row has the lists of its responses, unless they are too many.
+        """
+        import pyarrow as pa
 
+        cells = self.cells
+        regular = cells["bin"] >= 0
+        at = np.maximum(cells["bin"], 0)
+        named = pa.array([None, None, "execution", "planning"]), pa.array([None, None, False, True])
+        columns = {
+            "step": pa.array(cells["step"]),
+            "class": named[0].take(pa.array(cells["planning"] + 2)),
+            "correct": named[1].take(pa.array(cells["correct"] + 2)),
+            "low": pa.array(EDGES[at], mask=~regular),
+            "high": pa.array(EDGES[at + 1], mask=~regular),
+            "tokens": pa.array(cells["tokens"]),
+            "entropy": pa.array(cells["total"] / POINT, mask=~regular),
+            "bin": pa.array(cells["bin"].astype(np.int16)),
+            **{name: pa.array(cells[name]) for name in SUMS[1:]},
+        }
+        if self.each is not None:
+            columns |= responses.to_lists(self.each, cells["step"])
+        facts = {
+            "format": FORMAT,
+            "has_logprob": self.has_logprob,
+            "responses": responses.to_facts(self.responses),
+            "prompts": responses.to_facts(self.prompts),
+            **about,
+        }
+        return pa.table(columns).replace_schema_metadata(
+            {METADATA: json.dumps(facts, sort_keys=True).encode()}
+        )
 
-def by_quantile(sums: Sums, share: float) -> tuple[Sums, dict[int, float]]:
-    """Call the ``share`` of each step's tokens with most entropy planning, the rest execution.
+    @classmethod
+    def read(cls, path: Path) -> tuple[Sums, dict[str, Any]]:
+        """Read sums that :meth:`to_arrow` made, and what stands beside them.
 
-    The cut is the edge of a bin, the one that comes nearest to ``share``, so that sums stay exact and
-    shards still add up; the share that it leaves above is in the summary.
+        Raises
+        ------
+        InputError
+            ``not-token-sums``, ``file-corrupt``.
 
-    Returns
-    -------
-    Sums, dict
-        The sums with these classes; the cut of each step in nats.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
-    """
-    cells = {name: values.copy() for name, values in sums.cells.items()}
-    usable = sums.usable
-    cuts = {}
-    for step in sums.steps:
-        rows = np.flatnonzero(cells["step"] == step)
-        bins = cells["bin"][rows]
-        counts = np.zeros(BINS, dtype=np.int64)
-        np.add.at(counts, np.maximum(bins, 0), cells["tokens"][rows] * usable[rows])
-        above = np.append(np.cumsum(counts[::-1])[::-1], 0)
-        cut = int(np.argmin(np.abs(above - share * above[0])))
-        cuts[step] = float(EDGES[cut])
-        code = np.where(bins >= cut, query.PLANNING, query.EXECUTION)
-        cells["planning"][rows] = np.where(usable[rows], code, query.UNCLASSED)
-    return replace(sums, cells=added([cells])), cuts
+        hint = "write it again with entropylaw tokens"
+        try:
+            table = pq.read_table(path)
+        except (pa.ArrowException, OSError, ValueError) as problem:
+            cause = shown(str(problem).splitlines()[0])
+            message = f"{shown(path.name)} cannot be read as Parquet: {cause}"
+            raise InputError("file-corrupt", message, hint) from None
+        facts = facts_of(table.schema.metadata)
+        if facts.get("format") != FORMAT or "bin" not in table.column_names:
+            raise InputError(
+                "not-token-sums",
+                f"{shown(path.name)} is named like sums of tokens and holds format "
+                f"{shown(str(facts.get('format', 'none')))}, expected {shown(FORMAT)}",
+                "give the tokens themselves, or a .hist.parquet that entropylaw tokens wrote",
+            )
+        try:
+            cells = {name: table.column(name).to_numpy().astype(np.int64) for name in ("step", "bin", *SUMS)}
+            cells["planning"] = _codes(table.column("class"), ("execution", "planning"))
+            cells["correct"] = _codes(table.column("correct"), (False, True))
+            return cls(
+                cells=added([cells]),
+                has_logprob=facts.pop("has_logprob"),
+                responses=responses.from_facts(facts.pop("responses")),
+                # An earlier version knew no prompts and kept no responses one by one.
+                prompts=responses.from_facts(facts.pop("prompts", None)),
+                each=responses.from_lists(table),
+            ), facts
+        except (pa.ArrowException, KeyError, TypeError, ValueError, AttributeError) as problem:
+            message = f"{shown(path.name)} says that it holds sums of tokens, and they are damaged: "
+            raise InputError("file-corrupt", message + type(problem).__name__, hint) from None
 
 
 def added(parts: Sequence[dict[str, IntArray]]) -> dict[str, IntArray]:
@@ -194,86 +278,6 @@ def added(parts: Sequence[dict[str, IntArray]]) -> dict[str, IntArray]:
             total = name in SUMS
             columns[name] = np.add.reduceat(columns[name], starts) if total else columns[name][starts]
     return columns
-
-
-def to_arrow(sums: Sums, about: dict[str, Any]) -> pa.Table:
-    """The sums as a table that a heat map can be drawn from, and that :func:`read` reads back.
-
-    A row is a bin of one step, class and correctness: its edges ``low`` and ``high`` in nats, its ``tokens``,
-    their ``entropy`` summed (nats). Rows without edges count what is no entropy; ``bin`` says what. Each
-    step's first row has the lists of its responses, unless they are too many.
-    """
-    import pyarrow as pa
-
-    cells = sums.cells
-    regular = cells["bin"] >= 0
-    at = np.maximum(cells["bin"], 0)
-    named = pa.array([None, None, "execution", "planning"]), pa.array([None, None, False, True])
-    columns = {
-        "step": pa.array(cells["step"]),
-        "class": named[0].take(pa.array(cells["planning"] + 2)),
-        "correct": named[1].take(pa.array(cells["correct"] + 2)),
-        "low": pa.array(EDGES[at], mask=~regular),
-        "high": pa.array(EDGES[at + 1], mask=~regular),
-        "tokens": pa.array(cells["tokens"]),
-        "entropy": pa.array(cells["total"] / POINT, mask=~regular),
-        "bin": pa.array(cells["bin"].astype(np.int16)),
-        **{name: pa.array(cells[name]) for name in SUMS[1:]},
-    }
-    if sums.each is not None:
-        columns |= responses.to_lists(sums.each, cells["step"])
-    facts = {
-        "format": FORMAT,
-        "has_logprob": sums.has_logprob,
-        "responses": responses.to_facts(sums.responses),
-        "prompts": responses.to_facts(sums.prompts),
-        **about,
-    }
-    return pa.table(columns).replace_schema_metadata({METADATA: json.dumps(facts, sort_keys=True).encode()})
-
-
-def read(path: Path) -> tuple[Sums, dict[str, Any]]:
-    """Read sums that :func:`to_arrow` made, and what stands beside them.
-
-    Raises
-    ------
-    InputError
-        ``not-token-sums``, ``file-corrupt``.
-
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    hint = "write it again with entropylaw tokens"
-    try:
-        table = pq.read_table(path)
-    except (pa.ArrowException, OSError, ValueError) as problem:
-        cause = shown(str(problem).splitlines()[0])
-        message = f"{shown(path.name)} cannot be read as Parquet: {cause}"
-        raise InputError("file-corrupt", message, hint) from None
-    facts = facts_of(table.schema.metadata)
-    if facts.get("format") != FORMAT or "bin" not in table.column_names:
-        raise InputError(
-            "not-token-sums",
-            f"{shown(path.name)} is named like sums of tokens and holds format "
-            f"{shown(str(facts.get('format', 'none')))}, expected {shown(FORMAT)}",
-            "give the tokens themselves, or a .hist.parquet that entropylaw tokens wrote",
-        )
-    try:
-        cells = {name: table.column(name).to_numpy().astype(np.int64) for name in ("step", "bin", *SUMS)}
-        cells["planning"] = _codes(table.column("class"), ("execution", "planning"))
-        cells["correct"] = _codes(table.column("correct"), (False, True))
-        return Sums(
-            cells=added([cells]),
-            has_logprob=facts.pop("has_logprob"),
-            responses=responses.from_facts(facts.pop("responses")),
-            # An earlier version knew no prompts and kept no responses one by one.
-            prompts=responses.from_facts(facts.pop("prompts", None)),
-            each=responses.from_lists(table),
-        ), facts
-    except (pa.ArrowException, KeyError, TypeError, ValueError, AttributeError) as problem:
-        message = f"{shown(path.name)} says that it holds sums of tokens, and they are damaged: "
-        raise InputError("file-corrupt", message + type(problem).__name__, hint) from None
 
 
 def _codes(column: pa.ChunkedArray, names: Sequence[Any]) -> IntArray:
