@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest.wording import shown
@@ -51,16 +51,6 @@ _SETTINGS = (
 
 Progress = Callable[[float], None]
 """Called with how much of a query is done, from 0 to 1."""
-
-
-class Backend(Protocol):
-    """An engine that opens a token table and runs expressions on it."""
-
-    def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
-        """The files as one table, with a number of every row where that tells responses apart."""
-
-    def run(self, expression: ir.Table) -> pa.Table:
-        """The rows of a small result."""
 
 
 @contextmanager
@@ -105,7 +95,7 @@ class DuckDB:
         self._progress = progress
 
     def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
-        """See :class:`Backend`."""
+        """The files as one table, with a number of every row where that tells responses apart."""
         import ibis
 
         paths = [str(file.path) for file in files]
@@ -134,7 +124,7 @@ class DuckDB:
         self._connection.con.execute(f"SET memory_limit = '{MEMORY}'")
 
     def run(self, expression: ir.Table) -> pa.Table:
-        """See :class:`Backend`."""
+        """The rows of a small result."""
         return self._watched(lambda: self._connection.to_pyarrow(expression))
 
     def _watched(self, call: Callable[[], Any]) -> Any:
@@ -145,16 +135,15 @@ class DuckDB:
             while not done.wait(_POLL_SECONDS):
                 progress(max(0.0, self._connection.con.query_progress()) / 100)
 
-        teller = None
+        teller = threading.Thread(target=tell, args=(self._progress,), daemon=True)
         if self._progress is not None:
-            teller = threading.Thread(target=tell, args=(self._progress,), daemon=True)
             teller.start()
         try:
             with _explained():
                 return call()
         finally:
             done.set()
-            if teller is not None:
+            if teller.is_alive():
                 teller.join()
 
 
@@ -190,7 +179,7 @@ def _cause(error: BaseException) -> str:
 
 
 @contextmanager
-def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Backend]:
+def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spark]:
     """A Spark session on ``master``; without it, what Spark's own configuration says.
 
     Raises
@@ -245,7 +234,7 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Back
             # Spark's own handler asks Java while Java is being asked, and fails.
             signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            yield _Spark(ibis.pyspark.connect(session), session)
+            yield Spark(ibis.pyspark.connect(session), session)
         finally:
             session.stop()
 
@@ -275,7 +264,7 @@ def _java_cause(error: BaseException) -> str:
     return message or kind.rpartition(".")[2] or own
 
 
-class _Spark:
+class Spark:
     """See :func:`spark_backend`."""
 
     def __init__(self, connection: Any, session: Any) -> None:
@@ -283,6 +272,7 @@ class _Spark:
         self._session = session
 
     def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
+        """The files as one table, with a number of every row where that tells responses apart."""
         paths = [_spark_path(file.path) for file in files]
         with self._explained():
             if files[0].kind == "jsonl":
@@ -364,3 +354,7 @@ def json_types(files: Sequence[TokenFile], roles: Roles, array: str, *, other: s
         kind = _SQL.get(kind, other)
         types[name] = array.format(kind) if name in roles.lists else kind
     return types
+
+
+Backend = DuckDB | Spark
+"""An engine that opens a token table and runs expressions on it."""

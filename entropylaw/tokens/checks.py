@@ -205,7 +205,6 @@ def check_lists(found: dict[str, Any], entropy: str, lists: Sequence[str]) -> li
                 f"sequences, first at step {found[f'step_{number}']:g}: no token can be told from the next",
                 f"write lists of one length, one value a token, or leave {shown(name)} out",
             )
-    for number, name in enumerate(lists):
         absent = found[f"no_{number}"]
         if absent:
             notes.append(
@@ -246,13 +245,11 @@ def notes(sums: Sums) -> list[str]:
     return found
 
 
-def cautions(sums: Sums) -> list[str]:
-    """A sentence for each step at which the unit seems to change, and on log-probabilities that disagree."""
-    return [*_jumps(sums), *_beside_logprobs(sums)]
+def unit_changes(sums: Sums) -> Iterator[str]:
+    """A sentence for each step at which all percentiles move by the factor between nats and bits.
 
-
-def _jumps(sums: Sums) -> Iterator[str]:
-    """Steps at which all percentiles move by the factor between nats and bits, and by far more than usual."""
+    They move there by far more than usual.
+    """
     here = sums.cells["bin"] >= 0
     cells = {name: values[here] for name, values in sums.cells.items()}
     steps, starts = np.unique(cells["step"], return_index=True)
@@ -326,8 +323,11 @@ def _best(found: list[tuple[int, float, float]]) -> Iterator[int]:
         left = [one for one in left if abs(one[0] - at) > _MOST_STEPS]
 
 
-def _beside_logprobs(sums: Sums) -> Iterator[str]:
-    """A token drawn from the policy has minus its log-probability as its entropy, on average."""
+def beside_logprobs(sums: Sums) -> Iterator[str]:
+    """A sentence on log-probabilities that disagree with the entropies.
+
+    A token drawn from the policy has minus its log-probability as its entropy, on average.
+    """
     cells = sums.cells
     here = sums.usable
     tokens, known = int(cells["tokens"][here].sum()), int(cells["logprobs"][here].sum())

@@ -72,16 +72,16 @@ def find(
 
     """
     opened = _gathered(tables, looked_for)
-    ours = [file for file in opened if file.ours]
-    named = {Path(table).resolve() for table in tables if Path(table).is_file()}
-    for file in ours:
+    ours = {file.name: file for file in opened if file.ours}
+    named = set(map(Path.resolve, filter(Path.is_file, map(Path, tables))))
+    for file in ours.values():
         if file.path.resolve() in named:
             raise InputError(
                 "already-summarised",
                 f"{shown(file.name)} holds {shown(file.ours)}, which entropylaw tokens wrote: no tokens",
                 "leave it out; sums of shards are joined from their .hist.parquet",
             )
-    skipped = listing([file.name for file in ours])
+    skipped = listing(list(ours))
     files = [file for file in opened if not file.ours]
     if not files:
         raise InputError(

@@ -253,7 +253,7 @@ def _finished(sums: Sums, asked: Asked, about: dict[str, Any], notes: Sequence[s
         steps=summarise(sums, cuts).replace_schema_metadata({METADATA: facts.encode()}),
         histogram=sums.to_arrow(about),
         about=about,
-        notes=(*notes, *checks.notes(sums), *checks.cautions(sums)),
+        notes=(*notes, *checks.notes(sums), *checks.unit_changes(sums), *checks.beside_logprobs(sums)),
     )
 
 

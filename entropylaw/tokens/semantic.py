@@ -34,9 +34,6 @@ from entropylaw.tokens.query import FloatArray, IntArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST_BELOW = 0.05
-"""Share of the steps that may have fewer occurrences than the common N that is chosen for them."""
-
 _Maybe = float | None
 
 
@@ -180,9 +177,9 @@ def conditional_entropy(
 
 
 def common_size(counts: ArrayLike) -> int | None:
-    """Largest N that all but a share ``MOST_BELOW`` of the steps with occurrences have; None below 2."""
+    """Largest N that 95 % of the steps with occurrences have; None below 2."""
     ordered = np.sort(np.asarray(counts)[np.asarray(counts) > 0])
-    size = int(ordered[int(MOST_BELOW * len(ordered))]) if len(ordered) else 0
+    size = int(ordered[int(0.05 * len(ordered))]) if len(ordered) else 0
     return size if size >= 2 else None
 
 

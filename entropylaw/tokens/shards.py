@@ -23,10 +23,6 @@ _FEWEST_STEPS = 4
 _BLOCK, _END = 1 << 20, 1 << 16
 
 
-Gap = tuple[str, str]
-"""A file that the others say should be there: its name, and a sentence."""
-
-
 def absent(paths: Sequence[Path], *, allow_missing: bool) -> list[str]:
     """Notes on files that are not there.
 
@@ -47,8 +43,8 @@ def absent(paths: Sequence[Path], *, allow_missing: bool) -> list[str]:
     return [*notes, *_absent_numbers(paths), *_absent_steps(paths)]
 
 
-def _gaps_of_sets(paths: Iterable[Path]) -> Iterator[Gap]:
-    """Each gap in ``part-00000-of-00008``."""
+def _gaps_of_sets(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
+    """Each gap in ``part-00000-of-00008``: the name of the file that should be there, and a sentence."""
     numbered: dict[tuple[str, str, int, str, str], set[int]] = defaultdict(set)
     for path in paths:
         part = _OF.match(path.name)
@@ -63,8 +59,8 @@ def _gaps_of_sets(paths: Iterable[Path]) -> Iterator[Gap]:
             yield name, f"{shown(name)} is missing: {there}"
 
 
-def _gaps_of_steps(paths: Iterable[Path]) -> Iterator[Gap]:
-    """Each rank or marker that other steps' folders have."""
+def _gaps_of_steps(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
+    """Each rank or marker that other steps' folders have, as :func:`_gaps_of_sets`."""
     ranks: dict[Path, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for path in paths:
         rank = _RANK.match(path.name)

@@ -206,11 +206,10 @@ def _rows(sums: Sums, cuts: dict[int, float] | None) -> Iterator[dict[str, Value
         row |= _of_clusters(sums, step)
         if cuts is not None:
             row["class_cut"] = cuts[step]
-        for name, codes in (
-            ("masked", [query.MASKED, query.NO_MASK]),
-            ("without_entropy", [query.MISSING, query.NOT_FINITE]),
-        ):
-            row[f"tokens_{name}"] = int(part["tokens"][np.isin(part["bin"], codes)].sum())
+        masked = np.isin(part["bin"], [query.MASKED, query.NO_MASK])
+        unknown = np.isin(part["bin"], [query.MISSING, query.NOT_FINITE])
+        row["tokens_masked"] = int(part["tokens"][masked].sum())
+        row["tokens_without_entropy"] = int(part["tokens"][unknown].sum())
         yield row
 
 
@@ -356,7 +355,6 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     ("entropy_wrong", "wrong answers: entropy", "nats"),
     ("tokens_wrong", "  tokens", "count"),
 )
-_LABEL, _CELL = 42, 14
 
 
 def text_of(steps: pa.Table, about: dict[str, Any]) -> str:
@@ -381,9 +379,7 @@ def text_of(steps: pa.Table, about: dict[str, Any]) -> str:
 
 
 def _line(label: str, cells: Sequence[str]) -> str:
-    widths = [*[_CELL] * (len(cells) - 1), _CELL + 6]
-    text = "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
-    return f"{label:<{_LABEL}}{text}".rstrip()
+    return f"{label:<42}{''.join(f'{cell:>14}' for cell in cells[:-1])}{cells[-1]:>20}".rstrip()
 
 
 def _cell(value: float | int | None, kind: str) -> str:
