@@ -178,8 +178,8 @@ def small_steps() -> str:
     import pyarrow.parquet as pq
 
     from entropylaw.tokens.backends import duckdb_backend
-    from entropylaw.tokens.grid import PERCENTS
     from entropylaw.tokens.run import Asked, summarise_tokens
+    from entropylaw.tokens.summary import PERCENTS
 
     off: dict[int, list[float]] = {percent: [] for percent in PERCENTS}
     sizes = []

@@ -8,7 +8,6 @@ import numpy as np
 
 from entropylaw.analysis.forecast import forecast, saturation_forecast
 from entropylaw.analysis.phasecautions import FEWEST
-from entropylaw.results.phases import UNKNOWN_SHARE
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.fit import FitDocument, RunFit
@@ -17,6 +16,7 @@ from entropylaw.documents.report import ReportDocument, RunReport, from_fits
 from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.ingest.phasecolumns import NO_SHARE, PhaseSeries, phase_series
 from entropylaw.ingest.run import Run
+from entropylaw.results.phases import UNKNOWN_SHARE
 
 AHEAD = (0.125, 0.25, 0.375, 0.5)
 """How far a report forecasts, in spans of the run."""

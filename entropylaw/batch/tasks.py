@@ -32,7 +32,7 @@ from entropylaw.paths import is_file, is_folder, shown_path
 from entropylaw.report.index_rows import IndexRow, natural
 from entropylaw.report.slugs import safe_name
 from entropylaw.results.groups import SharedFit
-from entropylaw.tokens.output import histogram_of
+from entropylaw.tokens.files import histogram_of
 from entropylaw.workflow import named_columns, read_logs, settings_differ
 
 ALL = ("svg", "png", "pdf")

@@ -174,7 +174,7 @@ class _Work(Gathered):
         """Run → the file with the histograms beside its summary, where there is one."""
         from entropylaw.cli.output import say
         from entropylaw.report.printable import one_line
-        from entropylaw.tokens.output import histogram_of
+        from entropylaw.tokens.files import histogram_of
 
         found = {}
         for run in self.runs:
@@ -217,7 +217,7 @@ def draw(told: PhasesDocument, figure: str, histograms: dict[str, str]) -> Itera
     from entropylaw.report.figures import FIGURES, Need
     from entropylaw.report.plotting import Kind, figure_bytes
     from entropylaw.report.slugs import safe_name
-    from entropylaw.tokens.heat import read_histogram
+    from entropylaw.tokens.summary import read_histogram
 
     suffix = picture_of(figure)
     kinds: tuple[Kind, ...] = (suffix.removeprefix("."),) if suffix else ("svg", "png")  # type: ignore[assignment]

@@ -132,7 +132,7 @@ def tokens(
     """
     from entropylaw.cli.output import print_result, say
     from entropylaw.report.printable import one_line
-    from entropylaw.tokens import output as written
+    from entropylaw.tokens import run as written
     from entropylaw.tokens.run import Asked, summarise_tokens
 
     kind = written.kind_of(output)

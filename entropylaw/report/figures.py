@@ -189,7 +189,7 @@ def parts(report: RunReport, histogram: str | None = None) -> dict[Need, Any]:
     if report.phases is not None and report.phases.phases is not None:
         found["phases"] = report.phases
     if histogram is not None:
-        from entropylaw.tokens.heat import read_histogram
+        from entropylaw.tokens.summary import read_histogram
 
         found["tokens"] = read_histogram(histogram)
     return found

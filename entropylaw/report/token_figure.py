@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from entropylaw.report import plotting as p
 from entropylaw.report.palette import as_text, light
-from entropylaw.tokens.grid import FORK, LOW
-from entropylaw.tokens.heat import TokenHistogram
+from entropylaw.tokens.query import FORK, LOW
+from entropylaw.tokens.summary import TokenHistogram
 
 HEAT = LinearSegmentedColormap.from_list("tokens", ["#ffffff", "#c7b3d6", p.ENTROPY, "#24102f"])
 """White to nearly black through the colour of entropy: read by lightness alone."""

@@ -14,14 +14,14 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest.wording import shown
 from entropylaw.paths import is_file
-from entropylaw.tokens.files import TokenFile, check_alike
+from entropylaw.tokens.files import TokenFile
+from entropylaw.tokens.query import ROW
 from entropylaw.tokens.roles import Roles
-from entropylaw.tokens.sequences import ROW
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -50,30 +50,7 @@ _SETTINGS = (
 )
 
 Progress = Callable[[float], None]
-"""Told how much of a query is done, from 0 to 1."""
-
-
-class Backend(Protocol):
-    """An engine that opens a token table and runs expressions on it."""
-
-    name: str
-
-    def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
-        """The files as one table, with a number of every row where that tells responses apart."""
-
-    def run(self, expression: ir.Table) -> pa.Table:
-        """The rows of a small result."""
-
-
-@runtime_checkable
-class LocalBackend(Backend, Protocol):
-    """An engine on this machine, which can also write a large result and read it again."""
-
-    def write(self, expression: ir.Table, path: Path) -> None:
-        """Write a large result to a Parquet file, in its order."""
-
-    def parquet(self, path: Path) -> ir.Table:
-        """One Parquet file."""
+"""Called with how much of a query is done, from 0 to 1."""
 
 
 @contextmanager
@@ -91,7 +68,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 @contextmanager
-def duckdb_backend(progress: Progress | None = None) -> Iterator[LocalBackend]:
+def duckdb_backend(progress: Progress | None = None) -> Iterator[DuckDB]:
     """DuckDB in this process, out of core, its spilled data in the system's folder for such."""
     import ibis
 
@@ -105,28 +82,27 @@ def duckdb_backend(progress: Progress | None = None) -> Iterator[LocalBackend]:
             with warnings.catch_warnings():
                 # ibis 12 calls what DuckDB 2 has renamed.
                 warnings.filterwarnings("ignore", message=r"fetch_\w+\(\) is deprecated")
-                yield _DuckDB(connection, progress)
+                yield DuckDB(connection, progress)
         finally:
             connection.disconnect()
 
 
-class _DuckDB:
-    """See :func:`duckdb_backend`."""
-
-    name = "duckdb"
+class DuckDB:
+    """See :func:`duckdb_backend`. It can also write a large result and read it again."""
 
     def __init__(self, connection: Any, progress: Progress | None) -> None:
         self._connection = connection
         self._progress = progress
 
     def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
+        """The files as one table, with a number of every row where that tells responses apart."""
         import ibis
 
         paths = [str(file.path) for file in files]
         with _explained():
             if files[0].kind == "jsonl":
                 self._connection.con.execute(f"SET threads = {min(os.cpu_count() or 1, _MOST_JSON_THREADS)}")
-                columns = {name: _duckdb_type(kind) for name, kind in json_types(files, roles).items()}
+                columns = json_types(files, roles, "{}[]", other="json")
                 rows = self._connection.read_json(paths, columns=columns, format="newline_delimited")
             else:
                 rows = self._connection.read_parquet(paths, hive_partitioning=bool(files[0].hive))
@@ -134,7 +110,7 @@ class _DuckDB:
             return rows.mutate(**{ROW: ibis.uuid()}) if ROW in roles.columns.response else rows
 
     def parquet(self, path: Path) -> ir.Table:
-        """One Parquet file as it is."""
+        """One Parquet file."""
         table: ir.Table = self._connection.read_parquet(str(path))
         return table
 
@@ -148,6 +124,7 @@ class _DuckDB:
         self._connection.con.execute(f"SET memory_limit = '{MEMORY}'")
 
     def run(self, expression: ir.Table) -> pa.Table:
+        """The rows of a small result."""
         return self._watched(lambda: self._connection.to_pyarrow(expression))
 
     def _watched(self, call: Callable[[], Any]) -> Any:
@@ -158,16 +135,15 @@ class _DuckDB:
             while not done.wait(_POLL_SECONDS):
                 progress(max(0.0, self._connection.con.query_progress()) / 100)
 
-        teller = None
+        teller = threading.Thread(target=tell, args=(self._progress,), daemon=True)
         if self._progress is not None:
-            teller = threading.Thread(target=tell, args=(self._progress,), daemon=True)
             teller.start()
         try:
             with _explained():
                 return call()
         finally:
             done.set()
-            if teller is not None:
+            if teller.is_alive():
                 teller.join()
 
 
@@ -186,23 +162,24 @@ def _explained() -> Iterator[None]:
     except duckdb.OutOfMemoryException as error:
         raise EntropyLawError(
             "out-of-memory",
-            f"DuckDB ran out of its {MEMORY}: {shown(_cause(_first_line(error)))}",
+            f"DuckDB ran out of its {MEMORY}: {shown(_cause(error))}",
             "free space in the folder for temporary files, or use --backend spark",
         ) from None
     except duckdb.Error as error:
         raise InputError(
             "file-corrupt",
-            f"the table cannot be read: {shown(_cause(_first_line(error)), 300)}",
+            f"the table cannot be read: {shown(_cause(error), 300)}",
             "copy or write the file again that the message names",
         ) from None
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+def _cause(error: BaseException) -> str:
+    """What went wrong without what the message quotes, such as a cell; the names of files stay."""
+    return _QUOTED.sub(lambda found: found[0] if is_file(found[0][1:-1]) else "…", _java_cause(error))
 
 
 @contextmanager
-def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Backend]:
+def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spark]:
     """A Spark session on ``master``; without it, what Spark's own configuration says.
 
     Raises
@@ -257,7 +234,7 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Back
             # Spark's own handler asks Java while Java is being asked, and fails.
             signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            yield _Spark(ibis.pyspark.connect(session), session)
+            yield Spark(ibis.pyspark.connect(session), session)
         finally:
             session.stop()
 
@@ -273,13 +250,8 @@ def _without_traces() -> Iterator[None]:
         logging.getLogger().removeHandler(silent)
 
 
-def _cause(message: str) -> str:
-    """A message without what it quotes, such as a cell; the names of files stay."""
-    return _QUOTED.sub(lambda found: found[0] if is_file(found[0][1:-1]) else "…", message)
-
-
 def _java_cause(error: BaseException) -> str:
-    """The first line of what went wrong in Java at the bottom, where Python only says that something did."""
+    """The first line of what went wrong, in Java at the bottom where Python only says that something did."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     try:
         while java is not None and java.getCause() is not None:
@@ -288,24 +260,24 @@ def _java_cause(error: BaseException) -> str:
     except Exception:  # Java may be gone by now
         lines = ""
     kind, _, message = (lines.strip().splitlines() or [""])[0].partition(": ")
-    return message or kind.rpartition(".")[2] or _first_line(error)
+    own = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    return message or kind.rpartition(".")[2] or own
 
 
-class _Spark:
+class Spark:
     """See :func:`spark_backend`."""
-
-    name = "spark"
 
     def __init__(self, connection: Any, session: Any) -> None:
         self._connection = connection
         self._session = session
 
     def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
+        """The files as one table, with a number of every row where that tells responses apart."""
         paths = [_spark_path(file.path) for file in files]
         with self._explained():
             if files[0].kind == "jsonl":
-                kinds = json_types(files, roles).items()
-                schema = ", ".join(f"`{name}` {_spark_type(kind)}" for name, kind in kinds)
+                kinds = json_types(files, roles, "array<{}>", other="string").items()
+                schema = ", ".join(f"`{name}` {kind}" for name, kind in kinds)
                 frame = self._session.read.schema(schema).option("mode", "FAILFAST").json(paths)
             else:
                 reader = self._session.read
@@ -329,14 +301,14 @@ class _Spark:
             with self._explained():
                 return self._connection.to_pyarrow(expression)
         except KeyboardInterrupt:
-            with suppress(
-                Exception
-            ):  # an interrupted connection may not take it; stopping ends the jobs, too
+            # An interrupted connection may not take it; stopping ends the jobs, too.
+            with suppress(Exception):
                 self._session.sparkContext.cancelAllJobs()
             raise
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
+        """Spark's errors as ours."""
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
@@ -345,7 +317,7 @@ class _Spark:
         except (Py4JError, PySparkException) as error:
             raise InputError(
                 "spark-failed",
-                f"Spark could not finish the query: {shown(_cause(_java_cause(error)), 300)}",
+                f"Spark could not finish the query: {shown(_cause(error), 300)}",
                 "every worker must see the files at the same path; ENTROPYLAW_DEBUG=1 shows Spark's own log",
             ) from None
 
@@ -355,38 +327,34 @@ def _spark_path(path: Path) -> str:
     return "file:" + re.sub(r"([\[\]{}*?\\])", r"\\\1", path.absolute().as_posix())
 
 
-def json_types(files: Sequence[TokenFile], roles: Roles) -> dict[str, str]:
-    """Types of the columns that are used, for engines that would otherwise each guess their own.
+_SQL = {"bool": "boolean", "int64": "bigint", "double": "double", "string": "string"}
+
+
+def json_types(files: Sequence[TokenFile], roles: Roles, array: str, *, other: str) -> dict[str, str]:
+    """SQL types of the columns that are used, for engines that would otherwise each guess their own.
 
     Numbers that are measured are ``double``, whatever the first records show; flags are text, because a later
-    value of another kind (0.5 for a mask) would be rounded to a flag without a word.
+    value of another kind (0.5 for a mask) would be rounded to a flag without a word. ``array`` is how the
+    engine writes a list's type, ``other`` the type of what is neither number, flag nor text.
     """
-    check_alike(files, roles.stored)
     columns = roles.columns
-    flags = (columns.planning, columns.mask, columns.correct)
-    measured = (columns.entropy, columns.logprob, columns.position)
     types = {}
     for name in roles.stored:
         seen = {file.types[name].removeprefix("list of ") for file in files} - {"null"}
-        if name in flags:
-            inner = "string"
-        elif name in measured or (name == columns.step and seen <= {"int64", "double"}):
-            inner = "double"
+        if name in (columns.planning, columns.mask, columns.correct):
+            kind = "string"
+        elif (
+            name in (columns.entropy, columns.logprob, columns.position)
+            or seen == {"int64", "double"}
+            or (name == columns.step and seen <= {"int64", "double"})
+        ):
+            kind = "double"
         else:
-            inner = "double" if seen == {"int64", "double"} else next(iter(sorted(seen)), "string")
-        types[name] = f"list of {inner}" if name in roles.lists else inner
+            kind = min(seen, default="string")
+        kind = _SQL.get(kind, other)
+        types[name] = array.format(kind) if name in roles.lists else kind
     return types
 
 
-_DUCKDB = {"bool": "BOOLEAN", "int64": "BIGINT", "double": "DOUBLE", "string": "VARCHAR"}
-_SPARK = {"bool": "boolean", "int64": "bigint", "double": "double", "string": "string"}
-
-
-def _duckdb_type(kind: str) -> str:
-    inner = _DUCKDB.get(kind.removeprefix("list of "), "JSON")
-    return f"{inner}[]" if kind.startswith("list of ") else inner
-
-
-def _spark_type(kind: str) -> str:
-    inner = _SPARK.get(kind.removeprefix("list of "), "string")
-    return f"array<{inner}>" if kind.startswith("list of ") else inner
+Backend = DuckDB | Spark
+"""An engine that opens a token table and runs expressions on it."""

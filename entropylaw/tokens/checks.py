@@ -1,36 +1,49 @@
-"""What makes a table of tokens no table of entropies, and what deserves a word beside the numbers."""
+"""What makes a table of tokens no table of entropies, and what deserves a word beside the numbers.
+
+Whether entropies are in nats throughout is a suspicion only, by their jumps and by the log-probabilities. A
+change of units moves every percentile by the one factor 1.4427 from one step to the next, where a policy
+moves gradually and its percentiles differently. A mixture of units within the steps leaves no such trace.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from entropylaw.errors import InputError
-from entropylaw.tokens.expression import (
-    HIGH,
-    LEAST_LOGPROB,
-    MASK_UNKNOWN,
-    MASKED,
-    MISSING,
-    NEGATIVE,
-    NO_MASK,
-    NOT_BINARY,
-    NOT_FINITE,
-    ROUNDED,
-    TOO_HIGH,
-    UNCLASSED,
-    UNKNOWN_CLASS,
-    TokenColumns,
-)
-from entropylaw.tokens.grid import BINS, EDGES, LIMIT, POINT
+from entropylaw.ingest.wording import counted, shown
+from entropylaw.tokens import query
+from entropylaw.tokens.query import EDGES, HIGH, POINT, FloatArray, IntArray, TokenColumns
+from entropylaw.tokens.summary import PERCENTS, Cells
 from entropylaw.tokens.sums import Sums
 
 _FEWEST_PADDED = 3
 _SHARE_PADDED = 0.2
 """Share of the tokens above HIGH that padding has: of many nearly uniform choices a few agree by chance."""
 _NO_TOKENS = {"tokens": 0, "total": 0, "first": 0}
+
+BITS = 1 / math.log(2)
+_SHIFT = math.log(BITS)
+_MOST_STEPS = 5
+_TOKENS = 2000
+"""Tokens on either side of a change, from as many steps as that takes, five at most."""
+
+_NEAR_MEAN = 0.15
+_UNUSUAL = 6.0
+"""How many times the median of all changes: a policy that moves fast anyway shows no change of units."""
+
+_TOLERANCE, _ERRORS = 0.04, 2.0
+_LARGEST_ERROR = 0.1
+_LOWEST = 0.01
+"""Nats; in the bins below a percentile is known to a tenth of itself, which shows no such factor."""
+
+_CLUSTERED = 1.5
+"""Tokens of one response are alike: the error of a percentile is about this much more."""
+
+_APART, _SURE, _FEWEST_STEPS, _FEWEST_TOKENS = 0.1, 4.0, 3, 1000
 
 
 def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> None:
@@ -59,29 +72,35 @@ def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> Non
             "no-records", "the table has columns and no rows", "check that the run has logged something"
         )
     name = columns.entropy
-    if counts.get(MASK_UNKNOWN):
+    if counts.get(query.MASK_UNKNOWN):
         raise InputError(
             "mask-not-binary",
-            f"{counts[MASK_UNKNOWN]:,} of {rows:,} values of '{columns.mask}' are neither 0 nor 1 "
-            f"({_where(sums, MASK_UNKNOWN)})",
+            f"{counts[query.MASK_UNKNOWN]:,} of {rows:,} values of '{columns.mask}' are neither 0 nor 1 "
+            f"({_where(sums, query.MASK_UNKNOWN)})",
             "a mask is 1 (or true) for the tokens that count; name another with --mask, or --mask ''",
         )
-    if counts.get(NEGATIVE):
+    if counts.get(query.NEGATIVE):
         raise InputError(
             "entropy-negative",
-            f"{counts[NEGATIVE]:,} of {rows:,} values of '{name}' are negative "
-            f"({_where(sums, NEGATIVE)}), and an entropy is 0 or more",
+            f"{counts[query.NEGATIVE]:,} of {rows:,} values of '{name}' are negative "
+            f"({_where(sums, query.NEGATIVE)}), and an entropy is 0 or more",
             "negated entropies and log-probabilities are negative: name the entropies with --entropy",
         )
-    _check_high(sums, columns, counts.get(TOO_HIGH, 0), rows)
-    usable = rows - sum(counts.get(code, 0) for code in (MISSING, NOT_FINITE, MASKED, NO_MASK))
-    if not usable and counts.get(MASKED, 0) + counts.get(NO_MASK, 0) == rows:
+    if counts.get(query.TOO_HIGH):
+        raise InputError(
+            "entropy-too-high",
+            f"{counts[query.TOO_HIGH]:,} of {rows:,} values of '{name}' are {query.LIMIT:.4g} nats or more "
+            f"({_where(sums, query.TOO_HIGH)}), and a choice among a million tokens has at most 13.82",
+            "entropies are per token and in nats: divide bits by 1.4427, and sums by their tokens",
+        )
+    masked = counts.get(query.MASKED, 0) + counts.get(query.NO_MASK, 0)
+    if masked == rows:
         raise InputError(
             "all-masked",
             f"'{columns.mask}' leaves out every one of {rows:,} rows",
             "a mask is 1 (or true) for the tokens that count; name another with --mask, or --mask ''",
         )
-    if not usable:
+    if masked + counts.get(query.MISSING, 0) + counts.get(query.NOT_FINITE, 0) == rows:
         raise InputError(
             "entropy-missing",
             f"'{name}' has no number in any of {rows:,} rows",
@@ -90,62 +109,8 @@ def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> Non
     _check_codes(sums, columns, strange)
 
 
-def _check_high(sums: Sums, columns: TokenColumns, high: int, rows: int) -> None:
-    if high:
-        raise InputError(
-            "entropy-too-high",
-            f"{high:,} of {rows:,} values of '{columns.entropy}' are {LIMIT:.4g} nats or more "
-            f"({_where(sums, TOO_HIGH)}), and a choice among a million tokens has at most 13.82",
-            "entropies are per token and in nats: divide bits by 1.4427, and sums by their tokens",
-        )
-
-
-def above(sums: Sums) -> int:
-    """Tokens so high that padding could be among them."""
-    cells = sums.cells
-    here = cells["bin"] >= int(np.searchsorted(EDGES, HIGH, side="right")) - 1
-    return int(cells["tokens"][here].sum())
-
-
-def check_padding(values: Sequence[dict[str, int]], above: int, rows: int, columns: TokenColumns) -> None:
-    """Refuse high entropies that are one and the same, to rounding.
-
-    Parameters
-    ----------
-    values
-        The commonest of them, from the query ``high``.
-    above
-        Number of all of them.
-    rows
-        Number of all rows.
-    columns
-        The columns.
-
-    Raises
-    ------
-    InputError
-        ``entropy-padding``.
-
-    """
-    # What is rounded two ways can lie on both sides of a boundary between two values.
-    counted = {row["value"]: row for row in values}
-    groups = [[row, counted.get(value + 1, _NO_TOKENS)] for value, row in counted.items()]
-    group = max(groups, key=lambda rows: sum(row["tokens"] for row in rows), default=[_NO_TOKENS])
-    count, total, first = (sum(row[name] for row in group) for name in ("tokens", "total", "first"))
-    if count < max(_FEWEST_PADDED, _SHARE_PADDED * above):
-        return
-    nats = total / count / POINT
-    where = f", {first:,} of them at position 0" if first else ""
-    raise InputError(
-        "entropy-padding",
-        f"{count:,} of {rows:,} values of '{columns.entropy}' are one and the same, {nats:.4f} nats = "
-        f"log({round(math.exp(nats)):,}){where}: a uniform choice from a vocabulary, as padding has",
-        "prime-rl pads position 0 so; name the mask of the tokens that count with --mask, or drop them",
-    )
-
-
 def _check_codes(sums: Sums, columns: TokenColumns, strange: Sequence[str]) -> None:
-    unknown = sums.cells["planning"] == UNKNOWN_CLASS
+    unknown = sums.cells["planning"] == query.UNKNOWN_CLASS
     if unknown.any():
         raise InputError(
             "class-unknown",
@@ -154,7 +119,7 @@ def _check_codes(sums: Sums, columns: TokenColumns, strange: Sequence[str]) -> N
             "a class is planning or execution (or true and false, 1 and 0); name its column with --class, "
             "or --class '' for none",
         )
-    broken = sums.cells["correct"] == NOT_BINARY
+    broken = sums.cells["correct"] == query.NOT_BINARY
     if broken.any():
         raise InputError(
             "correct-not-binary",
@@ -168,35 +133,219 @@ def _where(sums: Sums, code: int) -> str:
     return f"step {steps[0]}" if len(steps) == 1 else f"in {len(steps)} steps, first {steps[0]}"
 
 
+def above(sums: Sums) -> int:
+    """Tokens so high that padding could be among them."""
+    cells = sums.cells
+    here = cells["bin"] >= int(np.searchsorted(EDGES, HIGH, side="right")) - 1
+    return int(cells["tokens"][here].sum())
+
+
+def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenColumns) -> None:
+    """Refuse high entropies that are one and the same, to rounding; ``values`` are from the query ``high``.
+
+    Raises
+    ------
+    InputError
+        ``entropy-padding``.
+
+    """
+    # What is rounded two ways can lie on both sides of a boundary between two values.
+    rows = {row["value"]: row for row in values}
+    groups = [[row, rows.get(value + 1, _NO_TOKENS)] for value, row in rows.items()]
+    group = max(groups, key=lambda group: sum(row["tokens"] for row in group), default=[_NO_TOKENS])
+    count, total, first = (sum(row[name] for row in group) for name in ("tokens", "total", "first"))
+    if count < max(_FEWEST_PADDED, _SHARE_PADDED * above(sums)):
+        return
+    nats, rows_read = total / count / POINT, sum(sums.counts().values())
+    where = f", {first:,} of them at position 0" if first else ""
+    raise InputError(
+        "entropy-padding",
+        f"{count:,} of {rows_read:,} values of '{columns.entropy}' are one and the same, {nats:.4f} nats = "
+        f"log({round(math.exp(nats)):,}){where}: a uniform choice from a vocabulary, as padding has",
+        "prime-rl pads position 0 so; name the mask of the tokens that count with --mask, or drop them",
+    )
+
+
+def check_text(columns: TokenColumns) -> None:
+    """Notice that grams cannot be looked for.
+
+    Raises
+    ------
+    InputError
+        ``grams-need-text``.
+
+    """
+    needed = {"--token": columns.token, "--response": columns.response, "--position": columns.position}
+    missing = [option for option, found in needed.items() if not found]
+    if missing:
+        raise InputError(
+            "grams-need-text",
+            "grams are matched in the text of each response, and no column was found for "
+            f"{', '.join(option.removeprefix('--') for option in missing)}",
+            f"name it with {', '.join(missing)}; token ids need the tokenizer and are no text",
+        )
+
+
+def check_lists(found: dict[str, Any], entropy: str, lists: Sequence[str]) -> list[str]:
+    """Notes on lists that are null or empty, from the row that :func:`inspected` gives.
+
+    Raises
+    ------
+    InputError
+        ``lists-differ`` where a list is not as long as that of the entropies beside it.
+
+    """
+    rows, notes = found["rows"], []
+    for number, name in enumerate(lists):
+        unlike = found.get(f"other_{number}")
+        if unlike:
+            raise InputError(
+                "lists-differ",
+                f"{shown(name)} has another length than {shown(entropy)} in {unlike:,} of {rows:,} "
+                f"sequences, first at step {found[f'step_{number}']:g}: no token can be told from the next",
+                f"write lists of one length, one value a token, or leave {shown(name)} out",
+            )
+        absent = found[f"no_{number}"]
+        if absent:
+            notes.append(
+                f"{absent:,} of {counted(rows, 'sequence')} have no list {shown(name)}: "
+                + ("their tokens have no entropy" if name == entropy else "its values are unknown there")
+            )
+    if found["empty"]:
+        notes.append(f"{found['empty']:,} of {counted(rows, 'sequence')} have an empty list {shown(entropy)}")
+    return notes
+
+
 def notes(sums: Sums) -> list[str]:
     """What was left out, and what the table does not say; a sentence each."""
     counts = sums.counts()
-    told = []
+    found = []
     for code, words in (
-        (MASKED, "masked"),
-        (NO_MASK, "their mask is null, neither 0 nor 1"),
-        (MISSING, "without a value"),
-        (NOT_FINITE, "nan or infinite"),
+        (query.MASKED, "masked"),
+        (query.NO_MASK, "their mask is null, neither 0 nor 1"),
+        (query.MISSING, "without a value"),
+        (query.NOT_FINITE, "nan or infinite"),
     ):
         if counts.get(code):
-            told.append(f"{counts[code]:,} of {sum(counts.values()):,} tokens left out: {words}")
-    if counts.get(ROUNDED):
-        told.append(f"{counts[ROUNDED]:,} entropies between -1e-6 and 0 count as 0")
-    here = (sums.cells["bin"] >= 0) | (sums.cells["bin"] == ROUNDED)
-    lost = int((sums.cells["tokens"] - sums.cells["logprobs"])[here].sum())
+            found.append(f"{counts[code]:,} of {sum(counts.values()):,} tokens left out: {words}")
+    if counts.get(query.ROUNDED):
+        found.append(f"{counts[query.ROUNDED]:,} entropies between -1e-6 and 0 count as 0")
+    lost = int((sums.cells["tokens"] - sums.cells["logprobs"])[sums.usable].sum())
     if sums.has_logprob and lost:
-        told.append(f"{lost:,} tokens have no log-probability between {LEAST_LOGPROB:g} and 1")
-    classes = set(np.unique(sums.cells["planning"][sums.cells["bin"] >= 0]).tolist())
-    if classes in ({1}, {0}, {1, UNCLASSED}, {0, UNCLASSED}):
-        told.append(
+        found.append(f"{lost:,} tokens have no log-probability between {query.LEAST_LOGPROB:g} and 1")
+    cells = sums.cells
+    classes = set(np.unique(cells["planning"][cells["bin"] >= 0]).tolist())
+    if classes in ({1}, {0}, {1, query.UNCLASSED}, {0, query.UNCLASSED}):
+        found.append(
             f"every token with a class is {'planning' if 1 in classes else 'execution'}: the other is empty"
         )
-    elif UNCLASSED in classes and len(classes) > 1:
-        rows = (sums.cells["planning"] == UNCLASSED) & (sums.cells["bin"] >= 0)
-        told.append(
-            f"{int(sums.cells['tokens'][rows].sum()):,} tokens have no class: they count overall only"
+    elif query.UNCLASSED in classes and len(classes) > 1:
+        tokens = cells["tokens"][(cells["planning"] == query.UNCLASSED) & (cells["bin"] >= 0)]
+        found.append(f"{int(tokens.sum()):,} tokens have no class: they count overall only")
+    return found
+
+
+def unit_changes(sums: Sums) -> Iterator[str]:
+    """A sentence for each step at which all percentiles move by the factor between nats and bits.
+
+    They move there by far more than usual.
+    """
+    here = sums.cells["bin"] >= 0
+    cells = {name: values[here] for name, values in sums.cells.items()}
+    steps, starts = np.unique(cells["step"], return_index=True)
+    if len(steps) < _FEWEST_STEPS:
+        return
+    rows = np.append(starts, len(cells["step"]))
+    tokens = np.add.reduceat(cells["tokens"], starts)
+    width = math.ceil(_TOKENS / float(np.median(tokens)))
+    if width > _MOST_STEPS:
+        return
+    change = _changes(tokens, np.add.reduceat(cells["total"].astype(float), starts), width)
+    steep = np.abs(change) > _UNUSUAL * np.median(np.abs(change))
+    found: list[tuple[int, float, float]] = []
+    near = np.abs(np.abs(change) - _SHIFT) < _NEAR_MEAN
+    for at in (1 + np.flatnonzero(steep & near)).tolist():
+        before = Cells.of(cells, slice(rows[max(at - width, 0)], rows[at]))
+        after = Cells.of(cells, slice(rows[at], rows[min(at + width, len(steps))]))
+        moved = _moved(before, after)
+        if moved is not None:
+            found.append((at, *moved))
+    for at in _best(found):
+        rise = change[at - 1] > 0
+        words = "from nats to bits" if rise else "from bits to nats"
+        factor = BITS if rise else 1 / BITS
+        yield (
+            f"from step {steps[at - 1]} to {steps[at]} every percentile changes by the factor {factor:.2f}, "
+            f"as {words}: are the units the same throughout?"
         )
-    return told
 
 
-assert EDGES[BINS] == LIMIT
+def _changes(tokens: IntArray, total: FloatArray, width: int) -> FloatArray:
+    """Logarithm of the mean of the next ``width`` steps over that of the last, from the second step on."""
+    n, q = np.append(0, np.cumsum(tokens)), np.append(0.0, np.cumsum(total))
+    at = np.arange(1, len(tokens))
+    low, high = np.maximum(at - width, 0), np.minimum(at + width, len(tokens))
+    after, before = ((q[b] - q[a]) / (n[b] - n[a]) for a, b in ((at, high), (low, at)))
+    return np.asarray(np.log(np.maximum(after, 1.0)) - np.log(np.maximum(before, 1.0)))
+
+
+def _moved(before: Cells, after: Cells) -> tuple[float, float] | None:
+    """The mean logarithm of the percentiles' ratios, and its distance from a change of units; None if far."""
+    old, old_error = _logs(before)
+    new, new_error = _logs(after)
+    error = np.hypot(old_error, new_error)
+    usable = (np.minimum(old, new) > math.log(_LOWEST)) & (error < _LARGEST_ERROR)
+    if usable.sum() < 3:
+        return None
+    shift = (new - old)[usable]
+    allowed = np.maximum(_TOLERANCE, _ERRORS * error[usable])
+    mean = float(shift.mean())
+    off = np.abs(shift - math.copysign(_SHIFT, mean))
+    return None if np.any(off > allowed) else (mean, float(off.mean()))
+
+
+def _logs(cells: Cells) -> tuple[FloatArray, FloatArray]:
+    """Logarithms of the percentiles, and their standard errors by the density between their neighbours."""
+    share = np.array(PERCENTS) / 100
+    values = np.array([max(value or 0.0, 1e-9) for value in cells.percentiles()])
+    slope = np.gradient(np.log(values), share)
+    error = _CLUSTERED * np.abs(slope) * np.sqrt(share * (1 - share) / cells.n)
+    # The density beyond the last percentile is not known, and with it the error of the last.
+    return np.log(values)[:-1], error[:-1]
+
+
+def _best(found: list[tuple[int, float, float]]) -> Iterator[int]:
+    """Of steps near each other the one that comes nearest to the factor."""
+    left = sorted(found, key=lambda one: one[2])
+    while left:
+        at = left[0][0]
+        yield at
+        left = [one for one in left if abs(one[0] - at) > _MOST_STEPS]
+
+
+def beside_logprobs(sums: Sums) -> Iterator[str]:
+    """A sentence on log-probabilities that disagree with the entropies.
+
+    A token drawn from the policy has minus its log-probability as its entropy, on average.
+    """
+    cells = sums.cells
+    here = sums.usable
+    tokens, known = int(cells["tokens"][here].sum()), int(cells["logprobs"][here].sum())
+    if not sums.has_logprob or known < max(_FEWEST_TOKENS, 0.99 * tokens):
+        return
+    steps, where = np.unique(cells["step"][here], return_inverse=True)
+    surprise, entropy = np.zeros(len(steps)), np.zeros(len(steps))
+    np.add.at(surprise, where, -cells["logprob_total"][here] / query.LOGPROB_POINT)
+    np.add.at(entropy, where, cells["total"][here] * (cells["bin"][here] >= 0) / POINT)
+    if len(steps) < _FEWEST_STEPS or surprise.sum() <= 0 or entropy.sum() <= 0:
+        return
+    ratio = surprise.sum() / entropy.sum()
+    m = len(steps)
+    error = math.sqrt(m / (m - 1) * ((surprise - ratio * entropy) ** 2).sum()) / surprise.sum()
+    if abs(math.log(ratio)) < max(_APART, _SURE * error):
+        return
+    unit = " (the factor between nats and bits)" if abs(abs(math.log(ratio)) - _SHIFT) < _TOLERANCE else ""
+    yield (
+        f"minus the mean log-probability is {ratio:.2f} of the mean entropy{unit}, and tokens drawn from the "
+        "policy itself have 1: other units, a sampling temperature, or tokens of another policy?"
+    )

@@ -1,26 +1,41 @@
-"""Finding the files of a token table, and noticing that one of them is missing or unlike the others."""
+"""The files of a token table: found, each with what its columns hold by its own word or its first records."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import repeat
 from pathlib import Path
-from typing import Literal
+from typing import IO, Any, Literal
 
 from entropylaw.errors import InputError
-from entropylaw.ingest.wording import counted, listing, shown, shown_path
+from entropylaw.ingest.wording import listing, shown, shown_path
 from entropylaw.paths import is_utf8
 from entropylaw.tokens import shards
-from entropylaw.tokens.columntypes import PACKED, parquet_types, record_types
+from entropylaw.walk import walk
 
 Kind = Literal["parquet", "jsonl"]
 
-_SUFFIXES: dict[str, Kind] = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-_HIVE = re.compile(r"(?P<name>[^=/\\]+)=(?P<value>[^/\\]*)$")
-_HINT = "copy it as well, or go on without it: --allow-missing"
+METADATA = b"entropylaw"
+"""Key of what our own files say about themselves."""
+
 SUMMARY_SUFFIX = ".hist.parquet"
 """How the files end that :mod:`entropylaw.tokens.sums` writes; a folder's are none of its token logs."""
+
+_SUFFIXES: dict[str, Kind] = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_PACKED = ".gz"
+_HIVE = re.compile(r"(?P<name>[^=/\\]+)=(?P<value>[^/\\]*)$")
+_SEEN = re.compile(r"[^_].*|_.*=.*", re.DOTALL)
+_PLAIN = {bool: "bool", int: "int64", float: "double", str: "string"}
+
+_FEW_RECORDS, _FEW_BYTES = 20, 256 * 1024
+"""That much of a file of JSON lines is looked at in any case."""
+
+_MOST_RECORDS, _MOST_BYTES = 1000, 4 * 1024 * 1024
+"""That much while a column of interest is null or not there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,23 +57,12 @@ class TokenFile:
     ours: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """The files of a table by name, and what to tell the user about them."""
-
-    files: tuple[TokenFile, ...]
-    notes: tuple[str, ...]
-
-
 def find(
-    tables: Sequence[str],
-    *,
-    allow_missing: bool = False,
-    looked_for: Mapping[str, Sequence[str]] | None = None,
-) -> Found:
-    """Every file of ``tables`` (files, folders, patterns), by name, each once.
+    tables: Sequence[str], *, allow_missing: bool, looked_for: Mapping[str, Sequence[str]]
+) -> tuple[list[TokenFile], list[str]]:
+    """Every file of ``tables`` (files, folders, patterns), by name, each once, and notes on them.
 
-    ``looked_for`` are names of columns by role: for them it is worth to read more than a few JSON lines.
+    ``looked_for`` are names of columns by role: to find them more than a few JSON lines are read.
 
     Raises
     ------
@@ -67,124 +71,110 @@ def find(
         ``file-empty``, ``already-summarised``.
 
     """
-    found: dict[Path, tuple[str, Path, bool]] = {}
-    for table in tables:
-        for path, root, by_name in _expanded(table):
-            key = path.resolve()
-            before = found.get(key, (_name(path, root), path, False))
-            found[key] = (before[0], before[1], before[2] or by_name)
-    ordered = sorted(found.values(), key=lambda one: (_natural(one[0]), str(one[1])))
-    kinds = {kind_of(path) for _, path, _ in ordered}
-    if len(kinds) > 1:
-        one = next(name for name, path, _ in ordered if kind_of(path) == "jsonl")
-        raise InputError(
-            "mixed-formats",
-            f"the table has Parquet files and {shown(one)}, one format is needed",
-            "name the files of one format, or summarise each and join them: entropylaw tokens *.hist.parquet",
-        )
-    opened = [(_opened(path, name, looked_for or {}), by_name) for name, path, by_name in ordered]
-    for file, by_name in opened:
-        if file.ours and by_name:
-            raise _summarised(file)
-    files = tuple(file for file, _ in opened if not file.ours)
-    passed = [file.name for file, _ in opened if file.ours]
+    opened = _gathered(tables, looked_for)
+    ours = {file.name: file for file in opened if file.ours}
+    named = set(map(Path.resolve, filter(Path.is_file, map(Path, tables))))
+    for file in ours.values():
+        if file.path.resolve() in named:
+            raise InputError(
+                "already-summarised",
+                f"{shown(file.name)} holds {shown(file.ours)}, which entropylaw tokens wrote: no tokens",
+                "leave it out; sums of shards are joined from their .hist.parquet",
+            )
+    skipped = listing(list(ours))
+    files = [file for file in opened if not file.ours]
     if not files:
         raise InputError(
             "no-token-files",
-            f"all that is there is what entropylaw tokens wrote: {listing(passed)}",
+            f"all that is there is what entropylaw tokens wrote: {skipped}",
             "name the folder with the tokens themselves",
         )
-    notes = [f"skipped {listing(passed)}: what entropylaw tokens wrote, no tokens"] if passed else []
-    notes += _absent([file.path for file in files], allow_missing=allow_missing)
-    return Found(files=files, notes=(*notes, *_copies(files)))
+    notes = [f"skipped {skipped}: what entropylaw tokens wrote, no tokens"] if ours else []
+    notes += shards.absent([file.path for file in files], allow_missing=allow_missing)
+    # Files without rows may repeat each other's bytes.
+    for later, earlier in shards.copies([(file.name, file.path) for file in files if file.rows != 0]):
+        twice = f"{shown(later)} holds the same bytes as {shown(earlier)}"
+        notes.append(f"{twice}: if it is a copy, its tokens count twice")
+    return files, notes
 
 
-def _summarised(file: TokenFile) -> InputError:
-    return InputError(
-        "already-summarised",
-        f"{shown(file.name)} holds {shown(file.ours)}, which entropylaw tokens wrote: no tokens",
-        "leave it out; sums of shards are joined from their .hist.parquet",
-    )
+def _gathered(tables: Sequence[str], looked_for: Mapping[str, Sequence[str]]) -> list[TokenFile]:
+    """The files of all arguments, each once, in the order of their names, all of one format.
 
-
-def _absent(paths: Sequence[Path], *, allow_missing: bool) -> list[str]:
-    """Notes on files that are not there; an error where their names say that they should be."""
-    notes = []
-    gaps = list(shards.gaps(paths))
-    if gaps and not allow_missing:
+    A name is relative to the argument: a document shall not show whose machine it was made on.
+    """
+    found: dict[Path, tuple[str, Path]] = {}
+    for table in tables:
+        for path, root in _expanded(table):
+            found.setdefault(path.resolve(), (path.relative_to(root).as_posix(), path))
+    lines = [one for one in found.values() if kind_of(one[1]) == "jsonl"]
+    if 0 < len(lines) < len(found):
         raise InputError(
-            "shard-missing", gaps[0].sentence, "copy it as well, or go on without it: --allow-missing"
+            "mixed-formats",
+            f"the table has Parquet files and {shown(min(lines, key=_natural)[0])}, one format is needed",
+            "name the files of one format, or summarise each and join them: entropylaw tokens *.hist.parquet",
         )
-    if gaps:
-        missing = counted(len(gaps), "missing file")
-        notes.append(f"went on without {missing}: {listing([gap.name for gap in gaps])}")
-    return [*notes, *shards.suspicions(paths)]
+    return [_opened(path, name, looked_for) for name, path in sorted(found.values(), key=_natural)]
 
 
-def _copies(files: Sequence[TokenFile]) -> list[str]:
-    """A note for each file that repeats another's bytes; files without rows may do so."""
-    pairs = shards.copies([(file.name, file.path) for file in files if file.rows != 0])
-    return [
-        f"{shown(later)} holds the same bytes as {shown(earlier)}: if it is a copy, its tokens count twice"
-        for later, earlier in pairs
-    ]
+def _natural(file: tuple[str, Path]) -> tuple[list[tuple[int, str]], str]:
+    """Numbers in names in their own order."""
+    parts = re.split(r"(\d+)", file[0])
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts], str(file[1])
 
 
 def kind_of(path: Path) -> Kind | None:
     """The format that a file's suffix stands for; None for what is no token log."""
-    name = path.name.lower().removesuffix(PACKED)
-    return _SUFFIXES.get(Path(name).suffix)
+    return _SUFFIXES.get(Path(path.name.lower().removesuffix(_PACKED)).suffix)
 
 
-def _expanded(table: str) -> Iterator[tuple[Path, Path, bool]]:
-    """Files behind one argument: each with its root, and whether it was named itself."""
+def matching(pattern: str) -> list[Path] | None:
+    """The files of a pattern that no shell has expanded, in order; None for what is no pattern."""
+    if not any(c in pattern for c in "*?["):
+        return None
+    path = Path(pattern)
+    return sorted(Path(path.anchor or ".").glob(str(path.relative_to(path.anchor))))
+
+
+def _expanded(table: str) -> Iterator[tuple[Path, Path]]:
+    """Files behind one argument, each with its root."""
     if not table:
         raise InputError("file-not-found", "a table is named '', and no file is", "name a file or a folder")
-    path = Path(table)
+    path, expected = Path(table), "expected .parquet, .jsonl or .ndjson"
     if path.is_dir():
-        files = sorted(each for each in path.rglob("*") if _is_log(each, path))
+        files = sorted(_logs_in(path))
         if not files:
-            raise InputError(
-                "no-token-files",
-                f"{shown_path(table)} holds no token logs, expected .parquet, .jsonl or .ndjson",
-                "name the folder with the files, or the files",
-            )
-        yield from ((each, path, False) for each in files)
+            message = f"{shown_path(table)} holds no token logs, {expected}"
+            raise InputError("no-token-files", message, "name the folder with the files, or the files")
+        yield from zip(files, repeat(path), strict=False)
     elif path.is_file():
         if kind_of(path) is None:
             raise InputError(
                 "no-token-files",
-                f"{shown_path(table)} is no token log by its suffix, expected .parquet, .jsonl or .ndjson",
+                f"{shown_path(table)} is no token log by its suffix, {expected}",
                 "a table of tokens has one row a token, or one sequence of tokens a line",
             )
-        yield path, path.parent, True
-    elif any(c in table for c in "*?["):
-        # A shell that found nothing, or none that expands at all, leaves the pattern to us.
-        anchor = Path(path.anchor or ".")
-        files = sorted(each for each in anchor.glob(str(path.relative_to(path.anchor))) if kind_of(each))
+        yield path, path.parent
+    else:
+        found = matching(table)
+        if found is None:
+            raise InputError("file-not-found", f"{shown_path(table)} does not exist", "check the path")
+        files = [each for each in found if kind_of(each)]
         if not files:
             raise InputError("file-not-found", f"no file is named {shown_path(table)}", "check the pattern")
-        yield from ((each, each.parent, False) for each in files)
-    else:
-        raise InputError("file-not-found", f"{shown_path(table)} does not exist", "check the path")
+        yield from ((each, each.parent) for each in files)
 
 
-def _is_log(path: Path, root: Path) -> bool:
-    """Whether a file in a folder is one of its logs: no marker, no hidden file, no summary of ours."""
-    inside = path.relative_to(root).parts
-    hidden = any(part.startswith((".", "_")) and "=" not in part for part in inside)
-    return (
-        not hidden and not path.name.endswith(SUMMARY_SUFFIX) and kind_of(path) is not None and path.is_file()
-    )
-
-
-def _name(path: Path, root: Path) -> str:
-    """A file's name in documents: never absolute, so that a document does not tell whose machine it was."""
-    return path.relative_to(root).as_posix()
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+def _logs_in(folder: Path) -> Iterator[Path]:
+    """The logs in a folder: no marker, no hidden file, no summary of ours."""
+    for visit in walk(str(folder)):
+        if isinstance(visit, OSError):
+            continue
+        where, inner, names = visit
+        inner[:] = filter(_SEEN.fullmatch, inner)
+        for path in (Path(where, name) for name in filter(_SEEN.fullmatch, names)):
+            if not path.name.endswith(SUMMARY_SUFFIX) and kind_of(path) and path.is_file():
+                yield path
 
 
 def _opened(path: Path, name: str, looked_for: Mapping[str, Sequence[str]]) -> TokenFile:
@@ -198,13 +188,145 @@ def _opened(path: Path, name: str, looked_for: Mapping[str, Sequence[str]]) -> T
     if not size:
         raise InputError("file-empty", f"{shown(name)} has 0 bytes", "write it again")
     if kind_of(path) == "jsonl":
-        types = record_types(path, name, looked_for)
+        types = _record_types(path, name, looked_for)
         return TokenFile(path=path, name=name, kind="jsonl", size=size, types=types)
-    types, rows, ours = parquet_types(path, name)
-    hive = tuple(match["name"] for part in Path(name).parts[:-1] if (match := _HIVE.match(part)))
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            schema, rows = file.schema_arrow, file.metadata.num_rows
+    except (pa.ArrowException, OSError, ValueError) as problem:
+        raise InputError(
+            "file-corrupt",
+            f"{shown(name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}",
+            "copy the file again, or write it again: a killed job leaves Parquet without its footer",
+        ) from None
+    ours = facts_of(schema.metadata).get("format")
     return TokenFile(
-        path=path, name=name, kind="parquet", size=size, types=types, hive=hive, rows=rows, ours=ours
+        path=path,
+        name=name,
+        kind="parquet",
+        size=size,
+        types={field.name: _arrow_type(field.type) for field in schema},
+        hive=tuple(match["name"] for part in Path(name).parts[:-1] if (match := _HIVE.match(part))),
+        rows=rows,
+        ours=ours if isinstance(ours, str) and ours.startswith("entropylaw ") else "",
     )
+
+
+def facts_of(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+    """What a Parquet file of ours says about itself, from its schema's metadata; nothing for any other."""
+    try:
+        facts = json.loads((metadata or {}).get(METADATA, b"null"))
+    except (ValueError, RecursionError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+def histogram_of(summary: Path) -> tuple[Path | None, str]:
+    """The histograms beside a summary, and a warning where a file of that name is of other tokens."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    beside = summary.with_suffix(SUMMARY_SUFFIX)
+    if not beside.is_file():
+        return None, ""
+    sums = []
+    for path in (summary, beside):
+        try:
+            sums.append(facts_of(pq.read_schema(path).metadata).get("sums"))
+        except (pa.ArrowException, OSError, ValueError):
+            sums.append(None)
+    if None not in sums and sums[0] != sums[1]:
+        return None, f"{beside.name} is of other tokens than {summary.name}: it is not drawn"
+    return beside, ""
+
+
+def _arrow_type(kind: Any) -> str:
+    """A type's name, the same for what differs only in how it is stored."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return f"list of {_arrow_type(kind.value_type)}"
+    return str(kind).removeprefix("large_").replace("string_view", "string")
+
+
+def _record_types(path: Path, name: str, looked_for: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Types of the fields of a file of JSON lines; ``null`` for what has no value in the records seen.
+
+    The first records decide. More of them are read while a field of ``looked_for`` (names by role) has no
+    value yet, or none stands for the step or the entropy.
+    """
+    roles = {role: {name.casefold() for name in names} for role, names in looked_for.items()}
+    types: dict[str, str] = {}
+    size = 0
+    for number, (record, length) in enumerate(_records(path, name), 1):
+        size += length
+        for key, value in record.items():
+            types[key] = both(types.get(key, "null"), _json_type(value))
+        few = number >= _FEW_RECORDS or size >= _FEW_BYTES
+        if (few and _settled(types, roles)) or number >= _MOST_RECORDS or size >= _MOST_BYTES:
+            break
+    return types
+
+
+def _settled(types: Mapping[str, str], roles: Mapping[str, set[str]]) -> bool:
+    """Whether every column of interest has a type, and those that no table goes without are there."""
+    there = {key.casefold(): kind for key, kind in types.items()}
+    found = {role: [there[name] for name in names if name in there] for role, names in roles.items()}
+    unknown = any(kind.endswith("null") for kinds in found.values() for kind in kinds)
+    return not unknown and all(found[role] for role in ("step", "entropy") if role in found)
+
+
+def _records(path: Path, name: str) -> Iterator[tuple[dict[str, Any], int]]:
+    """The objects of a file of JSON lines with their bytes, up to a later line that is none.
+
+    The engine will name that one.
+    """
+    import gzip
+
+    hint, number = "one JSON object a line is needed", 0
+    file: IO[bytes]
+    try:
+        packed = path.name.lower().endswith(_PACKED)
+        with gzip.open(path, "rb") if packed else path.open("rb") as file:  # type: ignore[assignment]
+            for line in filter(bytes.strip, file):
+                number += 1
+                record = json.loads(line)
+                if not isinstance(record, dict):
+                    break
+                yield record, len(line)
+    except (OSError, EOFError, ValueError, RecursionError) as problem:
+        if number > 1 and not isinstance(problem, (OSError, EOFError)):
+            return
+        message = f"the first line of {shown(name)} is no JSON ({shown(str(problem))})"
+        raise InputError("file-corrupt", message, hint) from None
+    if not number:
+        raise InputError("file-corrupt", f"{shown(name)} starts with no line", hint)
+    if number == 1 and not isinstance(record, dict):
+        raise InputError("file-corrupt", f"{shown(name)} starts with {type(record).__name__}", hint)
+
+
+def _json_type(value: object) -> str:
+    if isinstance(value, list):
+        return f"list of {reduce(both, map(_json_type, value), 'null')}"
+    return _PLAIN.get(type(value), "null" if value is None else "struct")
+
+
+def both(one: str, other: str) -> str:
+    """Return the type that holds two: any of them beside null, numbers together, and otherwise text."""
+    if one == other or other == "null":
+        return one
+    if one == "null":
+        return other
+    if one.startswith("list of ") and other.startswith("list of "):
+        return f"list of {both(one.removeprefix('list of '), other.removeprefix('list of '))}"
+    if {one, other} == {"int64", "double"}:
+        return "double"
+    return "string" if {one, other} <= set(_PLAIN.values()) else "single values and lists"
 
 
 def check_alike(files: Sequence[TokenFile], columns: Sequence[str]) -> None:
@@ -218,9 +340,8 @@ def check_alike(files: Sequence[TokenFile], columns: Sequence[str]) -> None:
     """
     first = files[0]
     for column in columns:
-        wanted = _type_of(first, column)
-        for file in files:
-            got = _type_of(file, column)
+        wanted, *others = ("partition" if column in f.hive else f.types.get(column) for f in files)
+        for file, got in zip(files[1:], others, strict=True):
             if got == wanted or (file.kind == "jsonl" and _same_json(got, wanted)):
                 continue
             there = f"column {shown(column)} as {got}" if got else f"no column {shown(column)}"
@@ -232,15 +353,11 @@ def check_alike(files: Sequence[TokenFile], columns: Sequence[str]) -> None:
             )
 
 
-def _type_of(file: TokenFile, column: str) -> str | None:
-    return "partition" if column in file.hive else file.types.get(column)
-
-
 def _same_json(one: str | None, other: str | None) -> bool:
     """Whether two JSON types are one: 0 and 0.5 are both numbers, and null may be anything."""
     if one is None or other is None:
         return False
-    plain = (one.removeprefix("list of "), other.removeprefix("list of "))
     if one.startswith("list") != other.startswith("list"):
         return "null" in (one, other)
-    return "null" in plain or set(plain) <= {"int64", "double"}
+    plain = {one.removeprefix("list of "), other.removeprefix("list of ")}
+    return "null" in plain or plain <= {"int64", "double"}

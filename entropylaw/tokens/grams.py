@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.wording import shown_path
+from entropylaw.tokens.query import IntArray
 
-IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
-Notation = Literal["byte-level", "sentencepiece", "plain", "words"]
+Notation = Literal["byte-level", "sentencepiece", "plain"]
 
 MOST_GRAMS = 10_000
 """Most entries of a list; the published one has 249."""
@@ -61,14 +61,11 @@ _CACHED_UNITS = 500_000
 class GramList:
     """Strategic n-grams, normalised, each once, in the order of the file.
 
-    ``grams[i]`` belongs to section ``sections[i]`` (empty where the file names none) and has ``words[i]``
-    words. In scripts without spaces every character counts as a word.
+    ``grams[i]`` has ``words[i]`` words. In scripts without spaces every character counts as a word.
     """
 
     grams: tuple[str, ...]
-    sections: tuple[str, ...]
     words: tuple[int, ...]
-    source: str
 
     def __len__(self) -> int:
         return len(self.grams)
@@ -78,16 +75,6 @@ class GramList:
         """SHA-256 over the normalised grams in alphabetical order: the same grams, the same name."""
         return hashlib.sha256("\n".join(sorted(self.grams)).encode("utf-8")).hexdigest()
 
-    def without_short(self, most: int = SHORT) -> GramList:
-        """Only the grams of more than ``most`` words; the list may be empty then."""
-        kept = [i for i, words in enumerate(self.words) if words > most]
-        return GramList(
-            grams=tuple(self.grams[i] for i in kept),
-            sections=tuple(self.sections[i] for i in kept),
-            words=tuple(self.words[i] for i in kept),
-            source=f"{self.source} without entries of {most} words or fewer",
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GramMatches:
@@ -96,11 +83,11 @@ class GramMatches:
     ``covered`` (n,) marks tokens that any occurrence touches, counted or not; ``covered_long`` the same for
     grams of more than two words. The other arrays have one entry for each *counted* occurrence, by position:
     ``gram`` its index in the list, ``start`` and ``stop`` its tokens, start included, stop not, and
-    ``follower`` what comes after it (None where the text ends before that).
+    ``follower`` the word after it, folded (None where the text ends before that; punctuation is skipped).
 
     Of two occurrences that overlap only one is counted: the one with more words, then the one with more
     units, then the earlier one. Short grams so never displace longer ones, and leaving their occurrences
-    out is the same as matching :meth:`GramList.without_short`.
+    out is the same as a list without them.
     """
 
     covered: BoolArray
@@ -118,7 +105,7 @@ def default_grams() -> GramList:
 
 
 def read_grams(path: str | Path) -> GramList:
-    """Read a list of grams: UTF-8, one a line, ``#`` for comments, ``## name`` for a section.
+    """Read a list of grams: UTF-8, one a line, ``#`` for comments.
 
     Raises
     ------
@@ -140,20 +127,16 @@ def read_grams(path: str | Path) -> GramList:
 
 def parse_grams(text: str, source: str) -> GramList:
     """Read a list from its text, see :func:`read_grams`; ``source`` is how messages name it."""
-    found: dict[str, tuple[str, int]] = {}
-    section = ""
+    found: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         line = line.strip()
-        if line.startswith("##"):
-            section = line.lstrip("#").strip()
-        elif line and not line.startswith("#"):
-            units = _units_of(line)
-            words = sum(map(_is_word, units))
-            if not 1 <= words <= MOST_WORDS:
-                raise _unreadable(
-                    f"line {number} of {source} has {words} words, 1 to {MOST_WORDS} were expected"
-                )
-            found.setdefault(" ".join(units), (section, words))
+        if not line or line.startswith("#"):
+            continue
+        units = [_folded(unit) for unit in _pattern().findall(line) if not unit.isspace()]
+        words = sum(map(_is_word, units))
+        if not 1 <= words <= MOST_WORDS:
+            raise _unreadable(f"line {number} of {source} has {words} words, 1 to {MOST_WORDS} were expected")
+        found.setdefault(" ".join(units), words)
     if not found:
         raise InputError(
             "grams-empty",
@@ -166,67 +149,14 @@ def parse_grams(text: str, source: str) -> GramList:
             f"{source} holds {len(found):,} grams, at most {MOST_GRAMS:,} were expected",
             "keep the grams that many answers share",
         )
-    return GramList(
-        grams=tuple(found),
-        sections=tuple(section for section, _ in found.values()),
-        words=tuple(words for _, words in found.values()),
-        source=source,
-    )
+    return GramList(grams=tuple(found), words=tuple(found.values()))
 
 
-def match_text(
-    grams: GramList, text: str, offsets: IntArray, follow_words: int = 1, *, follow_tokens: bool = False
-) -> GramMatches:
-    """Find grams in a text whose token i is ``text[offsets[i, 0]:offsets[i, 1]]``, offsets (n, 2).
-
-    Tokens without width, as the special tokens that tokenizers give (0, 0), are never covered.
-    ``follow_words`` is how many words after an occurrence make its follower (punctuation skipped, never
-    over a :data:`BREAK`); with ``follow_tokens`` it counts tokens, and the follower is their text.
-
-    Raises
-    ------
-    ValueError
-        Where offsets have another shape, run backwards or leave the text.
-
-    """
-    offsets = np.asarray(offsets, dtype=np.int64).reshape(-1, 2) if len(offsets) == 0 else np.asarray(offsets)
-    if offsets.ndim != 2 or offsets.shape[1] != 2:
-        raise ValueError(f"offsets are (n, 2), found {offsets.shape}")
-    wide = np.flatnonzero(offsets[:, 1] > offsets[:, 0])
-    start, stop = offsets[wide].T
-    if len(wide) and (np.any(np.diff(start) < 0) or np.any(np.diff(stop) < 0)):
-        raise ValueError("offsets of later tokens lie before those of earlier ones")
-    if len(wide) and (start[0] < 0 or stop[-1] > len(text)):
-        raise ValueError("offsets leave the text")
-    pieces = [text[a:b] for a, b in zip(start.tolist(), stop.tolist(), strict=True)] if follow_tokens else []
-    found = _match(grams, text, start, stop, None, follow_words, pieces if follow_tokens else None)
-    if len(wide) == len(offsets):
-        return found
-    spread = [np.zeros(len(offsets), dtype=bool) for _ in range(2)]
-    for mask, covered in zip(spread, (found.covered, found.covered_long), strict=True):
-        mask[wide] = covered
-    return GramMatches(
-        covered=spread[0],
-        covered_long=spread[1],
-        gram=found.gram,
-        start=wide[found.start],
-        stop=wide[found.stop - 1] + 1,
-        follower=found.follower,
-    )
-
-
-def match_tokens(
-    grams: GramList,
-    tokens: Iterable[bytes],
-    breaks: BoolArray | None = None,
-    follow_words: int = 1,
-    *,
-    follow_tokens: bool = False,
-) -> GramMatches:
+def match_tokens(grams: GramList, tokens: Iterable[bytes], breaks: BoolArray | None = None) -> GramMatches:
     """Find grams in tokens given as UTF-8 bytes, see :func:`token_bytes`.
 
     A character may be spread over several tokens. ``breaks[i]`` says that a new text starts at token i: no
-    gram and no follower reaches over it. For the followers see :func:`match_text`.
+    gram and no follower reaches over it.
     """
     parts = list(tokens)
     if breaks is not None:
@@ -235,9 +165,36 @@ def match_tokens(
     stop = np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)))
     start = np.concatenate([[0], stop[:-1]]) if len(parts) else stop
     text = joined.decode("utf-8", "surrogateescape")
-    bytes_before = None if len(text) == len(joined) else _bytes_before(text)
-    pieces = [part.decode("utf-8", "replace").lstrip("\0") for part in parts] if follow_tokens else None
-    return _match(grams, text, start, stop, bytes_before, follow_words, pieces)
+    matcher = _matcher(grams)
+    units = _pattern().findall(text)
+    end = np.cumsum(np.fromiter(map(len, units), np.int64, len(units)))
+    codes = matcher.encode(units)
+    solid = np.flatnonzero(codes != _SPACE)
+    end = end[solid]
+    begin = end - np.fromiter((len(units[i]) for i in solid.tolist()), np.int64, len(solid))
+    codes = codes[solid]
+    if len(text) < len(joined):
+        # UTF-8 bytes before every character and at the end; an escaped byte counts as one.
+        point = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        width = 1 + (point >= 0x80).astype(np.int64) + (point >= 0x800) + (point >= 0x10000)
+        width[(point >= 0xDC80) & (point <= 0xDCFF)] = 1
+        places = np.concatenate([[0], np.cumsum(width)])
+        begin, end = places[begin], places[end]
+    place, gram = matcher.events(codes)
+    last = place + matcher.length[gram] - 1
+    first_token = np.searchsorted(stop, begin[place], side="right")
+    after_token = np.searchsorted(start, end[last], side="left")
+    long = matcher.words[gram] > SHORT
+    kept = matcher.counted(place, gram)
+    follower = matcher.next_words(codes, last[kept] + 1)
+    return GramMatches(
+        covered=_covered(len(start), first_token, after_token),
+        covered_long=_covered(len(start), first_token[long], after_token[long]),
+        gram=gram[kept],
+        start=first_token[kept],
+        stop=after_token[kept],
+        follower=tuple(None if at < 0 else _folded(units[solid[at]]) for at in follower.tolist()),
+    )
 
 
 def token_notation(tokens: Iterable[str]) -> Notation | None:
@@ -253,8 +210,7 @@ def token_bytes(token: str, notation: Notation) -> bytes:
 
     ``byte-level``: every byte a visible character, as GPT-2 (``Ġlet``, ``Ċ``, ``Ã©``); a token with other
     characters is special and stands for itself. ``sentencepiece``: ``▁`` is a space, ``<0x0A>`` a byte.
-    ``plain``: the text itself, spaces included. ``words``: plain, and every token a word with a space
-    before it.
+    ``plain``: the text itself, spaces included.
     """
     if notation == "byte-level":
         table = _byte_of()
@@ -264,14 +220,7 @@ def token_bytes(token: str, notation: Notation) -> bytes:
         if re.fullmatch("<0x[0-9A-Fa-f]{2}>", token):
             return bytes.fromhex(token[3:5])
         token = token.replace("\u2581", " ")
-    elif notation == "words":
-        token = f" {token}"
     return token.encode("utf-8", "replace")
-
-
-def normalise(text: str) -> str:
-    """Return a gram as it is compared: its units, folded, one space between them."""
-    return " ".join(_units_of(text))
 
 
 def _unreadable(message: str) -> InputError:
@@ -289,10 +238,6 @@ def _pattern() -> re.Pattern[str]:
     return re.compile(rf"\s++|{word}|.", re.DOTALL)
 
 
-def _units_of(text: str) -> list[str]:
-    return [_folded(unit) for unit in _pattern().findall(text) if not unit.isspace()]
-
-
 @lru_cache(maxsize=_CACHED_UNITS)
 def _folded(unit: str) -> str:
     folded = unicodedata.normalize("NFKC", unit.translate(_ALL_STRAIGHT)).casefold()
@@ -304,75 +249,44 @@ def _is_word(unit: str) -> bool:
     return any(c.isalnum() for c in unit) or unit.startswith("_")
 
 
-class _Automaton:
-    """The grams as one trie over units, in arrays: every position of a text takes a step at once."""
+class _Matcher:
+    """The grams as sequences of codes of their units, by length and first unit."""
 
     def __init__(self, grams: GramList) -> None:
         self.units: dict[str, int] = {}
-        edges: dict[tuple[int, int], int] = {}
-        ends: dict[int, int] = {}
-        lengths = []
+        self.grams: dict[tuple[int, ...], int] = {}
+        self.lengths: dict[int, list[int]] = {}
         for number, gram in enumerate(grams.grams):
-            node = 0
-            units = gram.split(" ")
-            for unit in units:
-                code = self.units.setdefault(unit, len(self.units) + 1)
-                node = edges.setdefault((node, code), len(edges) + 1)
-            ends[node] = number
-            lengths.append(len(units))
-        self.width = len(self.units) + 1
-        keys = np.array([node * self.width + code for node, code in edges], dtype=np.int64)
-        order = np.argsort(keys)
-        self.keys, self.next = keys[order], np.array(list(edges.values()), dtype=np.int64)[order]
-        self.ends = np.full(len(edges) + 1, -1, dtype=np.int64)
-        self.ends[list(ends)] = list(ends.values())
+            key = tuple(self.units.setdefault(unit, len(self.units) + 1) for unit in gram.split(" "))
+            self.grams[key] = number
+            lengths = self.lengths.setdefault(key[0], [])
+            if len(key) not in lengths:
+                lengths.append(len(key))
         self.is_word = np.array([True, *map(_is_word, self.units)])
+        self.begins = np.isin(np.arange(len(self.is_word)), list(self.lengths))
         self.words = np.array(grams.words, dtype=np.int64)
-        self.length = np.array(lengths, dtype=np.int64)
-        self.codes: dict[str, int] = {}
+        self.length = np.array([len(key) for key in self.grams], dtype=np.int64)
 
     def encode(self, pieces: list[str]) -> IntArray:
         """Code of every piece: above 0 where a gram holds it, otherwise what kind it is."""
-        codes = self.codes
-        if len(codes) > _CACHED_UNITS:
-            codes.clear()
-        try:
-            return np.array([codes[piece] for piece in pieces], dtype=np.int64)
-        except KeyError:
-            for piece in set(pieces).difference(codes):
-                codes[piece] = self._code(piece)
+        codes = {}
+        for piece in set(pieces):
+            folded = _folded(piece)
+            kind = _OTHER if _is_word(folded) else _BREAK if piece == BREAK else _MARK
+            codes[piece] = _SPACE if piece.isspace() else self.units.get(folded, kind)
         return np.array([codes[piece] for piece in pieces], dtype=np.int64)
-
-    def _code(self, piece: str) -> int:
-        if piece.isspace():
-            return _SPACE
-        if piece == BREAK:
-            return _BREAK
-        folded = _folded(piece)
-        return self.units.get(folded, _OTHER if _is_word(folded) else _MARK)
 
     def events(self, codes: IntArray) -> tuple[IntArray, IntArray]:
         """Every occurrence of every gram: position of its first unit, and the gram."""
-        at = np.flatnonzero(codes > 0)
-        node = np.zeros(len(at), dtype=np.int64)
-        depth = 0
-        places, grams = [], []
-        while len(at):
-            key = node * self.width + codes[at + depth]
-            found = np.searchsorted(self.keys, key)
-            alive = self.keys[np.minimum(found, len(self.keys) - 1)] == key
-            at, node = at[alive], self.next[found[alive]]
-            gram = self.ends[node]
-            places.append(at[gram >= 0])
-            grams.append(gram[gram >= 0])
-            depth += 1
-            inside = at + depth < len(codes)
-            at, node = at[inside], node[inside]
-            more = codes[at + depth] > 0
-            at, node = at[more], node[more]
-        if not places:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        return np.concatenate(places), np.concatenate(grams)
+        listed, known, lengths = codes.tolist(), self.grams, self.lengths
+        found = [
+            (at, known[key])
+            for at in np.flatnonzero(self.begins[np.maximum(codes, 0)]).tolist()
+            for length in lengths[listed[at]]
+            if (key := tuple(listed[at : at + length])) in known
+        ]
+        place, gram = np.array(found, dtype=np.int64).reshape(-1, 2).T
+        return place, gram
 
     def counted(self, place: IntArray, gram: IntArray) -> IntArray:
         """Which events count: the longest first, none over another; indices by position."""
@@ -388,90 +302,21 @@ class _Automaton:
         chosen = np.array(kept, dtype=np.int64)
         return chosen[np.argsort(place[chosen])]
 
-
-@lru_cache(maxsize=4)
-def _automaton(grams: GramList) -> _Automaton:
-    return _Automaton(grams)
-
-
-def _bytes_before(text: str) -> IntArray:
-    """UTF-8 bytes before every character and at the end; an escaped byte counts as one."""
-    point = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    width = 1 + (point >= 0x80).astype(np.int64) + (point >= 0x800) + (point >= 0x10000)
-    width[(point >= 0xDC80) & (point <= 0xDCFF)] = 1
-    return np.concatenate([[0], np.cumsum(width)])
+    def next_words(self, codes: IntArray, after: IntArray) -> IntArray:
+        """The first word from each unit ``after`` on; -1 where a break or the end comes first."""
+        word = np.flatnonzero((codes == _OTHER) | self.is_word[np.maximum(codes, 0)] & (codes > 0))
+        limit = np.append(np.flatnonzero(codes == _BREAK), len(codes))
+        found = np.append(word, len(codes))[np.searchsorted(word, after)]
+        return np.where(found < limit[np.searchsorted(limit, after)], found, -1)
 
 
-def _match(
-    grams: GramList,
-    text: str,
-    start: IntArray,
-    stop: IntArray,
-    places: IntArray | None,
-    follow: int,
-    pieces: list[str] | None,
-) -> GramMatches:
-    """Match; tokens lie at [start, stop) in the text, or in ``places`` of its characters."""
-    automaton = _automaton(grams)
-    units = _pattern().findall(text)
-    end = np.cumsum(np.fromiter(map(len, units), np.int64, len(units)))
-    codes = automaton.encode(units)
-    solid = np.flatnonzero(codes != _SPACE)
-    end = end[solid]
-    begin = end - np.fromiter((len(units[i]) for i in solid.tolist()), np.int64, len(solid))
-    codes = codes[solid]
-    if places is not None:
-        begin, end = places[begin], places[end]
-    place, gram = automaton.events(codes)
-    last = place + automaton.length[gram] - 1
-    first_token = np.searchsorted(stop, begin[place], side="right")
-    after_token = np.searchsorted(start, end[last], side="left")
-    long = automaton.words[gram] > SHORT
-    kept = automaton.counted(place, gram)
-    if pieces is None:
-        follower = _next_words(automaton, units, solid, codes, last[kept] + 1, follow)
-    else:
-        cut = np.searchsorted(start, begin[codes == _BREAK], side="right") - 1
-        follower = _next_tokens(pieces, after_token[kept], cut, follow)
-    return GramMatches(
-        covered=_covered(len(start), first_token, after_token),
-        covered_long=_covered(len(start), first_token[long], after_token[long]),
-        gram=gram[kept],
-        start=first_token[kept],
-        stop=after_token[kept],
-        follower=follower,
-    )
+_matcher = lru_cache(maxsize=4)(_Matcher)
 
 
 def _covered(n: int, first: IntArray, after: IntArray) -> BoolArray:
     """Which of n tokens lie in any [first, after)."""
     change = np.bincount(first, minlength=n + 1) - np.bincount(after, minlength=n + 1)
     return np.asarray(np.cumsum(change[:n]) > 0)
-
-
-def _next_words(
-    automaton: _Automaton, units: list[str], solid: IntArray, codes: IntArray, after: IntArray, count: int
-) -> tuple[str | None, ...]:
-    """The ``count`` words from unit ``after`` on, folded; None where a break or the end comes first."""
-    word = np.flatnonzero((codes == _OTHER) | automaton.is_word[np.maximum(codes, 0)] & (codes > 0))
-    limit = np.append(np.flatnonzero(codes == _BREAK), len(codes))
-    begin = np.searchsorted(word, after)
-    stop = np.searchsorted(word, limit[np.searchsorted(limit, after)])
-    where = solid[word].tolist()
-    return tuple(
-        " ".join(_folded(units[i]) for i in where[a : a + count]) if a + count <= b else None
-        for a, b in zip(begin.tolist(), stop.tolist(), strict=True)
-    )
-
-
-def _next_tokens(pieces: list[str], after: IntArray, cut: IntArray, count: int) -> tuple[str | None, ...]:
-    """The ``count`` tokens from token ``after`` on; None where a break or the end comes first."""
-    limit = np.append(cut, len(pieces))
-    stop = limit[np.searchsorted(limit, after)]
-    return tuple(
-        "".join(pieces[a : a + count]) if a + count <= b else None
-        for a, b in zip(after.tolist(), stop.tolist(), strict=True)
-    )
 
 
 @lru_cache(maxsize=1)

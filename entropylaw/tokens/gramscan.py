@@ -7,24 +7,25 @@ is one chunk of whole responses and 20 bytes for every occurrence of a gram.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from entropylaw.errors import InputError, UsageError
+from entropylaw.errors import InputError
 from entropylaw.ingest.wording import listing, shown
 from entropylaw.tokens.grams import (
+    SHORT,
     BoolArray,
     GramList,
-    IntArray,
     Notation,
     match_tokens,
     token_bytes,
     token_notation,
 )
-from entropylaw.tokens.semantic import CountEntropy, columns_of, conditional_entropy, semantic_entropy
+from entropylaw.tokens.query import IntArray, TokenColumns
+from entropylaw.tokens.semantic import conditional_entropy, semantic_entropy
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,74 +40,30 @@ CHUNK_ROWS = 65_536
 """Rows that are matched at once, and then the end of their last response."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GramColumns:
-    """Names of the columns: ``response`` are those that, with the step, tell one response from another.
+def mark(ordered: Path, columns: TokenColumns, grams: GramList, target: Path) -> GramScan:
+    """Write a token table with its classes by n-grams to ``target``, a Parquet file.
 
-    ``position`` must rise within a response, and a jump in it ends the text; None where there is no such
-    column. ``cluster`` are the columns whose equal values make a cluster for the standard errors: the
-    response where it is empty, or the prompt.
+    ``ordered`` is one too, by step, response and position (:func:`query.in_order`), and is read piece by
+    piece. Beside the columns that a summary needs, the new one has :data:`PLANNING` and
+    :data:`PLANNING_LONG`: part of any gram, and part of one of more than two words. Returns what the grams
+    themselves amount to.
     """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
-    step: str = "step"
-    response: tuple[str, ...] = ("response",)
-    position: str | None = "position"
-    token: str = "token"
-    cluster: tuple[str, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All of them, each once."""
-        position = () if self.position is None else (self.position,)
-        return tuple(dict.fromkeys((self.step, *self.response, *position, self.token, *self.cluster)))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GramEntropy:
-    """The entropy of the plan by step, and how much text it comes from.
-
-    ``steps``, ``tokens``, ``responses`` and ``planning`` (tokens that a gram covers) have one entry a step;
-    ``unfollowed`` counts occurrences with nothing after them, which ``conditional`` leaves out.
-    """
-
-    grams: GramList
-    steps: IntArray
-    tokens: IntArray
-    responses: IntArray
-    planning: IntArray
-    unfollowed: IntArray
-    semantic: CountEntropy
-    conditional: CountEntropy
-
-    def table(self) -> pa.Table:
-        """One row a step: ``grams``, ``gram_types``, ``entropy_semantic…``, ``entropy_conditional…``."""
-        import pyarrow as pa
-
-        return pa.table(
-            {
-                "step": self.steps,
-                "tokens": self.tokens,
-                "responses": self.responses,
-                "planning_tokens": self.planning,
-                "grams": self.semantic.count,
-                "gram_types": self.semantic.types,
-                **_floats(columns_of(self.semantic, "entropy_semantic")),
-                "gram_pairs": self.conditional.count,
-                "gram_contexts": self.conditional.contexts,
-                "grams_unfollowed": self.unfollowed,
-                **_floats(columns_of(self.conditional, "entropy_conditional")),
-            }
-        )
-
-
-@dataclass(slots=True)
-class _Tally:
-    """What is kept of the rows: totals by step, and four numbers an occurrence."""
-
-    by_step: dict[int, IntArray] = field(default_factory=dict)
-    parts: list[tuple[NDArray[np.integer[Any]], ...]] = field(default_factory=list)
-    followers: dict[str, int] = field(default_factory=dict)
-    clusters: dict[Any, int] = field(default_factory=dict)
+    scan, writer = GramScan(grams, columns), None
+    try:
+        for batch in scan.batches(pq.ParquetFile(ordered).iter_batches()):
+            dropped = [name for name in (columns.token, columns.position) if name in batch.schema.names]
+            marked = pa.Table.from_batches([batch]).drop_columns(dropped)
+            writer = writer or pq.ParquetWriter(target, marked.schema)
+            writer.write_table(marked)
+    finally:
+        if writer is not None:
+            writer.close()
+    if writer is None:
+        raise InputError("no-records", "no row is left to look for grams in", "check the table and its mask")
+    return scan
 
 
 class GramScan:
@@ -117,35 +74,26 @@ class GramScan:
     grams
         The list; results without its short entries come from the same pass.
     columns
-        Names of the columns.
-    notation
-        How the tokenizer wrote the tokens; None to tell from the tokens, chunk by chunk until one has a
-        leading space.
-    follow
-        Words that make what follows a gram, or tokens with ``follow_tokens``.
+        Names of the columns: ``response`` are those that, with the step, tell one response from another;
+        ``position`` must rise within a response, and a jump in it ends the text.
+
+    How the tokenizer wrote the tokens shows in the tokens, chunk by chunk until one has a leading space.
 
     """
 
-    def __init__(
-        self,
-        grams: GramList,
-        columns: GramColumns | None = None,
-        *,
-        notation: Notation | None = None,
-        follow: int = 1,
-        follow_tokens: bool = False,
-        chunk_rows: int = CHUNK_ROWS,
-    ) -> None:
-        if follow < 1:
-            raise UsageError("bad-follow", f"{follow} words follow a gram, at least 1 was expected", "pass 1")
+    def __init__(self, grams: GramList, columns: TokenColumns, *, chunk_rows: int = CHUNK_ROWS) -> None:
+        assert columns.position is not None
+        assert columns.token is not None
         self.grams = grams
-        self.columns = columns or GramColumns()
-        self.notation = notation
-        self.follow = follow
-        self.follow_tokens = follow_tokens
         self.chunk_rows = chunk_rows
-        self._tally = _Tally()
+        self._key = tuple(dict.fromkeys((columns.step, *columns.response)))
+        self._step, self._position, self._token = columns.step, columns.position, columns.token
+        self._notation: Notation | None = None
         self._responses = 0
+        self._steps: set[int] = set()
+        self._followers: dict[str, int] = {}
+        # Four numbers an occurrence: step, gram, response, follower.
+        self._parts: list[tuple[NDArray[np.integer[Any]], ...]] = []
 
     def batches(self, source: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows as they come, with two boolean columns more: see :data:`PLANNING`.
@@ -180,51 +128,46 @@ class GramScan:
         if rows:
             yield from self._classified(pa.Table.from_batches(waiting).combine_chunks())
 
-    def result(
-        self, *, long_only: bool = False, common: int | None = None, common_pairs: int | None = None
-    ) -> GramEntropy:
-        """Return the entropy of the plan over the rows that have passed.
+    def result(self, *, long_only: bool = False) -> pa.Table:
+        """Return the entropy of the plan over the rows that have passed, one row a step.
 
-        ``long_only`` leaves out grams of one or two words, as if they were not in the list. ``common`` and
-        ``common_pairs`` are the numbers of occurrences and of pairs to rarefy to.
+        ``step, grams, gram_types, entropy_semantic…`` of the occurrences, ``gram_pairs, gram_contexts,
+        entropy_conditional…`` of those with a word after them, ``grams_unfollowed`` without; for the names
+        see :meth:`CountEntropy.columns`. ``long_only`` leaves out grams of one or two words, as if they were
+        not in the list.
         """
-        tally = self._tally
-        empty = tuple(np.zeros(0, dtype=np.int64) for _ in range(4))
-        step, gram, cluster, follower = (
-            np.concatenate(column) for column in zip(*(tally.parts or [empty]), strict=True)
-        )
-        chosen = self.grams.without_short() if long_only else self.grams
+        import pyarrow as pa
+
+        parts = self._parts or [(np.zeros(0, dtype=np.int64),) * 4]
+        step, gram, response, follower = map(np.concatenate, zip(*parts, strict=True))
         if long_only:
-            kept = np.isin(gram, np.flatnonzero(np.array(self.grams.words) > 2))
-            step, gram, cluster, follower = (c[kept] for c in (step, gram, cluster, follower))
-        steps = np.array(sorted(tally.by_step), dtype=np.int64)
-        totals = np.array([tally.by_step[s] for s in steps.tolist()], dtype=np.int64).reshape(-1, 4)
-        paired = follower >= 0
-        semantic = semantic_entropy(step, gram, cluster=cluster, steps=steps, common=common)
+            kept = np.array(self.grams.words)[gram] > SHORT
+            step, gram, response, follower = (c[kept] for c in (step, gram, response, follower))
+        steps = np.array(sorted(self._steps), dtype=np.int64)
+        semantic = semantic_entropy(step, gram, cluster=response, steps=steps)
+        pair = follower >= 0
         conditional = conditional_entropy(
-            step[paired],
-            gram[paired],
-            follower[paired],
-            cluster=cluster[paired],
-            steps=steps,
-            common=common_pairs,
+            step[pair], gram[pair], follower[pair], cluster=response[pair], steps=steps
         )
-        return GramEntropy(
-            grams=chosen,
-            steps=steps,
-            tokens=totals[:, 0],
-            responses=totals[:, 1],
-            planning=totals[:, 3 if long_only else 2],
-            unfollowed=semantic.count - conditional.count,
-            semantic=semantic,
-            conditional=conditional,
+        return pa.table(
+            {
+                "step": steps,
+                "grams": semantic.count,
+                "gram_types": semantic.types,
+                **semantic.columns("entropy_semantic"),
+                "gram_pairs": conditional.count,
+                "gram_contexts": conditional.contexts,
+                "grams_unfollowed": semantic.count - conditional.count,
+                **conditional.columns("entropy_conditional"),
+            }
         )
 
     def _starts(self, table: pa.Table) -> BoolArray:
         """Rows at which a response begins."""
         import pyarrow.compute as pc
 
-        missing = [name for name in self.columns.names if name not in table.column_names]
+        needed = dict.fromkeys((*self._key, self._position, self._token))
+        missing = [name for name in needed if name not in table.column_names]
         if missing:
             raise InputError(
                 "tokens-without-column",
@@ -233,7 +176,7 @@ class GramScan:
             )
         starts = np.zeros(table.num_rows, dtype=bool)
         starts[0] = True
-        for name in dict.fromkeys((self.columns.step, *self.columns.response)):
+        for name in self._key:
             column = _plain(table[name], name)
             starts[1:] |= np.asarray(pc.not_equal(column[1:], column[:-1]), dtype=bool)
         return starts
@@ -243,17 +186,16 @@ class GramScan:
 
         starts = self._starts(table)
         breaks = starts | self._jumps(table, starts)
-        found = match_tokens(
-            self.grams, self._texts(table), breaks, self.follow, follow_tokens=self.follow_tokens
-        )
-        step = _integers(table[self.columns.step], self.columns.step)
-        self._count(step, starts, found.covered, found.covered_long)
-        names = self._tally.followers
+        found = match_tokens(self.grams, self._texts(table), breaks)
+        step = _integers(table[self._step], self._step)
+        self._steps.update(np.unique(step).tolist())
+        names = self._followers
         follower = [-1 if f is None else names.setdefault(f, len(names)) for f in found.follower]
-        cluster = self._clusters(table, starts)
+        response = self._responses + np.cumsum(starts) - 1
+        self._responses += int(starts.sum())
         # Three of the four fit in 32 bits, and there can be millions of each.
-        short = (np.asarray(c, dtype=np.int32) for c in (found.gram, cluster[found.start], follower))
-        self._tally.parts.append((step[found.start], *short))
+        short = (np.asarray(c, dtype=np.int32) for c in (found.gram, response[found.start], follower))
+        self._parts.append((step[found.start], *short))
         for name, mask in ((PLANNING, found.covered), (PLANNING_LONG, found.covered_long)):
             table = table.append_column(name, pa.array(mask))
         yield from table.to_batches()
@@ -261,58 +203,38 @@ class GramScan:
     def _texts(self, table: pa.Table) -> list[bytes]:
         import pyarrow as pa
 
-        column = table[self.columns.token].combine_chunks()
+        column = table[self._token].combine_chunks()
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
             raise InputError(
                 "tokens-without-text",
-                f"column {shown(self.columns.token)} holds {kind}, the text of tokens was expected",
+                f"column {shown(self._token)} holds {kind}, the text of tokens was expected",
                 "decode the token ids with the run's tokenizer first",
             )
         coded = column.cast(pa.string()).dictionary_encode()
         names = coded.dictionary.to_pylist()
-        if self.notation is None:
-            self.notation = token_notation(column.drop_null().slice(0, 100_000).cast(pa.string()).to_pylist())
-        texts = [token_bytes(name, self.notation or "plain") for name in names]
+        if self._notation is None:
+            known = column.drop_null().slice(0, 100_000).cast(pa.string())
+            self._notation = token_notation(known.to_pylist())
+        texts = [token_bytes(name, self._notation or "plain") for name in names]
         texts.append(b"\0")  # of a token that is null nothing is known: no gram reaches over it
         index = coded.indices.fill_null(len(names)).to_pylist()
         return [texts[i] for i in index]
 
     def _jumps(self, table: pa.Table, starts: BoolArray) -> BoolArray:
         """Rows before which positions are left out."""
-        name = self.columns.position
-        if name is None:
-            return np.zeros(len(starts), dtype=bool)
-        position = _integers(table[name], name)
+        position = _integers(table[self._position], self._position)
         rise = np.diff(position, prepend=position[0])
         back = np.flatnonzero((rise <= 0) & ~starts)
         if len(back):
             before, here = position[back[0] - 1], position[back[0]]
             raise InputError(
                 "tokens-unordered",
-                f"column {shown(name)} goes from {before} to {here} within one response, "
+                f"column {shown(self._position)} goes from {before} to {here} within one response, "
                 "it was expected to rise",
                 "order the rows by step, response and position, and name every column of the response's key",
             )
         return np.asarray((rise > 1) & ~starts)
-
-    def _count(self, step: IntArray, starts: BoolArray, covered: BoolArray, long: BoolArray) -> None:
-        steps, which = np.unique(step, return_inverse=True)
-        sums = [np.bincount(which, mask) for mask in (np.ones(len(step)), starts, covered, long)]
-        for number, row in zip(steps.tolist(), np.stack(sums, 1).astype(np.int64), strict=True):
-            self._tally.by_step[number] = self._tally.by_step.get(number, 0) + row
-
-    def _clusters(self, table: pa.Table, starts: BoolArray) -> IntArray:
-        """Cluster of every row; a response lies within one."""
-        number = np.cumsum(starts) - 1
-        if not self.columns.cluster:
-            self._responses += int(number[-1]) + 1
-            return np.asarray((number + self._responses - number[-1] - 1).astype(np.int32))
-        firsts = table.select(list(self.columns.cluster)).take(np.flatnonzero(starts))
-        keys = zip(*(column.to_pylist() for column in firsts.columns), strict=True)
-        known = self._tally.clusters
-        codes = np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.int32)
-        return np.asarray(codes[number])
 
 
 def _plain(column: pa.ChunkedArray, name: str) -> pa.Array:
@@ -341,14 +263,3 @@ def _integers(column: pa.ChunkedArray, name: str) -> IntArray:
             f"column {shown(name)} holds {array.type}, whole numbers were expected",
             "name the columns of step, response, position and token",
         ) from None
-
-
-def _floats(columns: dict[str, Any]) -> dict[str, Any]:
-    """Columns of known type, also where all entries are None."""
-    import pyarrow as pa
-
-    kinds = {"note": pa.string(), "n": pa.int64()}
-    return {
-        name: pa.array(values, kinds.get(name.rsplit("_", 1)[-1], pa.float64()))
-        for name, values in columns.items()
-    }

@@ -6,15 +6,16 @@ With its keys' hash beside each response, shards join exactly even where a respo
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from functools import reduce
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from entropylaw.tokens.expression import MEAN_POINT, SUM_SHIFT
-from entropylaw.tokens.grid import HALF, POINT, IntArray
+from entropylaw.tokens.query import HALF, MEAN_POINT, POINT, ROW, SUM_SHIFT, IntArray, TokenColumns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,8 +33,7 @@ _SAFE = 3_000_000_000
 """The square of nothing larger fits into 63 bits."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Responses:
+class Responses(NamedTuple):
     """Sums over the responses of one step: with n tokens in a response, and t its entropy in 2^−10 nats.
 
     ``tokens`` = Σn, ``entropy`` = Σt, ``tt`` = Σt², ``tn`` = Σtn, ``nn`` = Σn², and ``mean_total`` the sum of
@@ -47,6 +47,25 @@ class Responses:
     tt: int
     tn: int
     nn: int
+
+    @property
+    def length(self) -> float | None:
+        """Mean number of tokens."""
+        return self.tokens / self.number if self.number else None
+
+    @property
+    def mean(self) -> float | None:
+        """Mean of the responses' means, in nats."""
+        return self.mean_total / (self.number * MEAN_POINT) if self.number else None
+
+    @property
+    def error(self) -> float | None:
+        """Standard error of H = Σs/Σn in nats; Σ(s − Hn)² as integers, exactly until the root."""
+        m, n, s = self.number, self.tokens, self.entropy
+        if m < 2 or not n:
+            return None
+        spread = self.tt * n * n - 2 * s * n * self.tn + s * s * self.nn
+        return math.sqrt(max(spread, 0) * m / (m - 1)) / n / n / (POINT >> SUM_SHIFT)
 
 
 ByStep = dict[int, Responses | None]
@@ -68,26 +87,37 @@ class Each:
     tokens: IntArray
     total: IntArray
 
+    def by_step(self) -> ByStep:
+        """What the responses of each step sum to: the same numbers as the engine's query gives."""
+        if not len(self.step):
+            return {}
+        starts = np.flatnonzero(np.append(True, self.step[1:] != self.step[:-1]))
+        n, s = self.tokens, self.total
+        t = (s + (1 << (SUM_SHIFT - 1))) >> SUM_SHIFT
+        mean = np.floor(s.astype(float) / n.astype(float) * (MEAN_POINT // POINT) + 0.5).astype(np.int64)
+        sums = [np.diff(np.append(starts, len(n))), *(np.add.reduceat(x, starts) for x in (mean, n, t))]
+        products = [_products(a, b, starts) for a, b in ((t, t), (t, n), (n, n))]
+        rows = zip(*(one.tolist() for one in sums), *products, strict=True)
+        return dict(zip(self.step[starts].tolist(), map(Responses._make, rows), strict=True))
 
-def each_of(table: pa.Table, keys: int, prompt: int | None, *, by_row: bool) -> Each:
-    """Responses from the rows of the query; ``prompt`` is the place of the prompt among its ``keys``.
 
-    With ``by_row`` one of the keys is the number of a row, which is any number: it is not kept, because
-    nothing that is written may depend on it, and no row lies in two shards.
+def each_of(table: pa.Table, columns: TokenColumns) -> Each:
+    """Responses from the rows of the query.
+
+    Where one of the keys is the number of a row, which is any number, none is kept, because nothing that is
+    written may depend on it, and no row lies in two shards.
     """
-    hashes = [_hashed(table.column(f"key_{i}")) for i in range(keys)]
-    together = np.full(table.num_rows, ROW_KEY, dtype=np.uint64)
-    if not by_row:
-        for one in hashes:
-            together = _mixed(together ^ one)
-    nobody = np.zeros(table.num_rows, dtype=np.uint64)
-    return _in_order(
+    hashes = {name: _hashed(table.column(f"key_{i}")) for i, name in enumerate(columns.response)}
+    nothing = np.full(table.num_rows, ROW_KEY, dtype=np.uint64)
+    key = nothing if ROW in hashes else reduce(lambda all_, one: _mixed(all_ ^ one), hashes.values(), nothing)
+    found = Each(
         step=table.column("step").to_numpy().astype(np.int64),
-        key=together,
-        prompt=nobody if prompt is None else _mixed(hashes[prompt]),
+        key=key,
+        prompt=nothing if columns.prompt is None else _mixed(hashes[columns.prompt]),
         tokens=table.column("n").to_numpy().astype(np.int64),
         total=table.column("s").to_numpy().astype(np.int64),
     )
+    return joined([found])
 
 
 def _hashed(column: pa.ChunkedArray) -> KeyArray:
@@ -113,7 +143,7 @@ def _hashed(column: pa.ChunkedArray) -> KeyArray:
         index = coded.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
         numbers = np.array([*names, 0], dtype=np.uint64)[index]
     absent = array.is_null().to_numpy(zero_copy_only=False)
-    # Nothing is told from zero by one bit that a mixed number has at random.
+    # A null differs from zero by bits that a mixed number has at random.
     return np.asarray(np.where(absent, np.uint64(0x9E3779B97F4A7C15), _mixed(numbers)))
 
 
@@ -126,43 +156,21 @@ def _mixed(numbers: KeyArray) -> KeyArray:
     return np.asarray(mixed ^ (mixed >> np.uint64(31)))
 
 
-def _in_order(*, step: IntArray, key: KeyArray, prompt: KeyArray, tokens: IntArray, total: IntArray) -> Each:
-    """By step and key; what has both in common is one response, unless each row is one."""
-    order = np.lexsort((total, tokens, prompt, key, step))
-    step, tokens, total = step[order], tokens[order], total[order]
-    key, prompt = key[order], prompt[order]
+def joined(parts: Sequence[Each]) -> Each:
+    """Responses of shards, by step and key; what has both in common is one response, unless each row is."""
+    names = [one.name for one in fields(Each)]
+    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    order = np.lexsort([columns[name] for name in reversed(names)])
+    columns = {name: values[order] for name, values in columns.items()}
+    step, key = columns["step"], columns["key"]
     new = np.ones(len(step), dtype=bool)
     new[1:] = (step[1:] != step[:-1]) | (key[1:] != key[:-1]) | (key[1:] == ROW_KEY)
-    if not new.all():
-        starts = np.flatnonzero(new)
-        step, key, prompt = step[starts], key[starts], prompt[starts]
-        tokens, total = np.add.reduceat(tokens, starts), np.add.reduceat(total, starts)
-    return Each(step=step, key=key, prompt=prompt, tokens=tokens, total=total)
-
-
-def joined(parts: Sequence[Each]) -> Each:
-    """The responses of several shards; tokens of one response in two of them are one response's."""
-    return _in_order(
-        **{each.name: np.concatenate([getattr(p, each.name) for p in parts]) for each in fields(Each)}
-    )
-
-
-def by_step(each: Each) -> ByStep:
-    """What the responses of each step sum to: the same numbers as the engine's query gives."""
-    if not len(each.step):
-        return {}
-    starts = np.flatnonzero(np.append(True, each.step[1:] != each.step[:-1]))
-    n, s = each.tokens, each.total
-    t = (s + (1 << (SUM_SHIFT - 1))) >> SUM_SHIFT
-    mean = np.floor(s.astype(float) / n.astype(float) * (MEAN_POINT // POINT) + 0.5).astype(np.int64)
-    sums = [np.diff(np.append(starts, len(n))), *(np.add.reduceat(x, starts) for x in (mean, n, t))]
-    columns = [one.tolist() for one in sums]
-    columns += [_products(a, b, starts) for a, b in ((t, t), (t, n), (n, n))]
-    names = [one.name for one in fields(Responses)]
-    return {
-        step: Responses(**dict(zip(names, row, strict=True)))
-        for step, row in zip(each.step[starts].tolist(), zip(*columns, strict=True), strict=True)
-    }
+    starts = np.flatnonzero(new)
+    if len(starts) < len(new):
+        for name, values in columns.items():
+            total = name in ("tokens", "total")
+            columns[name] = np.add.reduceat(values, starts) if total else values[starts]
+    return Each(**columns)
 
 
 def _products(one: IntArray, other: IntArray, starts: IntArray) -> list[int]:
@@ -174,11 +182,15 @@ def _products(one: IntArray, other: IntArray, starts: IntArray) -> list[int]:
     return [(high << HALF) + low for high, low in zip(*(half.tolist() for half in halves), strict=True)]
 
 
-def by_prompt(each: Each) -> Each:
-    """Prompts in place of responses: the tokens of all responses to one are one cluster."""
-    return _in_order(
-        step=each.step, key=each.prompt, prompt=each.prompt, tokens=each.tokens, total=each.total
-    )
+def by_step_of(table: pa.Table) -> ByStep:
+    """Sums over responses by step, from the result of the query that adds them up."""
+    found: ByStep = {}
+    for row in table.to_pylist():
+        products = ((row[f"{name}_high"] << HALF) + row[f"{name}_low"] for name in ("tt", "tn", "nn"))
+        found[int(row["step"])] = Responses(
+            row["responses"], row["mean_total"], row["n"], row["t"], *products
+        )
+    return found
 
 
 def joined_by_step(parts: Sequence[ByStep]) -> ByStep:
@@ -190,43 +202,22 @@ def joined_by_step(parts: Sequence[ByStep]) -> ByStep:
     return found
 
 
-def from_rows(table: pa.Table) -> ByStep:
-    """Sums over responses by step, from the result of the query that adds them up."""
-    return {
-        int(row["step"]): Responses(
-            number=row["responses"],
-            mean_total=row["mean_total"],
-            tokens=row["n"],
-            entropy=row["t"],
-            tt=(row["tt_high"] << HALF) + row["tt_low"],
-            tn=(row["tn_high"] << HALF) + row["tn_low"],
-            nn=(row["nn_high"] << HALF) + row["nn_low"],
-        )
-        for row in table.to_pylist()
-    }
-
-
 def to_facts(sums: ByStep | None) -> dict[str, list[str] | None] | None:
     """Sums as JSON: integers beyond 2^63 are text, which every reader takes for what they are."""
     if sums is None:
         return None
-    return {
-        str(step): None if one is None else [str(getattr(one, each.name)) for each in fields(Responses)]
-        for step, one in sorted(sums.items())
-    }
+    return {str(step): None if one is None else list(map(str, one)) for step, one in sorted(sums.items())}
 
 
 def from_facts(listed: Mapping[str, Sequence[str] | None] | None) -> ByStep | None:
     """Sums from what :func:`to_facts` made."""
     if listed is None:
         return None
-    names = [one.name for one in fields(Responses)]
-    return {
-        int(step): None
-        if values is None
-        else Responses(**{name: int(value) for name, value in zip(names, values, strict=True)})
-        for step, values in listed.items()
-    }
+    sums: ByStep = {}
+    for step, values in listed.items():
+        pairs = None if values is None else zip(Responses._fields, map(int, values), strict=True)
+        sums[int(step)] = None if pairs is None else Responses(**dict(pairs))
+    return sums
 
 
 def to_lists(each: Each, steps: IntArray) -> dict[str, pa.Array]:
@@ -236,12 +227,10 @@ def to_lists(each: Each, steps: IntArray) -> dict[str, pa.Array]:
     firsts = np.append(True, steps[1:] != steps[:-1])
     here = np.where(firsts, np.searchsorted(each.step, steps), 0)
     stop = np.where(firsts, np.searchsorted(each.step, steps, side="right"), 0)
-    length = stop - here
-    offsets = np.append(0, np.cumsum(length)).astype(np.int64)
-    mask = pa.array(~firsts)
+    offsets, mask = pa.array(np.append(0, np.cumsum(stop - here)).astype(np.int64)), pa.array(~firsts)
     values = (each.key, each.prompt, each.tokens, each.total)
     return {
-        name: pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(one), mask=mask)
+        name: pa.LargeListArray.from_arrays(offsets, pa.array(one), mask=mask)
         for name, one in zip(LISTS, values, strict=True)
     }
 
@@ -253,10 +242,11 @@ def from_lists(table: pa.Table) -> Each | None:
     lists = [table.column(name).combine_chunks() for name in LISTS]
     lengths = lists[0].value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
     key, prompt, tokens, total = (one.flatten().to_numpy(zero_copy_only=False) for one in lists)
-    return _in_order(
+    found = Each(
         step=np.repeat(table.column("step").to_numpy().astype(np.int64), lengths),
         key=key.astype(np.uint64),
         prompt=prompt.astype(np.uint64),
         tokens=tokens.astype(np.int64),
         total=total.astype(np.int64),
     )
+    return joined([found])

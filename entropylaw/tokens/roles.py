@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.wording import listing, nearest, shown
-from entropylaw.tokens.columntypes import both
-from entropylaw.tokens.expression import TokenColumns
-from entropylaw.tokens.files import TokenFile
-from entropylaw.tokens.sequences import ROW, left_out
+from entropylaw.tokens.files import TokenFile, both
+from entropylaw.tokens.query import ROW, TokenColumns
 
 NAMES: dict[str, tuple[str, ...]] = {
     "step": ("step", "global_step", "training_step", "train_step", "trainer_step", "export_step", "_step"),
@@ -33,17 +31,18 @@ RESPONSES: tuple[tuple[str, ...], ...] = (
 )
 """Columns that tell one response of a step from another, best first."""
 
+_PROMPTS = {first for first, *second in RESPONSES if second}
 _SPREAD = ("rank", "run_id")
 """Columns beside which the numbers of responses start anew."""
 
 _RUNS = ("run", "run_id", "run_name", "seed")
-
-
 _NUMBER = re.compile(r"u?int\d+|halffloat|float|double|decimal.*|null")
-_OPTIONS = {"planning": "--class"}
 _PER_TOKEN = ("planning", "mask", "logprob", "position", "token")
 _NO_NUMBERS = ("token", "prompt", "position")
 """Roles whose columns may hold anything, or are looked at where they are used."""
+
+_ALSO: dict[str, tuple[str, ...]] = {"step": ("string",), "entropy": (), "logprob": ()}
+"""What else than numbers the columns of a role may hold; of the other roles flags and their names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,45 +78,97 @@ def resolve(
     """
     file, types = files[0], _types(files)
     names = [*types, *(name for name in file.hive if name not in types)]
-    found = {role: _found(role, names, asked.get(role)) for role in NAMES}
-    for role in ("step", "entropy"):
-        if found[role] is None:
-            raise _missing(role, names, file.name)
-    responses = _responses(names, response)
-    if found["prompt"] is None and asked.get("prompt") is None:
-        found["prompt"] = _prompt_of(responses)
-    columns = TokenColumns(**found, response=responses)  # type: ignore[arg-type]
+    columns = _columns(names, asked, response, file.name)
     _check_types(columns, types, file.name)
-    per_token = {getattr(columns, role) for role in _PER_TOKEN}
     nested = types.get(columns.entropy, "").startswith("list")
-    lists = tuple(
-        name
-        for name in columns.all
-        if types.get(name, "").startswith("list")
-        or (nested and name in per_token and types.get(name) == "null")
-    )
+    lists = _lists(columns, types, nested=nested)
     notes = []
     if lists and not nested:
         # A list beside a plain entropy cannot be aligned with it, and nobody asked for it by name.
-        notes.append(left_out(lists, columns.entropy))
-        columns, lists = _without(columns, lists), ()
-    columns, told = _told_apart(columns, nested=nested)
+        notes.append(f"{listing(lists)} holds lists, and {shown(columns.entropy)} one number a row: not used")
+        dropped = {role: None for role in NAMES if getattr(columns, role) in lists}
+        columns, lists = replace(columns, **dropped), ()  # type: ignore[arg-type]
+    columns, more = _with_responses(columns, nested=nested)
     runs = [name for name in names if name.casefold() in _RUNS and name not in columns.response]
     notes += [f"column {shown(name)} is not used: all rows count as one run" for name in runs]
-    return Roles(columns=columns, lists=lists, notes=(*notes, *told))
+    return Roles(columns=columns, lists=lists, notes=(*notes, *more))
+
+
+def _lists(columns: TokenColumns, types: dict[str, str], *, nested: bool) -> tuple[str, ...]:
+    """The columns of lists; beside lists of entropies a column without a value holds them, too."""
+    empty = {getattr(columns, role) for role in _PER_TOKEN} if nested else set()
+    kinds = {name: types.get(name, "") for name in columns.all}
+    return tuple(n for n, kind in kinds.items() if kind.startswith("list") or (kind == "null" and n in empty))
 
 
 def _types(files: Sequence[TokenFile]) -> dict[str, str]:
     """The first file's types; of JSON lines what all the files' records say together."""
     types = dict(files[0].types)
     for file in files[1:] if files[0].kind == "jsonl" else ():
-        for name, kind in file.types.items():
-            if name in types:
-                types[name] = both(types[name], kind)
+        types |= {name: both(types[name], kind) for name, kind in file.types.items() if name in types}
     return types
 
 
-def _told_apart(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns, list[str]]:
+def _columns(
+    names: Sequence[str], asked: dict[str, str | None], response: Sequence[str] | None, file: str
+) -> TokenColumns:
+    """The columns that were asked for, and by their names those for which nothing was said."""
+    folded = _folded(names)
+    found: dict[str, str | None] = {}
+    for role, candidates in NAMES.items():
+        name = asked.get(role)
+        if name is None:
+            found[role] = next((folded[each] for each in candidates if each in folded), None)
+        else:
+            found[role] = _exactly(name, names) if name else None
+    for role in ("step", "entropy"):
+        if found[role] is None:
+            raise _missing(role, names, file)
+    responses = _responses(names, response)
+    if found["prompt"] is None and asked.get("prompt") is None:
+        found["prompt"] = next((name for name in responses if name.casefold() in _PROMPTS), None)
+    return TokenColumns(**found, response=responses)  # type: ignore[arg-type]
+
+
+def _folded(names: Sequence[str]) -> dict[str, str]:
+    """Names by their lower case; of several the first."""
+    return {name.casefold(): name for name in reversed(names)}
+
+
+def _missing(role: str, names: Sequence[str], file: str) -> InputError:
+    close = nearest(NAMES[role], names)
+    values = {"step": "steps", "entropy": "entropies"}[role]
+    there = f"similar: {listing(close)}" if close else f"its columns are {listing(names)}"
+    message = f"{shown(file)} has no column of {values} by name, such as {listing(NAMES[role], 3)}; {there}"
+    if role == "step":
+        return InputError("no-step-column", message, "name it with --step")
+    return InputError("no-entropy-column", message, "name it with --entropy; in nats, one a token")
+
+
+def _exactly(asked: str, names: Sequence[str]) -> str:
+    if asked in names:
+        return asked
+    close = nearest([asked], names)
+    raise InputError(
+        "column-not-found",
+        f"there is no column {shown(asked)}; "
+        + (f"similar: {listing(close)}" if close else f"the columns are {listing(names)}"),
+        "name one of the table's columns",
+    )
+
+
+def _responses(names: Sequence[str], asked: Sequence[str] | None) -> tuple[str, ...]:
+    if asked:
+        return tuple(_exactly(name, names) for name in asked)
+    folded = _folded(names)
+    for candidate in RESPONSES:
+        if all(name in folded for name in candidate):
+            extra = tuple(folded[name] for name in _SPREAD if name in folded)
+            return (*extra, *(folded[name] for name in candidate))
+    return ()
+
+
+def _with_responses(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns, list[str]]:
     """Responses by row where nothing else tells them apart; a response is of one prompt."""
     notes = []
     if not columns.response and nested:
@@ -133,77 +184,19 @@ def _told_apart(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns, l
     return columns, notes
 
 
-def _prompt_of(response: Sequence[str]) -> str | None:
-    """The column of prompts among those that tell responses apart."""
-    pairs = {names[0] for names in RESPONSES if len(names) > 1}
-    return next((name for name in response if name.casefold() in pairs), None)
-
-
 def _check_types(columns: TokenColumns, types: dict[str, str], file: str) -> None:
     """Notice columns that are no numbers, before an engine blames the file for them."""
     for role in NAMES:
         name = getattr(columns, role)
-        kind = types.get(name, "").removeprefix("list of ") if name else ""
-        if not kind or role in _NO_NUMBERS or _NUMBER.fullmatch(kind):
+        kind = "" if name is None else types.get(name, "").removeprefix("list of ")
+        allowed = _ALSO.get(role, ("bool", "string"))
+        if not kind or role in _NO_NUMBERS or _NUMBER.fullmatch(kind) or kind in allowed:
             continue
+        message = f"column {shown(name)} of {shown(file)} holds {kind}, "
         if role == "step":
-            if kind != "string":
-                raise InputError(
-                    "step-not-whole",
-                    f"column {shown(name)} of {shown(file)} holds {kind}, whole numbers are needed",
-                    "name the column of steps with --step",
-                )
-        elif role in ("entropy", "logprob") or kind not in ("bool", "string"):
-            wanted = {"entropy": "entropies are", "logprob": "log-probabilities are"}.get(role, "0 and 1 are")
-            option = _OPTIONS.get(role, f"--{role}")
-            raise InputError(
-                "column-not-numeric",
-                f"column {shown(name)} of {shown(file)} holds {kind}, {wanted} needed",
-                f"name the column with {option}"
-                + ("" if role == "entropy" else f", or {option} '' for none"),
-            )
-
-
-def _without(columns: TokenColumns, lists: Sequence[str]) -> TokenColumns:
-    dropped = {role: None for role in NAMES if getattr(columns, role) in lists}
-    return replace(columns, **dropped)  # type: ignore[arg-type]
-
-
-def _found(role: str, names: Sequence[str], asked: str | None) -> str | None:
-    if asked is not None:
-        return _exactly(asked, names) if asked else None
-    folded = {name.casefold(): name for name in reversed(names)}
-    return next((folded[name] for name in NAMES[role] if name in folded), None)
-
-
-def _exactly(asked: str, names: Sequence[str]) -> str:
-    if asked in names:
-        return asked
-    close = nearest([asked], names)
-    raise InputError(
-        "column-not-found",
-        f"there is no column {shown(asked)}; "
-        + (f"similar: {listing(close)}" if close else f"the columns are {listing(list(names))}"),
-        "name one of the table's columns",
-    )
-
-
-def _responses(names: Sequence[str], asked: Sequence[str] | None) -> tuple[str, ...]:
-    if asked:
-        return tuple(_exactly(name, names) for name in asked)
-    folded = {name.casefold(): name for name in reversed(names)}
-    for candidate in RESPONSES:
-        if all(name in folded for name in candidate):
-            extra = tuple(folded[name] for name in _SPREAD if name in folded)
-            return (*extra, *(folded[name] for name in candidate))
-    return ()
-
-
-def _missing(role: str, names: Sequence[str], file: str) -> InputError:
-    close = nearest(NAMES[role], names)
-    where = f"; similar: {listing(close)}" if close else f"; its columns are {listing(list(names))}"
-    message = f"{shown(file)} has no column of {role}s by name, such as {listing(NAMES[role], 3)}{where}"
-    if role == "step":
-        return InputError("no-step-column", message, "name it with --step")
-    message = message.replace("entropys", "entropies")
-    return InputError("no-entropy-column", message, "name it with --entropy; in nats, one a token")
+            hint = "name the column of steps with --step"
+            raise InputError("step-not-whole", f"{message}whole numbers are needed", hint)
+        needed = {"entropy": "entropies are", "logprob": "log-probabilities are"}.get(role, "0 and 1 are")
+        option = "--class" if role == "planning" else f"--{role}"
+        hint = f"name the column with {option}" + ("" if role == "entropy" else f", or {option} '' for none")
+        raise InputError("column-not-numeric", f"{message}{needed} needed", hint)

@@ -20,21 +20,19 @@ with Zipf's frequencies; 0.97 for 5000), and near equal frequencies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlog1py, xlogy
 
-from entropylaw.engine.grid import FloatArray
 from entropylaw.errors import UsageError
-from entropylaw.tokens.grams import IntArray
+from entropylaw.tokens.query import FloatArray, IntArray
 
-MOST_BELOW = 0.05
-"""Share of the steps that may have fewer occurrences than the common N that is chosen for them."""
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _Maybe = float | None
 
@@ -43,10 +41,10 @@ _Maybe = float | None
 class CountEntropy:
     """Entropy of counted frequencies by step, nats; every field has one entry a step unless it says so.
 
+    Either of the plans, or Σ p(s) H(next | s), of what follows a gram s.
+
     Parameters
     ----------
-    kind
-        ``semantic``: of the plans. ``conditional``: Σ p(s) H(next | s), of what follows a gram s.
     step
         Steps, increasing.
     count
@@ -54,7 +52,7 @@ class CountEntropy:
     types
         Different ones among them, K.
     contexts
-        Different grams s among them, S; 1 for ``semantic``.
+        Different grams s among them, S; 1 for the plans.
     clusters
         Clusters among them; None where no clusters were given and occurrences count as independent.
     plug_in
@@ -73,7 +71,6 @@ class CountEntropy:
 
     """
 
-    kind: Literal["semantic", "conditional"]
     step: IntArray
     count: IntArray
     types: IntArray
@@ -87,30 +84,19 @@ class CountEntropy:
     common: int | None
     note: tuple[str | None, ...]
 
-    @property
-    def below(self) -> int:
-        """How many steps have fewer than ``common`` occurrences, or all of them without it."""
-        return len(self.step) if self.common is None else int((self.count < self.common).sum())
+    def columns(self, name: str) -> dict[str, pa.Array]:
+        """Columns of a per-step table, ``entropy_semantic`` and the like: their names begin with ``name``."""
+        import pyarrow as pa
 
-
-def plug_in_entropy(counts: ArrayLike) -> float:
-    """Entropy of frequencies, −Σ (c/N) log(c/N), nats.
-
-    Raises
-    ------
-    ValueError
-        Where no count is above 0, or one is below it.
-
-    """
-    counts = _checked(counts)
-    share = counts / counts.sum()
-    return float(-xlogy(share, share).sum()) + 0.0
-
-
-def miller_madow_entropy(counts: ArrayLike) -> float:
-    """Plug-in entropy + (K − 1)/(2N) for K types seen among N occurrences, nats (Miller 1955)."""
-    counts = _checked(counts)
-    return plug_in_entropy(counts) + (len(counts) - 1) / (2 * float(counts.sum()))
+        return {
+            name: pa.array(self.plug_in, pa.float64()),
+            f"{name}_se": pa.array(self.plug_in_se, pa.float64()),
+            f"{name}_mm": pa.array(self.miller_madow, pa.float64()),
+            f"{name}_rarefied": pa.array(self.rarefied, pa.float64()),
+            f"{name}_rarefied_se": pa.array(self.rarefied_se, pa.float64()),
+            f"{name}_rarefied_n": pa.array([self.common] * len(self.step), pa.int64()),
+            f"{name}_note": pa.array(self.note, pa.string()),
+        }
 
 
 def rarefied_entropy(counts: ArrayLike, size: int) -> float:
@@ -122,10 +108,13 @@ def rarefied_entropy(counts: ArrayLike, size: int) -> float:
     Raises
     ------
     ValueError
-        Where ``size`` is below 1 or above the number of occurrences.
+        Where ``size`` is below 1 or above the number of occurrences, or a count is below 0.
 
     """
-    counts = _checked(counts)
+    counts = np.asarray(counts, dtype=np.int64)
+    if np.any(counts < 0):
+        raise ValueError("counts are at least 0")
+    counts = counts[counts > 0]
     if not 1 <= size <= counts.sum():
         raise ValueError(f"{size} of {counts.sum()} occurrences cannot be drawn")
     different, times = np.unique(counts, return_counts=True)
@@ -163,7 +152,7 @@ def semantic_entropy(
     """
     labels = _codes(label)
     context = np.where(labels < 0, -1, 0)
-    return _by_step("semantic", np.asarray(step), context, labels, cluster, steps, common)
+    return _by_step(np.asarray(step), context, labels, cluster, steps, common)
 
 
 def conditional_entropy(
@@ -184,23 +173,14 @@ def conditional_entropy(
     first, second = _codes(context), _codes(follower)
     missing = (first < 0) | (second < 0)
     pair = np.where(missing, -1, first * (second.max(initial=0) + 1) + second)
-    return _by_step(
-        "conditional", np.asarray(step), np.where(missing, -1, first), pair, cluster, steps, common
-    )
+    return _by_step(np.asarray(step), np.where(missing, -1, first), pair, cluster, steps, common)
 
 
-def common_size(counts: ArrayLike, most_below: float = MOST_BELOW) -> int | None:
-    """Largest N that all but a share ``most_below`` of the steps with occurrences have; None below 2."""
+def common_size(counts: ArrayLike) -> int | None:
+    """Largest N that 95 % of the steps with occurrences have; None below 2."""
     ordered = np.sort(np.asarray(counts)[np.asarray(counts) > 0])
-    size = int(ordered[int(most_below * len(ordered))]) if len(ordered) else 0
+    size = int(ordered[int(0.05 * len(ordered))]) if len(ordered) else 0
     return size if size >= 2 else None
-
-
-def _checked(counts: ArrayLike) -> IntArray:
-    found = np.asarray(counts, dtype=np.int64).ravel()
-    if not np.any(found > 0) or np.any(found < 0):
-        raise ValueError("counts are at least 0, and one of them is above it")
-    return found[found > 0]
 
 
 def _codes(values: Any) -> IntArray:
@@ -216,8 +196,21 @@ def _codes(values: Any) -> IntArray:
     return np.asarray(pc.fill_null(array.dictionary_encode().indices, -1), dtype=np.int64)
 
 
+class _One(NamedTuple):
+    """The entries of one step."""
+
+    types: int = 0
+    contexts: int = 0
+    clusters: int = 0
+    plug_in: _Maybe = None
+    plug_in_se: _Maybe = None
+    miller_madow: _Maybe = None
+    rarefied: _Maybe = None
+    rarefied_se: _Maybe = None
+    note: str | None = "no occurrence"
+
+
 def _by_step(
-    kind: Literal["semantic", "conditional"],
     step: IntArray,
     context: IntArray,
     label: IntArray,
@@ -232,64 +225,52 @@ def _by_step(
             "leave it out to take the most that nearly all steps have",
         )
     groups = None if cluster is None else _codes(cluster)
-    lengths = {len(column) for column in (step, label, label if groups is None else groups)}
+    lengths = {len(step), len(label), len(label if groups is None else groups)}
     if len(lengths) > 1:
         raise ValueError(f"the columns have {sorted(lengths)} rows")
+    every, parts = _parted(step, label, steps)
+    count = np.array(list(map(len, parts)), dtype=np.int64)
+    size = common_size(count) if common is None else common
+    rows = [_one(part, context, label, groups, size) for part in parts]
+    types, contexts, clusters, *values = zip(*rows, strict=True) if rows else [()] * len(_One._fields)
+    return CountEntropy(
+        step=every,
+        count=count,
+        types=np.array(types, dtype=np.int64),
+        contexts=np.array(contexts, dtype=np.int64),
+        clusters=None if groups is None else np.array(clusters, dtype=np.int64),
+        common=size,
+        **dict(zip(_One._fields[3:], values, strict=True)),
+    )
+
+
+def _parted(step: IntArray, label: IntArray, steps: ArrayLike | None) -> tuple[IntArray, list[IntArray]]:
+    """All steps to report, and the rows of the occurrences of each."""
     every = np.unique(step if steps is None else np.asarray(steps))
     if not np.isin(step, every).all():
         raise ValueError("an occurrence belongs to none of the steps")
     kept = np.flatnonzero(label >= 0)
     kept = kept[np.argsort(step[kept], kind="stable")]
     bounds = np.searchsorted(step[kept], np.append(every, every[-1:] + 1))
-    parts = [kept[a:b] for a, b in pairwise(bounds.tolist())]
-    count = np.array([len(part) for part in parts], dtype=np.int64)
-    size = common_size(count) if common is None else common
-    found = [
-        _one(context[part], label[part], None if groups is None else groups[part], size) for part in parts
-    ]
-    return CountEntropy(
-        kind=kind,
-        step=every,
-        count=count,
-        types=np.array([one.types for one in found], dtype=np.int64),
-        contexts=np.array([one.contexts for one in found], dtype=np.int64),
-        clusters=None if groups is None else np.array([one.clusters for one in found], dtype=np.int64),
-        plug_in=tuple(one.plug_in for one in found),
-        plug_in_se=tuple(one.plug_in_se for one in found),
-        miller_madow=tuple(one.miller_madow for one in found),
-        rarefied=tuple(one.rarefied for one in found),
-        rarefied_se=tuple(one.rarefied_se for one in found),
-        common=size,
-        note=tuple(one.note for one in found),
-    )
+    return every, [kept[a:b] for a, b in pairwise(bounds.tolist())]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _One:
-    """The entries of one step."""
-
-    types: int
-    contexts: int
-    clusters: int
-    plug_in: _Maybe = None
-    plug_in_se: _Maybe = None
-    miller_madow: _Maybe = None
-    rarefied: _Maybe = None
-    rarefied_se: _Maybe = None
-    note: str | None = None
-
-
-def _one(context: IntArray, label: IntArray, cluster: IntArray | None, size: int | None) -> _One:
-    n = len(label)
+def _one(
+    part: IntArray, context: IntArray, label: IntArray, groups: IntArray | None, size: int | None
+) -> _One:
+    """The entries of the step with the occurrences ``part``."""
+    n = len(part)
     if n == 0:
-        return _One(types=0, contexts=0, clusters=0, note="no occurrence")
-    _, first, code, counts = np.unique(label, return_index=True, return_inverse=True, return_counts=True)
-    # A pair's code holds its context, so that one occurrence of a type tells the context of all.
-    outer, inverse = np.unique(context[first], return_inverse=True)
+        return _One()
+    _, first, code, counts = np.unique(
+        label[part], return_index=True, return_inverse=True, return_counts=True
+    )
+    # A pair's code holds its context: the context of one occurrence of a type is that of all.
+    outer, inverse = np.unique(context[part][first], return_inverse=True)
     around = np.bincount(inverse, weights=counts).astype(np.int64)
     share = counts / around[inverse]
     value = float(-(counts / n) @ np.log(share)) + 0.0
-    groups = 0 if cluster is None else len(np.unique(cluster))
+    cluster = None if groups is None else groups[part]
     reasons = []
     error = _standard_error(-np.log(share), counts, code, cluster)
     if error is None:
@@ -306,7 +287,7 @@ def _one(context: IntArray, label: IntArray, cluster: IntArray | None, size: int
     return _One(
         types=len(counts),
         contexts=len(outer),
-        clusters=groups,
+        clusters=0 if cluster is None else len(np.unique(cluster)),
         plug_in=value,
         plug_in_se=error,
         miller_madow=value + (len(counts) - len(outer)) / (2 * n),
@@ -376,16 +357,3 @@ def _term(j: IntArray, size: int) -> FloatArray:
 def _log_choose(n: ArrayLike, k: ArrayLike) -> FloatArray:
     n, k = np.asarray(n), np.asarray(k)
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
-
-
-def columns_of(found: CountEntropy, name: str) -> dict[str, Sequence[Any]]:
-    """Columns of a per-step table, ``entropy_semantic`` and the like: their names begin with ``name``."""
-    return {
-        name: found.plug_in,
-        f"{name}_se": found.plug_in_se,
-        f"{name}_mm": found.miller_madow,
-        f"{name}_rarefied": found.rarefied,
-        f"{name}_rarefied_se": found.rarefied_se,
-        f"{name}_rarefied_n": [found.common] * len(found.step),
-        f"{name}_note": found.note,
-    }

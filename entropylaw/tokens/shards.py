@@ -6,10 +6,10 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
+from entropylaw.errors import InputError
 from entropylaw.ingest.wording import counted, listing, shown
 
 _OF = re.compile(r"(?P<stem>.*?)(?P<number>\d+)-of-(?P<count>\d+)(?P<rest>\D.*)?$")
@@ -23,96 +23,99 @@ _FEWEST_STEPS = 4
 _BLOCK, _END = 1 << 20, 1 << 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
-    """A file that the others say should be there: its name, and a sentence."""
+def absent(paths: Sequence[Path], *, allow_missing: bool) -> list[str]:
+    """Notes on files that are not there.
 
-    name: str
-    sentence: str
+    Raises
+    ------
+    InputError
+        ``shard-missing`` where the others' names say that one should be there, unless ``allow_missing``.
+
+    """
+    gaps = [*_gaps_of_sets(paths), *_gaps_of_steps(paths)]
+    notes = []
+    if gaps and not allow_missing:
+        hint = "copy it as well, or go on without it: --allow-missing"
+        raise InputError("shard-missing", gaps[0][1], hint)
+    if gaps:
+        missing = counted(len(gaps), "missing file")
+        notes.append(f"went on without {missing}: {listing([name for name, _ in gaps])}")
+    return [*notes, *_absent_numbers(paths), *_absent_steps(paths)]
 
 
-def gaps(paths: Iterable[Path]) -> Iterator[Gap]:
-    """Each gap in ``part-00000-of-00008``, each rank or marker that other steps' folders have."""
+def _gaps_of_sets(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
+    """Each gap in ``part-00000-of-00008``: the name of the file that should be there, and a sentence."""
     numbered: dict[tuple[str, str, int, str, str], set[int]] = defaultdict(set)
-    ranks: dict[Path, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for path in paths:
         part = _OF.match(path.name)
         if part:
             key = (str(path.parent), part["stem"], len(part["number"]), part["count"], part["rest"] or "")
             numbered[key].add(int(part["number"]))
-        rank = _RANK.match(path.name)
-        if rank and _STEP_FOLDER.match(path.parent.name):
-            ranks[path.parent.parent][path.parent.name].add(int(rank["rank"]))
     for (_, stem, width, count, rest), numbers in sorted(numbered.items()):
         first = 0 if 0 in numbers or int(count) not in numbers else 1
         for number in sorted(set(range(first, first + int(count))) - numbers):
             name = f"{stem}{number:0{width}d}-of-{count}{rest}"
             there = f"{counted(len(numbers), 'file')} of {count} are there"
-            yield Gap(name=name, sentence=f"{shown(name)} is missing: {there}")
+            yield name, f"{shown(name)} is missing: {there}"
+
+
+def _gaps_of_steps(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
+    """Each rank or marker that other steps' folders have, as :func:`_gaps_of_sets`."""
+    ranks: dict[Path, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for path in paths:
+        rank = _RANK.match(path.name)
+        if rank and _STEP_FOLDER.match(path.parent.name):
+            ranks[path.parent.parent][path.parent.name].add(int(rank["rank"]))
     for folder, steps in sorted(ranks.items()):
-        yield from _gaps_of_steps(folder, steps)
-
-
-def _gaps_of_steps(folder: Path, steps: dict[str, set[int]]) -> Iterator[Gap]:
-    every = set().union(*steps.values())
-    order = sorted(steps, key=lambda name: int(name.removeprefix("step_")))
-    for step in order:
-        for rank in sorted(every - steps[step]):
-            name = f"{step}/rank_{rank}.jsonl"
-            yield Gap(name=name, sentence=f"{shown(name)} is missing, and other steps have this rank")
-    marked = {step for step in steps if (folder / step / "STABLE").exists()}
-    if marked:
+        every = set().union(*steps.values())
+        order = sorted(steps, key=lambda name: int(name.removeprefix("step_")))
         for step in order:
-            if step not in marked:
-                name = f"{step}/STABLE"
-                yield Gap(
-                    name=name,
-                    sentence=f"{shown(name)} is missing, and other steps have it: this one was not finished",
-                )
+            for rank_number in sorted(every - steps[step]):
+                name = f"{step}/rank_{rank_number}.jsonl"
+                yield name, f"{shown(name)} is missing, and other steps have this rank"
+        unmarked = [step for step in order if not (folder / step / "STABLE").exists()]
+        for step in unmarked if len(unmarked) < len(order) else ():
+            name = f"{step}/STABLE"
+            yield name, f"{shown(name)} is missing, and other steps have it: this one was not finished"
 
 
-def suspicions(paths: Iterable[Path]) -> Iterator[str]:
+def _absent_numbers(paths: Iterable[Path]) -> Iterator[str]:
     """A sentence for each gap in numbers that say no total: the files may never have been there."""
     numbered: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
-    steps: dict[Path, set[int]] = defaultdict(set)
     for path in paths:
         match = None if _OF.match(path.name) else _NUMBERED.match(path.name)
         if match:
             numbered[(str(path.parent), match["stem"], match["rest"])][int(match["number"])] = match["number"]
-        folder = _STEP_FOLDER.match(path.parent.name)
-        if folder:
-            steps[path.parent.parent].add(int(folder["step"]))
     for (_, stem, rest), found in sorted(numbered.items()):
         absent = sorted(set(range(max(found))) - set(found) - {0})
         if len(found) > 1 and absent:
-            names = [f"{stem}{number:0{len(found[max(found)])}d}{rest}" for number in absent[:3]]
-            more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
+            names = [f"{stem}{number:0{len(found[max(found)])}d}{rest}" for number in absent]
             yield (
-                f"{listing(names)}{more} would stand between files that are there: "
+                f"{listing(names, 3)} would stand between files that are there: "
                 "were they written, and not copied?"
             )
-    for _, numbers in sorted(steps.items()):
-        yield from _absent_steps(sorted(numbers))
 
 
-def _absent_steps(steps: Sequence[int]) -> Iterator[str]:
-    """Steps left out of an even row of folders."""
-    if len(steps) < _FEWEST_STEPS:
-        return
-    apart = [after - before for before, after in pairwise(steps)]
-    usual = min(apart)
-    if 2 * apart.count(usual) <= len(apart):
-        return
-    absent = [
-        step
-        for before, after in pairwise(steps)
-        if (after - before) % usual == 0
-        for step in range(before + usual, after, usual)
-    ]
-    if absent:
-        names = listing([f"step_{step}" for step in absent[:3]])
-        more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
-        yield f"no folder {names}{more}, and the others are {usual} apart: were they written, and not copied?"
+def _absent_steps(paths: Iterable[Path]) -> Iterator[str]:
+    """A sentence for each even row of ``step_N`` folders that leaves steps out."""
+    folders: dict[Path, set[int]] = defaultdict(set)
+    for path in paths:
+        folder = _STEP_FOLDER.match(path.parent.name)
+        if folder:
+            folders[path.parent.parent].add(int(folder["step"]))
+    for _, steps in sorted(folders.items()):
+        pairs = list(pairwise(sorted(steps)))
+        apart = [after - before for before, after in pairs]
+        usual = min(apart, default=0)
+        if len(steps) < _FEWEST_STEPS or 2 * apart.count(usual) <= len(apart):
+            continue
+        gaps = (range(a + usual, b, usual) for a, b in pairs if (b - a) % usual == 0)
+        names = [f"step_{step}" for step in chain.from_iterable(gaps)]
+        if names:
+            yield (
+                f"no folder {listing(names, 3)}, and the others are {usual} apart: "
+                "were they written, and not copied?"
+            )
 
 
 def copies(files: Sequence[tuple[str, Path]]) -> list[tuple[str, str]]:

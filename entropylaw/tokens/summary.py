@@ -1,28 +1,17 @@
-"""One row a step: means, spread, quantiles and shares, from exact sums."""
+"""One row a step from exact sums: as a table, as a histogram to draw, and as text for a terminal."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from entropylaw.tokens.expression import (
-    CORRECT,
-    EXECUTION,
-    LOGPROB_POINT,
-    MASKED,
-    MEAN_POINT,
-    MISSING,
-    NO_MASK,
-    NOT_FINITE,
-    PLANNING,
-    ROUNDED,
-    SUM_SHIFT,
-    WRONG,
-)
-from entropylaw.tokens.grid import BINS, LOW, PERCENTS, POINT, Cells, IntArray, together
+from entropylaw.tokens import query
+from entropylaw.tokens.query import BINS, EDGES, HALF, LOW, POINT, FloatArray, IntArray
 from entropylaw.tokens.responses import Responses
 from entropylaw.tokens.sums import Sums
 
@@ -31,9 +20,125 @@ if TYPE_CHECKING:
 
 Value = float | int | None
 
-CLASSES = {"planning": PLANNING, "execution": EXECUTION}
-JUDGED = {"correct": CORRECT, "wrong": WRONG}
-_NONE = Responses(number=0, mean_total=0, tokens=0, entropy=0, tt=0, tn=0, nn=0)
+PERCENTS = (5, 10, 20, 50, 80, 90, 95, 99)
+"""Percentiles that are reported."""
+
+TOGETHER = 6
+"""Neighbouring bins that make one band of a heat map: a band is about 10 % wide at 0.672 nats."""
+
+_CLASSES = {"planning": query.PLANNING, "execution": query.EXECUTION}
+_JUDGED = {"correct": query.CORRECT, "wrong": query.WRONG}
+_NO_RESPONSES = Responses(0, 0, 0, 0, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """Tokens of one kind by bin, all (BINS,): their number, Σq, and the halves of Σq²."""
+
+    tokens: IntArray
+    total: IntArray
+    square_high: IntArray
+    square_low: IntArray
+
+    @classmethod
+    def of(cls, sums: dict[str, IntArray], chosen: Any) -> Cells:
+        """The chosen rows of sums by bin; what was rounded up to zero is in the first."""
+        regular = sums["bin"][chosen] >= 0
+        at = np.maximum(sums["bin"][chosen], 0)
+        arrays = {}
+        for name in ("tokens", "total", "square_high", "square_low"):
+            values = sums[name][chosen]
+            arrays[name] = np.zeros(BINS, dtype=np.int64)
+            np.add.at(arrays[name], at, values if name == "tokens" else values * regular)
+        return cls(**arrays)
+
+    @property
+    def n(self) -> int:
+        """Tokens."""
+        return int(self.tokens.sum())
+
+    @property
+    def fixed(self) -> int:
+        """Exact Σq."""
+        return int(self.total.sum())
+
+    @property
+    def mean(self) -> float | None:
+        """Mean entropy in nats."""
+        return self.fixed / (self.n * POINT) if self.n else None
+
+    @property
+    def sd(self) -> float | None:
+        """Standard deviation between tokens in nats, with n − 1; exact until the root."""
+        n = self.n
+        if n < 2:
+            return None
+        squares = (int(self.square_high.sum()) << HALF) + int(self.square_low.sum())
+        return math.sqrt((n * squares - self.fixed**2) / (n * (n - 1))) / POINT
+
+    def share_below(self, edge: float) -> float | None:
+        """Share of tokens with H < ``edge``, which must be one of EDGES."""
+        at = int(np.searchsorted(EDGES, edge))
+        return int(self.tokens[:at].sum()) / self.n if self.n else None
+
+    def percentiles(self) -> list[float | None]:
+        """Values at :data:`PERCENTS`, in nats.
+
+        The p-th percentile is the ⌈p·n/100⌉-th smallest entropy. It is known to its bin; the value within
+        the bin follows from the bin's mean and standard deviation (:meth:`_pieces`).
+        """
+        n = self.n
+        if not n:
+            return [None] * len(PERCENTS)
+        ranks = np.array([max(1, -(-percent * n // 100)) for percent in PERCENTS])
+        reached = np.cumsum(self.tokens)
+        at = np.searchsorted(reached, ranks)
+        inside = (ranks - 0.5 - (reached[at] - self.tokens[at])) / self.tokens[at]
+        low, mean, high, weight = self._pieces(at)
+        lower = low + (mean - low) * inside / np.maximum(weight, 1e-300)
+        upper = mean + (high - mean) * (inside - weight) / np.maximum(1 - weight, 1e-300)
+        return [float(x) for x in np.where(inside <= weight, lower, upper)]
+
+    def share_of_top(self) -> float | None:
+        """Share of all entropy in the fifth of tokens with most of it; None where all is 0."""
+        n = self.n
+        if not n or not self.fixed:
+            return None
+        wanted = 0.2 * n
+        above = np.cumsum(self.tokens[::-1])[::-1]
+        at = int(np.flatnonzero(above >= wanted)[-1])
+        taken = float(above[at + 1]) if at + 1 < BINS else 0.0
+        part = min(1.0, (wanted - taken) / float(self.tokens[at]))
+        low, mean, high, weight = (float(x[0]) for x in self._pieces(np.array([at])))
+        if part <= 1 - weight:
+            rest = part * high - (high - mean) * part**2 / (2 * (1 - weight)) if part else 0.0
+        else:
+            left = 1 - part
+            rest = mean - (left * low + ((mean - low) * left**2 / (2 * weight) if left else 0.0))
+        whole = int(self.total[at + 1 :].sum()) / POINT
+        return (whole + rest * int(self.tokens[at])) / (self.fixed / POINT)
+
+    def _pieces(self, at: IntArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Two uniform pieces [low, mean], [mean, high] in bins ``at``, and the weight of the lower one.
+
+        Their mean is the bin's. The ends are the bin's, drawn in to √3 standard deviations around the mean,
+        which is where a uniform distribution ends: tokens of one value stay that value.
+        """
+        n = self.tokens[at].astype(float)
+        left, right = EDGES[at], EDGES[at + 1]
+        mean = np.clip(self.total[at] / n / POINT, left, right)
+        # √3 standard deviations of each bin, in integers of any size until the root.
+        columns = (self.tokens, self.total, self.square_high, self.square_low)
+        reach = np.array(
+            [
+                math.sqrt(3 * (count * ((high << HALF) + low) - total**2)) / (count * POINT)
+                for count, total, high, low in zip(*(each[at].tolist() for each in columns), strict=True)
+            ]
+        )
+        start, stop = np.maximum(left, mean - reach), np.minimum(right, mean + reach)
+        width = stop - start
+        weight = np.where(width > 0, (stop - mean) / np.where(width > 0, width, 1), 1.0)
+        return start, mean, stop, weight
 
 
 def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
@@ -73,68 +178,53 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
     import pyarrow as pa
 
     rows = list(_rows(sums, cuts))
-    names = list(dict.fromkeys(name for row in rows for name in row))
     arrays = {}
-    for name in names:
-        values = [row.get(name) for row in rows]
+    for name in dict.fromkeys(name for row in rows for name in row):
         counted = name in ("step", "responses", "prompts") or name.startswith("tokens")
-        arrays[name] = pa.array(values, pa.int64() if counted else pa.float64())
+        arrays[name] = pa.array([row.get(name) for row in rows], pa.int64() if counted else pa.float64())
     return pa.table(arrays)
 
 
 def _rows(sums: Sums, cuts: dict[int, float] | None) -> Iterator[dict[str, Value]]:
     cells = sums.cells
+    entropies = sums.usable
+    classed, judged = (cells["planning"] >= 0).any(), (cells["correct"] >= 0).any()
     steps, starts = np.unique(cells["step"], return_index=True)
-    stops = [*starts[1:].tolist(), len(cells["step"])]
-    found = {name: bool((cells["planning"] == code).any()) for name, code in CLASSES.items()}
-    judged = bool(np.isin(cells["correct"], list(JUDGED.values())).any())
-    for step, start, stop in zip(steps.tolist(), starts.tolist(), stops, strict=True):
-        part = {name: values[start:stop] for name, values in cells.items()}
-        row = _row(part, classed=any(found.values()), judged=judged)
+    for step, at in zip(steps.tolist(), np.split(np.arange(len(cells["step"])), starts[1:]), strict=True):
+        part = {name: values[at] for name, values in cells.items()}
+        usable = entropies[at]
+        row = {"step": step, **_described(Cells.of(part, usable), "")}
+        if classed:
+            row |= _of_classes(part, usable)
+        if judged:
+            for name, code in _JUDGED.items():
+                row |= _described(Cells.of(part, usable & (part["correct"] == code)), f"_{name}")
         if sums.has_logprob:
-            here = (part["bin"] >= 0) | (part["bin"] == ROUNDED)
-            number = int(part["logprobs"][here].sum())
-            total = int(part["logprob_total"][here].sum())
-            row["logprob"] = total / (number * LOGPROB_POINT) if number else None
-        if sums.responses is not None:
-            row |= _of_responses(sums.responses.get(step, _NONE))
-        if sums.prompts is not None:
-            row |= _of_prompts(sums.prompts.get(step, _NONE))
+            number = int(part["logprobs"][usable].sum())
+            total = int(part["logprob_total"][usable].sum())
+            row["logprob"] = total / (number * query.LOGPROB_POINT) if number else None
+        row |= _of_clusters(sums, step)
         if cuts is not None:
             row["class_cut"] = cuts[step]
-        for name, codes in (("masked", [MASKED, NO_MASK]), ("without_entropy", [MISSING, NOT_FINITE])):
-            row[f"tokens_{name}"] = int(part["tokens"][np.isin(part["bin"], codes)].sum())
-        yield {"step": step, **row}
+        masked = np.isin(part["bin"], [query.MASKED, query.NO_MASK])
+        unknown = np.isin(part["bin"], [query.MISSING, query.NOT_FINITE])
+        row["tokens_masked"] = int(part["tokens"][masked].sum())
+        row["tokens_without_entropy"] = int(part["tokens"][unknown].sum())
+        yield row
 
 
-def _row(part: dict[str, IntArray], *, classed: bool, judged: bool) -> dict[str, Value]:
-    usable = (part["bin"] >= 0) | (part["bin"] == ROUNDED)
-    whole = _cells(part, usable)
-    row = _described(whole, "")
-    if classed:
-        kinds = {name: _cells(part, usable & (part["planning"] == code)) for name, code in CLASSES.items()}
-        both = together(list(kinds.values()))
-        planning = kinds["planning"]
-        row["planning_share"] = planning.n / both.n if both.n else None
-        row["planning_entropy_share"] = planning.fixed / both.fixed if both.fixed else None
-        for name, kind in kinds.items():
-            row |= _described(kind, f"_{name}")
-    if judged:
-        for name, code in JUDGED.items():
-            row |= _described(_cells(part, usable & (part["correct"] == code)), f"_{name}")
+def _of_classes(part: dict[str, IntArray], usable: Any) -> dict[str, Value]:
+    """Planning and execution, and the shares of planning among the tokens with a class."""
+    kinds = {name: Cells.of(part, usable & (part["planning"] == code)) for name, code in _CLASSES.items()}
+    n = sum(kind.n for kind in kinds.values())
+    fixed = sum(kind.fixed for kind in kinds.values())
+    row: dict[str, Value] = {
+        "planning_share": kinds["planning"].n / n if n else None,
+        "planning_entropy_share": kinds["planning"].fixed / fixed if fixed else None,
+    }
+    for name, kind in kinds.items():
+        row |= _described(kind, f"_{name}")
     return row
-
-
-def _cells(part: dict[str, IntArray], chosen: Any) -> Cells:
-    """The chosen rows by bin; what was rounded up to zero is in the first."""
-    regular = part["bin"][chosen] >= 0
-    at = np.maximum(part["bin"][chosen], 0)
-    arrays = {}
-    for name in ("tokens", "total", "square_high", "square_low"):
-        values = part[name][chosen]
-        arrays[name] = np.zeros(BINS, dtype=np.int64)
-        np.add.at(arrays[name], at, values if name == "tokens" else values * regular)
-    return Cells(**arrays)
 
 
 def _described(cells: Cells, suffix: str) -> dict[str, Value]:
@@ -152,37 +242,153 @@ def _described(cells: Cells, suffix: str) -> dict[str, Value]:
     return {name + suffix: value for name, value in row.items()}
 
 
-def _of_responses(sums: Responses | None) -> dict[str, Value]:
-    """Numbers of a step's responses; all unknown where the sums are."""
-    if sums is None or not sums.number:
-        return {
-            "responses": None if sums is None else 0,
-            "response_length": None,
-            "entropy_response_mean": None,
-            "entropy_se_responses": None,
-        }
-    m = sums.number
-    return {
-        "responses": m,
-        "response_length": sums.tokens / m,
-        "entropy_response_mean": sums.mean_total / (m * MEAN_POINT),
-        "entropy_se_responses": _ratio_error(sums),
-    }
+def _of_clusters(sums: Sums, step: int) -> dict[str, Value]:
+    """A step's responses and prompts, where columns name them; None for what is not known there."""
+    row: dict[str, Value] = {}
+    if sums.responses is not None:
+        one = sums.responses.get(step, _NO_RESPONSES)
+        row["responses"] = one and one.number
+        row["response_length"] = one and one.length
+        row["entropy_response_mean"] = one and one.mean
+        row["entropy_se_responses"] = one and one.error
+    if sums.prompts is not None:
+        one = sums.prompts.get(step, _NO_RESPONSES)
+        row["prompts"] = one and one.number
+        row["entropy_se_prompts"] = one and one.error
+    return row
 
 
-def _of_prompts(sums: Responses | None) -> dict[str, Value]:
-    return {
-        "prompts": None if sums is None else sums.number,
-        "entropy_se_prompts": None if sums is None else _ratio_error(sums),
-    }
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TokenHistogram:
+    """Where the tokens' entropies lie, step by step.
+
+    Attributes
+    ----------
+    step
+        Shape (n,), ascending.
+    edges
+        Shape (k + 1,), edges of the bands in nats.
+    share
+        Shape (n, k): share of a step's tokens in each band; a row adds up to 1.
+    top20
+        Shape (n,): share of all entropy that a fifth of the tokens holds; nan where all entropies are 0.
+    low
+        Shape (n,): share of tokens below 0.01 nats.
+    """
+
+    step: FloatArray
+    edges: FloatArray
+    share: FloatArray
+    top20: FloatArray
+    low: FloatArray
 
 
-def _ratio_error(sums: Responses) -> float | None:
-    """Standard error of Σs/Σn, in nats; Σ(s − Hn)² with H = Σs/Σn as integers, exactly until the root."""
-    if sums.number < 2 or not sums.tokens:
-        return None
-    n, s = sums.tokens, sums.entropy
-    spread = sums.tt * n * n - 2 * s * n * sums.tn + s * s * sums.nn
-    unit = POINT >> SUM_SHIFT
-    m = sums.number
-    return math.sqrt(max(spread, 0) * m / (m - 1)) / n / n / unit
+def read_histogram(path: str) -> TokenHistogram:
+    """Read a ``.hist.parquet``: all classes of tokens together.
+
+    Raises
+    ------
+    InputError
+        ``not-token-sums``, ``file-corrupt``.
+
+    """
+    sums, _ = Sums.read(Path(path))
+    cells = sums.cells
+    steps = np.array(sums.steps, dtype=float)
+    usable = sums.usable
+    counts = np.zeros((steps.size, BINS), dtype=np.int64)
+    row = np.searchsorted(steps, cells["step"][usable])
+    np.add.at(counts, (row, np.maximum(cells["bin"][usable], 0)), cells["tokens"][usable])
+    starts = np.arange(0, BINS, TOGETHER)
+    bands = np.add.reduceat(counts, starts, axis=1)
+    total = np.maximum(bands.sum(axis=1, keepdims=True), 1)
+    summary = summarise(sums)
+    return TokenHistogram(
+        step=steps,
+        edges=np.append(EDGES[starts], EDGES[-1]),
+        share=bands / total,
+        top20=summary.column("share_top20").to_numpy().astype(float),
+        low=summary.column("share_below_0.01").to_numpy().astype(float),
+    )
+
+
+PUBLISHED = "Wang et al. 2025"
+SOURCE = (
+    "Wang et al. 2025 (arXiv:2506.01939): Qwen3-8B, more than a million tokens of its answers to AIME 2024 "
+    "and 2025"
+)
+_PUBLISHED = {"share_below_0.01": "50.64 %", "entropy_p80": "0.672"}
+
+_ROWS: tuple[tuple[str, str, str], ...] = (
+    ("tokens", "tokens", "count"),
+    ("responses", "responses", "count"),
+    ("entropy", "entropy, mean of tokens", "nats"),
+    ("entropy_se", "  standard error, tokens independent", "error"),
+    ("entropy_se_responses", "  standard error, responses independent", "error"),
+    ("entropy_se_prompts", "  standard error, prompts independent", "error"),
+    ("entropy_response_mean", "entropy, mean of responses' means", "nats"),
+    ("entropy_p50", "median", "nats"),
+    ("entropy_p80", "80th percentile", "nats"),
+    ("share_below_0.01", "tokens below 0.01 nats", "share"),
+    ("share_top20", "entropy in the top 20 % of tokens", "share"),
+    ("entropy_planning", "planning: entropy", "nats"),
+    ("tokens_planning", "  tokens", "count"),
+    ("planning_share", "  of the tokens", "share"),
+    ("planning_entropy_share", "  of the entropy", "share"),
+    ("entropy_execution", "execution: entropy", "nats"),
+    ("tokens_execution", "  tokens", "count"),
+    ("entropy_planning_long", "planning without 1-2-word grams: entropy", "nats"),
+    ("tokens_planning_long", "  tokens", "count"),
+    ("planning_share_long", "  of the tokens", "share"),
+    ("entropy_execution_long", "execution without them: entropy", "nats"),
+    ("grams", "strategic grams", "count"),
+    ("entropy_semantic_mm", "  entropy of which gram (Miller-Madow)", "nats"),
+    ("entropy_semantic_rarefied", "  the same of {} grams, to compare", "nats"),
+    ("grams_long", "without 1-2-word grams", "count"),
+    ("entropy_semantic_mm_long", "  entropy of which gram (Miller-Madow)", "nats"),
+    ("entropy_semantic_rarefied_long", "  the same of {} grams, to compare", "nats"),
+    ("gram_pairs", "grams with a next word", "count"),
+    ("entropy_conditional_mm", "  entropy of that word (Miller-Madow)", "nats"),
+    ("entropy_conditional_rarefied", "  the same of {} pairs, to compare", "nats"),
+    ("entropy_correct", "correct answers: entropy", "nats"),
+    ("tokens_correct", "  tokens", "count"),
+    ("entropy_wrong", "wrong answers: entropy", "nats"),
+    ("tokens_wrong", "  tokens", "count"),
+)
+
+
+def text_of(steps: pa.Table, about: dict[str, Any]) -> str:
+    """The first step and the last for a terminal, beside what was published, and where that is from."""
+    from entropylaw.report.printable import one_line
+
+    first, last = (steps.slice(at, 1).to_pylist()[0] for at in (0, steps.num_rows - 1))
+    total = sum(steps.column("tokens").to_pylist())
+    rows = [first] if steps.num_rows == 1 else [first, last]
+    lines = [
+        one_line(f"{total:,} tokens in {steps.num_rows:,} steps · classes: {about['class']['rule']}"),
+        "",
+        _line("", [*(f"step {row['step']}" for row in rows), PUBLISHED]),
+    ]
+    for name, label, kind in _ROWS:
+        if name in steps.column_names:
+            # How many occurrences a step was rarefied to is one number for all that have so many.
+            size = name.replace("_rarefied", "_rarefied_n")
+            label = label.format(_cell(first.get(size) or last.get(size), "count"))
+            lines.append(_line(label, [*(_cell(row[name], kind) for row in rows), _PUBLISHED.get(name, "")]))
+    return "\n".join([*lines, "", f"{SOURCE}.\n"])
+
+
+def _line(label: str, cells: Sequence[str]) -> str:
+    return f"{label:<42}{''.join(f'{cell:>14}' for cell in cells[:-1])}{cells[-1]:>20}".rstrip()
+
+
+def _cell(value: float | int | None, kind: str) -> str:
+    from entropylaw.report import numbers
+
+    if value is None:
+        return numbers.MISSING
+    if kind == "count":
+        return f"{value:,}"
+    if kind == "share":
+        return numbers.format_percent(value)
+    return numbers.format_number(value, 2 if kind == "error" else 4)

@@ -152,7 +152,7 @@ def test_what_tokens_wrote_is_read_and_drawn(run, lab, tmp_path):
 
 def test_the_heat_map_is_of_all_tokens(run, lab, tmp_path):
     pytest.importorskip("duckdb")
-    from entropylaw.tokens.heat import read_histogram
+    from entropylaw.tokens.summary import read_histogram
 
     source = lab / "grpo_s0" / "tokens.parquet"
     assert run("tokens", source, "-o", "steps.parquet").returncode == 0

@@ -36,7 +36,7 @@ from entropylaw.report import columntext, csvtable, index_page, prediction, repo
 from entropylaw.report.index_rows import index_row
 from entropylaw.reporting import report_runs
 from entropylaw.results import Estimate
-from entropylaw.tokens import text as tokentext
+from entropylaw.tokens.summary import text_of
 from tests.conftest import ended
 from tests.golden import inputs
 from tests.golden.transcript import surroundings
@@ -96,7 +96,7 @@ MEDIA: dict[str, dict[str, Render]] = {
         ],
     },
     "columns": {"text": columntext.render},
-    "tokens": {"text": lambda columns: tokentext.render(pa.table(columns), ABOUT)},
+    "tokens": {"text": lambda columns: text_of(pa.table(columns), ABOUT)},
 }
 """Results → media beside JSON."""
 

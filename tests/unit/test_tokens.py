@@ -5,6 +5,7 @@ import json
 import math
 from itertools import pairwise
 
+import ibis
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -13,13 +14,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from entropylaw.tokens import query
 from entropylaw.tokens.backends import duckdb_backend
-from entropylaw.tokens.expression import LEAST_LOGPROB, LOGPROB_POINT, MEAN_POINT
-from entropylaw.tokens.grid import BINS, EDGES, FORK, HALF, LIMIT, LOW, PERCENTS, POINT, Cells, bin_of
+from entropylaw.tokens.query import (
+    BINS,
+    EDGES,
+    FORK,
+    HALF,
+    LEAST_LOGPROB,
+    LIMIT,
+    LOGPROB_POINT,
+    LOW,
+    MEAN_POINT,
+    POINT,
+)
 from entropylaw.tokens.run import Asked, summarise_tokens
+from entropylaw.tokens.summary import PERCENTS, Cells
 from tests.conftest import LAB
 
 TOKENS = sorted(LAB.glob("*/tokens.parquet"))
+COLUMNS = query.TokenColumns(step="step", entropy="entropy")
 
 
 def summary(*tables, **asked):
@@ -31,6 +45,11 @@ def data(table):
     buffer = io.BytesIO()
     pq.write_table(table.replace_schema_metadata(None), buffer)
     return buffer.getvalue()
+
+
+def bin_of(entropy):
+    """Bins of entropies by the edges alone; the query's own are looked at in the test of the edges."""
+    return np.searchsorted(EDGES, entropy, side="right") - 1
 
 
 def cells_of(entropy):
@@ -70,10 +89,14 @@ def test_edges_hold_the_two_thresholds_and_every_entropy_has_its_bin():
     assert FORK in EDGES
     assert EDGES[0] == 0
     assert EDGES[-1] == LIMIT > math.log(1e6)
-    inside = np.nextafter(EDGES[1:], 0)
-    np.testing.assert_array_equal(bin_of(EDGES[:-1]), np.arange(BINS))
+    assert len(EDGES) == BINS + 1
     # Square roots round to the last bit, so that an edge may draw in the few numbers next to it.
-    assert np.all(bin_of(inside * (1 - 1e-14)) == np.arange(BINS))
+    inside = np.nextafter(EDGES[1:], 0) * (1 - 1e-14)
+    for entropies in (EDGES[:-1], inside):
+        table = pa.table({"step": np.arange(BINS), "entropy": entropies})
+        with duckdb_backend() as engine:
+            rows = engine.run(query.cells(ibis.memtable(table), COLUMNS)).to_pydict()
+        assert dict(zip(rows["step"], rows["bin"], strict=True)) == {at: at for at in range(BINS)}
 
 
 def test_sums_of_the_most_tokens_that_a_cell_may_hold_fit_into_64_bits():
@@ -125,7 +148,7 @@ def check_percentiles(entropy, found):
     ordered = np.sort(entropy)
     for percent, value in zip(PERCENTS, found, strict=True):
         exact = ordered[max(1, math.ceil(percent * len(ordered) / 100)) - 1]
-        at = int(bin_of(np.array([exact]))[0])
+        at = int(bin_of(exact))
         assert EDGES[at] - 1e-8 <= value <= EDGES[at + 1] + 1e-8, (percent, exact, value)
 
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
-from entropylaw.tokens.sums import METADATA
+from entropylaw.tokens.files import METADATA
 from tests.conftest import HANGS, LAB, clean_environment
 from tests.unit.test_cli import assert_error
 from tests.unit.test_tokens import summary

@@ -12,7 +12,8 @@ import pytest
 
 from entropylaw.errors import OutputError
 from entropylaw.tokens import responses
-from entropylaw.tokens.output import belong_together, write_together
+from entropylaw.tokens.files import histogram_of
+from entropylaw.tokens.run import write_together
 from entropylaw.tokens.shards import copies
 from tests.unit.test_cli import assert_error
 from tests.unit.test_tokens import data, made, summary
@@ -294,9 +295,14 @@ def test_a_summary_names_its_histograms(run, tokens, tmp_path):
     assert run("tokens", tokens.name, "-o", "one.parquet").returncode == 0
     assert run("tokens", tokens.name, "--top-quantile", "0.2", "-o", "two.parquet").returncode == 0
     one, two = (tmp_path / f"{name}.hist.parquet" for name in ("one", "two"))
-    assert belong_together(tmp_path / "one.parquet", one) is True
-    assert belong_together(tmp_path / "one.parquet", two) is False
-    assert belong_together(tokens, one) is None
+    assert histogram_of(tmp_path / "one.parquet") == (one, "")
+    assert histogram_of(tmp_path / "three.parquet") == (None, "")
+    shutil.copy(one, tokens.with_suffix(".hist.parquet"))
+    assert histogram_of(tokens) == (tokens.with_suffix(".hist.parquet"), "")
+    shutil.copy(two, one)
+    beside, warning = histogram_of(tmp_path / "one.parquet")
+    assert beside is None
+    assert warning == "one.hist.parquet is of other tokens than one.parquet: it is not drawn"
 
 
 def test_no_name_is_no_folder(run, tokens):

@@ -1,0 +1,345 @@
+"""The queries: tokens counted and summed by step, class, correctness and bin, as Ibis expressions.
+
+They are written once and run on every engine; all that depends on the engine's arithmetic is integer sums,
+comparisons, and square roots, which IEEE 754 fixes to the last bit.
+
+A float's sum depends on the order in which it is made, and so on shards, threads and engines. Entropies are
+therefore summed as integers: ``q = round(H · 2^27)``, and q² in two halves of 31 bits. Sums of integers are
+exact; what comes out is the same bytes wherever and in whatever pieces it was summed.
+
+The bins are equally wide in the fourth root of H: ``k = floor(128 · H^(1/4))``. Square roots are correctly
+rounded by IEEE 754, logarithms are not, so that every engine finds the same bin. A bin is 3.4 % wide at
+0.672 nats, 10 % at 0.01, 31 % at 1e-4. What is read off within it is far finer, because its mean and standard
+deviation are known; twice as many bins made the query half as long again. Two more edges lie at 0.01 and
+0.672 nats exactly, the thresholds of arXiv:2506.01939.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+FINENESS = 128
+"""Bins to a unit of the fourth root of H."""
+
+LOW, FORK = 0.01, 0.672
+"""Nats: below LOW lie 50.64 % of the tokens of Qwen3-8B, above FORK a fifth (arXiv:2506.01939, section 3)."""
+
+TOP = 247
+"""Bins of the fourth root. The last ends at 13.87 nats: a uniform choice among a million tokens has 13.82."""
+
+LIMIT = (TOP / FINENESS) ** 4
+"""Nats; nothing at or above it is an entropy of a token in nats."""
+
+POINT = 1 << 27
+"""One nat in fixed point: a token's entropy is off by at most 3.7e-9 nats.
+
+A cell holds at most 2^32 tokens: q < 13.87 · 2^27 < 2^31, so that Σq < 2^63; q² < 2^62, each half of it
+below 2^31, so that their sums are below 2^63 too. Beyond that both engines raise an error, none wraps.
+"""
+
+HALF = 31
+"""Bits of the lower half of q²."""
+
+EDGES: FloatArray = np.union1d((np.arange(TOP + 1) / FINENESS) ** 4, [LOW, FORK])
+"""Edges of the bins in nats, ascending; bin i is [EDGES[i], EDGES[i + 1])."""
+
+BINS = len(EDGES) - 1
+"""Number of bins."""
+
+PLANNING, EXECUTION, UNCLASSED, UNKNOWN_CLASS = 1, 0, -1, -2
+CORRECT, WRONG, UNJUDGED, NOT_BINARY = 1, 0, -1, -2
+
+MISSING, NOT_FINITE, NEGATIVE, TOO_HIGH, ROUNDED, MASKED, NO_MASK, MASK_UNKNOWN = range(-1, -9, -1)
+"""In place of a bin, what is no entropy: null, nan or infinite, negative, above LIMIT, masked.
+
+ROUNDED lies between −1e-6 and 0: rounding of a zero, and counted as one. NO_MASK has a mask that is null,
+MASK_UNKNOWN one that is neither 0 nor 1.
+"""
+
+ROUNDING = 1e-6
+LEAST_LOGPROB = -1024.0
+LOGPROB_POINT = 1 << 20
+"""Log-probabilities lie between −2^10 and 1, so within 2^30 in fixed point, and 2^32 of them below 2^63."""
+
+SUM_SHIFT = 17
+"""A response's Σq counts in the spread of responses with this many bits less: 2^10 to the nat."""
+
+MEAN_POINT = 1 << 34
+"""One nat in the fixed point of a response's mean: 2^38 at most, and 2^25 responses a step below 2^63."""
+
+YES, NO = ("true", "1", "1.0"), ("false", "0", "0.0")
+PLANNING_NAMES = ("planning", "plan", *YES)
+EXECUTION_NAMES = ("execution", "exec", "procedural", *NO)
+NOTHING = ("", "nan", "null", "none")
+"""What text says where a flag is unknown."""
+
+WHOLE = r"^\s*[+-]?[0-9]{1,15}(\.0*)?\s*$"
+"""Text that is a whole number."""
+
+HIGH = 8.0
+"""Nats: e^8 = 2,981 equally likely tokens; vocabularies are larger, and padding is as high as they are."""
+
+HIGH_POINT = 1 << 14
+"""One nat in the fixed point in which high entropies are compared: 7.6e-6 of 8 nats."""
+
+ROW = "entropylaw_row"
+"""Column that numbers the rows, each with a number of its own, where nothing else tells responses apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenColumns:
+    """Which column plays which part; None for what the table does not have.
+
+    ``response`` together with the step tells one response from another; empty where responses are unknown.
+    ``prompt`` is one of them, whose responses are no independent draws.
+    """
+
+    step: str
+    entropy: str
+    planning: str | None = None
+    mask: str | None = None
+    logprob: str | None = None
+    correct: str | None = None
+    response: tuple[str, ...] = ()
+    position: str | None = None
+    token: str | None = None
+    prompt: str | None = None
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every column that is read, each once."""
+        parts = (self.step, self.entropy, self.planning, self.mask, self.logprob, self.correct)
+        rest = (*self.response, self.position, self.token)
+        return tuple(dict.fromkeys(name for name in (*parts, *rest) if name is not None))
+
+
+def cells(table: ir.Table, columns: TokenColumns) -> ir.Table:
+    """Count tokens and sum their entropies in fixed point, by step, class, correctness and bin.
+
+    Returns
+    -------
+    ibis.Table
+        ``step, planning, correct, bin, tokens, total, square_high, square_low`` and, where there are
+        log-probabilities, ``logprobs, logprob_total``; one row a group, in no order.
+
+    """
+    import ibis
+
+    coded = _coded(table, columns)
+    h = coded.entropy
+    root = (h.abs().sqrt().sqrt() * FINENESS).floor().cast("int16")
+    above = (h >= LOW).cast("int16") + (h >= FORK).cast("int16")
+    parts = {
+        "bin": ibis.ifelse(h >= 0, root + above, h.cast("int16")).cast("int16"),
+        "q": _fixed(h, POINT),
+    }
+    if columns.logprob is not None:
+        known = (coded.logprob > LEAST_LOGPROB) & (coded.logprob <= 1.0)
+        parts["has_logprob"] = ibis.ifelse(known, 1, 0).cast("int64")
+        parts["l"] = _fixed(ibis.ifelse(known, coded.logprob, 0.0), LOGPROB_POINT)
+    rows = coded.select("step", "planning", "correct", **parts)
+    sums = {"tokens": rows.count(), "total": rows.q.sum(), **_halves("square", rows.q * rows.q)}
+    if columns.logprob is not None:
+        sums |= {"logprobs": rows.has_logprob.sum(), "logprob_total": rows.l.sum()}
+    return _summed(rows, ("step", "planning", "correct", "bin"), sums)
+
+
+def each_response(table: ir.Table, columns: TokenColumns) -> ir.Table:
+    """One row a response, in no order: its step, its keys ``key_0`` and so on, its tokens ``n``, Σq ``s``."""
+    import ibis
+
+    coded = _coded(table, columns, columns.response)
+    usable = coded.filter((coded.entropy >= 0) | (coded.entropy == ROUNDED))
+    rows = usable.mutate(q=_fixed(ibis.ifelse(usable.entropy >= 0, usable.entropy, 0.0), POINT))
+    keys = (f"key_{i}" for i in range(len(columns.response)))
+    return _summed(rows, ("step", *keys), {"n": rows.count(), "s": rows.q.sum()})
+
+
+def responses(table: ir.Table, columns: TokenColumns) -> ir.Table:
+    """Sums over responses by step, from which the mean of their means and the spread of their sums follow.
+
+    With n tokens and Σq = s in a response, and t = s in ``SUM_SHIFT`` bits less: ``responses``,
+    ``mean_total`` = Σ s/n in units of 1/MEAN_POINT nats, Σn, Σt, and Σt², Σtn, Σn² in two halves each.
+    """
+    one = each_response(table, columns)
+    one = one.select(
+        "step",
+        "n",
+        t=(one.s + (1 << (SUM_SHIFT - 1))) >> SUM_SHIFT,
+        mean=_fixed(one.s.cast("float64") / one.n.cast("float64"), MEAN_POINT // POINT),
+    )
+    sums = {"responses": one.count(), "mean_total": one["mean"].sum(), "n": one.n.sum(), "t": one.t.sum()}
+    for name, product in (("tt", one.t * one.t), ("tn", one.t * one.n), ("nn", one.n * one.n)):
+        sums |= _halves(name, product)
+    return _summed(one, ("step",), sums)
+
+
+def high(table: ir.Table, columns: TokenColumns) -> ir.Table:
+    """The commonest entropies above ``HIGH``: ``value`` in units of 1/HIGH_POINT, their ``tokens`` and Σq.
+
+    ``first`` counts those that are known to be at position 0.
+    """
+    import ibis
+
+    position = columns.position
+    keys = (position,) if position is not None and table[position].type().is_numeric() else ()
+    coded = _coded(table, columns, keys)
+    rows = coded.filter(coded.entropy > HIGH)
+    rows = rows.select(
+        value=(rows.entropy * HIGH_POINT).floor().cast("int64"),
+        q=_fixed(rows.entropy, POINT),
+        first=ibis.ifelse(rows["key_0"] == 0, 1, 0) if keys else ibis.literal(0),
+    )
+    sums = {"tokens": rows.count(), "total": rows.q.sum(), "first": rows["first"].sum()}
+    return _summed(rows, ("value",), sums).order_by(ibis.desc("tokens"), "value").limit(100)
+
+
+def in_order(table: ir.Table, columns: TokenColumns) -> ir.Table:
+    """The columns that are needed of the tokens that no mask leaves out, by step, response and position."""
+    kept = table if columns.mask is None else table.filter(_flag(table[columns.mask])[0])
+    names = dict.fromkeys((columns.step, *columns.response, columns.position))
+    return kept.select(*columns.all).order_by(*(name for name in names if name is not None))
+
+
+def unknown_classes(table: ir.Table, columns: TokenColumns) -> ir.Table:
+    """Values of the class column that name no class, a few of them."""
+    assert columns.planning is not None
+    strange = table.filter(_class_code(table[columns.planning]) == UNKNOWN_CLASS)
+    value = strange[columns.planning].cast("string")
+    return strange.select(value=value).distinct().order_by("value").limit(5)
+
+
+def unrolled(table: ir.Table, lists: Sequence[str], scalars: Sequence[str]) -> ir.Table:
+    """One row a token from one row a sequence: aligned arrays ``lists`` unrolled, ``scalars`` repeated.
+
+    A list that is null counts as empty, so that its values are null where another list has tokens.
+    """
+    import ibis
+
+    known = table.select(
+        *scalars,
+        **{name: table[name].fill_null(ibis.literal([], type=table[name].type())) for name in lists},
+    )
+    first, *others = (known[name] for name in lists)
+    if not others:
+        return known.select(*scalars, **{lists[0]: first.unnest()})
+    rows = known.select(*scalars, _token=first.zip(*others).unnest())
+    fields = {name: rows["_token"][f"f{index}"] for index, name in enumerate(lists, start=1)}
+    return rows.select(*scalars, **fields)
+
+
+def inspected(table: ir.Table, columns: TokenColumns, lists: Sequence[str]) -> ir.Table:
+    """One row: how many sequences there are, how many lists are null, empty, or as long as no other.
+
+    ``rows``, ``empty`` (no entropies), ``no_i`` (list i is null), and for each list but the entropies
+    ``other_i`` (its length is not theirs) with ``step_i``, the least such step.
+    """
+    length = table[columns.entropy].length()
+    sums = {"rows": table.count(), "empty": (length == 0).fill_null(False).sum()}
+    for number, name in enumerate(lists):
+        sums[f"no_{number}"] = table[name].isnull().sum()
+        if name != columns.entropy:
+            other = (table[name].length() != length).fill_null(False)
+            sums[f"other_{number}"] = other.sum()
+            sums[f"step_{number}"] = _step(table[columns.step]).min(where=other)
+    return table.aggregate(**sums)
+
+
+def _coded(table: ir.Table, columns: TokenColumns, keys: Sequence[str] = ()) -> ir.Table:
+    """The step, codes for class and correctness, and entropies, which are codes where they are below 0."""
+    import ibis
+
+    entropy = table[columns.entropy].cast("float64")
+    good = (entropy >= 0) & (entropy < LIMIT)
+    branches = [
+        # In this order: ibis takes nan for null on Spark.
+        (entropy.isnan() | entropy.isinf(), float(NOT_FINITE)),
+        (entropy.isnull(), float(MISSING)),
+        (entropy > LOW, float(TOO_HIGH)),
+        (entropy < -ROUNDING, float(NEGATIVE)),
+    ]
+    if columns.mask is not None:
+        kept, dropped, unknown = _flag(table[columns.mask])
+        # The common case comes first: a row that is an entropy is compared with nothing else.
+        good = kept & good
+        outside = [(dropped, float(MASKED)), (unknown, float(NO_MASK)), (~kept, float(MASK_UNKNOWN))]
+        branches = [*outside, *branches]
+    nothing = ibis.literal(-1, "int8")
+    parts = {
+        "step": _step(table[columns.step]),
+        "entropy": ibis.cases((good, entropy), *branches, else_=float(ROUNDED)),
+        "planning": nothing if columns.planning is None else _class_code(table[columns.planning]),
+        "correct": nothing if columns.correct is None else _code(*_flag(table[columns.correct])),
+    }
+    if columns.logprob is not None and not keys:
+        parts["logprob"] = table[columns.logprob].cast("float64")
+    return table.select(**parts, **{f"key_{i}": table[name] for i, name in enumerate(keys)})
+
+
+def _fixed(value: ir.Value, point: int) -> ir.Value:
+    """A number in units of 1/``point``, rounded."""
+    return (value * point + 0.5).floor().cast("int64")
+
+
+def _halves(name: str, product: ir.Value) -> dict[str, ir.Value]:
+    """Sums of a product's upper and lower bits: that of the whole would not fit into 64."""
+    return {f"{name}_high": (product >> HALF).sum(), f"{name}_low": (product & ((1 << HALF) - 1)).sum()}
+
+
+def _summed(rows: ir.Table, keys: Sequence[str], sums: dict[str, ir.Value]) -> ir.Table:
+    """Sums of integers by ``keys`` in 64 bits; an error where one does not fit.
+
+    DuckDB sums in 128 bits, which ibis takes for 64 already and so leaves alone.
+    """
+    grouped = rows.group_by(*keys).aggregate(**sums)
+    totals = {name: grouped[name].cast("decimal(38, 0)").cast("int64") for name in sums}
+    return grouped.select(*keys, **totals)
+
+
+def _step(step: ir.Value) -> ir.Value:
+    """The step as a number; null for text that is no whole number."""
+    import ibis
+
+    kind = step.type()
+    if kind.is_string():
+        step = ibis.ifelse(step.re_search(WHOLE), step.strip(), ibis.null("string"))
+    # Unsigned numbers may not fit into signed ones: whole_steps finds those.
+    return step.cast("int64") if kind.is_signed_integer() else step.cast("float64")
+
+
+def _flag(column: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
+    """Where a column says yes, where no, and where nothing; elsewhere it is no flag."""
+    kind = column.type()
+    if kind.is_boolean():
+        return column, ~column, column.isnull()
+    if kind.is_string():
+        name = column.strip().lower()
+        return name.isin(YES), name.isin(NO), column.isnull() | name.isin(NOTHING)
+    missing = column.isnull() | column.isnan() if kind.is_floating() else column.isnull()
+    return column == 1, column == 0, missing
+
+
+def _class_code(column: ir.Value) -> ir.Value:
+    if not column.type().is_string():
+        return _code(*_flag(column))
+    name = column.strip().lower()
+    return _code(name.isin(PLANNING_NAMES), name.isin(EXECUTION_NAMES), column.isnull())
+
+
+def _code(yes: ir.Value, no: ir.Value, unknown: ir.Value) -> ir.Value:
+    """A flag as a number: 1, 0, -1 where it is unknown, -2 where it is no flag."""
+    import ibis
+
+    code = ibis.cases((unknown, UNCLASSED), (yes, PLANNING), (no, EXECUTION), else_=UNKNOWN_CLASS)
+    return code.cast("int8")
