@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from entropylaw.analysis.forms import FORMS, form_label
-from entropylaw.report import palette, sharedtext, words
+from entropylaw.report import palette, shared, words
 from entropylaw.report.numbers import (
     format_estimate,
     format_interval,
@@ -82,11 +82,11 @@ def environment() -> Environment:
         "ceiling_range": words.ceiling_range,
         "ceiling_words": words.ceiling_words,
         "law_headline": words.headline,
-        "same_verdict": sharedtext.verdict,
-        "seam_words": sharedtext.seam_words,
-        "segments_title": sharedtext.segments_title,
-        "shared_cautions": sharedtext.cautions,
-        "shared_title": sharedtext.title,
+        "same_verdict": shared.verdict,
+        "seam_words": shared.seam_words,
+        "segments_title": shared.segments_title,
+        "shared_cautions": shared.cautions,
+        "shared_title": shared.title,
         "residual_words": words.residual_words,
         "interval_words": words.interval_words,
     }

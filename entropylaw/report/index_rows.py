@@ -5,20 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from entropylaw.analysis.forms import form_label
-from entropylaw.documents.codec import decode, encode
 from entropylaw.documents.fit import RunFit
 from entropylaw.documents.phases import RunPhases
 from entropylaw.documents.report import RunReport
 from entropylaw.engine.grid import FloatArray
 from entropylaw.report import words
-from entropylaw.report.phasetext import headline as phases_headline
+from entropylaw.report.phasewords import headline as phases_headline
 from entropylaw.report.printable import one_line
-from entropylaw.report.sharedtext import segments_sentence
+from entropylaw.report.shared import segments_sentence
 from entropylaw.results import Estimate
 from entropylaw.results.groups import Seam
 from entropylaw.results.phases import PhaseFit
@@ -152,21 +150,6 @@ class IndexRow:
         """The name on one line, and no longer than a row has room for; its page has all of it."""
         name = one_line(self.run)
         return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return encode(self)  # type: ignore[no-any-return]
-
-    @classmethod
-    def from_json(cls, data: Any) -> IndexRow:
-        """The row back from :meth:`to_json`.
-
-        Raises
-        ------
-        DocumentMismatchError
-            A value is missing or is not of the type that it should be.
-        """
-        return decode(cls, data, "row")
 
 
 def index_row(report: RunReport, slug: str) -> IndexRow:

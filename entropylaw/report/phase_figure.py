@@ -14,7 +14,7 @@ from entropylaw.ingest.phasecolumns import SEMANTIC
 from entropylaw.report import plotting as p
 from entropylaw.report.numbers import format_number, format_percent
 from entropylaw.report.palette import as_text, light
-from entropylaw.report.phasetext import (
+from entropylaw.report.phasewords import (
     Curves,
     cautions_counted,
     curves_of,

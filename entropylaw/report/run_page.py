@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from entropylaw.documents.fit import InputFile
 from entropylaw.documents.report import ReportDocument, RunReport
-from entropylaw.report import phasetext, reportwords
+from entropylaw.report import phasewords, reportwords
 from entropylaw.report.figures import FIGURES, FigureEntry
 from entropylaw.report.html import compact, environment, figure_markup
 from entropylaw.report.printable import one_line
@@ -99,10 +99,10 @@ _WORDS: dict[str, Any] = {
     "forecast_notes": reportwords.forecast_notes,
     "no_phases": reportwords.no_phases,
     "phases_sentence": reportwords.phases_sentence,
-    "curves_of": phasetext.curves_of,
-    "table_rows": phasetext.table_rows,
-    "share_words": phasetext.share_words,
-    "phase_cautions": phasetext.all_cautions,
-    "phase_columns": phasetext.read_words,
-    "phase_drops": phasetext.dropped_words,
+    "curves_of": phasewords.curves_of,
+    "table_rows": phasewords.table_rows,
+    "share_words": phasewords.share_words,
+    "phase_cautions": phasewords.all_cautions,
+    "phase_columns": phasewords.read_words,
+    "phase_drops": phasewords.dropped_words,
 }
