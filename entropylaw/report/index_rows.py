@@ -19,7 +19,6 @@ from entropylaw.report.printable import one_line
 from entropylaw.report.shared import segments_sentence
 from entropylaw.results import Estimate
 from entropylaw.results.groups import Seam
-from entropylaw.results.phases import PhaseFit
 
 MOST_POINTS = 40
 """Points of a sparkline; of a longer run each is the mean of a stretch of evaluations."""
@@ -183,24 +182,26 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
 
 
 def segment_rows(run: RunFit) -> tuple[SegmentRow, ...]:
-    """The segments of a run; empty where nobody asked for them."""
+    """The segments of a run; empty where there are none."""
     fit = run.segments
     if fit is None:
         return ()
-    return tuple(
-        SegmentRow(
+    rows = []
+    for i, part in enumerate(fit.segments):
+        law = part.law
+        row = SegmentRow(
             first_step=part.first_step,
             last_step=part.last_step,
             n=part.n,
-            valid=part.law.validity.ok if part.law else None,
-            a=part.law.a if part.law else None,
-            b=part.law.b if part.law else None,
-            ceiling=part.law.ceiling if part.law else None,
+            valid=law and law.validity.ok,
+            a=law and law.a,
+            b=law and law.b,
+            ceiling=law and law.ceiling,
             p_value=fit.same.p_value if fit.same is not None and not i else None,
             refusal=part.refusal,
         )
-        for i, part in enumerate(fit.segments)
-    )
+        rows.append(row)
+    return tuple(rows)
 
 
 def by_name(rows: Iterable[IndexRow]) -> list[IndexRow]:
@@ -227,22 +228,16 @@ def _law(report: RunReport) -> LawRow | None:
     if law is None:
         return None
     better, best = words.better_rival(law), law.rivals[0] if law.rivals else None
+    same = ("n", "level", "a", "b", "ceiling", "reward_now", "headroom", "law_weight")
     return LawRow(
-        n=law.n,
-        level=law.level,
         entropy=spark(law.step, law.entropy),
         reward=spark(law.step, law.reward),
-        a=law.a,
-        b=law.b,
-        ceiling=law.ceiling,
-        reward_now=law.reward_now,
-        headroom=law.headroom,
         used=run.used,
         drop_per_100_steps=run.drop_per_100_steps,
-        rival=None if better is None else form_label(better.form),
-        law_weight=law.law_weight,
-        best_rival=None if best is None else best.form,
-        best_rival_weight=None if best is None else best.weight,
+        rival=better and form_label(better.form),
+        best_rival=best and best.form,
+        best_rival_weight=best and best.weight,
+        **{name: getattr(law, name) for name in same},
     )
 
 
@@ -259,13 +254,11 @@ def _phases(run: RunPhases | None) -> tuple[str | None, str, str | None]:
         return None, "", NO_CURVES
     if run.phases is None:
         return None, "", run.refusal.message if run.refusal is not None else "its document gives no reason"
-    return run.phases.verdict or _alone(run.phases), phases_headline(run), None
-
-
-def _alone(phases: PhaseFit) -> str:
-    """The verdict where there is one curve only."""
+    # Without a verdict there is one curve only.
+    phases = run.phases
     found = any(curve.found for curve in (phases.planning, phases.execution, phases.aggregate) if curve)
-    return "one curve, a boundary" if found else "one curve, no boundary"
+    alone = "one curve, a boundary" if found else "one curve, no boundary"
+    return phases.verdict or alone, phases_headline(run), None
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
