@@ -50,28 +50,25 @@ def plot_law(law: LawFit, ax: Axes | None = None) -> Axes:
 
 def plot_phases(found: PhaseFit, ax: Axes | None = None) -> Axes:
     """Draw the curves, the smooth decays and the boundaries; returns the axes."""
-    from entropylaw.report import phase_figure
+    from entropylaw.report.phase_figure import draw_on
 
-    axes = _axes(ax)
-    phase_figure.draw_on(axes, _run_phases(found))
+    draw_on(axes := _axes(ax), _run_phases(found))
     return axes
 
 
 def plot_forecast(told: Forecast, ax: Axes | None = None) -> Axes:
     """Draw the fan of the reward over the later steps; returns the axes."""
-    from entropylaw.report import forecast_figure
+    from entropylaw.report.forecast_figure import draw_on
 
-    axes = _axes(ax)
-    forecast_figure.draw_on(axes, told)
+    draw_on(axes := _axes(ax), told)
     return axes
 
 
 def plot_saturation(told: SaturationForecast, ax: Axes | None = None) -> Axes:
     """Mark the step at which the entropy is spent, with its interval; returns the axes."""
-    from entropylaw.report import forecast_figure
+    from entropylaw.report.forecast_figure import mark_spent
 
-    axes = _axes(ax)
-    forecast_figure.mark_spent(axes, told)
+    mark_spent(axes := _axes(ax), told)
     return axes
 
 

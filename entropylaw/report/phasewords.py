@@ -70,9 +70,8 @@ def headline(run: RunPhases) -> str:
     missing = [curve for curve in curves if not curve.found]
     if not missing:
         return verdict_words(run)
-    none = ""
+    none, other = "", missing[0]
     if len(curves) == 2 and len(missing) == 1:
-        (other,) = missing
         column = run.planning_column if other.name == "planning" else run.execution_column
         none = f"; none beyond one smooth decay in {_owner(column, other.name)} ({chance(other)})"
     return f"{verdict_words(run)}{none}{_blind(missing)}"
@@ -145,12 +144,9 @@ def chance(curve: CurvePhases) -> str:
 
 def read_words(run: RunPhases) -> str:
     """Which columns were used, and for what."""
-    columns = (
-        ("planning", run.planning_column),
-        ("execution", run.execution_column),
-        ("all tokens", run.aggregate_column),
-    )
-    used = [(kind, column) for kind, column in columns if column is not None]
+    columns = (run.planning_column, run.execution_column, run.aggregate_column)
+    kinds = ("planning", "execution", "all tokens")
+    used = [(kind, column) for kind, column in zip(kinds, columns, strict=True) if column is not None]
     whats = {column.what for _, column in used}
     parts = [
         f"{kind} '{column.column}'" + (f" ({column.what})" if len(whats) > 1 else "") for kind, column in used
@@ -182,17 +178,17 @@ def rows_of(curve: CurvePhases, until: float) -> tuple[tuple[str, str], ...]:
     What they would be without one is in the document: they are as if there was one, and mislead beside a test
     that finds none.
     """
-    does_, boundary, width = f"one smooth decay, {chance(curve)}", MISSING, MISSING
-    before = after = rise = MISSING
-    seen = "none of those tried" if curve.detectable is None else format_number(curve.detectable, 2)
+    shape, seen = "one smooth decay", "none of those tried"
+    boundary = width = before = after = rise = MISSING
+    if curve.detectable is not None:
+        seen = format_number(curve.detectable, 2)
     if curve.found:
-        does_ = f"{curve.kind or BENDS}, {chance(curve)}"
+        shape, seen = curve.kind or BENDS, MISSING
         boundary, width = stretches(curve.boundary), _width(curve)
-        before, after = value_words(curve.slope_before), value_words(curve.slope_after)
-        rise, seen = value_words(curve.rise), MISSING
+        before, after, rise = map(value_words, (curve.slope_before, curve.slope_after, curve.rise))
     ended = f", step {format_step(curve.last_step)}" if _ends_before(curve, until) else ""
     return (
-        ("what it does", does_),
+        ("what it does", f"{shape}, {chance(curve)}"),
         ("boundary, step", boundary),
         ("its width, steps", width),
         ("slope before, a step", before),
@@ -265,11 +261,8 @@ def across_rows(across: PhasesAcross) -> Iterator[tuple[str, str]]:
         counted = _counted(across.rises_after, across.runs, across.share_rises_after)
         yield "planning's rise", f"planning turns to rise after execution's fall {counted}"
     yield "", PUBLISHED
-    for label, estimate in (
-        ("planning at", across.planning),
-        ("execution at", across.execution),
-        ("planning later by", across.delta),
-    ):
+    labels = ("planning at", "execution at", "planning later by")
+    for label, estimate in zip(labels, (across.planning, across.execution, across.delta), strict=True):
         if estimate is not None:
             yield label, f"{percent_words(estimate)} of the run ({estimate.method})"
 

@@ -59,6 +59,12 @@ def render(
     shown = [entry for entry in FIGURES if entry.section is not None and entry.name in figures]
     names = {entry.name for entry in shown}
     name = one_line(run.run)
+
+    def markup(entry: FigureEntry) -> Markup:
+        """A figure with a title and a description for those who listen."""
+        words = one_line(entry.description(run))
+        return figure_markup(figures[entry.name], entry.name, f"{entry.title} {name}", words)
+
     return (
         environment()
         .get_template("run_page.html.j2")
@@ -66,7 +72,7 @@ def render(
             document=document,
             report=run,
             name=name,
-            figures=[(entry, _inlined(entry, figures[entry.name], run)) for entry in shown],
+            figures=[(entry, markup(entry)) for entry in shown],
             glyphs=Markup(compact(glyphs(figures[entry.name] for entry in shown))),
             links=links or {},
             others={name: found for name, found in (links or {}).items() if name not in names},
@@ -86,12 +92,6 @@ def files_of(document: ReportDocument, run: RunReport) -> tuple[InputFile, ...]:
     path = run.fit.path
     exact = tuple(file for file in document.inputs if file.path == path)
     return exact or tuple(file for file in document.inputs if file.path.startswith(f"{path}/"))
-
-
-def _inlined(entry: FigureEntry, svg: str, run: RunReport) -> Markup:
-    """A figure with a title and a description for those who listen."""
-    title = f"{entry.title} {one_line(run.run)}"
-    return figure_markup(svg, entry.name, title, one_line(entry.description(run)))
 
 
 _WORDS: dict[str, Any] = {
