@@ -135,13 +135,17 @@ def ceiling_axis(rows: Sequence[IndexRow]) -> Axis:
     now = sorted(law.reward_now.value for law in laws if law.reward_now.value is not None)
     cut = len(now) // 20
     core = [*now[cut : len(now) - cut], *(e.value for e in holding if e.value is not None)] or [0.0, 1.0]
-    widths = sorted(e.high - e.low for e in holding if e.low is not None and e.high is not None)
     low, high = min(core), max(core)
-    typical = widths[len(widths) // 2] if widths else 0.0
-    reach = max(_REACH * (high - low), typical) or abs(high) or 1.0
+    reach = max(_REACH * (high - low), _typical_width(holding)) or abs(high) or 1.0
     near = [x for law in laws for x in _ends(law.ceiling) if low - reach <= x <= high + reach]
     low, high = min([low, *near]), max([high, *near])
     return _axis(low, high) if low < high else _axis(low - reach, high + reach)
+
+
+def _typical_width(ceilings: Sequence[Estimate]) -> float:
+    """The middle one of the intervals' widths."""
+    widths = sorted(e.high - e.low for e in ceilings if e.low is not None and e.high is not None)
+    return widths[len(widths) // 2] if widths else 0.0
 
 
 def _ends(estimate: Estimate) -> list[float]:
@@ -203,9 +207,9 @@ def _view(row: IndexRow, order: str, axis: Axis) -> _View:
         why=_why(row),
         spent=_spent(ahead),
         no_phases="no curves" if row.no_phases == NO_CURVES else "not told, see its page",
-        entropy=law and _line(law.entropy, "entropy", " nats", 2),
-        reward=law and _line(law.reward, "reward", "", 3),
-        forest=law and _forest(law, axis),
+        entropy=_line(law.entropy, "entropy", " nats", 2) if law else None,
+        reward=_line(law.reward, "reward", "", 3) if law else None,
+        forest=_forest(law, axis) if law else None,
     )
 
 
@@ -261,14 +265,16 @@ def _forest(law: LawRow, axis: Axis) -> _Picture:
         left, right = (min(max(x, 0.5), WIDTH - 0.5) for x in (low, high))
         if left < right:
             marks.append(f'<path class="i" d="M{_short(left)} {_MIDDLE:g}H{_short(right)}"/>')
-    if now is not None and 0 <= now <= WIDTH:
-        marks.append(f'<path class="now" d="M{_short(now)} 4V18"/>')
-    if value is not None and 0 <= value <= WIDTH:
-        marks.append(f'<circle cx="{_short(value)}" cy="{_MIDDLE:g}" r="4"/>')
-    places = [x for x in (low, high, now, value) if x is not None]
-    before, beyond = any(x < 0 for x in places), any(x > WIDTH for x in places)
-    marks += ['<path class="out" d="M0 11l7 -4.5v9z"/>'] if before else []
-    marks += [f'<path class="out" d="M{WIDTH:g} 11l-7 -4.5v9z"/>'] if beyond else []
+    for place, mark in (
+        (now, '<path class="now" d="M{} 4V18"/>'),
+        (value, f'<circle cx="{{}}" cy="{_MIDDLE:g}" r="4"/>'),
+    ):
+        if place is not None and 0 <= place <= WIDTH:
+            marks.append(mark.format(_short(place)))
+    places = [x for x in (low, high, now, value) if x is not None] or [0.0]
+    before, beyond = min(places) < 0, max(places) > WIDTH
+    marks += ['<path class="out" d="M0 11l7 -4.5v9z"/>'] * before
+    marks += [f'<path class="out" d="M{WIDTH:g} 11l-7 -4.5v9z"/>'] * beyond
     title = f"ceiling {format_interval(law.ceiling)}; reward now {format_interval(law.reward_now)}"
     return _Picture(title + ("; runs out of the axis" if before or beyond else ""), Markup("".join(marks)))
 

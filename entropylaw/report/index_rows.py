@@ -186,22 +186,19 @@ def segment_rows(run: RunFit) -> tuple[SegmentRow, ...]:
     fit = run.segments
     if fit is None:
         return ()
-    rows = []
-    for i, part in enumerate(fit.segments):
-        law = part.law
-        row = SegmentRow(
+    p_value = fit.same.p_value if fit.same is not None else None
+    return tuple(
+        SegmentRow(
             first_step=part.first_step,
             last_step=part.last_step,
             n=part.n,
-            valid=law and law.validity.ok,
-            a=law and law.a,
-            b=law and law.b,
-            ceiling=law and law.ceiling,
-            p_value=fit.same.p_value if fit.same is not None and not i else None,
+            valid=part.law.validity.ok if part.law else None,
+            **{name: getattr(part.law, name, None) for name in ("a", "b", "ceiling")},
+            p_value=None if i else p_value,
             refusal=part.refusal,
         )
-        rows.append(row)
-    return tuple(rows)
+        for i, part in enumerate(fit.segments)
+    )
 
 
 def by_name(rows: Iterable[IndexRow]) -> list[IndexRow]:
@@ -234,9 +231,9 @@ def _law(report: RunReport) -> LawRow | None:
         reward=spark(law.step, law.reward),
         used=run.used,
         drop_per_100_steps=run.drop_per_100_steps,
-        rival=better and form_label(better.form),
-        best_rival=best and best.form,
-        best_rival_weight=best and best.weight,
+        rival=form_label(better.form) if better else None,
+        best_rival=best.form if best else None,
+        best_rival_weight=best.weight if best else None,
         **{name: getattr(law, name) for name in same},
     )
 

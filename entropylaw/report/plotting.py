@@ -303,7 +303,7 @@ def make_room(figure: Figure) -> None:
         missing = max(missing, far + 1.5 - width * axes.get_position().x0)
     share = missing / width
     ticks_below = mpl.rcParams["xtick.major.size"] + mpl.rcParams["xtick.major.pad"]
-    below = ticks_below + _extent("", _tick_font("xtick"))[1]
+    below = ticks_below + _extent("", _tick_font(mpl.rcParams["xtick.labelsize"]))[1]
     for axes, at in labels.items():
         place = axes.get_position()
         if share:
@@ -322,13 +322,13 @@ def _beside(axes: Axes) -> float:
     places = [place for place in axis.get_majorticklocs() if low <= place <= high]
     if not places or not axis.get_visible() or not axis.get_tick_params().get("labelleft", True):
         return 0.0
-    font = _tick_font("ytick")
+    font = _tick_font(mpl.rcParams["ytick.labelsize"])
     longest = max(_extent(text, font)[0] for text in axis.get_major_formatter().format_ticks(places))
     return float(longest + mpl.rcParams["ytick.major.size"] + mpl.rcParams["ytick.major.pad"])
 
 
-def _tick_font(axis: str) -> FontProperties:
-    return FontProperties(family=mpl.rcParams["font.family"], size=mpl.rcParams[f"{axis}.labelsize"])
+def _tick_font(size: Any) -> FontProperties:
+    return FontProperties(family=mpl.rcParams["font.family"], size=size)
 
 
 def _extent(text: str, font: FontProperties) -> tuple[float, float]:

@@ -84,13 +84,12 @@ def _csv_rows(run: RunPrediction) -> Iterator[dict[str, object]]:
         }
     for target in run.entropies:
         for low, high in target.intervals or ((None, None),):
-            cells = _cells("entropy for reward", target.reward, target)
-            yield cells | {"low": "" if low is None else low, "high": "" if high is None else high}
+            yield _cells("entropy for reward", target.reward, target) | {"low": low, "high": high}
     if run.saturation is not None:
         yield _cells("reward at saturation", run.saturation.entropy, run.saturation.reward)
     if run.forecast is not None:
-        steps = zip(run.forecast.step, run.forecast.reward, run.forecast.extrapolated, strict=True)
-        for step, reward, outside in steps:
+        ahead = run.forecast
+        for step, reward, outside in zip(ahead.step, ahead.reward, ahead.extrapolated, strict=True):
             yield _cells("reward at step", step, reward) | {"extrapolated": str(outside).lower()}
     if run.spending is not None:
         yield _cells("step of saturation", run.spending.entropy, run.spending.step)
@@ -98,9 +97,7 @@ def _csv_rows(run: RunPrediction) -> Iterator[dict[str, object]]:
 
 def _cells(question: str, target: float, answer: Estimate | EntropySet) -> dict[str, object]:
     names = ("value", "low", "high", "level", "method", "note")
-    known = {name: getattr(answer, name, None) for name in names}
-    cells = {name: "" if value is None else value for name, value in known.items()}
-    return {"question": question, "target": target} | cells
+    return {"question": question, "target": target} | {name: getattr(answer, name, None) for name in names}
 
 
 def _verdict(run: RunPrediction) -> str:

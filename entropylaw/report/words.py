@@ -80,11 +80,11 @@ def interval_words(law: LawFit) -> str:
 def verdict(law: LawFit) -> str:
     """How the law does beside its rivals."""
     where = f"{law.n} evaluations, steps {format_step(law.step[0])} to {format_step(law.step[-1])}"
-    best = law.rivals[0] if law.rivals else None
+    best = better_rival(law)
     weight = f"weight {format_weight(law.law_weight)} among the forms"
-    if best is None:
+    if not law.rivals:
         return f"The law fits the run ({where})."
-    if _clearly_better(best, law):
+    if best is not None:
         against = f"{format_weight(best.weight)} against {format_weight(law.law_weight)}"
         return f"The law fits the run ({where}), but {form_label(best.form)} has more weight: {against}."
     same = _as_good(law)
@@ -112,10 +112,10 @@ def _trust(law: LawFit) -> str:
     """What the choice of form adds to the ceiling."""
     kept = [rival for rival in law.rivals if not rival.ruled_out]
     if not kept:
-        best = law.rivals[0] if law.rivals else None
-        beaten = (
-            f" (the best, {form_label(best.form)}, has weight {format_weight(best.weight)})" if best else ""
-        )
+        beaten = ""
+        if law.rivals:
+            best = law.rivals[0]
+            beaten = f" (the best, {form_label(best.form)}, has weight {format_weight(best.weight)})"
         return f"The choice of form adds nothing to that: every rival is ruled out{beaten}."
     best = kept[0]
     return (
@@ -156,11 +156,7 @@ def _better(law: LawFit) -> str:
 def better_rival(law: LawFit) -> Rival | None:
     """The form that clearly does better than the law, where there is one."""
     best = law.rivals[0] if law.rivals else None
-    return best if best is not None and _clearly_better(best, law) else None
-
-
-def _clearly_better(rival: Rival, law: LawFit) -> bool:
-    return rival.weight >= CLEARLY * law.law_weight
+    return best if best is not None and best.weight >= CLEARLY * law.law_weight else None
 
 
 def _as_good(law: LawFit) -> list[Rival]:
@@ -190,6 +186,8 @@ def drop_words(run: RunFit) -> str:
 
     The fit has a sentence for each outlier: here they are counted, and one stands for all.
     """
+    if run.law is None and run.entropy_column is None and not run.dropped:
+        return ""
     counts = [f"{reason} ({number})" for reason, number in sorted(run.dropped.items())]
     dropped = run.law.dropped if run.law is not None else {}
     kinds: dict[str, list[str]] = {}
@@ -200,8 +198,6 @@ def drop_words(run: RunFit) -> str:
         example = reasons[0].partition(": ")[2]
         such = f"{', such as:' if len(reasons) > 1 else ':'} {example}" if example else ""
         counts.append(f"{kind} ({number}){such}")
-    if not counts and run.law is None and run.entropy_column is None:
-        return ""
     return "; ".join(counts) or "nothing"
 
 
