@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from entropylaw import PhaseFit, combine_phases, fit_phases
 from entropylaw.report.numbers import format_number
-from entropylaw.report.phasetext import chance, does, percent_words, sees_nothing
+from entropylaw.report.phasewords import chance, does, percent_words, sees_nothing
 from entropylaw.results.phases import CurvePhases
 from lab.findings import Made
 from lab.markdown import MISSING, table

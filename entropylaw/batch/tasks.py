@@ -30,7 +30,7 @@ from entropylaw.ingest.run import Run
 from entropylaw.inputs import note_input
 from entropylaw.paths import is_file, is_folder, shown_path
 from entropylaw.report.index_rows import IndexRow, natural
-from entropylaw.report.slugs import safe_name
+from entropylaw.report.printable import safe_name
 from entropylaw.results.groups import SharedFit
 from entropylaw.tokens.files import histogram_of
 from entropylaw.workflow import named_columns, read_logs, settings_differ

@@ -41,7 +41,7 @@ def backtest(
     means that no run at all could be tested.
     """
     from entropylaw.cli.fit import refuse_documents
-    from entropylaw.cli.output import deliver, destinations, say_skipped
+    from entropylaw.cli.output import deliver, destinations, rendered, say_skipped
 
     asked = options.settings(
         level=level,
@@ -113,18 +113,3 @@ class _Work(Gathered):
             warnings=tuple(self.warnings),
         )
         return as_stored(told)
-
-
-def rendered(told: BacktestDocument, kind: Format) -> str:
-    """A backtest in a format."""
-    if kind is Format.json:
-        from entropylaw.documents.store import dumps
-
-        return dumps(told.to_json())
-    if kind is Format.markdown:
-        from entropylaw.report import backtestmarkdown
-
-        return backtestmarkdown.render(told)
-    from entropylaw.report import forecasttext
-
-    return forecasttext.backtest_csv(told) if kind is Format.csv else forecasttext.backtest_text(told)

@@ -286,25 +286,6 @@ def format_of(path: str) -> CheckFormat:
     return SUFFIXES[suffix]
 
 
-def rendered(told: CheckDocument, kind: CheckFormat) -> str:
-    """A check in a format."""
-    if kind is CheckFormat.json:
-        from entropylaw.documents.store import dumps
-
-        return dumps(told.to_json())
-    if kind is CheckFormat.markdown:
-        from entropylaw.report import gatemarkdown
-
-        return gatemarkdown.render(told)
-    if kind is CheckFormat.junit:
-        from entropylaw.report import junit
-
-        return junit.render(told)
-    from entropylaw.report import gatetext
-
-    return gatetext.render(told)
-
-
 def _decided(found: _Found, gates: Sequence[Gate], known: Baselines, rules: Rules) -> CheckDocument:
     """Every gate on every run, as a document."""
     from entropylaw.documents.check import CheckDocument
@@ -338,7 +319,7 @@ def _write(
     UsageError
         ``output-is-input``.
     """
-    from entropylaw.cli.output import show_error, write_out
+    from entropylaw.cli.output import rendered, show_error, write_out
 
     files = {path: rendered(told, kind) for path, kind in wanted.items() if path != "-"}
     check_targets([*files, *([summary] if summary is not None else [])])

@@ -198,7 +198,7 @@ def _free_path(name: str, document: FitDocument, taken: set[str], *, moved: bool
     """
     from entropylaw.documents.fit import load_fit
     from entropylaw.errors import EntropyLawError
-    from entropylaw.report.slugs import safe_name
+    from entropylaw.report.printable import safe_name
 
     def identity(whole: FitDocument) -> list[tuple[str, str]]:
         return [(file.path, file.sha256 if moved else "") for file in whole.inputs]

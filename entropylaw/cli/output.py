@@ -6,17 +6,15 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import typer
 
 from entropylaw.cli.options import Format
 from entropylaw.errors import EntropyLawError, OutputError, UsageError
 from entropylaw.inputs import check_targets
-
-if TYPE_CHECKING:
-    from entropylaw.documents.fit import FitDocument
 
 _SUFFIXES = {
     ".json": Format.json,
@@ -25,6 +23,26 @@ _SUFFIXES = {
     ".markdown": Format.markdown,
     ".txt": Format.text,
 }
+
+_RENDERERS = {
+    "fit": {"text": "fit:render_text", "csv": "csvtable:render", "markdown": "fit:render_markdown"},
+    "phases": {
+        "text": "phases:render_text",
+        "csv": "phases:render_csv",
+        "markdown": "phases:render_markdown",
+    },
+    "backtest": {
+        "text": "backtest:render_text",
+        "csv": "backtest:render_csv",
+        "markdown": "backtest:render_markdown",
+    },
+    "check": {
+        "text": "check:render_text",
+        "markdown": "check:render_markdown",
+        "junit": "check:render_junit",
+    },
+}
+"""Kind of document → format → module and function of :mod:`entropylaw.report`."""
 
 
 def format_of(path: str) -> Format:
@@ -39,23 +57,15 @@ def format_of(path: str) -> Format:
     return _SUFFIXES[suffix]
 
 
-def rendered(document: FitDocument, kind: Format) -> str:
-    """A fit document in a format."""
-    if kind is Format.json:
+def rendered(document: Any, format: str) -> str:
+    """A document of fits, phases, a backtest or a check in a format."""
+    if format == "json":
         from entropylaw.documents.store import dumps
 
         return dumps(document.to_json())
-    if kind is Format.csv:
-        from entropylaw.report import csvtable
-
-        return csvtable.render(document)
-    if kind is Format.markdown:
-        from entropylaw.report import markdown
-
-        return markdown.render(document)
-    from entropylaw.report import text
-
-    return text.render(document)
+    module, _, function = _RENDERERS[document.schema.split("/")[1]][format].partition(":")
+    text: str = getattr(import_module(f"entropylaw.report.{module}"), function)(document)
+    return text
 
 
 def print_result(content: str) -> None:

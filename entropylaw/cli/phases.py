@@ -76,7 +76,7 @@ def phases(
     """
     from entropylaw.analysis.law import checked_level
     from entropylaw.cli.fit import refuse_documents
-    from entropylaw.cli.output import deliver, destinations, say, say_skipped
+    from entropylaw.cli.output import deliver, destinations, rendered, say, say_skipped
     from entropylaw.documents.phases import PhaseSettings
 
     asked = PhaseSettings(
@@ -196,27 +196,12 @@ class _Work(Gathered):
         return found
 
 
-def rendered(told: PhasesDocument, kind: Format) -> str:
-    """A document of phases in a format."""
-    if kind is Format.json:
-        from entropylaw.documents.store import dumps
-
-        return dumps(told.to_json())
-    if kind is Format.markdown:
-        from entropylaw.report import phasemarkdown
-
-        return phasemarkdown.render(told)
-    from entropylaw.report import phasecsv, phasetext
-
-    return phasecsv.render(told) if kind is Format.csv else phasetext.render(told)
-
-
 def draw(told: PhasesDocument, figure: str, histograms: dict[str, str]) -> Iterable[str]:
     """Write the figure of one run, or all of every run's into a folder; yields the paths."""
     from entropylaw.documents.store import write_atomically
     from entropylaw.report.figures import FIGURES, Need
     from entropylaw.report.plotting import Kind, figure_bytes
-    from entropylaw.report.slugs import safe_name
+    from entropylaw.report.printable import safe_name
     from entropylaw.tokens.summary import read_histogram
 
     suffix = picture_of(figure)

@@ -77,7 +77,7 @@ def plot(
     from entropylaw.cli.progress import reading_shown
     from entropylaw.documents.store import write_atomically
     from entropylaw.report import plotting
-    from entropylaw.report.slugs import safe_name
+    from entropylaw.report.printable import safe_name
 
     kind = kind_of(output)
     extra = plotting.read_style(style) if style is not None else None

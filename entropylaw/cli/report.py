@@ -153,7 +153,7 @@ def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
     """Say what was written and what failed, and exit as the design has it."""
     from entropylaw.cli.output import say, say_skipped, show_error
     from entropylaw.errors import FitError, InputError
-    from entropylaw.report.words import count
+    from entropylaw.report.numbers import count
 
     say_skipped(outcome.warnings, quiet=quiet)
     same = f", {outcome.unchanged} of them as before" if outcome.unchanged else ""

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from entropylaw.ingest.report import Candidate, ColumnReport
 from entropylaw.paths import hostless
-from entropylaw.report.numbers import format_number
+from entropylaw.report.numbers import count, format_number
 from entropylaw.report.printable import one_line
-from entropylaw.report.words import count, meaning
+from entropylaw.report.words import meaning
 
 _WIDTH = 100
 _MOST = 8

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
 
 from entropylaw.documents.report import RunReport
 from entropylaw.report import plotting as p
@@ -57,34 +55,13 @@ def forecast_figure(run: RunReport) -> Figure:
         sides = {"left": _LEFT, "right": _RIGHT}
         upper = p.add_axes(figure, **sides, bottom=bottom + _ENTROPY + _GAP, top=top)
         lower = p.add_axes(figure, **sides, bottom=bottom, top=top + _REWARD + _GAP)
-        draw(upper, lower, run)
+        _reward(upper, run, law)
+        _entropy(lower, run, law)
+        lower.set_xlim(*upper.get_xlim())
         upper.tick_params(labelbottom=False)
         p.write_notes(figure, notes)
         p.make_room(figure)
         return figure
-
-
-def draw(upper: Axes, lower: Axes, run: RunReport) -> None:
-    """The two panels alone."""
-    law = run.fit.law
-    assert law is not None
-    reward_panel(upper, law, run.forecast, run.spending, reward_label(run.fit))
-    _logged(lower, law.step, law.entropy, p.ENTROPY)
-    if run.forecast is not None and run.forecast.entropy:
-        now = _point(float(law.course[-1]))
-        _fan(lower, run.forecast.last_step, now, run.forecast.step, run.forecast.entropy, p.ENTROPY)
-    if run.spending is not None:
-        lower.axhline(run.spending.entropy, color=p.MUTED, linewidth=0.8, linestyle=_DOTTED, zorder=3)
-    told = () if run.forecast is None else run.forecast.entropy
-    seen = [end for e in told for end in (e.value, e.high) if end is not None]
-    most = float(law.entropy.max())
-    lower.set_ylim(
-        *p.padded(min(0.0, float(law.entropy.min())), min(max([most, *seen]), 1.5 * most), 0.0, 0.08)
-    )
-    _spent(lower, run.spending)
-    lower.set_xlim(*upper.get_xlim())
-    lower.set_ylabel("entropy (nats)")
-    lower.set_xlabel("step", labelpad=2)
 
 
 def draw_on(axes: Axes, told: Forecast) -> None:
@@ -108,19 +85,39 @@ def mark_spent(axes: Axes, told: SaturationForecast) -> None:
     axes.set_xlabel("step")
 
 
-def reward_panel(
-    axes: Axes, law: LawFit, told: Forecast | None, spending: SaturationForecast | None, label: str
-) -> None:
+def _reward(axes: Axes, run: RunReport, law: LawFit) -> None:
     """The reward as logged, its fan, the ceiling and the step at which the entropy is spent."""
     _logged(axes, law.step, law.reward, p.REWARD)
-    if told is not None:
-        _fan(axes, told.last_step, told.reward_now, told.step, told.reward, p.REWARD)
-    if law.validity.ok:
-        _ceiling(axes, law.ceiling)
-    axes.set_xlim(*_steps(law, told, spending))
-    axes.set_ylim(*_rewards(law, told))
-    _spent(axes, spending)
-    axes.set_ylabel(label)
+    ahead, ceiling = run.forecast, law.ceiling
+    if ahead is not None:
+        _fan(axes, ahead.last_step, ahead.reward_now, ahead.step, ahead.reward, p.REWARD)
+    if law.validity.ok and ceiling.value is not None:
+        if ceiling.low is not None and ceiling.high is not None:
+            axes.axhspan(ceiling.low, ceiling.high, color=CEILING, alpha=0.13, linewidth=0, zorder=1)
+        axes.axhline(ceiling.value, color=CEILING, linewidth=1.0, zorder=3)
+    axes.set_xlim(*_steps(law, ahead, run.spending))
+    axes.set_ylim(*_rewards(law, ahead))
+    _spent(axes, run.spending)
+    axes.set_ylabel(reward_label(run.fit))
+
+
+def _entropy(axes: Axes, run: RunReport, law: LawFit) -> None:
+    """The entropy as logged, its fan, and the entropy at which the law's promise is spent."""
+    _logged(axes, law.step, law.entropy, p.ENTROPY)
+    ahead = () if run.forecast is None else run.forecast.entropy
+    if run.forecast is not None and ahead:
+        # The interval of the level now is not in the document: the fan starts in a point.
+        level = float(law.course[-1])
+        now = Estimate(value=level, low=level, high=level, level=0.0, method="a place to start from")
+        _fan(axes, run.forecast.last_step, now, run.forecast.step, ahead, p.ENTROPY)
+    if run.spending is not None:
+        axes.axhline(run.spending.entropy, color=p.MUTED, linewidth=0.8, linestyle=_DOTTED, zorder=3)
+    least, most = float(law.entropy.min()), float(law.entropy.max())
+    seen = [end for e in ahead for end in (e.value, e.high) if end is not None]
+    axes.set_ylim(*p.padded(min(0.0, least), min(max([most, *seen]), 1.5 * most), 0.0, 0.08))
+    _spent(axes, run.spending)
+    axes.set_ylabel("entropy (nats)")
+    axes.set_xlabel("step", labelpad=2)
 
 
 def _logged(axes: Axes, step: p.FloatArray, values: p.FloatArray, colour: str) -> None:
@@ -136,14 +133,9 @@ def _fan(
     later = [(step[i], told[i]) for i in order if told[i].value is not None]
     if not later:
         return
-    axes.plot(
-        [last, *(x for x, _ in later)],
-        [now.value if now.value is not None else later[0][1].value, *(e.value for _, e in later)],
-        color=colour,
-        linewidth=1.2,
-        linestyle=_DASHED,
-        zorder=5,
-    )
+    first = later[0][1] if now.value is None else now
+    steps, levels = [last, *(x for x, _ in later)], [first.value, *(e.value for _, e in later)]
+    axes.plot(steps, levels, color=colour, linewidth=1.2, linestyle=_DASHED, zorder=5)
     banded = [(x, e.low, e.high) for x, e in later if e.low is not None and e.high is not None]
     if not banded:
         return
@@ -156,19 +148,6 @@ def _fan(
     ends = (len(x) - 1,) if len(x) > 4 else range(len(x))
     for i in ends:
         axes.plot([x[i], x[i]], [low[i], high[i]], color=colour, linewidth=0.8, alpha=0.8, zorder=3)
-
-
-def _point(value: float) -> Estimate:
-    """A level whose interval is not in the document, from which a fan starts in a point."""
-    return Estimate(value=value, low=value, high=value, level=0.0, method="a place to start from")
-
-
-def _ceiling(axes: Axes, ceiling: Estimate) -> None:
-    if ceiling.value is None:
-        return
-    if ceiling.low is not None and ceiling.high is not None:
-        axes.axhspan(ceiling.low, ceiling.high, color=CEILING, alpha=0.13, linewidth=0, zorder=1)
-    axes.axhline(ceiling.value, color=CEILING, linewidth=1.0, zorder=3)
 
 
 def _spent(axes: Axes, spending: SaturationForecast | None) -> None:
@@ -221,16 +200,13 @@ def _keys(run: RunReport, law: LawFit) -> list[tuple[str, str]]:
 
 
 def _spending(told: SaturationForecast) -> str:
-    what = f"{format_percent(told.share)} of the law’s promise spent"
-    if told.step.value is None:
-        earliest = (
-            "no step"
-            if told.step.low is None
-            else f"step {format_step(round(told.step.low))} at the earliest"
-        )
-        return f"{what}: {earliest}"
-    low, high = ("?" if end is None else format_step(round(end)) for end in (told.step.low, told.step.high))
-    return f"{what}: step {format_step(round(told.step.value))} [{low}, {high}]"
+    what, step = f"{format_percent(told.share)} of the law’s promise spent", told.step
+    low, value, high = (
+        "?" if end is None else format_step(round(end)) for end in (step.low, step.value, step.high)
+    )
+    if step.value is not None:
+        return f"{what}: step {value} [{low}, {high}]"
+    return f"{what}: no step" if step.low is None else f"{what}: step {low} at the earliest"
 
 
 def _notes(run: RunReport, law: LawFit) -> list[str]:
@@ -253,16 +229,10 @@ def _notes(run: RunReport, law: LawFit) -> list[str]:
 
 def _key(figure: Figure, y: float, kind: str, text: str) -> None:
     """A small mark as in the panels, and its words."""
-    width, height = figure.get_size_inches()
     colour = {"fan": p.REWARD, "ceiling": CEILING, "spent": p.MUTED}[kind]
-    place = (0.08 / width, 1 - (y + 0.1) / height)
-    box = Rectangle(place, 0.2 / width, 0.085 / height, facecolor=colour, alpha=0.24, linewidth=0)
-    box.set_transform(figure.transFigure)
-    figure.add_artist(box)
+    p.patch(figure, 0.08, y, 0.2, facecolor=colour, alpha=0.24)
     upright = kind == "spent"
-    ends = ((0.18, y + 0.015), (0.18, y + 0.1)) if upright else ((0.08, y + 0.0575), (0.28, y + 0.0575))
-    (x0, y0), (x1, y1) = (p.inches(figure, *end) for end in ends)
-    line = Line2D([x0, x1], [y0, y1], color=colour, linewidth=1.0, transform=figure.transFigure)
-    line.set_linestyle({"fan": _DASHED, "ceiling": "-", "spent": _DOTTED}[kind])
-    figure.add_artist(line)
+    start, end = ((0.18, y + 0.015), (0.18, y + 0.1)) if upright else ((0.08, y + 0.0575), (0.28, y + 0.0575))
+    style = {"fan": _DASHED, "ceiling": "-", "spent": _DOTTED}[kind]
+    p.stroke(figure, start, end, color=colour, linewidth=1.0, linestyle=style)
     p.write(figure, 0.34, y, text, size=7.0, color=as_text(colour))

@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from entropylaw.analysis.forms import FORMS, form_label
-from entropylaw.report import palette, sharedtext, words
+from entropylaw.report import palette, shared, words
 from entropylaw.report.numbers import (
     format_estimate,
     format_interval,
@@ -22,7 +22,6 @@ from entropylaw.report.numbers import (
 )
 from entropylaw.report.printable import one_line
 from entropylaw.report.svg import inline
-from entropylaw.results.columns import Choice
 
 _CURVE = 400
 _PATH = re.compile(r'\sd="([^"]*)"')
@@ -34,16 +33,15 @@ def figure_markup(svg: str, prefix: str, title: str, description: str) -> Markup
 
 
 def compact(svg: str) -> str:
-    """The same picture in fewer bytes, so that a page stays small."""
-    return _PATH.sub(_shortened, svg)
+    """The same picture in fewer bytes: paths without needless blanks, long ones to a tenth of a point."""
 
+    def shortened(found: re.Match[str]) -> str:
+        path = found[1]
+        if len(path) > _CURVE and "." in path:
+            path = re.sub(r"-?\d+\.\d+", lambda n: f"{float(n[0]):.1f}".removesuffix(".0"), path)
+        return f' d="{re.sub(r" ?([A-Za-z]) ?", chr(92) + "1", path.strip()).replace(" -", "-")}"'
 
-def _shortened(found: re.Match[str]) -> str:
-    """A path without needless blanks; a long one, which is a curve, to a tenth of a point."""
-    path = found[1]
-    if len(path) > _CURVE and "." in path:
-        path = re.sub(r"-?\d+\.\d+", lambda n: f"{float(n[0]):.1f}".removesuffix(".0"), path)
-    return f' d="{re.sub(r" ?([A-Za-z]) ?", chr(92) + "1", path.strip()).replace(" -", "-")}"'
+    return _PATH.sub(shortened, svg)
 
 
 @lru_cache
@@ -68,7 +66,7 @@ def environment() -> Environment:
         "weight": format_weight,
         "typeset": typeset,
         "one_line": one_line,
-        "meaning": _meaning,
+        "meaning": lambda choice: words.meaning(choice.meaning),
     }
     made.globals |= {
         "colours": Markup(palette.css()),
@@ -82,11 +80,11 @@ def environment() -> Environment:
         "ceiling_range": words.ceiling_range,
         "ceiling_words": words.ceiling_words,
         "law_headline": words.headline,
-        "same_verdict": sharedtext.verdict,
-        "seam_words": sharedtext.seam_words,
-        "segments_title": sharedtext.segments_title,
-        "shared_cautions": sharedtext.cautions,
-        "shared_title": sharedtext.title,
+        "same_verdict": shared.verdict,
+        "seam_words": shared.seam_words,
+        "segments_title": shared.segments_title,
+        "shared_cautions": shared.cautions,
+        "shared_title": shared.title,
         "residual_words": words.residual_words,
         "interval_words": words.interval_words,
     }
@@ -96,7 +94,3 @@ def environment() -> Environment:
 def typeset(text: str) -> str:
     """Minus signs before numbers (exponents such as 1e-7 stay), and per cent signs that keep to theirs."""
     return re.sub(r"(?<![\w.)-])-(?=\d)", "−", text).replace(" %", "\u00a0%")
-
-
-def _meaning(choice: Choice) -> str:
-    return words.meaning(choice.meaning)

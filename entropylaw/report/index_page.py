@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -56,17 +57,12 @@ class Axis:
         return _EDGE + (x - self.low) / (self.high - self.low) * (WIDTH - 2 * _EDGE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Line:
-    title: str
-    ends: str
-    path: Markup
+class _Picture(NamedTuple):
+    """A small picture of a row, what it shows for those who do not see it, and the numbers below it."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Forest:
     title: str
     marks: Markup
+    ends: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +74,9 @@ class _View:
     why: str
     spent: str
     no_phases: str
-    entropy: _Line | None
-    reward: _Line | None
-    forest: _Forest | None
+    entropy: _Picture | None
+    reward: _Picture | None
+    forest: _Picture | None
 
 
 def render(
@@ -108,8 +104,7 @@ def render(
     """
     named = by_name(rows)
     axis = ceiling_axis(named)
-    orders = _orders(named)
-    views = [_view(row, order, axis) for row, order in zip(named, orders, strict=True)]
+    views = [_view(row, order, axis) for row, order in zip(named, _orders(named), strict=True)]
     return (
         environment()
         .get_template("index_page.html.j2")
@@ -139,14 +134,10 @@ def ceiling_axis(rows: Sequence[IndexRow]) -> Axis:
     holding = [row.law.ceiling for row in rows if row.law is not None and row.readable]
     now = sorted(law.reward_now.value for law in laws if law.reward_now.value is not None)
     cut = len(now) // 20
-    values = [e.value for e in holding if e.value is not None]
-    core = [*now[cut : len(now) - cut], *values] or [0.0, 1.0]
+    core = [*now[cut : len(now) - cut], *(e.value for e in holding if e.value is not None)] or [0.0, 1.0]
     low, high = min(core), max(core)
     reach = max(_REACH * (high - low), _typical_width(holding)) or abs(high) or 1.0
-    ends = (
-        x for law in laws for x in (law.ceiling.low, law.ceiling.value, law.ceiling.high) if x is not None
-    )
-    near = [x for x in ends if low - reach <= x <= high + reach]
+    near = [x for law in laws for x in _ends(law.ceiling) if low - reach <= x <= high + reach]
     low, high = min([low, *near]), max([high, *near])
     return _axis(low, high) if low < high else _axis(low - reach, high + reach)
 
@@ -157,18 +148,24 @@ def _typical_width(ceilings: Sequence[Estimate]) -> float:
     return widths[len(widths) // 2] if widths else 0.0
 
 
+def _ends(estimate: Estimate) -> list[float]:
+    """What is known of an interval's ends and its value."""
+    return [x for x in (estimate.low, estimate.value, estimate.high) if x is not None]
+
+
 def _axis(low: float, high: float) -> Axis:
     """Ticks at round numbers, as many as have room for their labels; the axis ends where its values do."""
     bare = Axis(low=low, high=high, ticks=(), title="")
     ticks: tuple[Tick, ...] = ()
     for most in _TICKS:
-        step = _round_step((high - low) / most)
+        least = (high - low) / most
+        power = 10.0 ** math.floor(math.log10(least))
+        # The smallest of 1, 2 and 5 times a power of ten that is at least so large.
+        step = next(power * m for m in (1, 2, 5, 10) if power * m >= least * (1 - 1e-9))
         at = [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
         ticks = tuple(Tick(x=_short(bare.place(x)), label=_tick_label(x, step)) for x in at)
-        if (
-            len(at) < 2
-            or bare.place(at[1]) - bare.place(at[0]) > _LETTER * max(len(t.label) for t in ticks) + _LETTER
-        ):
+        widest = max((len(tick.label) for tick in ticks), default=0)
+        if len(at) < 2 or bare.place(at[1]) - bare.place(at[0]) > _LETTER * (widest + 1):
             break
     return replace(bare, ticks=ticks, title=f"reward from {format_number(low)} to {format_number(high)}")
 
@@ -177,12 +174,6 @@ def _tick_label(x: float, step: float) -> str:
     decimals = max(0, -math.floor(math.log10(step)))
     plain = f"{x + 0.0:.{decimals}f}"
     return plain if len(plain) <= _LONGEST_LABEL else f"{x:.2g}"
-
-
-def _round_step(least: float) -> float:
-    """The smallest of 1, 2 and 5 times a power of ten that is at least so large."""
-    power = 10.0 ** math.floor(math.log10(least))
-    return next(power * m for m in (1, 2, 5, 10) if power * m >= least * (1 - 1e-9))
 
 
 def _orders(rows: Sequence[IndexRow]) -> list[str]:
@@ -198,17 +189,14 @@ def _orders(rows: Sequence[IndexRow]) -> list[str]:
 
 def _ranks(rows: Sequence[IndexRow], number: Callable[[LawRow], Estimate | None]) -> list[int]:
     """Largest first; what is not to be read after what is, and what is not known last."""
-
-    def key(place: int) -> tuple[bool, bool, float, int]:
-        row = rows[place]
-        estimate = number(row.law) if row.law is not None else None
-        value = estimate.value if estimate is not None else None
-        return value is None, not row.readable, -(value or 0.0), place
-
-    ranks = [0] * len(rows)
-    for rank, place in enumerate(sorted(range(len(rows)), key=key)):
-        ranks[place] = rank
-    return ranks
+    estimates = [number(row.law) if row.law is not None else None for row in rows]
+    values = [None if estimate is None else estimate.value for estimate in estimates]
+    keys = [
+        (value is None, not row.readable, -(value or 0.0), place)
+        for place, (row, value) in enumerate(zip(rows, values, strict=True))
+    ]
+    places = {key: rank for rank, key in enumerate(sorted(keys))}
+    return [places[key] for key in keys]
 
 
 def _view(row: IndexRow, order: str, axis: Axis) -> _View:
@@ -219,9 +207,9 @@ def _view(row: IndexRow, order: str, axis: Axis) -> _View:
         why=_why(row),
         spent=_spent(ahead),
         no_phases="no curves" if row.no_phases == NO_CURVES else "not told, see its page",
-        entropy=_line(law.entropy, "entropy", " nats", 2) if law is not None else None,
-        reward=_line(law.reward, "reward", "", 3) if law is not None else None,
-        forest=_forest(law, axis) if law is not None else None,
+        entropy=_line(law.entropy, "entropy", " nats", 2) if law else None,
+        reward=_line(law.reward, "reward", "", 3) if law else None,
+        forest=_forest(law, axis) if law else None,
     )
 
 
@@ -249,7 +237,7 @@ def _why(row: IndexRow) -> str:
     return "; ".join(part for part in (verdict.removesuffix("."), row.segments_words) if part)
 
 
-def _line(spark: Spark, name: str, unit: str, digits: int) -> _Line:
+def _line(spark: Spark, name: str, unit: str, digits: int) -> _Picture:
     """A series as a line between its own least and largest value, with a dot where it stands now."""
     low, high = min(spark.value), max(spark.value)
     first, last = spark.step[0], spark.step[-1]
@@ -261,35 +249,34 @@ def _line(spark: Spark, name: str, unit: str, digits: int) -> _Line:
     shown = " ".join(f"{_short(x)},{_short(y)}" for x, y in points)
     x, y = points[-1]
     begins, ends = format_number(spark.first, digits), format_number(spark.last, digits)
-    return _Line(
+    return _Picture(
         title=f"{name} from {begins} to {ends}{unit}, steps {format_step(first)} to {format_step(last)}",
         ends=f"{begins} → {ends}",
-        path=Markup(f'<polyline points="{shown}"/><circle cx="{_short(x)}" cy="{_short(y)}" r="2.4"/>'),
+        marks=Markup(f'<polyline points="{shown}"/><circle cx="{_short(x)}" cy="{_short(y)}" r="2.4"/>'),
     )
 
 
-def _forest(law: LawRow, axis: Axis) -> _Forest:
+def _forest(law: LawRow, axis: Axis) -> _Picture:
     """The ceiling's interval and value, and a bar where the run stands; arrows where they leave the axis."""
-    low, value, high = law.ceiling.low, law.ceiling.value, law.ceiling.high
-    left, right = 0.5, WIDTH - 0.5
+    numbers = (law.ceiling.low, law.ceiling.high, law.reward_now.value, law.ceiling.value)
+    low, high, now, value = (None if x is None else axis.place(x) for x in numbers)
     marks = []
     if low is not None and high is not None:
-        ends = [min(max(axis.place(x), left), right) for x in (low, high)]
-        if ends[0] < ends[1]:
-            marks.append(f'<path class="i" d="M{_short(ends[0])} {_MIDDLE:g}H{_short(ends[1])}"/>')
-    if law.reward_now.value is not None and 0 <= axis.place(law.reward_now.value) <= WIDTH:
-        marks.append(f'<path class="now" d="M{_short(axis.place(law.reward_now.value))} 4V18"/>')
-    if value is not None and 0 <= axis.place(value) <= WIDTH:
-        marks.append(f'<circle cx="{_short(axis.place(value))}" cy="{_MIDDLE:g}" r="4"/>')
-    shown = (low, value, high, law.reward_now.value)
-    beyond = [axis.place(x) for x in shown if x is not None]
-    if beyond and min(beyond) < 0:
-        marks.append('<path class="out" d="M0 11l7 -4.5v9z"/>')
-    if beyond and max(beyond) > WIDTH:
-        marks.append(f'<path class="out" d="M{WIDTH:g} 11l-7 -4.5v9z"/>')
-    outside = any(not 0 <= x <= WIDTH for x in beyond)
+        left, right = (min(max(x, 0.5), WIDTH - 0.5) for x in (low, high))
+        if left < right:
+            marks.append(f'<path class="i" d="M{_short(left)} {_MIDDLE:g}H{_short(right)}"/>')
+    for place, mark in (
+        (now, '<path class="now" d="M{} 4V18"/>'),
+        (value, f'<circle cx="{{}}" cy="{_MIDDLE:g}" r="4"/>'),
+    ):
+        if place is not None and 0 <= place <= WIDTH:
+            marks.append(mark.format(_short(place)))
+    places = [x for x in (low, high, now, value) if x is not None] or [0.0]
+    before, beyond = min(places) < 0, max(places) > WIDTH
+    marks += ['<path class="out" d="M0 11l7 -4.5v9z"/>'] * before
+    marks += [f'<path class="out" d="M{WIDTH:g} 11l-7 -4.5v9z"/>'] * beyond
     title = f"ceiling {format_interval(law.ceiling)}; reward now {format_interval(law.reward_now)}"
-    return _Forest(title=title + ("; runs out of the axis" if outside else ""), marks=Markup("".join(marks)))
+    return _Picture(title + ("; runs out of the axis" if before or beyond else ""), Markup("".join(marks)))
 
 
 def _short(x: float) -> str:

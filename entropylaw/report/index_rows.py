@@ -5,23 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from entropylaw.analysis.forms import form_label
-from entropylaw.documents.codec import decode, encode
 from entropylaw.documents.fit import RunFit
 from entropylaw.documents.phases import RunPhases
 from entropylaw.documents.report import RunReport
 from entropylaw.engine.grid import FloatArray
 from entropylaw.report import words
-from entropylaw.report.phasetext import headline as phases_headline
+from entropylaw.report.phasewords import headline as phases_headline
 from entropylaw.report.printable import one_line
-from entropylaw.report.sharedtext import segments_sentence
+from entropylaw.report.shared import segments_sentence
 from entropylaw.results import Estimate
 from entropylaw.results.groups import Seam
-from entropylaw.results.phases import PhaseFit
 
 MOST_POINTS = 40
 """Points of a sparkline; of a longer run each is the mean of a stretch of evaluations."""
@@ -153,21 +150,6 @@ class IndexRow:
         name = one_line(self.run)
         return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return encode(self)  # type: ignore[no-any-return]
-
-    @classmethod
-    def from_json(cls, data: Any) -> IndexRow:
-        """The row back from :meth:`to_json`.
-
-        Raises
-        ------
-        DocumentMismatchError
-            A value is missing or is not of the type that it should be.
-        """
-        return decode(cls, data, "row")
-
 
 def index_row(report: RunReport, slug: str) -> IndexRow:
     """The row of a run whose page is called ``slug``."""
@@ -200,20 +182,19 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
 
 
 def segment_rows(run: RunFit) -> tuple[SegmentRow, ...]:
-    """The segments of a run; empty where nobody asked for them."""
+    """The segments of a run; empty where there are none."""
     fit = run.segments
     if fit is None:
         return ()
+    p_value = fit.same.p_value if fit.same is not None else None
     return tuple(
         SegmentRow(
             first_step=part.first_step,
             last_step=part.last_step,
             n=part.n,
             valid=part.law.validity.ok if part.law else None,
-            a=part.law.a if part.law else None,
-            b=part.law.b if part.law else None,
-            ceiling=part.law.ceiling if part.law else None,
-            p_value=fit.same.p_value if fit.same is not None and not i else None,
+            **{name: getattr(part.law, name, None) for name in ("a", "b", "ceiling")},
+            p_value=None if i else p_value,
             refusal=part.refusal,
         )
         for i, part in enumerate(fit.segments)
@@ -244,22 +225,16 @@ def _law(report: RunReport) -> LawRow | None:
     if law is None:
         return None
     better, best = words.better_rival(law), law.rivals[0] if law.rivals else None
+    same = ("n", "level", "a", "b", "ceiling", "reward_now", "headroom", "law_weight")
     return LawRow(
-        n=law.n,
-        level=law.level,
         entropy=spark(law.step, law.entropy),
         reward=spark(law.step, law.reward),
-        a=law.a,
-        b=law.b,
-        ceiling=law.ceiling,
-        reward_now=law.reward_now,
-        headroom=law.headroom,
         used=run.used,
         drop_per_100_steps=run.drop_per_100_steps,
-        rival=None if better is None else form_label(better.form),
-        law_weight=law.law_weight,
-        best_rival=None if best is None else best.form,
-        best_rival_weight=None if best is None else best.weight,
+        rival=form_label(better.form) if better else None,
+        best_rival=best.form if best else None,
+        best_rival_weight=best.weight if best else None,
+        **{name: getattr(law, name) for name in same},
     )
 
 
@@ -276,13 +251,11 @@ def _phases(run: RunPhases | None) -> tuple[str | None, str, str | None]:
         return None, "", NO_CURVES
     if run.phases is None:
         return None, "", run.refusal.message if run.refusal is not None else "its document gives no reason"
-    return run.phases.verdict or _alone(run.phases), phases_headline(run), None
-
-
-def _alone(phases: PhaseFit) -> str:
-    """The verdict where there is one curve only."""
+    # Without a verdict there is one curve only.
+    phases = run.phases
     found = any(curve.found for curve in (phases.planning, phases.execution, phases.aggregate) if curve)
-    return "one curve, a boundary" if found else "one curve, no boundary"
+    alone = "one curve, a boundary" if found else "one curve, no boundary"
+    return phases.verdict or alone, phases_headline(run), None
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:

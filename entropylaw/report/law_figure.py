@@ -8,7 +8,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
 
 from entropylaw.analysis.forms import FORMS
 from entropylaw.documents.fit import RunFit
@@ -64,11 +63,13 @@ def draw(law: LawFit, reward_label: str) -> Figure:
 def draw_on(axes: Axes, law: LawFit, reward_label: str) -> None:
     """The law on axes of anybody's, which get its limits and its labels."""
     low, high = _limits(axes, law)
-    _bands(axes, law)
+    curve, colour = law.curve, _colour(law)
+    outer = (curve.observation_low, curve.observation_high)
+    axes.fill_between(curve.entropy, *outer, color=colour, alpha=0.15, linewidth=0, zorder=1)
+    axes.fill_between(curve.entropy, curve.low, curve.high, color=colour, alpha=0.27, linewidth=0, zorder=2)
     _forms(axes, law, low, high)
     _points(axes, law)
-    _ceiling(axes, law, low, high)
-    _now(axes, law, low, high)
+    _marks(axes, law, (low, high))
     axes.set_xlabel("entropy H (nats per token)", labelpad=2)
     axes.set_ylabel(reward_label, labelpad=3)
 
@@ -79,24 +80,10 @@ def _colour(law: LawFit) -> str:
 
 def _header(figure: Figure, law: LawFit, y: float) -> None:
     """One row above the axes: what the bands are, and which colour is which step."""
-    width, height = figure.get_size_inches()
-
-    def patch(x: float, alpha: float) -> None:
-        box = Rectangle(
-            (x / width, 1 - (y + 0.1) / height),
-            0.13 / width,
-            0.085 / height,
-            facecolor=_colour(law),
-            alpha=alpha,
-            transform=figure.transFigure,
-            linewidth=0,
-        )
-        figure.add_artist(box)
-
     write_small: dict[str, Any] = {"size": 7.0, "color": p.MUTED}
-    patch(0.08, 0.38)
+    p.patch(figure, 0.08, y, 0.13, facecolor=_colour(law), alpha=0.38)
     p.write(figure, 0.25, y, f"{format_percent(law.level)}, mean", **write_small)
-    patch(0.95, 0.15)
+    p.patch(figure, 0.95, y, 0.13, facecolor=_colour(law), alpha=0.15)
     p.write(figure, 1.12, y, "new evaluation", **write_small)
     _step_key(figure, law, y)
 
@@ -134,13 +121,6 @@ def _limits(axes: Axes, law: LawFit) -> tuple[float, float]:
     low, high = p.padded(min(lowest, *inside), max(highest, *inside), 0.13, 0.15)
     axes.set_ylim(low, high)
     return low, high
-
-
-def _bands(axes: Axes, law: LawFit) -> None:
-    curve, colour = law.curve, _colour(law)
-    outer = (curve.observation_low, curve.observation_high)
-    axes.fill_between(curve.entropy, *outer, color=colour, alpha=0.15, linewidth=0, zorder=1)
-    axes.fill_between(curve.entropy, curve.low, curve.high, color=colour, alpha=0.27, linewidth=0, zorder=2)
 
 
 def _forms(axes: Axes, law: LawFit, low: float, high: float) -> None:
@@ -197,52 +177,35 @@ def _points(axes: Axes, law: LawFit) -> None:
             p.dots(axes, law.entropy[here], law.reward[here], **look)
 
 
-def _ceiling(axes: Axes, law: LawFit, low: float, high: float) -> None:
-    """The reward at H = 0 with its interval, labelled above it, or below where it lies low."""
-    estimate = law.ceiling
-    if estimate.value is None:
-        return
-    _interval(axes, 0.0, estimate, "s", _colour(law))
-    upward = estimate.value >= (low + high) / 2
-    end = estimate.high if upward else estimate.low
-    _label(axes, 0.0, estimate.value if end is None else end, "ceiling", estimate, upward, (low, high))
+def _marks(axes: Axes, law: LawFit, limits: tuple[float, float]) -> None:
+    """The ceiling at H = 0 and where the run stands, each with its interval and its numbers.
 
-
-def _now(axes: Axes, law: LawFit, low: float, high: float) -> None:
-    """Where the run stands, labelled on the side where no evaluations are."""
-    estimate = law.reward_now
-    if estimate.value is None:
-        return
-    _interval(axes, law.entropy_now, estimate, "D", p.INK)
-    upward = estimate.value < (low + high) / 2
-    end = estimate.high if upward else estimate.low
-    place = estimate.value if end is None else end
-    # The ceiling's label has the row at the edge, and may be as long as the axes are wide.
-    taken = law.ceiling.value is not None and upward == (law.ceiling.value >= (low + high) / 2)
-    _label(axes, law.entropy_now, place, "now", estimate, upward, (low, high), row=1 + taken)
+    The ceiling is labelled above, or below where it lies low; now on the side where no evaluations are.
+    """
+    ceiling, now, middle = law.ceiling, law.reward_now, sum(limits) / 2
+    high = ceiling.value is not None and ceiling.value >= middle
+    if ceiling.value is not None:
+        _interval(axes, 0.0, ceiling, "s", _colour(law))
+        _label(axes, 0.0, "ceiling", ceiling, high, limits)
+    if now.value is not None:
+        _interval(axes, law.entropy_now, now, "D", p.INK)
+        upward = now.value < middle
+        # The ceiling's label has the row at the edge, and may be as long as the axes are wide.
+        taken = ceiling.value is not None and upward == high
+        _label(axes, law.entropy_now, "now", now, upward, limits, row=1 + taken)
 
 
 def _interval(axes: Axes, x: float, estimate: Estimate, marker: str, colour: str) -> None:
     if estimate.low is not None and estimate.high is not None:
         axes.plot([x, x], [estimate.low, estimate.high], color=colour, linewidth=1.2, zorder=7, clip_on=True)
         axes.plot([x, x], [estimate.low, estimate.high], "_", color=colour, markersize=4, zorder=7)
-    axes.plot(
-        [x],
-        [float("nan") if estimate.value is None else estimate.value],
-        marker,
-        color=colour,
-        markersize=4.2,
-        markeredgecolor="white",
-        markeredgewidth=0.6,
-        zorder=8,
-        clip_on=False,
-    )
+    rim: dict[str, Any] = {"markersize": 4.2, "markeredgecolor": "white", "markeredgewidth": 0.6}
+    axes.plot([x], [estimate.value or 0.0], marker, color=colour, zorder=8, clip_on=False, **rim)
 
 
 def _label(
     axes: Axes,
     x: float,
-    y: float,
     name: str,
     estimate: Estimate,
     upward: bool,
@@ -257,20 +220,12 @@ def _label(
     shown = f"{name} {text.value}" + (f" {text.interval}" if room else "")
     inward = (0.09 * row - 0.04) * (high - low)
     at = high - inward if upward else low + inward
-    left, right = axes.get_xlim()
-    side = "left" if x < (left + right) / 2 else "right"
-    offset = 3.0 if side == "left" else -3.0
-    reach = min(max(y, low), high)
+    end = estimate.high if upward else estimate.low
+    reach = min(max((estimate.value or 0.0) if end is None else end, low), high)
     axes.plot([x, x], [reach, at], color=p.MUTED, linewidth=0.5, zorder=3)
-    axes.annotate(
-        shown.replace("-", "−"),
-        (x, at),
-        (offset, 0),
-        textcoords="offset points",
-        ha=side,
-        va="center",
-        size=7.0,
-        zorder=9,
-        color=p.INK,
-        bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.6},
-    )
+    left, right = axes.get_xlim()
+    side, offset = ("left", 3.0) if x < (left + right) / 2 else ("right", -3.0)
+    look: dict[str, Any] = {"ha": side, "va": "center", "size": 7.0, "zorder": 9, "color": p.INK}
+    box = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.6}
+    words = shown.replace("-", "−")
+    axes.annotate(words, (x, at), (offset, 0), textcoords="offset points", bbox=box, **look)

@@ -6,14 +6,14 @@ names from logs are text in it, whatever they hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from entropylaw.documents.fit import FitDocument, RunFit
+from entropylaw.documents.fit import FitDocument
 from entropylaw.documents.phases import RunPhases
 from entropylaw.report.numbers import (
+    count,
     format_estimate,
     format_interval,
     format_number,
@@ -21,13 +21,11 @@ from entropylaw.report.numbers import (
     format_step,
     format_weight,
 )
-from entropylaw.report.printable import one_line
 from entropylaw.results.forecast import Forecast, SaturationForecast
 from entropylaw.results.law import LawFit
 from entropylaw.results.phases import PhaseFit
 
 if TYPE_CHECKING:
-    from jinja2 import Template
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -37,44 +35,40 @@ MOST_RUNS = 50
 MOST_FIGURES = 4
 """With more runs a document is shown without figures."""
 
-Rows = list[tuple[str, ...]]
-
 
 def plot_law(law: LawFit, ax: Axes | None = None) -> Axes:
     """Draw the law, its bands, its rivals, the ceiling and where the run stands; returns the axes."""
-    from entropylaw.report import law_figure, words
+    from entropylaw.report import law_figure, plotting, words
 
     axes = _axes(ax)
     law_figure.draw_on(axes, law, "reward")
     if not law.validity.ok:
-        _warn(axes, words.headline(law).removesuffix("."))
+        title = words.headline(law).removesuffix(".")
+        axes.set_title(title, loc="left", color=plotting.WARNING, fontweight="bold", fontsize=8)
     return axes
 
 
 def plot_phases(found: PhaseFit, ax: Axes | None = None) -> Axes:
     """Draw the curves, the smooth decays and the boundaries; returns the axes."""
-    from entropylaw.report import phase_figure
+    from entropylaw.report.phase_figure import draw_on
 
-    axes = _axes(ax)
-    phase_figure.draw_on(axes, _run_phases(found))
+    draw_on(axes := _axes(ax), _run_phases(found))
     return axes
 
 
 def plot_forecast(told: Forecast, ax: Axes | None = None) -> Axes:
     """Draw the fan of the reward over the later steps; returns the axes."""
-    from entropylaw.report import forecast_figure
+    from entropylaw.report.forecast_figure import draw_on
 
-    axes = _axes(ax)
-    forecast_figure.draw_on(axes, told)
+    draw_on(axes := _axes(ax), told)
     return axes
 
 
 def plot_saturation(told: SaturationForecast, ax: Axes | None = None) -> Axes:
     """Mark the step at which the entropy is spent, with its interval; returns the axes."""
-    from entropylaw.report import forecast_figure
+    from entropylaw.report.forecast_figure import mark_spent
 
-    axes = _axes(ax)
-    forecast_figure.mark_spent(axes, told)
+    mark_spent(axes := _axes(ax), told)
     return axes
 
 
@@ -102,15 +96,15 @@ def law_html(law: LawFit) -> str:
 
 def phases_html(found: PhaseFit) -> str:
     """The verdict, the curves in numbers, what may look like a boundary and is none, the figure."""
-    from entropylaw.report import phasetext
+    from entropylaw.report import phasewords
     from entropylaw.report.phase_figure import phase_figure
 
     run = _run_phases(found)
-    curves = phasetext.curves_of(run)
-    rows = [(label, *cells) for label, cells in phasetext.table_rows(curves)] if curves else []
+    curves = phasewords.curves_of(run)
+    rows = [(label, *cells) for label, cells in phasewords.table_rows(curves)] if curves else []
     return _html(
         name=found.run,
-        headline=phasetext.headline(run) if curves else "no curve was fitted",
+        headline=phasewords.headline(run) if curves else "no curve was fitted",
         ok=bool(curves),
         checks=[("caution", text) for text in found.cautions],
         head=("", *(name for _, name in curves)),
@@ -153,25 +147,19 @@ def document_html(document: FitDocument) -> str:
     of = f"{valid} of the {len(document.fitted)} fitted"
     return _html(
         name="",
-        headline=f"{_runs(len(document.runs))}; the law holds in {of}",
+        headline=f"{count(len(document.runs), 'run')}; the law holds in {of}",
         ok=valid == len(document.runs),
         checks=[("warning", text) for text in document.warnings],
         head=("run", "verdict", "ceiling", "headroom"),
-        rows=[(run.run, words.badge(run), *_standing(run)) for run in shown],
-        foot=[f"and {_runs(left)} more"] if left else [],
+        rows=[
+            (run.run, words.badge(run), format_interval(run.law.ceiling), format_interval(run.law.headroom))
+            if run.law is not None
+            else (run.run, words.badge(run), run.refusal.message if run.refusal else "refused", "")
+            for run in shown
+        ],
+        foot=[f"and {count(left, 'run')} more"] if left else [],
         figures=[_svg(lambda law=law: law_figure.draw(law, "reward")) for law in few],  # type: ignore[misc]
     )
-
-
-def _standing(run: RunFit) -> tuple[str, str]:
-    """Ceiling and headroom, or why there are none."""
-    if run.law is None:
-        return (run.refusal.message if run.refusal else "refused", "")
-    return format_interval(run.law.ceiling), format_interval(run.law.headroom)
-
-
-def _runs(n: int) -> str:
-    return "1 run" if n == 1 else f"{n} runs"
 
 
 def _cells(estimate: Any) -> tuple[str, str]:
@@ -212,12 +200,6 @@ def _axes(ax: Axes | None) -> Axes:
     return pyplot.subplots(figsize=(5.0, 3.4), layout="constrained")[1]
 
 
-def _warn(axes: Axes, text: str) -> None:
-    from entropylaw.report import plotting
-
-    axes.set_title(text, loc="left", color=plotting.WARNING, fontweight="bold", fontsize=8)
-
-
 def _forecast_figure(told: Forecast) -> Figure:
     from entropylaw.report import forecast_figure, plotting
 
@@ -239,76 +221,12 @@ def _svg(make: Callable[[], Figure]) -> str:
     return letters + svg.inline(drawn, prefix, "Figure", "The numbers are in the table above.", follow=False)
 
 
-def _html(
-    *,
-    name: str,
-    headline: str,
-    ok: bool | None,
-    checks: Iterable[tuple[str, str]],
-    head: tuple[str, ...],
-    rows: Rows,
-    foot: list[str],
-    figures: list[str],
-) -> str:
+def _html(*, figures: list[str], **texts: Any) -> str:
+    """The table of a result; every text in it is escaped."""
     from markupsafe import Markup
 
-    return _template().render(
-        name=name,
-        headline=headline,
-        ok=ok,
-        checks=list(checks),
-        head=head,
-        rows=rows,
-        foot=foot,
-        figures=[Markup(figure) for figure in figures],
-    )
+    from entropylaw.report.html import environment
 
-
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["one_line"] = one_line
-    return environment.from_string(_PAGE)
-
-
-_PAGE = """\
-{% set cell = "padding:.2em .9em .2em 0;text-align:left;background:none;border-bottom:1px solid #e3e6e9" %}
-{% set verdicts = {true: "#1d6b4f", false: "#9a3412", none: "#1b1f24"} %}
-{% set colours = {"reason": "#9a3412", "caution": "#7a5b00", "warning": "#7a5b00"} %}
-<div class="entropylaw" style="background:#fff;color:#1b1f24;padding:.8em 1em;max-width:44em">
-<p style="margin:0">
-<strong style="color:{{ verdicts[ok] }}">{{ headline | one_line }}</strong>
-{% if name %}
-<span style="color:#59636e">{{ name | one_line }}</span>
-{% endif %}
-</p>
-{% for kind, text in checks %}
-<p style="margin:.2em 0 0;color:{{ colours[kind] }}">{{ kind }}: {{ text | one_line }}</p>
-{% endfor %}
-<table style="border-collapse:collapse;margin:.6em 0;color:#1b1f24;font-variant-numeric:tabular-nums">
-<thead><tr>
-{% for text in head %}
-<th scope="col" style="{{ cell }};font-weight:500">{{ text | one_line }}</th>
-{% endfor %}
-</tr></thead>
-<tbody>
-{% for row in rows %}
-<tr><th scope="row" style="{{ cell }}">{{ row[0] | one_line }}</th>
-{% for text in row[1:] %}
-<td style="{{ cell }}">{{ text | one_line }}</td>
-{% endfor %}
-</tr>
-{% endfor %}
-</tbody></table>
-{% for text in foot %}
-<p style="margin:.2em 0;color:#59636e;font-size:.9em">{{ text | one_line }}</p>
-{% endfor %}
-{% for figure in figures %}
-<div style="max-width:26em">{{ figure }}</div>
-{% endfor %}
-</div>
-"""
+    drawn = [Markup(figure) for figure in figures]
+    page = environment().get_template("notebook.html.j2").render(figures=drawn, **texts)
+    return page.removesuffix("\n")

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from entropylaw.documents.phases import RunPhases
 from entropylaw.ingest.phasecolumns import SEMANTIC
 from entropylaw.report import plotting as p
 from entropylaw.report.numbers import format_number, format_percent
 from entropylaw.report.palette import as_text, light
-from entropylaw.report.phasetext import (
+from entropylaw.report.phasewords import (
     Curves,
     cautions_counted,
     curves_of,
@@ -120,13 +119,9 @@ def _keys(figure: Figure, curves: Curves, keys: list[str], y: float) -> None:
     """One line a curve in its colour, and what the dashes are, where there are any."""
     colours = [COLOURS[curve.name] for curve, _ in curves] + [p.INK]
     for i, (key, colour) in enumerate(zip(keys, colours, strict=False)):
-        at = y + i * _KEY
-        left, right = p.inches(figure, 0.08, at + 0.055), p.inches(figure, 0.28, at + 0.055)
-        decay = i == len(curves)
-        line = Line2D([left[0], right[0]], [left[1], right[1]], color=colour, linewidth=0.8 if decay else 1.3)
-        line.set_linestyle(_DASHED if decay else "-")
-        line.set_transform(figure.transFigure)
-        figure.add_artist(line)
+        at, decay = y + i * _KEY, i == len(curves)
+        look = {"linewidth": 0.8 if decay else 1.3, "linestyle": _DASHED if decay else "-"}
+        p.stroke(figure, (0.08, at + 0.055), (0.28, at + 0.055), color=colour, **look)
         p.write(figure, 0.34, at, p.shown(key), size=7.0, color=p.MUTED if decay else as_text(colour))
 
 

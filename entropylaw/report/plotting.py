@@ -29,7 +29,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgba, to_rgba_
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, fontManager
 from matplotlib.lines import Line2D
-from matplotlib.patches import PathPatch
+from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.textpath import TextToPath
@@ -141,7 +141,7 @@ def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
     if _in_force:
         yield
         return
-    settings = _asked(dict(extra or {}))
+    settings = _combined(dict(extra or {}))
     # It says of every text that a font is not there; missing_fonts says it once.
     finder = logging.getLogger("matplotlib.font_manager")
     level = finder.level
@@ -166,29 +166,26 @@ def missing_fonts(extra: Mapping[str, Any]) -> list[str]:
     return [] if set(families) & {*fontManager.get_font_names(), *_GENERIC} else families
 
 
-def _asked(extra: dict[str, Any]) -> dict[Any, Any]:
+def _combined(extra: dict[str, Any]) -> dict[Any, Any]:
     """Our settings under a style of the user's: on dark paper in our colours for that.
 
     A style that colours the grid and does not ask for one was made for figures without.
     """
-    ours = _settings()
+    ours = _defaults() | _STYLE
     if is_dark(extra.get("figure.facecolor", "white")):
-        ours = ours | {name: _twin(value) for name, value in _STYLE.items() if name.endswith("color")}
-    for axis in ("xtick", "ytick"):
-        if f"{axis}.color" in extra:
-            ours = ours | {f"{axis}.labelcolor": "inherit"}
+        ours |= {name: _twin(value) for name, value in _STYLE.items() if name.endswith("color")}
+    ours |= {f"{axis}.labelcolor": "inherit" for axis in ("xtick", "ytick") if f"{axis}.color" in extra}
     if "grid.color" in extra:
-        ours = ours | {"axes.grid": False}
+        ours["axes.grid"] = False
     return ours | extra | _FIXED
 
 
 @cache
-def _settings() -> dict[Any, Any]:
-    """Every setting: matplotlib's, then ours."""
+def _defaults() -> dict[Any, Any]:
+    """Every setting as matplotlib has it without any file of the user's."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        kept = {name: mpl.rcParams[name] for name in mpl.rcParams if not name.startswith(_NOT_STYLE)}
-    return kept | _STYLE
+        return {name: mpl.rcParams[name] for name in mpl.rcParams if not name.startswith(_NOT_STYLE)}
 
 
 def read_style(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -202,28 +199,27 @@ def read_style(path: str | os.PathLike[str]) -> dict[str, Any]:
     handler, logger = BufferingHandler(1000), logging.getLogger("matplotlib")
     propagate, logger.propagate = logger.propagate, False
     logger.addHandler(handler)
+    why = ""
     try:
         file = pathlib.Path(path)
         file.read_text(encoding="utf-8")
         note_input(file)
         settings = mpl.rc_params_from_file(file, use_default_template=False)
     except (OSError, ValueError) as error:
-        raise _unreadable(path, getattr(error, "strerror", None) or str(error)) from error
+        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
     finally:
         logger.removeHandler(handler)
         logger.propagate = propagate
-    if handler.buffer:
+    if not why and handler.buffer:
         said = " ".join(handler.buffer[0].getMessage().partition("\nYou probably")[0].split())
-        raise _unreadable(path, re.sub(r" in file .*, line (?=\d)", " in line ", said))
+        why = re.sub(r" in file .*, line (?=\d)", " in line ", said)
+    if why:
+        raise InputError(
+            "unreadable-style",
+            f"{os.fspath(path)} cannot be used as a matplotlib style: {why}",
+            "give a file with one `name: value` a line, as matplotlib's own *.mplstyle files have",
+        )
     return {name: settings[name] for name in settings if not name.startswith(_NOT_STYLE)}
-
-
-def _unreadable(path: str | os.PathLike[str], why: str) -> InputError:
-    return InputError(
-        "unreadable-style",
-        f"{os.fspath(path)} cannot be used as a matplotlib style: {why}",
-        "give a file with one `name: value` a line, as matplotlib's own *.mplstyle files have",
-    )
 
 
 def is_dark(paper: Any) -> bool:
@@ -239,6 +235,9 @@ def _twin(colour: Any) -> str:
     return _TWINS.get(shade, shade)
 
 
+_PARTS = ("color", "facecolor", "edgecolor", "markerfacecolor", "markeredgecolor")
+
+
 def _onto_dark(figure: Figure) -> None:
     """Every colour of ours as it is on dark paper; the white that parts a mark from others is the paper."""
     paper = to_hex(figure.get_facecolor())
@@ -247,16 +246,19 @@ def _onto_dark(figure: Figure) -> None:
     for artist in [*figure.findobj(), *boxes]:
         if isinstance(artist, ScalarMappable) and artist.get_cmap() is STEPS:
             artist.set_cmap(shades)
-        for part in ("color", "facecolor", "edgecolor", "markerfacecolor", "markeredgecolor"):
-            get, put = getattr(artist, f"get_{part}", None), getattr(artist, f"set_{part}", None)
-            if get is None or put is None:
-                continue
-            parting = (artist in boxes and part == "facecolor") or _parts(artist, part)
-            found = to_rgba_array(get())
-            turned = [paper if parting and to_hex(c) == "#ffffff" else _twin(c) for c in found]
-            if turned != [to_hex(c) for c in found]:
-                new = [to_rgba(c, alpha) for c, alpha in zip(turned, found[:, 3], strict=True)]
-                put(new if isinstance(artist, Collection) else new[0])
+        for part in _PARTS:
+            if hasattr(artist, f"get_{part}") and hasattr(artist, f"set_{part}"):
+                boxed = artist in boxes and part == "facecolor"
+                _turn(artist, part, paper if boxed or _parts(artist, part) else "#ffffff")
+
+
+def _turn(artist: Any, part: str, white: str) -> None:
+    """A part of an artist in the colours of dark paper, where it is in ours; white as it is given."""
+    found = to_rgba_array(getattr(artist, f"get_{part}")())
+    turned = [white if to_hex(c) == "#ffffff" else _twin(c) for c in found]
+    if turned != [to_hex(c) for c in found]:
+        new = [to_rgba(c, alpha) for c, alpha in zip(turned, found[:, 3], strict=True)]
+        getattr(artist, f"set_{part}")(new if isinstance(artist, Collection) else new[0])
 
 
 def _parts(artist: Any, part: str) -> bool:
@@ -289,30 +291,28 @@ def make_room(figure: Figure) -> None:
     Labels that stand upright are put in one line. Called last, when the axes have their limits: what is
     found here matplotlib need not look for at every drawing.
     """
-    width = 72 * figure.get_size_inches()[0]
+    width, height = 72 * figure.get_size_inches()
     ticks = {axes: _beside(axes) for axes in figure.axes}
-    upright = max((beside for axes, beside in ticks.items() if _upright(axes)), default=0.0)
-    reach = {}
+    upright = {axes: bool(axes.get_ylabel()) and axes.yaxis.label.get_rotation() == 90 for axes in ticks}
+    in_line = max((beside for axes, beside in ticks.items() if upright[axes]), default=0.0)
+    labels, missing = {}, 0.0
     for axes, beside in ticks.items():
-        at = (upright if _upright(axes) else beside) + axes.yaxis.labelpad
+        labels[axes] = (in_line if upright[axes] else beside) + axes.yaxis.labelpad
         size = _extent(axes.get_ylabel(), axes.yaxis.label.get_fontproperties())
-        reach[axes] = at, at + size[1 if _upright(axes) else 0] if axes.get_ylabel() else beside
-    missing = max(
-        (far + 1.5 - width * axes.get_position().x0 for axes, (_, far) in reach.items()), default=0.0
-    )
-    share = max(missing, 0.0) / width
-    for axes, (at, _) in reach.items():
+        far = labels[axes] + size[1 if upright[axes] else 0] if axes.get_ylabel() else beside
+        missing = max(missing, far + 1.5 - width * axes.get_position().x0)
+    share = missing / width
+    ticks_below = mpl.rcParams["xtick.major.size"] + mpl.rcParams["xtick.major.pad"]
+    below = ticks_below + _extent("", _tick_font(mpl.rcParams["xtick.labelsize"]))[1]
+    for axes, at in labels.items():
         place = axes.get_position()
         if share:
             axes.set_position((place.x0 + share, place.y0, place.width - share, place.height))
         axes.yaxis.set_label_coords(-at / (width * (place.width - share)), 0.5)
-        _label_below(axes)
+        tall = height * axes.get_position().height
+        axes.xaxis.set_label_coords(0.5, -(below + axes.xaxis.labelpad) / tall)
     if is_dark(figure.get_facecolor()):
         _onto_dark(figure)
-
-
-def _upright(axes: Axes) -> bool:
-    return bool(axes.get_ylabel()) and axes.yaxis.label.get_rotation() == 90
 
 
 def _beside(axes: Axes) -> float:
@@ -322,17 +322,13 @@ def _beside(axes: Axes) -> float:
     places = [place for place in axis.get_majorticklocs() if low <= place <= high]
     if not places or not axis.get_visible() or not axis.get_tick_params().get("labelleft", True):
         return 0.0
-    font = FontProperties(family=mpl.rcParams["font.family"], size=mpl.rcParams["ytick.labelsize"])
+    font = _tick_font(mpl.rcParams["ytick.labelsize"])
     longest = max(_extent(text, font)[0] for text in axis.get_major_formatter().format_ticks(places))
     return float(longest + mpl.rcParams["ytick.major.size"] + mpl.rcParams["ytick.major.pad"])
 
 
-def _label_below(axes: Axes) -> None:
-    """The label of the steps under the tick labels."""
-    font = FontProperties(family=mpl.rcParams["font.family"], size=mpl.rcParams["xtick.labelsize"])
-    ticks = mpl.rcParams["xtick.major.size"] + mpl.rcParams["xtick.major.pad"] + _extent("", font)[1]
-    height = 72 * axes.get_figure(root=True).get_size_inches()[1] * axes.get_position().height  # type: ignore[union-attr]
-    axes.xaxis.set_label_coords(0.5, -(ticks + axes.xaxis.labelpad) / height)
+def _tick_font(size: Any) -> FontProperties:
+    return FontProperties(family=mpl.rcParams["font.family"], size=size)
 
 
 def _extent(text: str, font: FontProperties) -> tuple[float, float]:
@@ -421,6 +417,20 @@ def write_notes(figure: Figure, notes: Sequence[str]) -> None:
     height = figure.get_size_inches()[1]
     for i, note in enumerate(notes):
         write(figure, 0.06, height - 0.04 - LINE * (len(notes) - i), note, size=7.0, color=MUTED)
+
+
+def patch(figure: Figure, x: float, y: float, wide: float, **look: Any) -> None:
+    """A small area of a key, so many inches from the figure's left and top."""
+    width, height = figure.get_size_inches()
+    place = (x / width, 1 - (y + 0.1) / height)
+    box = Rectangle(place, wide / width, 0.085 / height, transform=figure.transFigure, linewidth=0, **look)
+    figure.add_artist(box)
+
+
+def stroke(figure: Figure, start: tuple[float, float], end: tuple[float, float], **look: Any) -> None:
+    """A line of a key between two places in inches from the figure's left and top."""
+    (x0, y0), (x1, y1) = inches(figure, *start), inches(figure, *end)
+    figure.add_artist(Line2D([x0, x1], [y0, y1], transform=figure.transFigure, **look))
 
 
 def shown(text: str) -> str:

@@ -1,157 +1,103 @@
-"""A prediction document as text, Markdown, CSV or JSON."""
+"""Predictions of a law and forecasts over steps, as text, Markdown and CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 
 from entropylaw.documents.prediction import PredictionDocument, RunPrediction
 from entropylaw.documents.store import dumps
-from entropylaw.report.forecasttext import forecast_text, saturation_text
-from entropylaw.report.numbers import format_estimate, format_number, format_percent
+from entropylaw.report.numbers import (
+    count,
+    format_estimate,
+    format_interval,
+    format_number,
+    format_percent,
+    format_step,
+    format_weight,
+)
 from entropylaw.report.printable import csv_text, markdown_cell, one_line
 from entropylaw.report.words import invalid_headline
 from entropylaw.results import EntropySet, Estimate, Saturation
+from entropylaw.results.forecast import Forecast, SaturationForecast
+
+SHOWN_WEIGHT = 0.05
+"""Members with less weight are counted, not named."""
+
+COLUMNS = (
+    *("run", "path", "question", "target", "value", "low", "high", "observation_low", "observation_high"),
+    *("extrapolated", "level", "method", "note"),
+)
 
 
 def render(document: PredictionDocument, kind: str) -> str:
     """``kind`` is "text", "markdown", "csv" or "json"."""
-    renderers: dict[str, Callable[[PredictionDocument], str]] = {
-        "text": _text,
-        "markdown": _markdown,
-        "csv": _csv,
-        "json": lambda whole: dumps(whole.to_json()),
-    }
-    return renderers[kind](document)
-
-
-def _text(document: PredictionDocument) -> str:
-    return "\n".join("\n".join(_text_lines(run)) + "\n" for run in document.runs)
+    if kind == "json":
+        return dumps(document.to_json())
+    if kind == "csv":
+        rows = ({"run": run.run, "path": run.path} | row for run in document.runs for row in _csv_rows(run))
+        return csv_text(COLUMNS, rows)
+    lines = _text_lines if kind == "text" else _markdown_lines
+    return "\n".join("\n".join(lines(run)).rstrip() + "\n" for run in document.runs)
 
 
 def _text_lines(run: RunPrediction) -> Iterator[str]:
     yield f"{one_line(run.run)} · {one_line(run.path)}"
     yield "  " + _verdict(run)
     if run.predictions:
-        level = run.predictions[0].mean.level
-        intervals = f"{format_percent(level)} intervals"
+        intervals = f"{format_percent(run.predictions[0].mean.level)} intervals"
         yield f"  {'entropy':>8}   {'reward of the law':<28} {'a new evaluation':<20} {intervals}"
     for prediction in run.predictions:
-        value, low, high = format_estimate(prediction.mean)
-        _, new_low, new_high = format_estimate(prediction.observation)
+        mean, new = _bracketed(prediction.mean), format_estimate(prediction.observation)
         mark = "extrapolated" if prediction.extrapolated else ""
-        mean = f"{value} [{low}, {high}]"
-        yield f"  {prediction.entropy:>8.4g}   {mean:<28} [{new_low}, {new_high}]  {mark}".rstrip()
-    for target in run.entropies:
-        yield f"  reward {target.reward:g}: {_entropy_words(target)}"
-    if run.saturation is not None:
-        yield "  " + _saturation_words(run.saturation)
-    for text in _ahead(run):
-        yield from text.rstrip("\n").split("\n")[1:]
+        yield f"  {prediction.entropy:>8.4g}   {mean:<28} [{new.low}, {new.high}]  {mark}".rstrip()
+    yield from (f"  {sentence}" for sentence in _sentences(run))
+    for lines in _ahead(run):
+        yield from lines
     if run.no_forecast:
         yield f"  no forecast: {one_line(run.no_forecast)}"
 
 
-def _ahead(run: RunPrediction) -> Iterator[str]:
-    if run.forecast is not None:
-        yield forecast_text(run.forecast)
-    if run.spending is not None:
-        yield saturation_text(run.spending)
-
-
-def _markdown(document: PredictionDocument) -> str:
-    blocks = []
-    for run in document.runs:
-        lines = [f"## {markdown_cell(run.run)}", "", _verdict(run), ""]
-        if run.predictions:
-            lines += ["| entropy | reward of the law | a new evaluation | |", "| ---: | --- | --- | --- |"]
+def _markdown_lines(run: RunPrediction) -> Iterator[str]:
+    yield from (f"## {markdown_cell(run.run)}", "", _verdict(run), "")
+    if run.predictions:
+        yield "| entropy | reward of the law | a new evaluation | |"
+        yield "| ---: | --- | --- | --- |"
         for prediction in run.predictions:
-            value, low, high = format_estimate(prediction.mean)
-            _, new_low, new_high = format_estimate(prediction.observation)
+            mean, new = _bracketed(prediction.mean), format_estimate(prediction.observation)
             mark = "extrapolated" if prediction.extrapolated else ""
-            lines.append(
-                f"| {prediction.entropy:.4g} | {value} [{low}, {high}] | [{new_low}, {new_high}] | {mark} |"
-            )
-        lines += [""] if run.predictions else []
-        lines += [f"- reward {target.reward:g}: {_entropy_words(target)}" for target in run.entropies]
-        lines += [f"- {_saturation_words(run.saturation)}"] if run.saturation is not None else []
-        for text in _ahead(run):
-            lines += ["", "```text", *text.rstrip("\n").split("\n")[1:], "```"]
-        lines += [f"- no forecast: {markdown_cell(run.no_forecast)}"] if run.no_forecast else []
-        blocks.append("\n".join(lines).rstrip() + "\n")
-    return "\n".join(blocks)
-
-
-_COLUMNS = [
-    "run",
-    "path",
-    "question",
-    "target",
-    "value",
-    "low",
-    "high",
-    "observation_low",
-    "observation_high",
-    "extrapolated",
-    "level",
-    "method",
-    "note",
-]
-
-
-def _csv(document: PredictionDocument) -> str:
-    return csv_text(
-        _COLUMNS,
-        (
-            {"run": run.run, "path": run.path}
-            | {key: "" if value is None else value for key, value in row.items()}
-            for run in document.runs
-            for row in _csv_rows(run)
-        ),
-    )
+            yield f"| {prediction.entropy:.4g} | {mean} | [{new.low}, {new.high}] | {mark} |"
+        yield ""
+    yield from (f"- {sentence}" for sentence in _sentences(run))
+    for lines in _ahead(run):
+        yield from ("", "```text", *lines, "```")
+    if run.no_forecast:
+        yield f"- no forecast: {markdown_cell(run.no_forecast)}"
 
 
 def _csv_rows(run: RunPrediction) -> Iterator[dict[str, object]]:
+    """A row per question and target; an entropy with several stretches has a row for each."""
     for prediction in run.predictions:
-        yield _estimate_cells("reward at entropy", prediction.entropy, prediction.mean) | {
+        yield _cells("reward at entropy", prediction.entropy, prediction.mean) | {
             "observation_low": prediction.observation.low,
             "observation_high": prediction.observation.high,
             "extrapolated": str(prediction.extrapolated).lower(),
         }
     for target in run.entropies:
         for low, high in target.intervals or ((None, None),):
-            yield {
-                "question": "entropy for reward",
-                "target": target.reward,
-                "value": target.value,
-                "low": low,
-                "high": high,
-                "level": target.level,
-                "method": target.method,
-                "note": target.note,
-            }
+            yield _cells("entropy for reward", target.reward, target) | {"low": low, "high": high}
     if run.saturation is not None:
-        yield _estimate_cells("reward at saturation", run.saturation.entropy, run.saturation.reward)
+        yield _cells("reward at saturation", run.saturation.entropy, run.saturation.reward)
     if run.forecast is not None:
-        for step, reward, outside in zip(
-            run.forecast.step, run.forecast.reward, run.forecast.extrapolated, strict=True
-        ):
-            extrapolated = {"extrapolated": str(outside).lower()}
-            yield _estimate_cells("reward at step", step, reward) | extrapolated
+        ahead = run.forecast
+        for step, reward, outside in zip(ahead.step, ahead.reward, ahead.extrapolated, strict=True):
+            yield _cells("reward at step", step, reward) | {"extrapolated": str(outside).lower()}
     if run.spending is not None:
-        yield _estimate_cells("step of saturation", run.spending.entropy, run.spending.step)
+        yield _cells("step of saturation", run.spending.entropy, run.spending.step)
 
 
-def _estimate_cells(question: str, target: float, estimate: Estimate) -> dict[str, object]:
-    return {
-        "question": question,
-        "target": target,
-        "value": estimate.value,
-        "low": estimate.low,
-        "high": estimate.high,
-        "level": estimate.level,
-        "method": estimate.method,
-        "note": estimate.note,
-    }
+def _cells(question: str, target: float, answer: Estimate | EntropySet) -> dict[str, object]:
+    names = ("value", "low", "high", "level", "method", "note")
+    return {"question": question, "target": target} | {name: getattr(answer, name, None) for name in names}
 
 
 def _verdict(run: RunPrediction) -> str:
@@ -163,6 +109,14 @@ def _verdict(run: RunPrediction) -> str:
     return f"{verdict}: {run.validity.reasons[0]}; {fitted}"
 
 
+def _sentences(run: RunPrediction) -> Iterator[str]:
+    """The entropies for the rewards that were given, and the saturation."""
+    for target in run.entropies:
+        yield f"reward {target.reward:g}: {_entropy_words(target)}"
+    if run.saturation is not None:
+        yield _saturation_words(run.saturation)
+
+
 def _entropy_words(target: EntropySet) -> str:
     """The set of entropies, in words."""
     value = f"entropy {format_number(target.value)} nats" if target.value is not None else "no entropy"
@@ -170,18 +124,83 @@ def _entropy_words(target: EntropySet) -> str:
         f"[{format_number(low)}, {'no upper end)' if high is None else format_number(high) + ']'}"
         for low, high in target.intervals
     )
-    shown = (
-        f"{format_percent(target.level)} set {sets}" if sets else f"{format_percent(target.level)} set empty"
-    )
+    shown = f"{format_percent(target.level)} set {sets or 'empty'}"
     touches = bool(target.intervals) and target.intervals[0][0] == 0.0
     floor = "; the set reaches 0, the end of all entropy" if touches else ""
-    note = f"; {target.note}" if target.note else ""
-    return f"{value}, {shown}{floor}{note}"
+    return f"{value}, {shown}{floor}" + (f"; {target.note}" if target.note else "")
 
 
 def _saturation_words(saturation: Saturation) -> str:
-    value, low, high = format_estimate(saturation.reward)
     return (
         f"saturation: {format_percent(saturation.share)} of what the law still promises is spent at entropy "
-        f"{format_number(saturation.entropy)} nats, reward {value} [{low}, {high}]"
+        f"{format_number(saturation.entropy)} nats, reward {_bracketed(saturation.reward)}"
     )
+
+
+def _bracketed(estimate: Estimate) -> str:
+    """``0.538 [0.474, 0.581]``; a dash for each number that is not known."""
+    value, low, high = format_estimate(estimate)
+    return f"{value} [{low}, {high}]"
+
+
+def _ahead(run: RunPrediction) -> Iterator[list[str]]:
+    """The forecasts over steps as text, each in lines without the name of the run."""
+    if run.forecast is not None:
+        yield [*forecast_lines(run.forecast)]
+    if run.spending is not None:
+        yield [*saturation_lines(run.spending)]
+
+
+def forecast_lines(told: Forecast) -> Iterator[str]:
+    """The forecast of one run: its members, then a line per step."""
+    yield (
+        f"  forecast from {told.n} evaluations up to step {format_step(told.last_step)}; "
+        f"reward now {format_interval(told.reward_now)}"
+    )
+    yield "  " + _members_words({member.name: member.weight for member in told.members})
+    if told.path_members:
+        yield "  entropy " + _members_words(told.path_members)
+    source = "forecast too" if told.blind else "as given"
+    yield f"  {'step':>8}   {'reward':<28} entropy, {source:<17} {format_percent(told.level)} intervals"
+    for step, reward, entropy, outside in zip(
+        told.step, told.reward, told.entropy, told.extrapolated, strict=True
+    ):
+        given = format_estimate(entropy).value if entropy.low is None else _bracketed(entropy)
+        mark = "extrapolated" if outside else ""
+        yield f"  {format_step(step):>8}   {_bracketed(reward):<28} {given:<27} {mark}".rstrip()
+    yield from (f"  {one_line(note)}" for note in told.notes)
+
+
+def _members_words(weights: Mapping[str, float]) -> str:
+    """``weights: law 0.52, line 0.31, 3 others 0.17``."""
+    named = sorted(weights.items(), key=lambda item: -item[1])
+    words = [f"{name} {format_weight(weight)}" for name, weight in named if weight >= SHOWN_WEIGHT]
+    others = named[len(words) :]
+    if others:
+        words.append(f"{count(len(others), 'other')} {format_weight(sum(weight for _, weight in others))}")
+    return "weights: " + ", ".join(words)
+
+
+def saturation_lines(told: SaturationForecast) -> Iterator[str]:
+    """When the entropy is spent, and the probability of each gain."""
+    yield (
+        f"  forecast: {format_percent(told.share)} of what the law still promises is spent at entropy "
+        f"{format_number(told.entropy)} nats; now {format_number(told.entropy_now)} at step "
+        f"{format_step(told.last_step)}"
+    )
+    if told.step.value is None:
+        yield f"  no step: {told.step.note}"
+    else:
+        low, high = (
+            "not known" if end is None else format_step(end) for end in (told.step.low, told.step.high)
+        )
+        note = f" ({told.step.note})" if told.step.note else ""
+        yield (
+            f"  step {format_step(round(told.step.value))}, {format_percent(told.step.level)} interval "
+            f"{low} to {high}{note}; reward then {format_interval(told.reward)}"
+        )
+    for gain in told.gains:
+        yield (
+            f"  an evaluation {format_number(gain.points)} above the reward now: probability "
+            f"{format_weight(gain.by_step)} at step {format_step(gain.step)}"
+        )

@@ -1,4 +1,4 @@
-"""Names from logs, made harmless for the place where they are shown. Run names are anybody's text."""
+"""Names from logs, made harmless for where they are shown or become files. Run names are anybody's text."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import csv
 import io
 import re
 import textwrap
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
 WIDTH = 100
 """Columns of a terminal that are used."""
 
+LONGEST = 80
+"""Characters of a file's name before its suffix."""
 
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 _NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|-inf", re.IGNORECASE | re.ASCII)
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
 def one_line(text: str) -> str:
@@ -47,3 +51,22 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> st
     for row in rows:
         writer.writerow({k: spreadsheet_cell(v) if isinstance(v, str) else v for k, v in row.items()})
     return buffer.getvalue()
+
+
+def safe_name(name: str, taken: set[str]) -> str:
+    """A file name for ``name`` on any system, different from all ``taken``; it is added to them.
+
+    Only ASCII letters, digits, dot, underscore and hyphen are left; no name starts with a dot or is one
+    that Windows keeps for itself. Two names that differ only in case count as the same.
+    """
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode("ascii")
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", plain)
+    slug = re.sub(r"\.{2,}", ".", slug)
+    slug = re.sub(r"-{2,}", "-", slug).strip("-._")[:LONGEST].rstrip("-._") or "run"
+    if _RESERVED.fullmatch(slug):
+        slug = f"run-{slug}"
+    unique, count = slug, 2
+    while unique.casefold() in taken:
+        unique, count = f"{slug}-{count}", count + 1
+    taken.add(unique.casefold())
+    return unique

@@ -8,15 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from entropylaw.documents.report import ReportDocument, RunReport
-from entropylaw.report import markdown, reportwords, sharedmarkdown
-from entropylaw.report.index_rows import IndexRow, by_name, index_row
-from entropylaw.report.markdown import escaped_name, escaped_text
-from entropylaw.report.markdownparts import MOST_BYTES, sparkline, table, title
-from entropylaw.report.numbers import MISSING, format_estimate, format_interval, format_share, format_step
-from entropylaw.report.slugs import safe_name
-from entropylaw.report.words import count
-from entropylaw.results import Estimate
+from entropylaw.documents.report import RunReport
+from entropylaw.report import fit, reportwords
+from entropylaw.report.index_rows import IndexRow, by_name
+from entropylaw.report.markdown import MOST_BYTES, escaped_text, sparkline, table, title
+from entropylaw.report.numbers import (
+    MISSING,
+    count,
+    format_estimate,
+    format_interval,
+    format_share,
+    format_step,
+)
+from entropylaw.report.printable import markdown_cell
+from entropylaw.report.shared import segments_markdown, shared_markdown
 from entropylaw.results.groups import SharedFit
 
 _ROOM = 600
@@ -26,28 +31,11 @@ _WARNINGS = 20
 """Warnings that are shown; the page shows them all."""
 
 _HEAD = (
-    "run",
-    "verdict",
-    "entropy",
-    "reward",
-    "ceiling",
-    "headroom",
-    "used",
-    "drop per 100 steps",
-    "forecast",
-    "phases",
+    *("run", "verdict", "entropy", "reward", "ceiling", "headroom", "used", "drop per 100 steps"),
+    *("forecast", "phases"),
 )
 
 Figures = Mapping[str, Mapping[str, str]]
-
-
-def render(document: ReportDocument, figures: Figures | None = None) -> str:
-    """Every run of a report; ``figures`` as for :func:`entropylaw.report.markdown.render`."""
-    taken: set[str] = set()
-    named = [(report, safe_name(report.run, taken)) for report in document.runs]
-    rows = [index_row(report, slug) for report, slug in named]
-    shared = (document.shared,) if document.shared is not None else ()
-    return render_rows(rows, named, warnings=document.warnings, figures=figures, shared=shared)
 
 
 def render_rows(
@@ -74,10 +62,10 @@ def render_rows(
         What runs have in common.
     """
     named = by_name(rows)
-    common = chain.from_iterable(map(sharedmarkdown.shared, shared))
+    common = chain.from_iterable(map(shared_markdown, shared))
     head = "\n".join([*_head(named, warnings), *common])
     left = MOST_BYTES - _ROOM - len(head.encode())
-    listed, missing = _fitting("\n".join(_table(named)).split("\n"), left)
+    listed, missing = _fitting("\n".join(table(_HEAD, map(_cells, named))).split("\n"), left)
     blocks = [head, *listed]
     if missing:
         what = f"{count(missing, 'more run')} and the sections of all runs"
@@ -123,15 +111,17 @@ def _head(rows: Sequence[IndexRow], warnings: Sequence[str]) -> Iterator[str]:
         yield ""
 
 
-def _table(rows: Sequence[IndexRow]) -> Iterator[str]:
-    yield from table(_HEAD, (_cells(row) for row in rows))
-
-
 def _cells(row: IndexRow) -> tuple[str, ...]:
     law, ahead = row.law, row.ahead
-    name, phases = escaped_name(row.shown), row.phases or MISSING
+    name, phases = markdown_cell(row.shown), row.phases or MISSING
     if law is None:
         return (name, row.verdict, *[MISSING] * 7, phases)
+    # Without the reasons for what is missing: a cell has no room for them.
+    drop = law.drop_per_100_steps
+    rate = MISSING
+    if drop is not None and drop.value is not None:
+        text = format_estimate(drop)
+        rate = f"{text.value} {text.interval}"
     reward = (
         MISSING if ahead is None else f"{format_interval(ahead.reward)} at step {format_step(ahead.step)}"
     )
@@ -143,33 +133,28 @@ def _cells(row: IndexRow) -> tuple[str, ...]:
         format_interval(law.ceiling),
         format_interval(law.headroom),
         MISSING if law.used is None or law.used.value is None else format_share(law.used),
-        _number(law.drop_per_100_steps),
+        rate,
         reward,
         phases,
     )
 
 
-def _number(estimate: Estimate | None) -> str:
-    """A value with its interval, without the reason for what is missing: a cell has no room for it."""
-    if estimate is None or estimate.value is None:
-        return MISSING
-    text = format_estimate(estimate)
-    return f"{text.value} {text.interval}"
-
-
 def _section(report: RunReport, figures: Mapping[str, str]) -> Iterator[str]:
     """What a fit's Markdown has of a run, with the forecast and the phases before what was read."""
     run = report.fit
-    yield from markdown.run_head(run, reportwords.opening(report), figures)
+    yield from fit.run_head(run, reportwords.opening(report), figures)
     if run.law is not None:
-        yield from markdown.numbers(run)
-        yield from markdown.rivals(run.law)
-        yield from sharedmarkdown.segments(run)
+        yield from fit.numbers(run)
+        yield from fit.rivals(run.law)
+        yield from segments_markdown(run)
         yield from _forecast(report)
-    yield from _phases(report)
+    why = reportwords.no_phases(report.phases)
+    if why is None and report.phases is not None:
+        why = reportwords.phases_sentence(report.phases)
+    yield from ("### Phases", "", escaped_text(why or ""), "")
     if run.law is not None:
-        yield from markdown.checks(run.law)
-    yield from markdown.read(run)
+        yield from fit.checks(run.law)
+    yield from fit.read(run)
 
 
 def _forecast(report: RunReport) -> Iterator[str]:
@@ -191,13 +176,3 @@ def _forecast(report: RunReport) -> Iterator[str]:
     for sentence in reportwords.forecast_notes(report):
         yield escaped_text(sentence)
         yield ""
-
-
-def _phases(report: RunReport) -> Iterator[str]:
-    yield "### Phases"
-    yield ""
-    why = reportwords.no_phases(report.phases)
-    if why is None and report.phases is not None:
-        why = reportwords.phases_sentence(report.phases)
-    yield escaped_text(why or "")
-    yield ""

@@ -9,9 +9,9 @@ from entropylaw.analysis.forms import form_label
 from entropylaw.documents.phases import RunPhases
 from entropylaw.documents.report import RunReport
 from entropylaw.report import words
-from entropylaw.report.forecasttext import SHOWN_WEIGHT
-from entropylaw.report.index_rows import NO_CURVES, IndexRow
+from entropylaw.report.index_rows import NO_CURVES, IndexRow, LawRow
 from entropylaw.report.numbers import (
+    count,
     format_interval,
     format_number,
     format_percent,
@@ -19,16 +19,15 @@ from entropylaw.report.numbers import (
     format_step,
     format_weight,
 )
-from entropylaw.report.phasetext import headline as phases_headline
-from entropylaw.report.words import count, listed, sentence
+from entropylaw.report.phasewords import headline as phases_headline
+from entropylaw.report.prediction import SHOWN_WEIGHT
+from entropylaw.report.words import listed, sentence
 from entropylaw.results import Estimate
 from entropylaw.results.forecast import Forecast, SaturationForecast
 from entropylaw.results.law import LawFit
 
 MOSTLY = 0.9
 """Share of the reward that entropy can buy from which a run counts as nearly through."""
-
-HOLDS = ("valid", "with cautions")
 
 
 def opening(report: RunReport) -> tuple[str, ...]:
@@ -38,38 +37,30 @@ def opening(report: RunReport) -> tuple[str, ...]:
     do.
     """
     law = report.fit.law
-    if law is None:
+    if law is None or not law.validity.ok:
         return words.summary(report.fit)
-    if not law.validity.ok:
-        return words.summary(report.fit)
-    return _used(law, report.fit.used), _left(law, report), _trust(law)
+    verdict = words.verdict(law).removesuffix(".")
+    if all(rival.ruled_out for rival in law.rivals):
+        trust = f"{verdict}; every rival is ruled out."
+    else:
+        reach = words.ceiling_range(law)
+        trust = f"{verdict}; over all forms that are not ruled out, the ceiling lies anywhere from {reach}."
+    return _used(law, report.fit.used), _left(law, report), trust
 
 
 def _used(law: LawFit, used: Estimate | None) -> str:
-    """What the run has bought with its entropy so far."""
+    """What the run has spent of its entropy so far, and what that has given."""
     better = words.better_rival(law)
     by = "" if better is None else f"By the law, though {form_label(better.form)} fits better, "
-    now, ceiling = format_interval(law.reward_now), format_interval(law.ceiling)
     if used is None or used.value is None:
         note = used.note if used is not None and used.note else "its document does not say"
-        known = f"what share of the reward that its entropy can buy this run has used is not known: {note}"
-        return _capital(
-            f"{by}{known}; the reward stands at {now}, and the ceiling at {ceiling} "
-            f"({words.interval_words(law)})."
-        )
+        spent = f"what share of the reward that its entropy can buy this run has used is not known: {note};"
+    else:
+        spent = f"this run has used {format_share(used)} of the reward that its entropy can buy:"
     return _capital(
-        f"{by}this run has used {format_share(used)} of the reward that its entropy can buy: the reward "
-        f"stands at {now}, and the ceiling at {ceiling} ({words.interval_words(law)})."
+        f"{by}{spent} the reward stands at {format_interval(law.reward_now)}, and the ceiling at "
+        f"{format_interval(law.ceiling)} ({words.interval_words(law)})."
     )
-
-
-def _trust(law: LawFit) -> str:
-    """How the law does beside its rivals, and what the choice of form adds to the ceiling."""
-    verdict = words.verdict(law).removesuffix(".")
-    if all(rival.ruled_out for rival in law.rivals):
-        return f"{verdict}; every rival is ruled out."
-    reach = words.ceiling_range(law)
-    return f"{verdict}; over all forms that are not ruled out, the ceiling lies anywhere from {reach}."
 
 
 def _left(law: LawFit, report: RunReport) -> str:
@@ -84,19 +75,16 @@ def _left(law: LawFit, report: RunReport) -> str:
         first = f"Spending the last of its entropy would bring {left} more"
     else:
         first = f"No headroom can be told from zero: {left}"
-    ahead = "; ".join(_ahead(report))
-    return f"{first}; {ahead}."
-
-
-def _ahead(report: RunReport) -> Iterator[str]:
-    told, spending = report.forecast, report.spending
-    if told is not None:
-        at = f"at step {format_step(told.step[-1])}"
-        yield f"the forecast of the reward {at} is {format_interval(told.reward[-1])}"
+    ahead, spending = report.forecast, report.spending
+    parts = [first]
+    if ahead is not None:
+        at = f"at step {format_step(ahead.step[-1])}"
+        parts.append(f"the forecast of the reward {at} is {format_interval(ahead.reward[-1])}")
     if spending is not None:
-        yield spent_words(spending.step)
-    if told is None and spending is None:
-        yield f"there is no forecast ({report.no_forecast or 'none was asked for'})"
+        parts.append(spent_words(spending.step))
+    if ahead is None and spending is None:
+        parts.append(f"there is no forecast ({report.no_forecast or 'none was asked for'})")
+    return f"{'; '.join(parts)}."
 
 
 def spent_words(step: Estimate) -> str:
@@ -121,13 +109,12 @@ def _earliest(step: Estimate) -> str:
 
 
 def forecast_notes(report: RunReport) -> Iterator[str]:
-    """What stands beside the table of a forecast: who was asked, when the entropy is spent, what to mind."""
-    told, spending = report.forecast, report.spending
-    if spending is not None:
-        yield _spending(spending)
-    if told is not None:
-        yield _members(told)
-        yield from (sentence(_capital(note)) for note in told.notes)
+    """What stands beside the table of a forecast: its members, when the entropy is spent, what to mind."""
+    if report.spending is not None:
+        yield _spending(report.spending)
+    if report.forecast is not None:
+        yield _members(report.forecast)
+        yield from (sentence(_capital(note)) for note in report.forecast.notes)
     law = report.fit.law
     if law is not None and not law.validity.ok:
         yield (
@@ -136,28 +123,29 @@ def forecast_notes(report: RunReport) -> Iterator[str]:
         )
 
 
-def _spending(told: SaturationForecast) -> str:
+def _spending(spending: SaturationForecast) -> str:
     """When the entropy is spent, and the reward then."""
+    share, now = _capital(format_percent(spending.share)), format_number(spending.entropy_now)
     target = (
-        f"{_capital(format_percent(told.share))} of what the law still promises is spent at an entropy of "
-        f"{format_number(told.entropy)} nats; now it is {format_number(told.entropy_now)}"
+        f"{share} of what the law still promises is spent at an entropy of "
+        f"{format_number(spending.entropy)} nats; now it is {now}"
     )
-    if told.step.value is None:
-        return f"{target}. No step is forecast for that{_earliest(told.step)}."
+    if spending.step.value is None:
+        return f"{target}. No step is forecast for that{_earliest(spending.step)}."
     return (
-        f"{target}. That is forecast for step {step_interval(told.step)}, with a reward of "
-        f"{format_interval(told.reward)}."
+        f"{target}. That is forecast for step {step_interval(spending.step)}, with a reward of "
+        f"{format_interval(spending.reward)}."
     )
 
 
-def _members(told: Forecast) -> str:
+def _members(ahead: Forecast) -> str:
     """What was mixed, heaviest first."""
-    shown = [m for m in told.members if m.weight >= SHOWN_WEIGHT]
+    shown = [m for m in ahead.members if m.weight >= SHOWN_WEIGHT]
     named = ", ".join(f"{m.name} {format_weight(m.weight)}" for m in shown)
-    others = len(told.members) - len(shown)
+    others = len(ahead.members) - len(shown)
     rest = f", {count(others, 'other')} less" if others else ""
     return (
-        f"Mixed, with weights from how each would have forecast from {count(len(told.origins), 'origin')} "
+        f"Mixed, with weights from how each would have forecast from {count(len(ahead.origins), 'origin')} "
         f"inside the run: {named}{rest}."
     )
 
@@ -182,8 +170,8 @@ def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
     if not rows:
         return ("There are no runs.",)
     if len(rows) == 1:
-        return tuple(_alone(rows[0]))
-    holding = [row for row in rows if row.readable]
+        return (*_alone(rows[0]), _forecasts(rows))
+    holding = [row.law for row in rows if row.law is not None and row.readable]
     if not holding:
         return (
             _counted(rows),
@@ -191,14 +179,13 @@ def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
             "numbers are not to be read.",
             _forecasts(rows),
         )
-    return _counted(rows), _headroom(holding), _through(holding)
+    return _counted(rows), _headroom([row for row in rows if row.readable]), _through(holding)
 
 
 def _alone(row: IndexRow) -> Iterator[str]:
     """The same of a single run."""
     if row.law is None or row.reason is not None:
         yield f"One run. {row.headline.removesuffix('.')}: {sentence(row.reason or 'no reason is given')}"
-        yield _forecasts([row])
         return
     used, left = row.law.used, format_interval(row.law.headroom)
     share = "an unknown share" if used is None else format_share(used)
@@ -206,7 +193,6 @@ def _alone(row: IndexRow) -> Iterator[str]:
         share = f"a share that is not known ({used.note or 'no reason is given'})"
     yield f"One run. {row.headline}"
     yield f"By the law it has used {share} of the reward that its entropy can buy; its headroom is {left}."
-    yield _forecasts([row])
 
 
 def _counted(rows: Sequence[IndexRow]) -> str:
@@ -220,65 +206,50 @@ def _counted(rows: Sequence[IndexRow]) -> str:
     parts += [f"{seen['refused']} could not be fitted"] if seen["refused"] else []
     better = sum(row.readable and row.law is not None and row.law.rival is not None for row in rows)
     rival = f"; where it holds, another form fits clearly better in {better}" if better else ""
-    return f"Of {len(rows)} runs {listed_commas(parts)}{rival}."
+    return f"Of {len(rows)} runs {listed(parts)}{rival}."
 
 
 def _headroom(rows: Sequence[IndexRow]) -> str:
     """In how many runs headroom can be told from zero, and where it is largest."""
-    known = [row for row in rows if row.law is not None and row.law.headroom.low is not None]
-    left = [row for row in known if row.law is not None and (row.law.headroom.low or 0.0) > 0]
+    known = [(row, row.law.headroom) for row in rows if row.law and row.law.headroom.low is not None]
+    left = [(row, headroom) for row, headroom in known if (headroom.low or 0.0) > 0]
     where = "Where the law holds, headroom"
     if not left:
-        return f"{where} can be told from zero in none of {_runs(len(rows))}."
-    most = max(left, key=lambda row: (row.law.headroom.value or 0.0) if row.law else 0.0)
-    assert most.law is not None
+        return f"{where} can be told from zero in none of {count(len(rows), 'run')}."
+    row, headroom = max(left, key=lambda found: found[1].value or 0.0)
     unknown = len(rows) - len(known)
     beside = f", and is not known in {unknown}" if unknown else ""
-    told = f"{where} can be told from zero in {_of(len(left), len(rows))}{beside}"
-    return f"{told}; the most is left in {most.shown}: {format_interval(most.law.headroom)}."
+    above = f"{where} can be told from zero in {_of(len(left), len(rows))}{beside}"
+    return f"{above}; the most is left in {row.shown}: {format_interval(headroom)}."
 
 
-def _through(rows: Sequence[IndexRow]) -> str:
+def _through(laws: Sequence[LawRow]) -> str:
     """How many runs are nearly through, by the whole interval."""
-    told = [row.law.used for row in rows if row.law is not None and row.law.used is not None]
-    known = [used for used in told if used.low is not None and used.high is not None]
-    above = sum(used.low is not None and used.low > MOSTLY for used in known)
-    below = sum(used.high is not None and used.high < MOSTLY for used in known)
-    share = format_percent(MOSTLY)
-    unknown = len(rows) - len(known)
-    beside = f" In {unknown} that share has no interval." if unknown else ""
+    ends = [(law.used.low, law.used.high) for law in laws if law.used is not None]
+    known = [(low, high) for low, high in ends if low is not None and high is not None]
     if not known:
         return "What share of the reward that entropy can buy has been used is not known, or has no interval."
+    above, below = sum(low > MOSTLY for low, _ in known), sum(high < MOSTLY for _, high in known)
+    more, less, between = (str(n or "none") for n in (above, below, len(known) - above - below))
+    unknown, share = len(laws) - len(known), format_percent(MOSTLY)
+    beside = f" In {unknown} that share has no interval." if unknown else ""
     return (
-        f"More than {share} of the reward that entropy can buy is used in {_none(above)}, less in "
-        f"{_none(below)}, and in {_none(len(known) - above - below)} the interval holds {share}.{beside}"
+        f"More than {share} of the reward that entropy can buy is used in {more}, less in {less}, and in "
+        f"{between} the interval holds {share}.{beside}"
     )
 
 
 def _forecasts(rows: Sequence[IndexRow]) -> str:
     """What is forecast all the same."""
-    told = sum(row.ahead is not None for row in rows)
-    if not told:
+    ahead = sum(row.ahead is not None for row in rows)
+    if not ahead:
         return "No run has a forecast."
-    have = "has" if told == 1 else "have"
-    return f"{count(told, 'run')} {have} a forecast, which does not rest on the law alone."
-
-
-def listed_commas(parts: Sequence[str]) -> str:
-    """``one, two and three``."""
-    return listed([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
+    have = "has" if ahead == 1 else "have"
+    return f"{count(ahead, 'run')} {have} a forecast, which does not rest on the law alone."
 
 
 def _of(part: int, whole: int) -> str:
     return f"all {whole}" if part == whole and whole > 1 else f"{part} of {whole}" if whole > 1 else f"{part}"
-
-
-def _none(n: int) -> str:
-    return str(n) if n else "none"
-
-
-def _runs(n: int) -> str:
-    return count(n, "run")
 
 
 def _capital(text: str) -> str:

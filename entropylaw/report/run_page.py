@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from entropylaw.documents.fit import InputFile
 from entropylaw.documents.report import ReportDocument, RunReport
-from entropylaw.report import phasetext, reportwords
+from entropylaw.report import phasewords, reportwords
 from entropylaw.report.figures import FIGURES, FigureEntry
 from entropylaw.report.html import compact, environment, figure_markup
 from entropylaw.report.printable import one_line
@@ -59,6 +59,12 @@ def render(
     shown = [entry for entry in FIGURES if entry.section is not None and entry.name in figures]
     names = {entry.name for entry in shown}
     name = one_line(run.run)
+
+    def markup(entry: FigureEntry) -> Markup:
+        """A figure with a title and a description for those who listen."""
+        words = one_line(entry.description(run))
+        return figure_markup(figures[entry.name], entry.name, f"{entry.title} {name}", words)
+
     return (
         environment()
         .get_template("run_page.html.j2")
@@ -66,7 +72,7 @@ def render(
             document=document,
             report=run,
             name=name,
-            figures=[(entry, _inlined(entry, figures[entry.name], run)) for entry in shown],
+            figures=[(entry, markup(entry)) for entry in shown],
             glyphs=Markup(compact(glyphs(figures[entry.name] for entry in shown))),
             links=links or {},
             others={name: found for name, found in (links or {}).items() if name not in names},
@@ -88,21 +94,15 @@ def files_of(document: ReportDocument, run: RunReport) -> tuple[InputFile, ...]:
     return exact or tuple(file for file in document.inputs if file.path.startswith(f"{path}/"))
 
 
-def _inlined(entry: FigureEntry, svg: str, run: RunReport) -> Markup:
-    """A figure with a title and a description for those who listen."""
-    title = f"{entry.title} {one_line(run.run)}"
-    return figure_markup(svg, entry.name, title, one_line(entry.description(run)))
-
-
 _WORDS: dict[str, Any] = {
     "opening": reportwords.opening,
     "forecast_notes": reportwords.forecast_notes,
     "no_phases": reportwords.no_phases,
     "phases_sentence": reportwords.phases_sentence,
-    "curves_of": phasetext.curves_of,
-    "table_rows": phasetext.table_rows,
-    "share_words": phasetext.share_words,
-    "phase_cautions": phasetext.all_cautions,
-    "phase_columns": phasetext.read_words,
-    "phase_drops": phasetext.dropped_words,
+    "curves_of": phasewords.curves_of,
+    "table_rows": phasewords.table_rows,
+    "share_words": phasewords.share_words,
+    "phase_cautions": phasewords.all_cautions,
+    "phase_columns": phasewords.read_words,
+    "phase_drops": phasewords.dropped_words,
 }

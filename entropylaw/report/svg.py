@@ -28,14 +28,17 @@ _VIEW = re.compile(r'viewBox="[^"]*"')
 def minify(svg: str) -> str:
     """The same picture without prolog and comments, coordinates to a hundredth of a point."""
     svg = _COMMENT.sub("", _PROLOG.sub("", svg))
-    svg = _GEOMETRY.sub(lambda found: f'{found[1]}="{_rounded(found[2])}"', svg)
-    return _ALIKE.sub(_together, _BETWEEN.sub(">\n<", svg)).strip() + "\n"
 
+    def rounded(found: re.Match[str]) -> str:
+        numbers = _LONG_NUMBER.sub(lambda n: f"{float(n[0]):.2f}".rstrip("0").rstrip("."), found[2])
+        return f'{found[1]}="{" ".join(numbers.split())}"'
 
-def _together(found: re.Match[str]) -> str:
-    """Marks in a row that look the same: said once for all."""
-    look = found[1]
-    return f'<g style="{look}">\n' + found[0].replace(f' style="{look}"', "") + "</g>\n"
+    def together(found: re.Match[str]) -> str:
+        """Marks in a row that look the same: said once for all."""
+        look = found[1]
+        return f'<g style="{look}">\n' + found[0].replace(f' style="{look}"', "") + "</g>\n"
+
+    return _ALIKE.sub(together, _BETWEEN.sub(">\n<", _GEOMETRY.sub(rounded, svg))).strip() + "\n"
 
 
 def inline(svg: str, prefix: str, title: str, description: str, *, follow: bool = True) -> str:
@@ -48,12 +51,22 @@ def inline(svg: str, prefix: str, title: str, description: str, *, follow: bool 
     body = re.sub(r"<defs>\s*</defs>\s*", "", body)
     used = dict.fromkeys(a or b for a, b in _REFERENCE.findall(body))
     names = {name: f"{prefix}-{i}" for i, name in enumerate(used)}
+
+    def renamed(found: re.Match[str]) -> str:
+        """A reference to a letter stays; any other goes by its short new name."""
+        name = found[1] or found[2]
+        return found[0] if name.startswith("DejaVuSans") else found[0].replace(f"#{name}", f"#{names[name]}")
+
+    def letter(found: re.Match[str]) -> str:
+        x = f' x="{float(found[2]):.1f}"' if found[2] else ""
+        return f'<use href="#glyph{found[1]}"{x}/>'
+
     body = _ID.sub(lambda found: f' id="{names[found[1]]}"' if found[1] in names else "", body)
-    body = _REFERENCE.sub(lambda found: _renamed(found, names), body).replace("xlink:href=", "href=")
-    body = _INLINE_STYLE.sub(_tight, body)
+    body = _REFERENCE.sub(renamed, body).replace("xlink:href=", "href=")
+    body = _INLINE_STYLE.sub(lambda found: found[0].replace("; ", ";").replace(": ", ":"), body)
     if follow:
-        body = _COLOUR.sub(_followed, body)
-    body = _LETTER.sub(_letter, body)
+        body = _COLOUR.sub(lambda f: f"{f[1]}:{themed(f[2], stroke=f[1] == 'stroke')}", body)
+    body = _LETTER.sub(letter, body)
     view = _VIEW.search(_ROOT.search(body)[0])  # type: ignore[index]
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" {view[0] if view else ""} role="img" '
@@ -70,32 +83,3 @@ def glyphs(svgs: Iterable[str]) -> str:
     shapes = "\n".join(found[name].replace(' id="DejaVuSans', ' id="glyph') for name in sorted(found))
     head = '<svg xmlns="http://www.w3.org/2000/svg" class="glyphs" aria-hidden="true">'
     return f"{head}<defs>\n{shapes}\n</defs></svg>"
-
-
-def _renamed(found: re.Match[str], names: dict[str, str]) -> str:
-    """A reference to a letter stays; any other goes by its short new name."""
-    name = found[1] or found[2]
-    if name.startswith("DejaVuSans"):
-        return found[0]
-    return found[0].replace(f"#{name}", f"#{names[name]}")
-
-
-def _tight(found: re.Match[str]) -> str:
-    """A style without the blanks that nobody needs."""
-    return found[0].replace("; ", ";").replace(": ", ":")
-
-
-def _followed(found: re.Match[str]) -> str:
-    """A fill or a stroke in a colour of ours, as the page has it."""
-    return f"{found[1]}:{themed(found[2], stroke=found[1] == 'stroke')}"
-
-
-def _letter(found: re.Match[str]) -> str:
-    """A letter at its place, in few bytes."""
-    x = f' x="{float(found[2]):.1f}"' if found[2] else ""
-    return f'<use href="#glyph{found[1]}"{x}/>'
-
-
-def _rounded(text: str) -> str:
-    numbers = _LONG_NUMBER.sub(lambda n: f"{float(n[0]):.2f}".rstrip("0").rstrip("."), text)
-    return " ".join(numbers.split())

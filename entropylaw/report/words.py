@@ -8,6 +8,7 @@ from entropylaw.analysis.forms import form_label, nests_law
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.documents.fit import RunFit
 from entropylaw.report.numbers import (
+    count,
     format_estimate,
     format_interval,
     format_number,
@@ -15,7 +16,7 @@ from entropylaw.report.numbers import (
     format_step,
     format_weight,
 )
-from entropylaw.results import Estimate, Rival, Validity
+from entropylaw.results import Rival, Validity
 from entropylaw.results.columns import Meaning
 from entropylaw.results.law import LawFit
 
@@ -62,11 +63,13 @@ def summary(run: RunFit) -> tuple[str, ...]:
 
     For a refused run two: why, and what to do.
     """
-    if run.law is None:
-        return _refused(run)
-    if not run.law.validity.ok:
-        return _invalid(run.law)
-    return verdict(run.law), _standing(run.law), _trust(run.law)
+    if run.law is not None:
+        law = run.law
+        return (verdict(law), _standing(law), _trust(law)) if law.validity.ok else _invalid(law)
+    if run.refusal is None:
+        return ("The run has no fit, and its document gives no reason.",)
+    message, hint = run.refusal.message, run.refusal.hint
+    return f"The run could not be fitted: {sentence(message)}", sentence(hint[:1].upper() + hint[1:])
 
 
 def interval_words(law: LawFit) -> str:
@@ -74,21 +77,14 @@ def interval_words(law: LawFit) -> str:
     return f"{format_percent(law.level)} intervals; {law.ceiling.method}"
 
 
-def _refused(run: RunFit) -> tuple[str, ...]:
-    if run.refusal is None:
-        return ("The run has no fit, and its document gives no reason.",)
-    message, hint = run.refusal.message, run.refusal.hint
-    return f"The run could not be fitted: {sentence(message)}", sentence(hint[:1].upper() + hint[1:])
-
-
 def verdict(law: LawFit) -> str:
     """How the law does beside its rivals."""
     where = f"{law.n} evaluations, steps {format_step(law.step[0])} to {format_step(law.step[-1])}"
-    best = law.rivals[0] if law.rivals else None
+    best = better_rival(law)
     weight = f"weight {format_weight(law.law_weight)} among the forms"
-    if best is None:
+    if not law.rivals:
         return f"The law fits the run ({where})."
-    if _clearly_better(best, law):
+    if best is not None:
         against = f"{format_weight(best.weight)} against {format_weight(law.law_weight)}"
         return f"The law fits the run ({where}), but {form_label(best.form)} has more weight: {against}."
     same = _as_good(law)
@@ -116,10 +112,10 @@ def _trust(law: LawFit) -> str:
     """What the choice of form adds to the ceiling."""
     kept = [rival for rival in law.rivals if not rival.ruled_out]
     if not kept:
-        best = law.rivals[0] if law.rivals else None
-        beaten = (
-            f" (the best, {form_label(best.form)}, has weight {format_weight(best.weight)})" if best else ""
-        )
+        beaten = ""
+        if law.rivals:
+            best = law.rivals[0]
+            beaten = f" (the best, {form_label(best.form)}, has weight {format_weight(best.weight)})"
         return f"The choice of form adds nothing to that: every rival is ruled out{beaten}."
     best = kept[0]
     return (
@@ -132,12 +128,12 @@ def _invalid(law: LawFit) -> tuple[str, ...]:
     """Why the numbers are not to be read, what does better, and the numbers with that proviso."""
     reasons = law.validity.reasons
     more = f" ({count(len(reasons) - 1, 'more reason')} below)" if len(reasons) > 1 else ""
-    first = f"{headline(law).removesuffix('.')}: {reasons[0]}{more}."
-    anyway = _anyway(law.reward_now, law.headroom, law.ceiling)
+    now, headroom, ceiling = map(format_interval, (law.reward_now, law.headroom, law.ceiling))
     return (
-        first,
+        f"{headline(law).removesuffix('.')}: {reasons[0]}{more}.",
         _better(law),
-        f"Whoever reads the numbers of the law anyway finds {anyway} ({interval_words(law)}).",
+        f"Whoever reads the numbers of the law anyway finds a reward of {now} now, a headroom of {headroom} "
+        f"and a ceiling of {ceiling} ({interval_words(law)}).",
     )
 
 
@@ -157,21 +153,10 @@ def _better(law: LawFit) -> str:
     )
 
 
-def _anyway(now: Estimate, headroom: Estimate, ceiling: Estimate) -> str:
-    return (
-        f"a reward of {format_interval(now)} now, a headroom of {format_interval(headroom)} "
-        f"and a ceiling of {format_interval(ceiling)}"
-    )
-
-
 def better_rival(law: LawFit) -> Rival | None:
     """The form that clearly does better than the law, where there is one."""
     best = law.rivals[0] if law.rivals else None
-    return best if best is not None and _clearly_better(best, law) else None
-
-
-def _clearly_better(rival: Rival, law: LawFit) -> bool:
-    return rival.weight >= CLEARLY * law.law_weight
+    return best if best is not None and best.weight >= CLEARLY * law.law_weight else None
 
 
 def _as_good(law: LawFit) -> list[Rival]:
@@ -180,13 +165,9 @@ def _as_good(law: LawFit) -> list[Rival]:
 
 
 def listed(items: Iterable[str]) -> str:
-    """``one and two``."""
-    return " and ".join(items)
-
-
-def count(n: int, noun: str) -> str:
-    """``1 run``, ``2 runs``."""
-    return f"{n} {noun}" + ("" if n == 1 else "s")
+    """``one, two and three``."""
+    *first, last = items
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def sentence(text: str) -> str:
@@ -205,17 +186,18 @@ def drop_words(run: RunFit) -> str:
 
     The fit has a sentence for each outlier: here they are counted, and one stands for all.
     """
+    if run.law is None and run.entropy_column is None and not run.dropped:
+        return ""
     counts = [f"{reason} ({number})" for reason, number in sorted(run.dropped.items())]
+    dropped = run.law.dropped if run.law is not None else {}
     kinds: dict[str, list[str]] = {}
-    for reason in sorted(run.law.dropped) if run.law is not None else ():
+    for reason in sorted(dropped):
         kinds.setdefault(reason.partition(": ")[0], []).append(reason)
     for kind, reasons in kinds.items():
-        number = sum(run.law.dropped[reason] for reason in reasons) if run.law is not None else 0
+        number = sum(dropped[reason] for reason in reasons)
         example = reasons[0].partition(": ")[2]
         such = f"{', such as:' if len(reasons) > 1 else ':'} {example}" if example else ""
         counts.append(f"{kind} ({number}){such}")
-    if not counts and run.law is None and run.entropy_column is None:
-        return ""
     return "; ".join(counts) or "nothing"
 
 

@@ -19,7 +19,7 @@ from entropylaw.documents.fit import InputFile
 from entropylaw.documents.prediction import PredictionDocument, predict_runs
 from entropylaw.documents.store import dumps
 from entropylaw.errors import FitError
-from entropylaw.report import backtestmarkdown
+from entropylaw.report.backtest import render_markdown
 from entropylaw.results.backtest import Backtest, RunBacktest
 from entropylaw.workflow import fit_logs
 from tests.conftest import LAB, ROOT
@@ -117,7 +117,7 @@ def rows_below(text: str, heading: str) -> list[list[str]]:
 
 
 def test_markdown_has_every_number_of_the_document(document):
-    text = backtestmarkdown.render(document)
+    text = render_markdown(document)
     overall = rows_below(text, "# Backtest of forecasts")
     assert len(overall) == len(document.overall) == 5
     for row, skill in zip(overall, document.overall, strict=True):
@@ -135,7 +135,7 @@ def test_markdown_has_every_number_of_the_document(document):
 
 
 def test_without_a_tested_run_there_are_reasons_and_no_table(document):
-    text = backtestmarkdown.render(replace(document, runs=document.runs[2:], overall=()))
+    text = render_markdown(replace(document, runs=document.runs[2:], overall=()))
     assert "| --- |" not in text
     assert "Not tested: 1 of 1 runs" in text
 
@@ -143,7 +143,7 @@ def test_without_a_tested_run_there_are_reasons_and_no_table(document):
 def test_a_hostile_name_is_text(document):
     run = replace(document.runs[0], run=HOSTILE)
     bad = RunBacktest(run=HOSTILE, n=0, block=1, scores=(), refusal=HOSTILE)
-    text = backtestmarkdown.render(replace(document, runs=(run, bad), overall=skills([run])))
+    text = render_markdown(replace(document, runs=(run, bad), overall=skills([run])))
     assert "<script" not in text
     assert not re.search(r"(?<!\\)\]\(http", text)
     assert all(len(row) == 9 for row in rows_below(text, "# Backtest"))
@@ -152,7 +152,7 @@ def test_a_hostile_name_is_text(document):
 
 def test_many_runs_stay_below_the_limit_of_a_comment(document):
     runs = tuple(replace(document.runs[0], run=f"run {i}") for i in range(200))
-    text = backtestmarkdown.render(replace(document, runs=runs, overall=skills(runs)))
+    text = render_markdown(replace(document, runs=runs, overall=skills(runs)))
     assert len(text.encode()) < 64_000
     (left,) = re.findall(r"Left out of this text: (\d+) more runs", text)
     assert text.count("\n## run ") == 200 - int(left)
@@ -171,7 +171,7 @@ def test_the_command_writes_what_the_suffix_says(run, tmp_path):
     assert run("backtest", CLEAN, "nowhere.csv", "-o", "b.md").returncode == 0
     markdown = (tmp_path / "b.md").read_text(encoding="utf-8")
     assert run("backtest", CLEAN, "nowhere.csv", "--format", "markdown").stdout == markdown
-    assert backtestmarkdown.render(decode(BacktestDocument, body)) == markdown
+    assert render_markdown(decode(BacktestDocument, body)) == markdown
 
 
 def test_runs_of_one_name_are_told_apart(run, tmp_path):

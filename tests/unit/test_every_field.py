@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.cli import backtest, check, output, phases
+from entropylaw.cli import output
 from entropylaw.cli.options import Format
 from entropylaw.documents.backtest import BacktestDocument
 from entropylaw.documents.check import CheckDocument, CheckedFile
@@ -32,7 +32,7 @@ from entropylaw.documents.report import ReportDocument
 from entropylaw.errors import EntropyLawError
 from entropylaw.gates.decide import GateCase
 from entropylaw.ingest import explain, read_all
-from entropylaw.report import columntext, csvtable, index_page, prediction, reportmarkdown, run_page
+from entropylaw.report import columntext, index_page, prediction, run_page
 from entropylaw.report.index_rows import index_row
 from entropylaw.reporting import report_runs
 from entropylaw.results import Estimate
@@ -42,6 +42,7 @@ from tests.golden import inputs
 from tests.golden.transcript import surroundings
 from tests.unit import test_phase_report as phase_samples
 from tests.unit.not_shown import NO_EXAMPLE, NOT_SHOWN
+from tests.unit.test_report_samples import report_csv, report_markdown
 
 Render = Callable[[Any], object]
 
@@ -76,16 +77,14 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
 """Results → their type, and commands whose JSON they are."""
 
 MEDIA: dict[str, dict[str, Render]] = {
-    "fit": {name: partial(output.rendered, kind=kind) for name, kind in FORMATS.items()},
+    "fit": {name: partial(output.rendered, format=kind) for name, kind in FORMATS.items()},
     "prediction": {name: partial(prediction.render, kind=kind.value) for name, kind in FORMATS.items()},
-    "backtest": {name: partial(backtest.rendered, kind=kind) for name, kind in FORMATS.items()},
-    "phases": {name: partial(phases.rendered, kind=kind) for name, kind in FORMATS.items()},
-    "check": {
-        name: partial(check.rendered, kind=check.CheckFormat(name)) for name in ("text", "markdown", "junit")
-    },
+    "backtest": {name: partial(output.rendered, format=kind) for name, kind in FORMATS.items()},
+    "phases": {name: partial(output.rendered, format=kind) for name, kind in FORMATS.items()},
+    "check": {name: partial(output.rendered, format=name) for name in ("text", "markdown", "junit")},
     "report": {
-        "markdown": reportmarkdown.render,
-        "csv": csvtable.render,
+        "markdown": report_markdown,
+        "csv": report_csv,
         "html": lambda document: [
             *(run_page.render(document, run, "slug", {}) for run in document.runs),
             index_page.render(

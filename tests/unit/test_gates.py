@@ -21,7 +21,7 @@ from entropylaw.gates.digits import beside
 from entropylaw.gates.expression import parse
 from entropylaw.gates.quantities import QUANTITIES, Kind, Part
 from entropylaw.gates.subjects import Unknown, joined, subjects_of
-from entropylaw.report import gatemarkdown, gatetext, junit
+from entropylaw.report import check
 from entropylaw.results import Estimate
 from tests.conftest import ROOT
 
@@ -437,7 +437,7 @@ def test_junit_has_the_shape_that_readers_know():
     from xml.etree import ElementTree as ET
 
     found = cases([document(fitted(HOSTILE), fitted("b", ok=False), refused("c"))], "ceiling<0.8", "invalid")
-    root = ET.fromstring(junit.render(checked(found)))
+    root = ET.fromstring(check.render_junit(checked(found)))
     for element in root.iter():
         attributes, children = SHAPE[element.tag]
         assert set(element.attrib) == attributes
@@ -452,29 +452,29 @@ def test_junit_has_the_shape_that_readers_know():
 def test_hostile_names_stay_on_their_line_in_every_format():
     found = cases([document(fitted(HOSTILE), fitted("b"))], "ceiling<0.8", "n>3")
     told = checked(found)
-    text = gatetext.render(told)
+    text = check.render_text(told)
     assert len(text.splitlines()) == 5
     assert all(character.isprintable() for line in text.splitlines() for character in line)
-    markdown = gatemarkdown.render(told)
+    markdown = check.render_markdown(told)
     assert len([line for line in markdown.splitlines() if line.startswith("| **tripped")]) == 4
     assert "<b>" not in markdown
-    raw = junit.render(told)
+    raw = check.render_junit(told)
     assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", raw)
     assert json.loads(json.dumps(told.to_json()))["cases"][0]["run"] == HOSTILE
 
 
 def test_failures_come_last_on_a_terminal_and_first_in_markdown():
     found = cases([document(fitted("bad", ok=False), fitted("good"))], "invalid")
-    lines = gatetext.render(checked(found)).splitlines()
+    lines = check.render_text(checked(found)).splitlines()
     assert [line.split()[0] for line in lines] == ["passed", "TRIPPED", "FAILED:"]
     found = cases([document(fitted("good"), fitted("bad", ok=False))], "invalid")
-    markdown = gatemarkdown.render(checked(found))
+    markdown = check.render_markdown(checked(found))
     assert markdown.index("## bad") < markdown.index("## good")
 
 
 def test_markdown_ends_before_a_forges_limit_and_says_what_is_missing():
     found = cases([document(*(fitted(f"run {i}", path=str(i)) for i in range(900)))], "invalid", "n<3")
-    text = gatemarkdown.render(checked(found))
+    text = check.render_markdown(checked(found))
     assert 50_000 < len(text.encode()) <= 60_200
     shown, left = text.count("\n## "), int(re.search(r"\*Left out of this text: (\d+) more runs", text)[1])
     assert shown + left == 900

@@ -21,7 +21,7 @@ from entropylaw.documents.phases import PhasesDocument, PhaseSettings, RunPhases
 from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError
 from entropylaw.ingest.phasecolumns import SEMANTIC, TOKEN
-from entropylaw.report import phasecsv, phasemarkdown, phasetext, plotting
+from entropylaw.report import phases, phasewords, plotting
 from entropylaw.report.phase_figure import phase_figure
 from entropylaw.report.plotting import figure_bytes
 from entropylaw.report.token_figure import token_figure
@@ -178,11 +178,11 @@ NAMES = ["ordered", "neither", "whole", "semantic"]
 
 
 def lines_of(run: RunPhases) -> list[str]:
-    return phasetext.render(document(run)).splitlines()
+    return phases.render_text(document(run)).splitlines()
 
 
 def test_the_verdict_comes_first_in_one_sentence():
-    assert phasetext.headline(ordered()) == (
+    assert phasewords.headline(ordered()) == (
         "execution first: execution turns to rise at step 40 [28, 54], planning turns to rise "
         "86 steps [60, 112] later"
     )
@@ -196,19 +196,19 @@ def test_the_verdict_comes_first_in_one_sentence():
             verdict="planning first",
         ),
     )
-    assert phasetext.headline(back) == (
+    assert phasewords.headline(back) == (
         "planning first: planning leaves its decay downwards at step 40 [28, 54], execution bends "
         "86 steps [60, 112] later"
     )
 
 
 def test_no_boundary_says_what_would_have_been_seen():
-    assert phasetext.headline(neither()) == (
+    assert phasewords.headline(neither()) == (
         "no boundary: none is found beyond one smooth decay in either curve (planning p = 0.41, "
         "execution p = 0.22); in 80 of 100 such runs a rise of 0.081 nats from mid-run would have been seen"
     )
     blind = fit(curve("planning", found=False), curve("execution", found=False, detectable=None))
-    assert phasetext.headline(run_of(blind)).endswith(
+    assert phasewords.headline(run_of(blind)).endswith(
         "but in execution the test could see nothing here: it would have missed every rise that was tried"
     )
 
@@ -216,16 +216,16 @@ def test_no_boundary_says_what_would_have_been_seen():
 def test_a_rise_larger_than_the_curve_itself_is_no_sight():
     execution = curve("execution", found=False, detectable=0.6)
     assert np.ptp(execution.entropy) < 0.6 < np.ptp(curve("planning").entropy)
-    told = phasetext.headline(run_of(fit(curve("planning", found=False), execution)))
+    told = phasewords.headline(run_of(fit(curve("planning", found=False), execution)))
     assert "in execution the test could see nothing here: only a rise of 0.60 nats would show" in told
     assert "would have been seen" not in told
     wide = fit(curve("planning", found=False, detectable=0.6), curve("execution", found=False))
-    assert "0.60 nats from mid-run would have been seen" in phasetext.headline(run_of(wide))
+    assert "0.60 nats from mid-run would have been seen" in phasewords.headline(run_of(wide))
 
 
 def test_one_boundary_of_two_is_no_order_and_not_none():
     phases = fit(curve("planning", found=False), curve("execution"))
-    assert phasetext.headline(run_of(phases)) == (
+    assert phasewords.headline(run_of(phases)) == (
         "one boundary: execution turns to rise at step 40 [28, 54] (p = 0.005); none beyond one smooth "
         "decay in planning (p = 0.41); in 80 of 100 such runs a rise of 0.081 nats from mid-run would have "
         "been seen there"
@@ -236,22 +236,22 @@ def test_a_boundary_after_a_fall_that_has_none():
     later = fit(
         curve("planning", at=126.0), curve("execution", found=False), after_fall=estimate(38.0, 29.0, 46.0)
     )
-    told = phasetext.headline(run_of(later))
+    told = phasewords.headline(run_of(later))
     assert "(p = 0.005); that is 38.0 steps [29.0, 46.0] after execution has made 95 % of its fall;" in told
     sooner = replace(later, after_fall=estimate(-38.0, -46.0, -29.0))
-    assert "38.0 steps [29.0, 46.0] before execution has made 95 %" in phasetext.headline(run_of(sooner))
+    assert "38.0 steps [29.0, 46.0] before execution has made 95 %" in phasewords.headline(run_of(sooner))
     either = replace(later, after_fall=estimate(-3.0, -54.0, 89.0))
-    told = phasetext.headline(run_of(either))
+    told = phasewords.headline(run_of(either))
     assert "; whether that is before or after execution has made 95 % of its fall is open (-3 steps" in told
     two = replace(ordered().phases, after_fall=estimate(38.0, 29.0, 46.0))
-    assert "; planning's boundary lies 38.0 steps" in phasetext.headline(run_of(two))
-    assert "95 % of its fall" not in phasetext.headline(ordered())
+    assert "; planning's boundary lies 38.0 steps" in phasewords.headline(run_of(two))
+    assert "95 % of its fall" not in phasewords.headline(ordered())
 
 
 def test_no_smaller_p_than_the_simulations_know():
     floor = 1.0 / (DRAWS + 1)
-    assert phasetext.chance(curve("planning", p_value=floor)) == "p ≤ 0.0025"
-    assert phasetext.chance(curve("planning", p_value=2 * floor)) == "p = 0.005"
+    assert phasewords.chance(curve("planning", p_value=floor)) == "p ≤ 0.0025"
+    assert phasewords.chance(curve("planning", p_value=2 * floor)) == "p = 0.005"
 
 
 def test_overlapping_boundaries_leave_the_order_open():
@@ -262,14 +262,14 @@ def test_overlapping_boundaries_leave_the_order_open():
         later=0.74,
         verdict="overlapping",
     )
-    assert phasetext.headline(run_of(phases)) == (
+    assert phasewords.headline(run_of(phases)) == (
         "overlapping: planning turns to rise at step 50 [38, 64], execution turns to rise at step "
         "40 [28, 54]; which comes first is open (planning is later with probability 0.74)"
     )
 
 
 def test_one_curve_is_not_taken_apart():
-    assert phasetext.headline(whole_only()) == (
+    assert phasewords.headline(whole_only()) == (
         "one curve, not taken apart: the token entropy of all tokens turns to rise at step 40 [28, 54] "
         "(p = 0.005)"
     )
@@ -285,7 +285,7 @@ def test_semantic_entropy_is_never_called_token_entropy():
     assert "token entropy of execution tokens" in text
     assert "semantic entropy turns to rise 86 steps [60, 112] later" in " ".join(text.split())
     assert "'entropy_semantic' (semantic entropy)" in text
-    (row, *_) = csv.DictReader(io.StringIO(phasecsv.render(document(semantic()))))
+    (row, *_) = csv.DictReader(io.StringIO(phases.render_csv(document(semantic()))))
     assert (row["curve"], row["entropy_of"]) == ("planning", "semantic entropy")
     figure = phase_figure(semantic())
     assert figure.axes[0].get_ylabel() == "entropy (nats)"
@@ -294,20 +294,20 @@ def test_semantic_entropy_is_never_called_token_entropy():
 
 def test_a_boundary_that_is_nowhere_is_said_to_be():
     known = curve("planning").boundary
-    assert phasetext.place(replace(known, whole=True)) == "somewhere in the run"
+    assert phasewords.place(replace(known, whole=True)) == "somewhere in the run"
     two = replace(known, intervals=((22.0, 30.0), (90.5, 140.0)))
-    assert phasetext.place(two) == "at step 22–30 or 90–140"
+    assert phasewords.place(two) == "at step 22–30 or 90–140"
     # Half a cell beyond what was searched.
     early = replace(known, step=estimate(30.0, 19.0, 55.0), intervals=((19.0, 55.0),))
-    assert phasetext.place(early) == "at step 30 [20 or before, 55]"
+    assert phasewords.place(early) == "at step 30 [20 or before, 55]"
     late = replace(known, step=estimate(160.0, 120.0, 181.0), intervals=((120.0, 181.0),))
-    assert phasetext.place(late) == "at step 160 [120, 180 or after]"
+    assert phasewords.place(late) == "at step 160 [120, 180 or after]"
     # The density may reach less far than the search: its first step is then no edge.
     inner = replace(early, searched=(10.0, 190.0))
-    assert phasetext.place(inner) == "at step 30 [19, 55]"
+    assert phasewords.place(inner) == "at step 30 [19, 55]"
     ends = replace(two, intervals=((19.0, 30.0), (90.0, 181.0)))
-    assert phasetext.place(ends) == "at step 20 or before–30 or 90–180 or after"
-    cells = dict(phasetext.rows_of(curve("planning", found=False), 200.0))
+    assert phasewords.place(ends) == "at step 20 or before–30 or 90–180 or after"
+    cells = dict(phasewords.rows_of(curve("planning", found=False), 200.0))
     assert cells["what it does"] == "one smooth decay, p = 0.41"
     assert {
         cells[name]
@@ -376,12 +376,12 @@ def test_the_widest_transition_that_was_tried_is_no_end():
     cells = []
     for ends in ((10.0, 0.0, 40.0), (100.0, 50.0, 160.0), (160.0, 160.0, 160.0)):
         boundary = replace(known.boundary, width=estimate(*ends))
-        cells.append(dict(phasetext.rows_of(replace(known, boundary=boundary), 200.0))["its width, steps"])
+        cells.append(dict(phasewords.rows_of(replace(known, boundary=boundary), 200.0))["its width, steps"])
     assert cells == ["10 [0, 40]", "100 [50, 160 or more]", "160 or more"]
 
 
 def test_several_runs_end_with_what_they_say_together():
-    text = phasetext.render(document(ordered(), neither(), across=across()))
+    text = phases.render_text(document(ordered(), neither(), across=across()))
     last = text.split("\n\n")[-1]
     assert last.startswith("3 runs together\n")
     assert "in both curves in 2 of 3 runs: 67 % [21, 94] (by hand)" in last
@@ -399,7 +399,7 @@ def test_a_document_comes_back_as_it_was_and_reads_the_same(tmp_path):
     whole = document(*RUNS, refused(), across=across(), warnings=("a.csv was not read: empty",))
     text = dumps(whole.to_json())
     back = decode(PhasesDocument, json.loads(text))
-    for render in (phasetext.render, phasecsv.render, phasemarkdown.render):
+    for render in (phases.render_text, phases.render_csv, phases.render_markdown):
         assert render(back) == render(whole)
     assert dumps(back.to_json()) == text
     (tmp_path / "a.json").write_text(text)
@@ -433,7 +433,7 @@ def test_documents_follow_the_schema():
 
 
 def test_a_row_a_curve_in_full_precision():
-    rows = list(csv.DictReader(io.StringIO(phasecsv.render(document(ordered(), refused())))))
+    rows = list(csv.DictReader(io.StringIO(phases.render_csv(document(ordered(), refused())))))
     assert [row["curve"] for row in rows] == ["planning", "execution", ""]
     planning, execution, bad = rows
     assert float(execution["slope_after"]) == 0.00103
@@ -444,17 +444,17 @@ def test_a_row_a_curve_in_full_precision():
     assert planning["after_fall_low"] == ""
     assert (bad["refusal"], bad["boundary"], bad["verdict"]) == ("too-few-points", "", "")
     known = run_of(replace(ordered().phases, after_fall=estimate(38.0, 29.0, 46.0)))
-    (row, _) = csv.DictReader(io.StringIO(phasecsv.render(document(known))))
+    (row, _) = csv.DictReader(io.StringIO(phases.render_csv(document(known))))
     assert [float(row[f"after_fall{end}"]) for end in ("", "_low", "_high")] == [38.0, 29.0, 46.0]
 
 
 def test_names_from_logs_do_no_harm():
     run = replace(ordered(), run=HOSTILE, planning_column=column("=entropy\x1b[2J|planning"))
-    text = phasetext.render(document(run))
+    text = phases.render_text(document(run))
     assert "\x1b" not in text
-    assert "\x1b" not in phasemarkdown.render(document(run))
-    assert "<script>" not in phasemarkdown.render(document(run))
-    (row, *_) = csv.DictReader(io.StringIO(phasecsv.render(document(run))))
+    assert "\x1b" not in phases.render_markdown(document(run))
+    assert "<script>" not in phases.render_markdown(document(run))
+    (row, *_) = csv.DictReader(io.StringIO(phases.render_csv(document(run))))
     assert row["column"].startswith("'=")
     phase_figure(run)
 
@@ -579,7 +579,7 @@ def test_the_title_counts_cautions():
 def test_lines_do_not_break_inside_an_interval():
     text = "planning turns to rise at step 81.1 [77.8, 84.3 or after] and p = 0.05 after 95 % (12 cautions)"
     for width in range(35, 60):
-        for line in phasetext.wrapped(text, width):
+        for line in phasewords.wrapped(text, width):
             assert line.count("[") == line.count("]")
             assert not line.startswith(("[", "%", "cautions", "= "))
             assert not line.endswith(("=", " p"))

@@ -16,6 +16,7 @@ from tests.unit.test_report_samples import (
     document,
     falling,
     refused,
+    report_csv,
     run_by_hand,
     synthetic,
 )
@@ -65,7 +66,7 @@ def test_what_is_used_and_lost_is_there() -> None:
 def test_a_report_adds_forecast_and_phases_to_the_columns_of_a_fit() -> None:
     made = document(synthetic(), refused(), run_by_hand(by_hand()))
     told = report_runs(made)
-    found = rows(csvtable.render(told))
+    found = rows(report_csv(told))
     plain = rows(csvtable.render(made))
     assert [{name: row[name] for name in csvtable.COLUMNS} for row in found] == plain
     good, none, _ = found
@@ -79,4 +80,4 @@ def test_a_report_adds_forecast_and_phases_to_the_columns_of_a_fit() -> None:
 def test_rows_are_enough() -> None:
     runs = [run_report(synthetic()), run_report(falling())]
     made = csvtable.render_rows(index_row(run, run.run) for run in runs)
-    assert made == csvtable.render(report_runs(document(synthetic(), falling())))
+    assert made == report_csv(report_runs(document(synthetic(), falling())))

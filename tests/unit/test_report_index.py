@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entropylaw.analysis.phases import fit_phases
-from entropylaw.documents.codec import DocumentMismatchError, as_stored
+from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode, encode
 from entropylaw.documents.phases import RunPhases, unphased_file
 from entropylaw.errors import FitError
 from entropylaw.ingest.phasecolumns import TOKEN
@@ -86,11 +86,11 @@ def orders(text: str) -> dict[str, dict[str, int]]:
 
 def test_row_comes_back_from_json() -> None:
     for one in rows():
-        body = json.loads(json.dumps(one.to_json()))
-        assert IndexRow.from_json(body) == as_stored(one)
-        assert IndexRow.from_json(body).to_json() == body
+        body = json.loads(json.dumps(encode(one)))
+        assert decode(IndexRow, body) == as_stored(one)
+        assert encode(decode(IndexRow, body)) == body
     with pytest.raises(DocumentMismatchError, match="verdict"):
-        IndexRow.from_json({**row("good").to_json(), "verdict": 7})
+        decode(IndexRow, {**encode(row("good")), "verdict": 7})
 
 
 def test_row_says_what_is_missing_and_why() -> None:
@@ -284,7 +284,7 @@ def test_a_thousand_runs_stay_below_three_megabytes() -> None:
     ]
     size = len(index_page.render(many).encode())
     assert size < 3_000_000
-    assert len(worst.to_json()["law"]["entropy"]["value"]) == MOST_POINTS
+    assert len(encode(worst)["law"]["entropy"]["value"]) == MOST_POINTS
 
 
 def test_no_machine_in_it() -> None:

@@ -6,22 +6,23 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from entropylaw.report import markdown, reportmarkdown
+from entropylaw.report import fit, reportmarkdown
 from entropylaw.report.index_rows import index_row
-from entropylaw.report.markdownparts import sparkline
+from entropylaw.report.markdown import sparkline
 from entropylaw.reporting import report_runs, run_report
 from tests.unit.test_report_samples import (
     HOSTILE,
     document,
     falling,
     refused,
+    report_markdown,
     synthetic,
 )
 
 
 def test_hostile_name_is_text() -> None:
     run = replace(synthetic(), run=HOSTILE)
-    text = markdown.render(document(run, refused(HOSTILE)))
+    text = fit.render_markdown(document(run, refused(HOSTILE)))
     assert "<script" not in text
     assert not re.search(r"(?<!\\)\]\(http", text)
     assert not any(line.startswith("# ") and "report" not in line for line in text.splitlines())
@@ -31,13 +32,13 @@ def test_hostile_name_is_text() -> None:
 
 
 def test_invalid_run_says_so_before_any_number() -> None:
-    text = markdown.render(document(falling()))
+    text = fit.render_markdown(document(falling()))
     assert text.index("The law does not describe this run") < text.index("### Numbers")
     assert "**reason:** reward falls as entropy is spent" in text
 
 
 def test_many_runs_stay_below_the_limit_of_a_comment() -> None:
-    text = markdown.render(document(*(replace(synthetic(), run=f"run {i}") for i in range(60))))
+    text = fit.render_markdown(document(*(replace(synthetic(), run=f"run {i}") for i in range(60))))
     assert len(text.encode()) < 64_000
     assert re.search(r"\*Left out of this text: \d+ more runs", text)
 
@@ -49,7 +50,7 @@ def test_sparkline_goes_from_least_to_largest() -> None:
 
 
 def test_report_has_words_then_all_runs_then_each() -> None:
-    text = reportmarkdown.render(report_runs(document(synthetic(), falling(), refused(HOSTILE))))
+    text = report_markdown(report_runs(document(synthetic(), falling(), refused(HOSTILE))))
     assert "Of 3 runs the law holds in 1, fails in 1 and 1 could not be fitted." in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     head = rows[0].strip("| ").split(" | ")

@@ -10,8 +10,12 @@ import numpy as np
 
 from entropylaw.analysis.fitting import fit_law
 from entropylaw.documents.fit import FitDocument, InputFile, RunFit, Settings, fitted_run, refused_run
+from entropylaw.documents.report import ReportDocument, RunReport
 from entropylaw.errors import FitError
 from entropylaw.ingest.run import Run, Series, Source
+from entropylaw.report import csvtable, reportmarkdown
+from entropylaw.report.index_rows import index_row
+from entropylaw.report.printable import safe_name
 from entropylaw.results import Curve, Estimate, Influence, Residuals, Rival, Validity
 from entropylaw.results.columns import Choice, Meaning
 from entropylaw.results.law import LawFit
@@ -197,3 +201,23 @@ def test_samples_are_what_they_are_taken_for() -> None:
     assert bad is not None
     assert not bad.validity.ok
     assert refused().law is None
+
+
+def slugged(report: ReportDocument) -> list[tuple[RunReport, str]]:
+    """The runs of a report, each with the name of its page."""
+    taken: set[str] = set()
+    return [(run, safe_name(run.run, taken)) for run in report.runs]
+
+
+def report_markdown(report: ReportDocument) -> str:
+    """The Markdown of a report with the sections of all its runs."""
+    named = slugged(report)
+    rows = [index_row(run, slug) for run, slug in named]
+    shared = () if report.shared is None else (report.shared,)
+    return reportmarkdown.render_rows(rows, named, warnings=report.warnings, shared=shared)
+
+
+def report_csv(report: ReportDocument) -> str:
+    """The table of a report."""
+    shared = () if report.shared is None else (report.shared,)
+    return csvtable.render_rows((index_row(run, slug) for run, slug in slugged(report)), shared)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from entropylaw.documents.fit import RunFit
-from entropylaw.report import markdown, reportwords, words
+from entropylaw.report import fit, reportwords, words
 from entropylaw.report.index_rows import IndexRow, index_row
 from entropylaw.reporting import run_report
 from entropylaw.results import Estimate, Validity
@@ -91,7 +91,7 @@ def test_summary_of_a_refused_run_says_why_and_what_to_do() -> None:
     "run", [synthetic(), falling(), refused(), run_by_hand(by_hand())], ids=lambda run: run.run
 )
 def test_vocabulary(run: RunFit) -> None:
-    text = " ".join(words.summary(run)) + markdown.render(document(run))
+    text = " ".join(words.summary(run)) + fit.render_markdown(document(run))
     for word in (
         "model",
         "alpha",

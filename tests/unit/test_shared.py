@@ -9,7 +9,7 @@ from entropylaw import fit_law
 from entropylaw.analysis.shared import fit_shared, share, wider
 from entropylaw.documents.codec import decode, encode
 from entropylaw.errors import FitError, UsageError
-from entropylaw.report.sharedtext import cautions, render_shared
+from entropylaw.report.shared import cautions, shared_text
 
 
 def run(seed, *, ceiling=0.55, a=0.2, n=40, name=None):
@@ -132,7 +132,7 @@ def test_refusals():
 
 def test_document_and_text(alike):
     assert encode(decode(type(alike), encode(alike))) == encode(alike)
-    text = render_shared(alike)
+    text = "\n".join(shared_text(alike))
     assert all(one.run in text for one in alike.runs)
     assert "nan" not in text
     assert "None" not in text

@@ -1,4 +1,4 @@
-"""A phases document for a terminal: the verdict in one sentence first, at most 20 lines a run."""
+"""The phases of a run in words: the verdict in one sentence, the numbers of its curves, what was read."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ import numpy as np
 
 from entropylaw.analysis.changepoint import DRAWS, HALF_WIDTHS, POWER
 from entropylaw.analysis.phasecautions import TOLD
-from entropylaw.documents.phases import PhasesDocument, RunPhases
+from entropylaw.documents.phases import RunPhases
 from entropylaw.ingest.phasecolumns import SEMANTIC
 from entropylaw.report.numbers import (
     MISSING,
+    count,
     format_estimate,
     format_number,
-    format_percent,
     format_step,
     format_weight,
+    in_percent,
 )
-from entropylaw.report.printable import WIDTH, labelled_lines, one_line
+from entropylaw.report.printable import one_line
 from entropylaw.results import Estimate
 from entropylaw.results.columns import PhaseColumn
 from entropylaw.results.phases import KINDS, UNKNOWN_SHARE, Boundary, CurvePhases, PhaseFit, PhasesAcross
@@ -38,18 +39,7 @@ quantity than token entropy, and no test."""
 BENDS = KINDS[-1]
 """What a curve does at a boundary of which no more is known."""
 
-_LINES = 20
-_REASONS = 3
-_LABEL, _CELL = 23, 38
 _TOKENS = {"planning": "planning tokens", "execution": "execution tokens", "aggregate": "all tokens"}
-
-
-def render(document: PhasesDocument) -> str:
-    """Every run of the document, one block each; then what they say together."""
-    blocks = ["\n".join(_run_lines(run)) + "\n" for run in document.runs]
-    if document.across is not None:
-        blocks.append("\n".join(_across_lines(document.across)) + "\n")
-    return "\n".join(blocks)
 
 
 def curves_of(run: RunPhases) -> Curves:
@@ -57,15 +47,16 @@ def curves_of(run: RunPhases) -> Curves:
     phases = run.phases
     if phases is None:
         return []
-    given = (
-        (phases.planning, run.planning_column, "planning"),
-        (phases.execution, run.execution_column, "execution"),
-        (phases.aggregate, run.aggregate_column, "aggregate"),
-    )
-    return [(curve, full_name(column, kind)) for curve, column, kind in given if curve is not None]
+    columns = (run.planning_column, run.execution_column, run.aggregate_column)
+    curves = (phases.planning, phases.execution, phases.aggregate)
+    return [
+        (curve, _full_name(column, curve.name))
+        for curve, column in zip(curves, columns, strict=True)
+        if curve is not None
+    ]
 
 
-def full_name(column: PhaseColumn | None, kind: str) -> str:
+def _full_name(column: PhaseColumn | None, kind: str) -> str:
     """``token entropy of planning tokens``; a semantic entropy is never called by that name."""
     if column is not None and column.what == SEMANTIC:
         return "semantic entropy of plans" if kind == "planning" else "semantic entropy"
@@ -78,9 +69,8 @@ def headline(run: RunPhases) -> str:
     missing = [curve for curve in curves if not curve.found]
     if not missing:
         return verdict_words(run)
-    none = ""
+    none, other = "", missing[0]
     if len(curves) == 2 and len(missing) == 1:
-        (other,) = missing
         column = run.planning_column if other.name == "planning" else run.execution_column
         none = f"; none beyond one smooth decay in {_owner(column, other.name)} ({chance(other)})"
     return f"{verdict_words(run)}{none}{_blind(missing)}"
@@ -92,7 +82,12 @@ def verdict_words(run: RunPhases) -> str:
     if phases is None:
         return "This run could not be fitted."
     if phases.planning is None or phases.execution is None:
-        return _one_curve(run)
+        # One curve; that of all tokens cannot be taken apart.
+        ((curve, name),) = curves_of(run)
+        kind = "one curve, not taken apart" if curve.name == "aggregate" else "one curve"
+        if curve.found:
+            return f"{kind}: the {name} {does(curve)} ({chance(curve)})"
+        return f"{kind}: no boundary beyond one smooth decay in the {name} ({chance(curve)})"
     plan, act = phases.planning, phases.execution
     planning, execution = _owner(run.planning_column, "planning"), _owner(run.execution_column, "execution")
     if plan.found and act.found:
@@ -127,25 +122,17 @@ def stretches(boundary: Boundary) -> str:
     if boundary.whole:
         return "somewhere in the run"
     first, last = boundary.searched or (float(boundary.places[0]), float(boundary.places[-1]))
-    if len(boundary.intervals) > 1:
-        ends = [
-            (f"{max(low, first):.0f}", f"{min(high, last):.0f}", low, high)
-            for low, high in boundary.intervals
-        ]
-        return " or ".join(
-            f"{_or_before(a, low <= first)}–{_or_after(b, high >= last)}" for a, b, low, high in ends
-        )
-    ((low, high),) = boundary.intervals
-    text = format_estimate(replace(boundary.step, low=max(low, first), high=min(high, last)))
-    return f"{text.value} [{_or_before(text.low, low <= first)}, {_or_after(text.high, high >= last)}]"
-
-
-def _or_before(end: str, cut: bool) -> str:
-    return f"{end} or before" if cut else end
-
-
-def _or_after(end: str, cut: bool) -> str:
-    return f"{end} or after" if cut else end
+    inside = [(max(low, first), min(high, last)) for low, high in boundary.intervals]
+    cut = [
+        (" or before" if low <= first else "", " or after" if high >= last else "")
+        for low, high in boundary.intervals
+    ]
+    if len(inside) > 1:
+        ends = zip(inside, cut, strict=True)
+        return " or ".join(f"{low:.0f}{before}–{high:.0f}{after}" for (low, high), (before, after) in ends)
+    ((low, high),), ((before, after),) = inside, cut
+    text = format_estimate(replace(boundary.step, low=low, high=high))
+    return f"{text.value} [{text.low}{before}, {text.high}{after}]"
 
 
 def chance(curve: CurvePhases) -> str:
@@ -156,12 +143,9 @@ def chance(curve: CurvePhases) -> str:
 
 def read_words(run: RunPhases) -> str:
     """Which columns were used, and for what."""
-    columns = (
-        ("planning", run.planning_column),
-        ("execution", run.execution_column),
-        ("all tokens", run.aggregate_column),
-    )
-    used = [(kind, column) for kind, column in columns if column is not None]
+    columns = (run.planning_column, run.execution_column, run.aggregate_column)
+    kinds = ("planning", "execution", "all tokens")
+    used = [(kind, column) for kind, column in zip(kinds, columns, strict=True) if column is not None]
     whats = {column.what for _, column in used}
     parts = [
         f"{kind} '{column.column}'" + (f" ({column.what})" if len(whats) > 1 else "") for kind, column in used
@@ -176,7 +160,7 @@ def read_words(run: RunPhases) -> str:
 def dropped_words(run: RunPhases, most: int | None = None) -> str:
     """What was left out, and why; with ``most`` the reasons of so many, and the number of the others."""
     counted = sorted(run.dropped.items(), key=lambda item: (-item[1], item[0]))
-    reasons = [f"{reason} ({count})" for reason, count in counted if count]
+    reasons = [f"{reason} ({number})" for reason, number in counted if number]
     hidden = len(reasons) - len(reasons[:most])
     more = [f"{hidden} more in the JSON"] if hidden else []
     return "; ".join([*reasons[:most], *more]) or "nothing"
@@ -193,17 +177,17 @@ def rows_of(curve: CurvePhases, until: float) -> tuple[tuple[str, str], ...]:
     What they would be without one is in the document: they are as if there was one, and mislead beside a test
     that finds none.
     """
-    does_, boundary, width = f"one smooth decay, {chance(curve)}", MISSING, MISSING
-    before = after = rise = MISSING
-    seen = "none of those tried" if curve.detectable is None else format_number(curve.detectable, 2)
+    shape, seen = "one smooth decay", "none of those tried"
+    boundary = width = before = after = rise = MISSING
+    if curve.detectable is not None:
+        seen = format_number(curve.detectable, 2)
     if curve.found:
-        does_ = f"{curve.kind or BENDS}, {chance(curve)}"
+        shape, seen = curve.kind or BENDS, MISSING
         boundary, width = stretches(curve.boundary), _width(curve)
-        before, after = value_words(curve.slope_before), value_words(curve.slope_after)
-        rise, seen = value_words(curve.rise), MISSING
+        before, after, rise = map(value_words, (curve.slope_before, curve.slope_after, curve.rise))
     ended = f", step {format_step(curve.last_step)}" if _ends_before(curve, until) else ""
     return (
-        ("what it does", does_),
+        ("what it does", f"{shape}, {chance(curve)}"),
         ("boundary, step", boundary),
         ("its width, steps", width),
         ("slope before, a step", before),
@@ -265,8 +249,7 @@ def share_words(phases: PhaseFit, curves: Curves) -> str:
 
 def percent_words(estimate: Estimate) -> str:
     """A share with its interval, in per cent."""
-    ends = [None if x is None else 100 * x for x in (estimate.value, estimate.low, estimate.high)]
-    text = format_estimate(replace(estimate, value=ends[0], low=ends[1], high=ends[2]))
+    text = format_estimate(in_percent(estimate))
     return MISSING if text.value == MISSING else f"{text.value} % {text.interval}"
 
 
@@ -277,17 +260,14 @@ def across_rows(across: PhasesAcross) -> Iterator[tuple[str, str]]:
         counted = _counted(across.rises_after, across.runs, across.share_rises_after)
         yield "planning's rise", f"planning turns to rise after execution's fall {counted}"
     yield "", PUBLISHED
-    for label, estimate in (
-        ("planning at", across.planning),
-        ("execution at", across.execution),
-        ("planning later by", across.delta),
-    ):
+    labels = ("planning at", "execution at", "planning later by")
+    for label, estimate in zip(labels, (across.planning, across.execution, across.delta), strict=True):
         if estimate is not None:
             yield label, f"{percent_words(estimate)} of the run ({estimate.method})"
 
 
-def _counted(count: int, total: int, share: Estimate) -> str:
-    return f"in {count} of {total} runs: {percent_words(share)} ({share.method})"
+def _counted(some: int, total: int, share: Estimate) -> str:
+    return f"in {some} of {total} runs: {percent_words(share)} ({share.method})"
 
 
 def _ends_before(curve: CurvePhases, until: float) -> bool:
@@ -308,14 +288,10 @@ def _two_boundaries(phases: PhaseFit, plan: tuple[CurvePhases, str], act: tuple[
             f"{phases.verdict}: {sooner[1]} {does(sooner[0])}, {later[1]} {later[0].kind or BENDS} "
             f"{steps_words(gap)} later"
         )
-    likely = (
-        ""
-        if phases.later is None
-        else f" ({plan[1]} is later with probability {format_weight(phases.later)})"
-    )
-    return (
-        f"overlapping: {plan[1]} {does(plan[0])}, {act[1]} {does(act[0])}; which comes first is open{likely}"
-    )
+    both = f"overlapping: {plan[1]} {does(plan[0])}, {act[1]} {does(act[0])}; which comes first is open"
+    if phases.later is None:
+        return both
+    return f"{both} ({plan[1]} is later with probability {format_weight(phases.later)})"
 
 
 def _after(phases: PhaseFit, execution: str) -> str:
@@ -340,9 +316,8 @@ def steps_words(estimate: Estimate) -> str:
 
 
 def _negated(estimate: Estimate) -> Estimate:
-    value, low, high = (
-        None if x is None else -x + 0.0 for x in (estimate.value, estimate.high, estimate.low)
-    )
+    ends = (estimate.value, estimate.high, estimate.low)
+    value, low, high = (None if x is None else -x + 0.0 for x in ends)
     return replace(estimate, value=value, low=low, high=high)
 
 
@@ -368,51 +343,10 @@ def _blind(curves: Sequence[CurvePhases]) -> str:
     return f"{told}: only a rise of {needed} nats would show, and the whole curve spans {reach}"
 
 
-def _one_curve(run: RunPhases) -> str:
-    """The verdict where there is one curve; that of all tokens cannot be taken apart."""
-    ((curve, name),) = curves_of(run)
-    kind = "one curve, not taken apart" if curve.name == "aggregate" else "one curve"
-    if curve.found:
-        return f"{kind}: the {name} {does(curve)} ({chance(curve)})"
-    return f"{kind}: no boundary beyond one smooth decay in the {name} ({chance(curve)})"
-
-
-def _run_lines(run: RunPhases) -> list[str]:
-    """One block: what it is, the verdict, the numbers, what was read."""
-    if run.phases is None:
-        assert run.refusal is not None
-        title = one_line(run.run) if run.run == run.path else f"{one_line(run.run)} · {one_line(run.path)}"
-        return [title, *labelled_lines("NOT FITTED", f"{run.refusal.message} [{run.refusal.slug}]")]
-    curves = curves_of(run)
-    top = [
-        f"{one_line(run.run)} · {_extent(curves)} · {one_line(run.path)}",
-        *(f"  {line}" for line in wrapped(headline(run) + cautions_counted(run), WIDTH - 2)),
-        *_table(curves, run.phases.level),
-    ]
-    share = share_words(run.phases, curves)
-    bottom = [
-        *(labelled_lines("share", share) if share else ()),
-        *labelled_lines("read", f"{read_words(run)}; dropped: {dropped_words(run, _REASONS)}"),
-    ]
-    labelled = [("caution", text) for text in all_cautions(run)] + [
-        ("note", text) for text in told_notes(run)
-    ]
-    return [*top, *_fitting(labelled, _LINES - len(top) - len(bottom)), *bottom]
-
-
-def _extent(curves: Curves) -> str:
-    """``101 points, steps 0–200``: of the curves themselves, not of the middles of blocks."""
-    points = " and ".join(dict.fromkeys(str(curve.n) for curve, _ in curves))
-    blocks = any(curve.first_step < curve.step[0] or curve.step[-1] < curve.last_step for curve, _ in curves)
-    first = min(curve.first_step for curve, _ in curves)
-    steps = f"steps {format_step(first)}–{format_step(last_step(curves))}"
-    return f"{points} {'means of neighbours' if blocks else 'points'}, {steps}"
-
-
 def cautions_counted(run: RunPhases) -> str:
     """`` (2 cautions)``; nothing where there are none."""
-    count = len(all_cautions(run))
-    return f" ({count} caution{'s' if count > 1 else ''})" if count else ""
+    cautions = len(all_cautions(run))
+    return f" ({count(cautions, 'caution')})" if cautions else ""
 
 
 def told_notes(run: RunPhases) -> tuple[str, ...]:
@@ -421,39 +355,3 @@ def told_notes(run: RunPhases) -> tuple[str, ...]:
     said = [note for note in run.phases.notes if not note.startswith("no order is told: no boundary")]
     unknown = [note for note in said if note.startswith(UNKNOWN_SHARE)]
     return (*(note for note in said if note not in unknown), *run.notes, *unknown)
-
-
-def _table(curves: Curves, level: float) -> Iterator[str]:
-    """A row a number, a column a curve: the two curves are there to be compared."""
-    yield _row(f"{format_percent(level)}, nats", [name for _, name in curves])
-    for label, cells in table_rows(curves):
-        yield _row(label, cells)
-
-
-def _row(label: str, cells: Sequence[str]) -> str:
-    return f"  {label:<{_LABEL}}{' '.join(f'{cell:<{_CELL - 1}}' for cell in cells)}".rstrip()
-
-
-def _fitting(labelled: list[tuple[str, str]], lines: int) -> list[str]:
-    """Whole sentences while they fit into ``lines``, the others counted; of the first caution what fits."""
-    shown: list[str] = []
-    for i, (label, text) in enumerate(labelled):
-        sentence = labelled_lines(label, text)
-        more = i + 1 < len(labelled)
-        if i == 0 and label == "caution" and len(sentence) + more > lines:
-            sentence = sentence[: max(lines - more, 1)]
-            sentence[-1] = f"{sentence[-1][: WIDTH - 2]} …"
-        elif len(shown) + len(sentence) + more > lines:
-            return [*shown, f"  {'':<10} … and {len(labelled) - i} more in the JSON"]
-        shown += sentence
-    return shown
-
-
-def _across_lines(across: PhasesAcross) -> Iterator[str]:
-    yield f"{across.runs} runs together"
-    for label, text in across_rows(across):
-        first, *more = textwrap.wrap(one_line(text), WIDTH - 2 - _LABEL)
-        yield f"  {label:<{_LABEL}}{first}".rstrip()
-        yield from (" " * (2 + _LABEL) + line for line in more)
-    for note in across.notes:
-        yield from labelled_lines("note", note)
