@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT))
 from typer.main import get_command  # noqa: E402
 
 from benchmarks.docs import with_block  # noqa: E402
+from docs import reference  # noqa: E402
 from entropylaw.batch.index import SCHEMA as INDEX_SCHEMA  # noqa: E402
 from entropylaw.batch.index import IndexDocument  # noqa: E402
 from entropylaw.cli import app, config  # noqa: E402
@@ -34,7 +35,6 @@ from entropylaw.documents.prediction import PredictionDocument  # noqa: E402
 from entropylaw.documents.report import SCHEMA as REPORT_SCHEMA  # noqa: E402
 from entropylaw.documents.report import ReportDocument  # noqa: E402
 from entropylaw.documents.store import dumps  # noqa: E402
-from entropylaw.ingest import reference  # noqa: E402
 from entropylaw.settingsfile import SETTINGS  # noqa: E402
 
 TYPER = f"typer {version('typer')}"

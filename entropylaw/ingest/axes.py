@@ -13,9 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from entropylaw.errors import InputError
+from entropylaw.ingest.run import added
 from entropylaw.ingest.steps import by_folded_name, folded
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.values import BoolArray, Column, FloatArray, parse_column
+from entropylaw.ingest.values import BoolArray, Column, parse_column
 from entropylaw.ingest.wording import counted, shown_path
 
 _ROLLOUT, _TRAIN, _EVAL = "rollout/step", "train/step", "eval/step"
@@ -41,14 +42,22 @@ def on_one_axis(table: Table, path: str) -> Table:
         _refuse_two_axes(table, by_fold, path)
     if len(names) < 2 or _ROLLOUT not in names:
         return table
-    steps = {axis: parse_column(table.columns[name]).values for axis, name in names.items()}
-    if (np.sum([~np.isnan(step) for step in steps.values()], axis=0) > 1).any():
+    none = np.full(len(table.columns[names[_ROLLOUT]]), np.nan)
+    rollout, train, evaluation = (
+        parse_column(table.columns[names[axis]]).values if axis in names else none
+        for axis in (_ROLLOUT, _TRAIN, _EVAL)
+    )
+    if (np.sum([~np.isnan(step) for step in (rollout, train, evaluation)], axis=0) > 1).any():
         return table
-    updates = _updates(steps)
-    train = steps.get(_TRAIN, np.full(len(steps[_ROLLOUT]), np.nan))
+    # Updates of a rollout; 1 where rollouts are numbered by updates already.
+    updates = 1
+    rollouts = np.unique(rollout[np.isfinite(rollout)])
+    if rollouts.size > 1 and _TRAIN in names:
+        number = round(np.unique(train[np.isfinite(train)]).size / rollouts.size)
+        updates = max(number, 1) if np.median(np.diff(rollouts)) < number else 1
     later = ~np.isnan(train) & (train % updates != 0)
-    step = np.where(np.isnan(steps[_ROLLOUT]), train // updates, steps[_ROLLOUT])
-    step = np.where(np.isnan(step), steps.get(_EVAL, step), step)
+    step = np.where(np.isnan(rollout), train // updates, rollout)
+    step = np.where(np.isnan(step), evaluation, step)
     kept = {
         name: _rows(column, ~later) for name, column in table.columns.items() if name not in names.values()
     }
@@ -56,28 +65,20 @@ def on_one_axis(table: Table, path: str) -> Table:
     note = "updates and evaluations are brought to the number of their rollout"
     if updates > 1:
         note += f"; of {updates} updates a rollout, the first is kept"
-    dropped = {**table.dropped, **({LATER_UPDATE: int(later.sum())} if later.any() else {})}
-    unreadable = None if table.unreadable is None else table.unreadable[~later]
-    return replace(table, columns=kept, dropped=dropped, notes=(*table.notes, note), unreadable=unreadable)
-
-
-def _updates(steps: Mapping[str, FloatArray]) -> int:
-    """Return how many updates a rollout has; 1 where rollouts are numbered by updates already."""
-    rollouts = np.unique(steps[_ROLLOUT][np.isfinite(steps[_ROLLOUT])])
-    train = steps.get(_TRAIN)
-    if train is None or rollouts.size < 2:
-        return 1
-    number = round(np.unique(train[np.isfinite(train)]).size / rollouts.size)
-    return max(number, 1) if np.median(np.diff(rollouts)) < number else 1
+    return replace(
+        table,
+        columns=kept,
+        dropped=added(table.dropped, {LATER_UPDATE: int(later.sum())}),
+        notes=(*table.notes, note),
+        unreadable=None if table.unreadable is None else table.unreadable[~later],
+    )
 
 
 def _rows(column: Column, kept: BoolArray) -> Column:
-    if kept.all():
-        return column
     if isinstance(column, np.ndarray):
         chosen: Column = column[kept]
         return chosen
-    return [cell for cell, keep in zip(column, kept.tolist(), strict=True) if keep]
+    return column if kept.all() else [cell for cell, keep in zip(column, kept.tolist(), strict=True) if keep]
 
 
 def _refuse_two_axes(table: Table, by_fold: Mapping[str, str], path: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +14,9 @@ from entropylaw.ingest import catalog
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.opening import load
 from entropylaw.ingest.registry import BundleReader, Reader, find_reader, reader_of
+from entropylaw.ingest.run import added
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.values import Column, FloatArray, parse_column
+from entropylaw.ingest.values import Column, parse_column
 from entropylaw.ingest.wording import counted
 
 _EVENT_FILE = re.compile(r".*\.tfevents\.(\d+)(?:\..*)?")
@@ -75,22 +76,21 @@ class EventFiles(BundleReader):
         if problem is not None and not tables:
             raise problem
         lost = len(contents) - len(tables)
-        without = (f"{counted(lost, 'event file')} without a whole scalar left out",) if lost else ()
-        read = f"{counted(len(tables), 'event file')} of one folder, read in the order of their making"
-        whole = stacked(tables, (read, *without))
+        notes = [f"{counted(len(tables), 'event file')} of one folder, read in the order of their making"]
+        if lost:
+            notes.append(f"{counted(lost, 'event file')} without a whole scalar left out")
+        whole = stacked(tables, notes)
         whole = replace(whole, lost_bytes=whole.lost_bytes + damaged)
         runs = _at_once(tables, times)
         if len(set(runs)) == 1:
             return whole
         name = Path(folder).name or folder
-        lengths = [len(next(iter(table.columns.values()))) for table in tables]
         labels: Column = [
-            f"{name}#{run}" for run, length in zip(runs, lengths, strict=True) for _ in range(length)
+            f"{name}#{run}" for run, table in zip(runs, tables, strict=True) for _ in range(_length(table))
         ]
         note = "files that were written at the same time with the same tags are different runs"
-        return replace(
-            whole, columns={**whole.columns, "run": labels}, labelled=True, notes=(*whole.notes, note)
-        )
+        columns = {**whole.columns, "run": labels}
+        return replace(whole, columns=columns, labelled=True, notes=(*whole.notes, note))
 
 
 def _at_once(tables: Sequence[Table], times: Sequence[tuple[float, float]]) -> list[int]:
@@ -127,20 +127,17 @@ class WandbFolder(BundleReader):
     def groups(self, folder: str) -> list[tuple[str, ...]]:
         """List the files of a run's folder, or those of all folders of one run that was resumed."""
         starts: dict[str, list[Path]] = {}
-        for path in sorted(_folders(folder), key=lambda path: path.name.removeprefix("offline-")):
-            if found := _WANDB_RUN.fullmatch(path.name):
-                starts.setdefault(found[1], []).append(path)
-        resumed = [many for many in starts.values() if len(many) > 1]
-        joined = [
-            tuple(
-                file
-                for start in many
-                if (files := self.files(str(start))) and _opens_as(reader_of("wandb"), Path(files[0]))
-                for file in files
-            )
-            for many in resumed
-        ]
-        return [files for files in (self.files(folder), *joined) if files]
+        inner = _listed(folder, lambda path: path.is_dir() and not path.is_symlink())
+        for path in sorted(inner, key=lambda path: path.name.removeprefix("offline-")):
+            if match := _WANDB_RUN.fullmatch(path.name):
+                starts.setdefault(match[1], []).append(path)
+        found = [self.files(folder)]
+        for many in starts.values():
+            if len(many) > 1:
+                files = [listed for start in many if (listed := self.files(str(start)))]
+                whole = [listed for listed in files if _opens_as(reader_of("wandb"), Path(listed[0]))]
+                found.append(tuple(file for listed in whole for file in listed))
+        return [files for files in found if files]
 
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
         """Read the ``.wandb`` file of each start; where no metric can be had from it, the console's copy.
@@ -164,12 +161,12 @@ class WandbFolder(BundleReader):
             raise problem or InputError("file-empty", "a W&B folder without a log", "check the folder")
         if len(tables) == 1:
             return tables[0]
-        whole = stacked(tables, (f"{counted(len(tables), 'folder')} of one run, which was resumed",))
-        label = next(iter(tables[0].columns.get("run", ())), None)
-        length = len(next(iter(whole.columns.values())))
-        named: dict[str, Column] = {"run": [label] * length} if label else {}
+        whole = stacked(tables, [f"{counted(len(tables), 'folder')} of one run, which was resumed"])
         columns = {name: column for name, column in whole.columns.items() if name != "run"}
-        return replace(whole, columns={**columns, **named}, settings=tables[-1].settings)
+        label = next(iter(tables[0].columns.get("run", ())), None)
+        if label:
+            columns["run"] = [label] * _length(whole)
+        return replace(whole, columns=columns, settings=tables[-1].settings)
 
 
 def _wandb_table(log: Content, console: Content | None) -> Table:
@@ -189,16 +186,15 @@ def _wandb_table(log: Content, console: Content | None) -> Table:
     except InputError as error:
         problem = error
     try:
-        if console is not None:
-            found = find_reader(console)[0].read(console)
-            if any(map(catalog.is_metric, found.columns)):
-                why = problem.message if problem else "the .wandb file has no metric that is known"
-                return _with_notes(found, (f"read from files/output.log, for {why}",))
+        found = find_reader(console)[0].read(console) if console is not None else None
     except InputError:
-        pass
-    if table is None:
-        assert problem is not None
+        found = None
+    if found is not None and any(map(catalog.is_metric, found.columns)):
+        why = problem.message if problem else "the .wandb file has no metric that is known"
+        return replace(found, notes=(f"read from files/output.log, for {why}", *found.notes))
+    if problem is not None:
         raise problem
+    assert table is not None
     return table
 
 
@@ -226,7 +222,8 @@ class ParquetParts(BundleReader):
         from entropylaw.ingest.formats.parquet import read_parts
 
         note = f"{counted(len(contents), 'part')} of one Parquet data set"
-        return _with_notes(read_parts(folder, contents), (note,))
+        table = read_parts(folder, contents)
+        return replace(table, notes=(note, *table.notes))
 
 
 def bundle_readers() -> tuple[BundleReader, ...]:
@@ -236,35 +233,29 @@ def bundle_readers() -> tuple[BundleReader, ...]:
     return (WandbFolder(), MlflowFolder(), EventFiles(), ParquetParts())
 
 
-def stacked(tables: Sequence[Table], notes: tuple[str, ...] = ()) -> Table:
+def stacked(tables: Sequence[Table], notes: Sequence[str] = ()) -> Table:
     """Put tables below one another; a column that one of them lacks is missing there."""
-    names = dict.fromkeys(name for table in tables for name in table.columns)
-    lengths = [len(next(iter(table.columns.values()))) for table in tables]
-    columns: dict[str, Column] = {
-        name: np.concatenate(
-            [_numbers(table.columns.get(name), length) for table, length in zip(tables, lengths, strict=True)]
+    columns: dict[str, Column] = {}
+    for name in dict.fromkeys(name for table in tables for name in table.columns):
+        cells = ((table, table.columns.get(name)) for table in tables)
+        columns[name] = np.concatenate(
+            [
+                np.full(_length(table), np.nan) if column is None else parse_column(column).values
+                for table, column in cells
+            ]
         )
-        for name in names
-    }
-    dropped: dict[str, int] = {}
-    for table in tables:
-        for reason, number in table.dropped.items():
-            dropped[reason] = dropped.get(reason, 0) + number
     return Table(
         columns=columns,
         rows=sum(table.rows for table in tables),
-        dropped=dropped,
+        dropped=added(*(table.dropped for table in tables)),
         notes=(*notes, *(note for table in tables for note in table.notes)),
         lost_bytes=sum(table.lost_bytes for table in tables),
     )
 
 
-def _numbers(column: Column | None, length: int) -> FloatArray:
-    return np.full(length, np.nan) if column is None else parse_column(column).values
-
-
-def _with_notes(table: Table, notes: tuple[str, ...]) -> Table:
-    return replace(table, notes=(*notes, *table.notes))
+def _length(table: Table) -> int:
+    """Rows of a table's columns; ``rows`` counts what could not be read, too."""
+    return len(next(iter(table.columns.values())))
 
 
 def _opens_as(reader: Reader, path: Path) -> bool:
@@ -275,18 +266,12 @@ def _opens_as(reader: Reader, path: Path) -> bool:
         return False
 
 
-def _listed(folder: str) -> Iterable[Path]:
+def _listed(folder: str, kind: Callable[[Path], bool] = Path.is_file) -> list[Path]:
+    """List the files of a folder, or what is of another kind, sorted; nothing where it cannot be entered."""
     try:
-        return sorted(path for path in Path(folder).iterdir() if path.is_file())
+        return sorted(filter(kind, Path(folder).iterdir()))
     except OSError:
-        return ()
-
-
-def _folders(folder: str) -> Iterable[Path]:
-    try:
-        return [path for path in Path(folder).iterdir() if path.is_dir() and not path.is_symlink()]
-    except OSError:
-        return ()
+        return []
 
 
 def _same_schema(paths: list[str]) -> bool:

@@ -98,7 +98,7 @@ def _ranked(columns: Sequence[str], trainer: Trainer, role: str) -> list[Match]:
     known = list(filter(_any_key(), columns))
     for rank, key in enumerate((*getattr(trainer, role), *getattr(generic, role), *exact)):
         for column in known:
-            if column not in found and _matches_key(key, column):
+            if column not in found and _matches(key, column):
                 found[column] = Match(column=column, key=key, rank=rank)
     return list(found.values())
 
@@ -115,7 +115,7 @@ def initial_column(key: Key, column: str, columns: Iterable[str]) -> str | None:
 def is_metric(column: str) -> bool:
     """Whether any trainer logs an entropy or a reward under this name; a key that fits all names says no."""
     return _any_key()(column) and any(
-        key.template not in _BROAD and _matches_key(key, column) for key in keys(*_ROLES)
+        key.template not in _BROAD and _matches(key, column) for key in keys(*_ROLES)
     )
 
 
@@ -129,7 +129,7 @@ def is_useful(column: str) -> bool:
         return is_useful(column.removesuffix(_BOUNDS[0]).removesuffix(_BOUNDS[1]))
     if decoy(column) is not None or coefficients([column]):
         return True
-    return _any_key()(column) and any(_matches_key(key, column) for key in keys(*_ROLES))
+    return _any_key()(column) and any(_matches(key, column) for key in keys(*_ROLES))
 
 
 def exact_names(*roles: str) -> list[str]:
@@ -159,17 +159,10 @@ def coefficients(columns: Iterable[str]) -> list[str]:
     return list(filter(_any_of(names("coefficient")), columns))
 
 
-def _matches(template: str, column: str) -> bool:
-    """Whether a template stands for the whole of a column's name."""
-    if "<" not in template:
-        return folded(template) == folded(column)
-    return _pattern(template).fullmatch(folded(column)) is not None
-
-
-def _matches_key(key: Key, column: str) -> bool:
+def _matches(key: Key, column: str) -> bool:
     if column.endswith(_BOUNDS):
         return False
-    return _matches(key.template, column) and not any(_matches(other, column) for other in key.but_not)
+    return _any_of((key.template,))(column) and not _any_of(key.but_not)(column)
 
 
 @cache

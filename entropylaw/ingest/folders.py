@@ -74,20 +74,16 @@ def logs_in(folder: str) -> Iterator[Log]:
                 inner[:] = [name for name in inner if name not in reader.skips]
                 yield Log(path=where, files=files, reader=reader)
         copies |= _earlier_checkpoints(where, inner, names)
+        place = Path(where)
         copies |= {
-            str(Path(where) / name): str(Path(where) / whole)
-            for name, whole in _REPEATS.items()
-            if whole in names
+            str(place / name): str(place / whole) for name, whole in _REPEATS.items() if whole in names
         }
         for name in names:
-            path = str(Path(where) / name)
-            named = may_be_log(name)
-            if path in claimed:
-                continue
-            problem = _problem(path)
-            if named or not problem:
+            path = str(place / name)
+            problem = None if path in claimed else _problem(path)
+            if path not in claimed and (may_be_log(name) or not problem):
                 copy_of = copies.get(path) or copies.get(where, "")
-                yield Log(path=path, copy_of=copy_of, named=named, problem=problem)
+                yield Log(path=path, copy_of=copy_of, named=may_be_log(name), problem=problem)
 
 
 def _problem(path: str) -> InputError | None:
@@ -112,13 +108,10 @@ def may_be_log(name: str) -> bool:
     if name.startswith("."):
         return False
     plain = packed.plain_name(name)
-    if plain.suffix.lower() in _LOG_SUFFIXES | _plugin_suffixes():
+    plugged = {suffix for reader in plugin_readers() for suffix in reader.suffixes}
+    if plain.suffix.lower() in _LOG_SUFFIXES | plugged:
         return True
     return any(pattern.fullmatch(plain.name) for pattern in (_NUMBERED, _EVENT_FILE))
-
-
-def _plugin_suffixes() -> frozenset[str]:
-    return frozenset(suffix for reader in plugin_readers() for suffix in reader.suffixes)
 
 
 def _earlier_checkpoints(where: str, folders: list[str], names: list[str]) -> dict[str, str]:

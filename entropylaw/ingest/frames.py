@@ -38,15 +38,21 @@ def from_frame(frame: Any) -> Table:
     try:
         pairs = _columns(frame)
     except (TypeError, ValueError, KeyError, AttributeError) as problem:
-        raise _not_understood(f"its columns cannot be taken out ({type(problem).__name__})") from None
-    names, notes = unique_names(name for name, _ in pairs)
-    columns = dict(zip(names, (column for _, column in pairs), strict=True))
-    lengths = {len(column) for column in columns.values()}
-    if len(lengths) > 1:
-        raise _not_understood(f"its columns have {min(lengths)} to {max(lengths)} rows")
-    if not lengths or lengths == {0}:
-        raise InputError("no-records", "the table has no rows", "pass a table with one row a step")
-    return Table(columns=columns, rows=lengths.pop(), notes=notes)
+        reason = f"its columns cannot be taken out ({type(problem).__name__})"
+    else:
+        lengths = {len(column) for _, column in pairs}
+        if lengths <= {0}:
+            raise InputError("no-records", "the table has no rows", "pass a table with one row a step")
+        if len(lengths) == 1:
+            names, notes = unique_names(name for name, _ in pairs)
+            columns = dict(zip(names, (column for _, column in pairs), strict=True))
+            return Table(columns=columns, rows=lengths.pop(), notes=notes)
+        reason = f"its columns have {min(lengths)} to {max(lengths)} rows"
+    raise UsageError(
+        "frame-not-understood",
+        f"the table that was passed cannot be read: {reason}",
+        "pass a pandas DataFrame, a pyarrow Table, or a mapping from column names to sequences",
+    )
 
 
 def fingerprint(table: Table) -> str:
@@ -83,11 +89,3 @@ def _cells(cells: Any) -> Column:
             raise ValueError("a column has one dimension")
         return values
     return list(values)
-
-
-def _not_understood(reason: str) -> UsageError:
-    return UsageError(
-        "frame-not-understood",
-        f"the table that was passed cannot be read: {reason}",
-        "pass a pandas DataFrame, a pyarrow Table, or a mapping from column names to sequences",
-    )

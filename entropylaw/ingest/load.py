@@ -15,7 +15,7 @@ from entropylaw.arguments import several, text_or_none
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest import catalog, folders, frames
 from entropylaw.ingest.assemble import assemble, display_name
-from entropylaw.ingest.content import Content
+from entropylaw.ingest.content import MOST_AT_ONCE, Content
 from entropylaw.ingest.formats.wandb_export import history_notes
 from entropylaw.ingest.joining import joined
 from entropylaw.ingest.naming import told_apart
@@ -28,7 +28,6 @@ from entropylaw.ingest.settings import settings_beside
 from entropylaw.ingest.skipping import (
     UNMEASURED,
     holds_nothing,
-    is_own_file,
     looks_measured,
     names_a_log,
     resembles,
@@ -37,8 +36,8 @@ from entropylaw.ingest.skipping import (
 )
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, shown_path
-from entropylaw.inputs import note_input, release_input
-from entropylaw.paths import hostless
+from entropylaw.inputs import is_own, note_input, release_input
+from entropylaw.paths import hostless, is_folder
 
 # A crashed file system leaves NULs at the end of a log. So many bytes that are such a share of the file may
 # have been a run.
@@ -88,7 +87,7 @@ class Reading:
         }
 
 
-class _Asked(NamedTuple):
+class _Options(NamedTuple):
     """What the user names: the step column, the run column, further columns that are to be read."""
 
     step: str | None
@@ -152,7 +151,7 @@ def read_all(
     step. Runs of different files that have the same name get the file's name added. For the parameters see
     :func:`read_runs`.
     """
-    found = _Collector(_Asked(step, run, frozenset(columns)))
+    found = _Collector(_Options(step, run, frozenset(columns)))
     for path in paths:
         found.take(path)
     runs = joined(found.runs)
@@ -161,9 +160,12 @@ def read_all(
         run.source.path: found.given[run.source.parts[0].path] for run in runs if run.source.parts
     }
     kept, copies = without_copies(runs, found.copies)
-    ignored = (*found.ignored, *(Ignored(path=path, why=why) for path, why in copies))
+    names = told_apart([run.name for run in kept], [run.source.path for run in kept])
     return Reading(
-        runs=_renamed(kept), failures=tuple(found.failures), ignored=ignored, given=dict(found.given)
+        runs=tuple(replace(run, name=name) for run, name in zip(kept, names, strict=True)),
+        failures=tuple(found.failures),
+        ignored=(*found.ignored, *(Ignored(path=path, why=why) for path, why in copies)),
+        given=dict(found.given),
     )
 
 
@@ -174,13 +176,13 @@ class _Collector:
     argument that led to it.
     """
 
-    def __init__(self, asked: _Asked) -> None:
+    def __init__(self, options: _Options) -> None:
         self.runs: list[Run] = []
         self.failures: list[Failure] = []
         self.ignored: list[Ignored] = []
         self.copies: dict[str, str] = {}
         self.given: dict[str, str] = {}
-        self._asked = asked
+        self._options = options
         self._seen: set[object] = set()
 
     def take(self, path: object) -> None:
@@ -189,21 +191,24 @@ class _Collector:
         self.given.setdefault(argument, argument)
         try:
             if frames.is_frame(path):
-                self._add(_table_of_frame(path))
+                table = frames.from_frame(path)
+                digest = frames.fingerprint(table)
+                source = Source(path=frames.PATH, format="frame", sha256=digest, rows=table.rows)
+                self._add(_Read(table, source, "frame"))
             elif not isinstance(path, (str, os.PathLike)):
                 raise UsageError(
                     "frame-not-understood",
                     f"a path or a table was expected, not {type(path).__name__}",
                     "several paths go to entropylaw.ingest.read_all",
                 )
-            elif argument != "-" and _is_folder(argument):
+            elif argument != "-" and (is_remote_folder if is_remote(argument) else is_folder)(argument):
                 self._take_folder(argument)
             else:
                 file, forced = split_format(argument)
                 self.given.setdefault(file, argument)
                 note_input(file)
                 if not self._seen_before(file):
-                    self._add(_table_of(load(file), self._asked, forced))
+                    self._add(_table_of(load(file), self._options, forced))
         except EntropyLawError as error:
             self.failures.append(Failure(path=argument, error=error))
 
@@ -217,34 +222,43 @@ class _Collector:
 
         """
         runs, ignored = len(self.runs), len(self.ignored)
-        found = again = 0
+        found = 0
         doubtful: list[_Doubtful] = []
-        for log in _remote_logs(folder) if is_remote(folder) else folders.logs_in(folder):
+        for log in _logs_in(folder):
             files = log.files or (log.path,)
             for file in files if log.named else ():
                 note_input(file, found=True)
             fresh = [file for file in files if not self._seen_before(file)]
             if not (fresh or log.problem):
-                again += 1
+                found += 1
                 continue
             self.given |= {path: folder for path in (log.path, *files) if path not in self.given}
             if log.copy_of:
                 self.copies[log.path] = log.copy_of
             found += self._take_log(log, doubtful)
         logs = [PurePath(run.source.path) for run in self.runs[runs:]]
-        for path, why, read, error in doubtful:
-            if not resembles(path, read and read.table, logs):
+        for path, why, outcome in doubtful:
+            table = outcome.table if isinstance(outcome, _Read) else None
+            if not resembles(path, table, logs):
                 self.ignored.append(Ignored(path=path, why=why))
                 continue
             try:
-                if error is not None:
-                    raise error
-                if read is not None:
-                    self._add(read)
-            except EntropyLawError as problem:
-                self.failures.append(Failure(path=path, error=problem))
-        if not (found or again):
-            raise _no_logs(folder, self.ignored[ignored:])
+                if isinstance(outcome, EntropyLawError):
+                    raise outcome
+                self._add(outcome)
+            except EntropyLawError as error:
+                self.failures.append(Failure(path=path, error=error))
+        if not found:
+            skipped = self.ignored[ignored:]
+            looked = (
+                f"{counted(len(skipped), 'file')} looked at" if skipped else "no file with a log's suffix"
+            )
+            first = f", the first one {shown_path(skipped[0].path)}: {skipped[0].why}" if skipped else ""
+            raise InputError(
+                "no-logs-in-folder",
+                f"{shown_path(folder)} holds no training log: {looked}{first}",
+                "name the log itself, or force its format with FILE:csv",
+            )
 
     def _take_log(self, log: folders.Log, doubtful: list[_Doubtful]) -> bool:
         """Read one log of a folder; returns whether it was one.
@@ -256,38 +270,51 @@ class _Collector:
             if log.problem is not None:
                 raise log.problem
             if log.reader is not None:
-                read = _table_of_bundle(log, self._asked)
+                read = _table_of_bundle(log, self._options)
             else:
                 content = load(log.path)
-                if is_own_file(content):
+                whole = content.suffix == ".json" and content.size <= MOST_AT_ONCE
+                if content.suffix in (".csv", ".json") and is_own(content.data if whole else content.head):
                     self.ignored.append(Ignored(path=log.path, why="written by entropylaw, no log"))
                     return False
                 if not (log.named or names_a_log(log.path) or looks_measured(content)):
                     return False
-                read = _table_of(content, self._asked)
-            why = why_no_log(log.path, read.table, self._asked.columns, alone=read.source.format == "jsonl")
-            if why == UNMEASURED and self._asked.step is None:
-                if log.named:
-                    doubtful.append(_Doubtful(log.path, UNMEASURED, read=read))
-                return False
-            if not why or why == UNMEASURED:
+                read = _table_of(content, self._options)
+            columns, alone = self._options.columns, read.source.format == "jsonl"
+            why = why_no_log(log.path, read.table, columns, alone=alone)
+            if not why or (why == UNMEASURED and self._options.step is not None):
                 self._add(read)
                 return True
         except EntropyLawError as error:
-            named = log.named or names_a_log(log.path)
-            if not named and error.slug in ("not-a-log", "file-empty"):
-                return False
-            table = None if read is None else read.table
-            # Files that are one log together were recognised as such.
-            why = "" if log.reader else why_skipped(log.path, error, content, table)
-            if not why:
-                self.failures.append(Failure(path=log.path, error=error))
-                return True
-            if table is None and holds_nothing(error, content):
-                doubtful.append(_Doubtful(log.path, why, error=error))
-                return False
-            if error.slug == "not-a-log":
-                release_input(log.path)
+            return self._not_read(log, error, content, read, doubtful)
+        if why != UNMEASURED:
+            self.ignored.append(Ignored(path=log.path, why=why))
+        elif log.named:
+            doubtful.append((log.path, why, read))
+        return False
+
+    def _not_read(
+        self,
+        log: folders.Log,
+        error: EntropyLawError,
+        content: Content | None,
+        read: _Read | None,
+        doubtful: list[_Doubtful],
+    ) -> bool:
+        """Tell a log that cannot be used from a file that is none; returns whether it was a log."""
+        if not (log.named or names_a_log(log.path)) and error.slug in ("not-a-log", "file-empty"):
+            return False
+        table = None if read is None else read.table
+        # Files that are one log together were recognised as such.
+        why = "" if log.reader else why_skipped(log.path, error, content, table)
+        if not why:
+            self.failures.append(Failure(path=log.path, error=error))
+            return True
+        if table is None and holds_nothing(error, content):
+            doubtful.append((log.path, why, error))
+            return False
+        if error.slug == "not-a-log":
+            release_input(log.path)
         self.ignored.append(Ignored(path=log.path, why=why))
         return False
 
@@ -306,22 +333,15 @@ class _Collector:
     def _add(self, read: _Read) -> None:
         """Turn a table into runs; what it holds and cannot be used is a failure."""
         note_input(read.source.path, found=True)
-        runs, lost = assemble(read.table, read.source, read.name, step=self._asked.step, run=self._asked.run)
+        runs, lost = assemble(
+            read.table, read.source, read.name, step=self._options.step, run=self._options.run
+        )
         self.runs += runs
         self.failures += [Failure(path=read.source.path, error=error, run=name) for name, error in lost]
         if read.gone:
             hint = "copy the file again, or take out what is damaged"
             error = InputError("records-without-run", f"{read.gone}; a run may have been there", hint)
             self.failures.append(Failure(path=read.source.path, error=error))
-
-
-class _Doubtful(NamedTuple):
-    """A file of a folder that is skipped unless it resembles the logs beside it: its table, or its error."""
-
-    path: str
-    why: str
-    read: _Read | None = None
-    error: EntropyLawError | None = None
 
 
 class _Read(NamedTuple):
@@ -334,8 +354,12 @@ class _Read(NamedTuple):
     """What of the file could not be read, where that may have been a run."""
 
 
-def _table_of(content: Content, asked: _Asked, forced: str | None = None) -> _Read:
-    content.useful = asked.useful
+# A file of a folder that is skipped, for a reason, unless it resembles the logs beside it.
+_Doubtful = tuple[str, str, _Read | EntropyLawError]
+
+
+def _table_of(content: Content, options: _Options, forced: str | None = None) -> _Read:
+    content.useful = options.useful
     reader, notes = find_reader(content, forced)
     table = reader.read(content)
     source = Source(path=content.path, format=reader.name, sha256=content.sha256, rows=table.rows)
@@ -365,20 +389,13 @@ def _settings(table: Table, path: str) -> tuple[Mapping[str, object], tuple[str,
     return kept, notes if kept or not settings else ()
 
 
-def _table_of_frame(frame: object) -> _Read:
-    table = frames.from_frame(frame)
-    digest = frames.fingerprint(table)
-    source = Source(path=frames.PATH, format="frame", sha256=digest, rows=table.rows)
-    return _Read(table, source, "frame")
-
-
-def _table_of_bundle(log: folders.Log, asked: _Asked) -> _Read:
+def _table_of_bundle(log: folders.Log, options: _Options) -> _Read:
     assert log.reader is not None
     contents = [load(path) for path in log.files if not is_empty(path)]
     if not contents:
         raise InputError("file-empty", f"{shown_path(log.path)} holds empty files only", "check the folder")
     for content in contents:
-        content.useful = asked.useful
+        content.useful = options.useful
     table = log.reader.read(log.path, contents)
     digest = hashlib.sha256("".join(content.sha256 for content in contents).encode()).hexdigest()
     parts = tuple(
@@ -392,31 +409,8 @@ def _table_of_bundle(log: folders.Log, asked: _Asked) -> _Read:
     return _Read(table, source, display_name(str(Path(log.path) / "log")), gone)
 
 
-def _remote_logs(folder: str) -> Iterable[folders.Log]:
-    for path in remote_listing(folder):
-        if folders.may_be_log(path.rpartition("/")[2]):
-            yield folders.Log(path=path)
-
-
-def _renamed(runs: Sequence[Run]) -> tuple[Run, ...]:
-    names = told_apart([run.name for run in runs], [run.source.path for run in runs])
-    return tuple(replace(run, name=name) for run, name in zip(runs, names, strict=True))
-
-
-def _is_folder(path: str) -> bool:
-    if is_remote(path):
-        return is_remote_folder(path)
-    try:
-        return path != "" and Path(path).is_dir()
-    except (OSError, ValueError):
-        return False
-
-
-def _no_logs(folder: str, ignored: list[Ignored]) -> InputError:
-    looked = f"{counted(len(ignored), 'file')} looked at" if ignored else "no file with a log's suffix"
-    first = f", the first one {shown_path(ignored[0].path)}: {ignored[0].why}" if ignored else ""
-    return InputError(
-        "no-logs-in-folder",
-        f"{shown_path(folder)} holds no training log: {looked}{first}",
-        "name the log itself, or force its format with FILE:csv",
-    )
+def _logs_in(folder: str) -> Iterable[folders.Log]:
+    if not is_remote(folder):
+        return folders.logs_in(folder)
+    paths = remote_listing(folder)
+    return (folders.Log(path=path) for path in paths if folders.may_be_log(path.rpartition("/")[2]))

@@ -22,10 +22,9 @@ def told_apart(names: Sequence[str], paths: Sequence[str]) -> list[str]:
     seen: Counter[str] = Counter()
     unique: list[str] = []
     for name, path in zip(names, paths, strict=True):
-        if len(shared[name]) > 1:
-            name = f"{name} ({_difference(path, shared[name])})"
-        seen[name] += 1
-        unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+        own = f"{name} ({_difference(path, shared[name])})" if len(shared[name]) > 1 else name
+        seen[own] += 1
+        unique.append(own if seen[own] == 1 else f"{own} ({seen[own]})")
     return unique
 
 

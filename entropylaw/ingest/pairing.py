@@ -69,7 +69,8 @@ def pair_values(
 
     """
     logged = ~np.isnan(entropy)
-    partner = _same(logged) if how == "same" else _next(step, logged)
+    own_row = np.where(logged, np.arange(len(step)), -1)
+    partner = own_row if how == "same" else _next(step, logged)
     from_initial = np.zeros(len(step), dtype=bool)
     if initial is not None:
         from_initial = np.isnan(reward) & ~np.isnan(initial)
@@ -101,10 +102,6 @@ def pair_values(
         initial=int(from_initial[good].sum()),
         unpaired_entropy=int(finite.sum()) - len(np.unique(partners)),
     )
-
-
-def _same(logged: BoolArray) -> IntArray:
-    return np.where(logged, np.arange(len(logged)), -1)
 
 
 def _next(step: FloatArray, logged: BoolArray) -> IntArray:

@@ -85,13 +85,14 @@ def _read() -> frozenset[str]:
 
 def regime_of(run: Run) -> Regime:
     """Read the settings of a run; a coefficient that is logged as a column counts as one."""
-    by_fold = {folded(name): (name, value) for name, value in run.settings.items()}
-    weight = _number(by_fold, *names("entropy_weight"))
+    temperature = _setting(run, *names("temperature"))
+    aggregation = _setting(run, *names("loss_aggregation"), text=True)
+    weight = _setting(run, *names("entropy_weight"))
     return Regime(
-        temperature=_number(by_fold, *names("temperature")),
-        aggregation=_text(by_fold, *names("loss_aggregation")),
+        temperature=temperature,
+        aggregation=aggregation,
         entropy_weight=_not_zero(weight) or _not_zero(_logged(run, "ent")),
-        kl_weight=_kl(by_fold) or _not_zero(_logged(run, "kl")),
+        kl_weight=_kl(run) or _not_zero(_logged(run, "kl")),
     )
 
 
@@ -176,27 +177,25 @@ def _ends_with(name: str, *kinds: str) -> bool:
     return any(flat.endswith(f"_{folded(ending)}") for kind in kinds for ending in names(kind))
 
 
-def _find(settings: Mapping[str, tuple[str, object]], *wanted: str) -> tuple[str, object] | None:
-    return next((settings[folded(name)] for name in wanted if folded(name) in settings), None)
+def _setting(run: Run, *wanted: str, text: bool = False) -> Setting | None:
+    """Return the first of some settings that a run has, where it is a number, or a text if that is wanted."""
+    by_fold = {folded(name): name for name in run.settings}
+    name = next((by_fold[folded(one)] for one in wanted if folded(one) in by_fold), None)
+    if name is None:
+        return None
+    value = run.settings[name]
+    if text:
+        return Setting(name=name, value=value) if isinstance(value, str) else None
+    number = parse_number(value)
+    return Setting(name=name, value=number) if math.isfinite(number) else None
 
 
-def _number(settings: Mapping[str, tuple[str, object]], *wanted: str) -> Setting | None:
-    found = _find(settings, *wanted)
-    value = parse_number(found[1]) if found else math.nan
-    return Setting(name=found[0], value=value) if found and math.isfinite(value) else None
-
-
-def _text(settings: Mapping[str, tuple[str, object]], *wanted: str) -> Setting | None:
-    found = _find(settings, *wanted)
-    return Setting(name=found[0], value=found[1]) if found and isinstance(found[1], str) else None
-
-
-def _kl(settings: Mapping[str, tuple[str, object]]) -> Setting | None:
+def _kl(run: Run) -> Setting | None:
+    by_fold = {folded(name): value for name, value in run.settings.items()}
     for name in names("kl_weight"):
         weight, _, switch = name.partition(_SWITCH)
-        found = _not_zero(_number(settings, weight))
-        turned_on = settings.get(folded(switch), ("", True))[1] if switch else True
-        if found and turned_on not in (False, "False", "false"):
+        found = _not_zero(_setting(run, weight))
+        if found and (not switch or by_fold.get(folded(switch), True) not in (False, "False", "false")):
             return found
     return None
 
@@ -206,7 +205,7 @@ def _logged(run: Run, kind: str) -> Setting | None:
     for name in catalog.coefficients(run.columns):
         if (kind == "ent") != ("ent" in folded(name)):
             continue
-        finite = run.columns[name][~(run.columns[name] != run.columns[name])]
+        finite = run.columns[name][~np.isnan(run.columns[name])]
         if finite.size:
             return Setting(name=name, value=float(max(finite, key=abs)))
     return None

@@ -144,8 +144,7 @@ class _Walk:
         while self.step[self.kept[-1]] > now:
             self.kept.pop()
         self.late = [other for other in self.late if self.step[other] <= now]
-        gone = before - len(self.kept) - len(self.late)
-        self.superseded += gone
+        self.superseded += before - len(self.kept) - len(self.late)
         self.resumed.append(now)
         self.top = np.minimum(self.top, now)
         self.notes.append(
@@ -153,17 +152,14 @@ class _Walk:
         )
 
     def _close(self) -> None:
-        rows = np.array(sorted(self.kept + self.late), dtype=np.intp)
-        self.done.append(
-            Life(
-                rows=rows,
-                superseded=self.superseded,
-                resumed_at=frozenset(self.resumed),
-                notes=tuple(self.notes),
-            )
+        life = Life(
+            rows=np.array(sorted(self.kept + self.late), dtype=np.intp),
+            superseded=self.superseded,
+            resumed_at=frozenset(self.resumed),
+            notes=tuple(self.notes),
         )
-        self.kept, self.late, self.superseded, self.resumed = [], [], 0, []
-        self.notes = []
+        self.done.append(life)
+        self.kept, self.late, self.superseded, self.resumed, self.notes = [], [], 0, [], []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -43,8 +43,7 @@ def settings_beside(path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
     return {}, ()
 
 
-# The logs of one folder share a file.
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=4)  # the logs of one folder share a file
 def _settings_in(data: bytes) -> Mapping[str, object]:
     return flat_settings(read_yaml(data))
 
@@ -68,12 +67,10 @@ def flat_settings(whole: object) -> dict[str, object]:
         path, node = stack.pop()
         if isinstance(node, Mapping):
             # Counted as they are put down: a mapping that contains itself many times is no larger than a log.
-            inner = [
-                (f"{path}/{name}" if path else str(name), value)
-                for name, value in islice(node.items(), budget)
-            ]
+            before = f"{path}/" if path else ""
+            inner = [(f"{before}{name}", value) for name, value in islice(node.items(), budget)]
             budget -= len(inner)
-            stack.extend(item for item in inner if len(item[0]) <= _LONGEST_NAME)
+            stack += (item for item in inner if len(item[0]) <= _LONGEST_NAME)
         elif isinstance(node, (bool, int, float, str)):
             flat[path] = node
     return dict(sorted(flat.items()))

@@ -17,14 +17,13 @@ import numpy as np
 from entropylaw.errors import EntropyLawError, InputError
 from entropylaw.ingest import catalog, packed
 from entropylaw.ingest.assemble import GENERIC_STEMS
-from entropylaw.ingest.content import MOST_AT_ONCE, Content
+from entropylaw.ingest.content import Content
 from entropylaw.ingest.phasecolumns import candidates
 from entropylaw.ingest.registry import find_reader
 from entropylaw.ingest.samples import sample_columns
 from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import parse_column, parse_number
-from entropylaw.inputs import is_own
 
 # Nobody writes anything but tables and events into such files: an empty or a damaged one may have been a log.
 _TABLES = frozenset((".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".wandb", ".swanlab"))
@@ -99,13 +98,6 @@ def resembles(path: str, table: Table | None, logs: Collection[PurePath]) -> boo
     return alike and (table is None or (_counts_rows(table) and not table.partial))
 
 
-def is_own_file(content: Content) -> bool:
-    """Whether a file is a document or a table that entropylaw wrote."""
-    if content.suffix == ".json":
-        return content.size <= MOST_AT_ONCE and is_own(content.data)
-    return content.suffix == ".csv" and is_own(content.head)
-
-
 def looks_measured(content: Content) -> bool:
     """Whether a file has a log's content, though not its name: a text that names an entropy, or binary."""
     try:
@@ -127,27 +119,36 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
     """Say why a file that gave an error may be skipped; nothing where it may be a log that went wrong."""
     if error.slug in _RECOGNISED:
         return _RECOGNISED[error.slug]
-    if error.slug not in _UNUSABLE or _may_be_log(path, error.slug, content, table):
+    if error.slug not in _UNUSABLE:
         return ""
-    return _UNUSABLE[error.slug]
-
-
-def _may_be_log(path: str, slug: str, content: Content | None, table: Table | None) -> bool:
-    name = packed.plain_name(path)
-    suffix, named = name.suffix.lower(), names_a_log(path)
     if table is not None:
-        if _is_headless(table) or (named and _counts_rows(table)):
-            return True
-        metrics = [column for column in table.columns if catalog.is_metric(column)]
-        if slug == "several-rows-a-step":
-            return len(metrics) > 1
-        numbers = any(np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
-        return numbers or (bool(metrics) and (named or suffix in _TABLES))
-    if slug == "file-empty":
-        return (named or suffix in _TABLES | _OTHERS) and not _ERROR_STREAM.fullmatch(name.name)
-    if content is None or not content.is_text:
-        foreign = content is not None and content.head.startswith(_SQLITE)
-        return (named or suffix in _TABLES | _OTHERS) and not foreign
+        may_be = _table_may_be_log(path, error.slug, table)
+    elif error.slug != "file-empty" and content is not None and content.is_text:
+        may_be = _text_may_be_log(path, error.slug, content)
+    else:
+        name = packed.plain_name(path)
+        other = content is not None and content.head.startswith(_SQLITE)
+        if error.slug == "file-empty":
+            other = _ERROR_STREAM.fullmatch(name.name) is not None
+        may_be = (names_a_log(path) or name.suffix.lower() in _TABLES | _OTHERS) and not other
+    return "" if may_be else _UNUSABLE[error.slug]
+
+
+def _table_may_be_log(path: str, slug: str, table: Table) -> bool:
+    """Whether a table that could be read and not be used may be a run's."""
+    named = names_a_log(path)
+    if _is_headless(table) or (named and _counts_rows(table)):
+        return True
+    metrics = [column for column in table.columns if catalog.is_metric(column)]
+    if slug == "several-rows-a-step":
+        return len(metrics) > 1
+    numbers = any(np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
+    return numbers or (bool(metrics) and (named or packed.plain_name(path).suffix.lower() in _TABLES))
+
+
+def _text_may_be_log(path: str, slug: str, content: Content) -> bool:
+    """Whether a text of which nothing could be read may be a run's log."""
+    suffix, named = packed.plain_name(path).suffix.lower(), names_a_log(path)
     opening = content.opening
     if suffix in (".csv", ".tsv") and slug == "no-records":
         first, *rest = filter(str.strip, opening.splitlines())
@@ -157,7 +158,7 @@ def _may_be_log(path: str, slug: str, content: Content | None, table: Table | No
     pairs = set(_PAIR.findall(opening[:_HEAD]))
     if _MEASURED.search(opening) or suffix in _TABLES or any(map(catalog.is_metric, pairs)):
         return True
-    return named and suffix not in (".ipynb",)
+    return named and suffix != ".ipynb"
 
 
 def _is_headless(table: Table) -> bool:

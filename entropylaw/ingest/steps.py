@@ -67,12 +67,9 @@ def find_step(table: Table, path: str, wanted: str | None = None) -> StepColumn:
         return StepColumn(name=name, values=_steps(name, table.columns[name], path), why="named by the user")
     by_fold = by_folded_name(table.columns)
     found = [by_fold[folded(name)] for name in STEP_NAMES if folded(name) in by_fold]
-    counters = [by_fold[name] for name in COUNTERS if name in by_fold]
-    if not found and not counters:
-        raise _no_step(table, path)
     read: dict[str, FloatArray] = {}
     problem: InputError | None = None
-    for name in found or counters:
+    for name in found or [by_fold[name] for name in COUNTERS if name in by_fold]:
         try:
             read[name] = _steps(name, table.columns[name], path)
         except InputError as unreadable:
@@ -80,12 +77,12 @@ def find_step(table: Table, path: str, wanted: str | None = None) -> StepColumn:
     if not read:
         raise problem or _no_step(table, path)
     filled = {name: int(np.isfinite(values).sum()) for name, values in read.items()}
-    best = max(read, key=lambda name: filled[name])
+    best, *others = sorted(read, key=lambda name: -filled[name])
     why = f"on {filled[best]} of {len(read[best])} records"
     if not found:
         why += "; a count of log calls, used because no column holds the trainer's own step"
-    elif len(read) > 1:
-        why += f", first among {listing(sorted(read, key=lambda name: -filled[name]), 4)}"
+    elif others:
+        why += f", first among {listing([best, *others], 4)}"
     return StepColumn(name=best, values=read[best], why=why)
 
 

@@ -93,22 +93,18 @@ class Trainer:
     halves: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
-    """The whole file: every trainer, hand-written loops last, and the other names by what they are."""
-
-    trainers: tuple[Trainer, ...]
-    names: Mapping[str, tuple[str, ...]]
+Contents = tuple[tuple[Trainer, ...], Mapping[str, tuple[str, ...]]]
+"""The whole file: every trainer, hand-written loops last, and the other names by what they are."""
 
 
 def trainers() -> tuple[Trainer, ...]:
     """Every trainer in the order in which they are looked for; names in hand-written loops come last."""
-    return _contents().trainers
+    return _contents()[0]
 
 
 def names(what: str) -> tuple[str, ...]:
     """Names of one kind, such as ``length``; of several that a run has, the first counts."""
-    return _contents().names[what]
+    return _contents()[1][what]
 
 
 @cache
@@ -135,10 +131,8 @@ def parse(text: str) -> Contents:
         _check(trainer, _TRAINER, where, ("name", "title"))
         if by_name.setdefault(trainer["name"], trainer) is not trainer:
             raise ValueError(f"trainers.toml: {where} is there twice")
-    return Contents(
-        trainers=tuple(_trainer(trainer, by_name) for trainer in by_name.values()),
-        names={what: tuple(found) for what, found in whole["names"].items()},
-    )
+    found = tuple(_trainer(trainer, by_name) for trainer in by_name.values())
+    return found, {what: tuple(listed) for what, listed in whole["names"].items()}
 
 
 def _trainer(entry: Mapping[str, Any], by_name: Mapping[str, Mapping[str, Any]]) -> Trainer:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from entropylaw.ingest import bundles, catalog, reference, registry
+from docs import reference
+from entropylaw.ingest import bundles, catalog, registry
 from entropylaw.ingest.trainers import parse, trainers
 
 FILE = Path(catalog.__file__).with_name("trainers.toml")
