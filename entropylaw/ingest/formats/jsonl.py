@@ -152,10 +152,7 @@ class _Values:
                 for row in zip(*columns.values(), strict=True):
                     self.records.add(dict(zip(columns, row, strict=True)))
                 return
-            data = value.get("data")
-            if isinstance(data, dict) and "step" in value and "_type" not in data:
-                value = {**{name: cell for name, cell in value.items() if name != "data"}, **data}
-            self.records.add(dict(leaves(value, _LONGEST_NAME)))
+            self.records.add(_record(value))
 
 
 def _lines(content: Content) -> Iterator[object]:
@@ -211,6 +208,13 @@ def _columns(value: object) -> dict[str, list[object]] | None:
         return None
     lengths = {len(cells) for cells in value.values()}
     return dict(value) if len(lengths) == 1 and lengths != {0} else None
+
+
+def _record(value: dict[str, object]) -> dict[str, object]:
+    data = value.get("data")
+    if isinstance(data, dict) and "step" in value and "_type" not in data:
+        value = {**{name: cell for name, cell in value.items() if name != "data"}, **data}
+    return dict(leaves(value, _LONGEST_NAME))
 
 
 def _no_records(content: Content) -> InputError:
