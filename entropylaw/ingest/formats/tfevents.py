@@ -167,7 +167,7 @@ def _only_number(tensor: bytes) -> float | None:
         if key == _TENSOR_SHAPE and not _is_single(value):
             return None
         parts[key >> 3] = value
-    form, field = _NUMBERS.get(parts.get(_TENSOR_TYPE), ("", 0))
+    form, field = _NUMBERS.get(parts.get(_TENSOR_TYPE, 0), ("", 0))
     content = parts.get(_TENSOR_CONTENT, b"")
     raw = content or parts.get(field, b"")
     if not form or not isinstance(raw, bytes):

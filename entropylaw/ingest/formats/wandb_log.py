@@ -239,7 +239,7 @@ class _History:
 
 
 def _numbers(path: str, text: bytes) -> Iterator[tuple[str, float]]:
-    """Yield the numbers in a JSON value, named with ``.`` as on W&B's pages; flags and text are no metrics."""
+    """Yield the numbers in a JSON value, named with ``.`` as on W&B's pages; texts are no metrics."""
     for name, cell in leaves({path: json.loads(text)}, _LONGEST_NAME, "."):
         number = parse_number(cell)
         if len(str(cell)) <= _LONGEST_NAME and (number == number or is_missing(cell)):
