@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from functools import cached_property
 from pathlib import Path, PurePath
-from typing import IO
+from typing import IO, TypeVar
 
 from entropylaw.errors import InputError
 from entropylaw.ingest import packed
@@ -31,6 +31,8 @@ _MOST_UNPACKED = 40
 _BLANK = b" \t\r\n\0"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x08\x1b")
+
+Part = TypeVar("Part", str, bytes)
 
 #: Called with the path, the bytes read and the bytes there are, while a file is read.
 PROGRESS: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("progress", default=None)
@@ -118,15 +120,7 @@ class Content:
         """
         if self._raw is not None and not self.packed:
             return self._raw
-        if self.size > MOST_AT_ONCE:
-            raise self._too_large()
-        pieces, size = [], 0
-        for piece in self._plain():
-            pieces.append(piece)
-            size += len(piece)
-            if size > MOST_AT_ONCE:
-                raise self._too_large()
-        return b"".join(pieces)
+        return b"".join(self._at_once(self._plain()))
 
     @cached_property
     def sha256(self) -> str:
@@ -149,15 +143,7 @@ class Content:
             ``file-too-large`` beyond 1 GiB.
 
         """
-        found, size = [], 0
-        if self.size > MOST_AT_ONCE:
-            raise self._too_large()
-        for block in self.blocks():
-            found.append(block)
-            size += len(block)
-            if size > MOST_AT_ONCE:
-                raise self._too_large()
-        return "".join(found)
+        return "".join(self._at_once(self.blocks()))
 
     @cached_property
     def opening(self) -> str:
@@ -184,13 +170,24 @@ class Content:
             ``file-corrupt`` where a line is longer than 256 MiB.
 
         """
-        notes = _TextNotes()
-        wide = self.head.startswith(_UTF16)
-        for block in _unwound(self._plain()) if wide else _whole_lines(self._without_tail(notes), self.path):
-            yield block if isinstance(block, str) else notes.decoded(block)
-        self._text_notes = ("the file is UTF-16",) if wide else notes.sentences
-        self._text_notes += (self._cut,) if self._cut else ()
-        self.nuls = notes.nuls
+        notes: list[str] = []
+        bad_lines = 0
+        if self.head.startswith(_UTF16):
+            yield from _unwound(self._plain())
+            notes.append("the file is UTF-16")
+        else:
+            for block in _whole_lines(self._without_tail(), self.path):
+                try:
+                    text = block.decode()
+                except UnicodeDecodeError:
+                    text = block.decode(errors="replace")
+                    bad_lines += sum("\ufffd" in line for line in text.split("\n"))
+                yield text
+        if self.nuls:
+            notes.append(f"{counted(self.nuls, 'NUL byte')} at the end left out")
+        if bad_lines:
+            notes.append(f"{counted(bad_lines, 'line')} with bytes that are not UTF-8; these were replaced")
+        self._text_notes = (*notes, *((self._cut,) if self._cut else ()))
 
     def lines(self) -> Iterator[str]:
         """Yield the lines, without their ends; a carriage return within a line stays."""
@@ -296,7 +293,7 @@ class Content:
             if tap.at_end():
                 self._digest = self._digest or tap.digest.hexdigest()
 
-    def _without_tail(self, notes: _TextNotes) -> Iterator[bytes]:
+    def _without_tail(self) -> Iterator[bytes]:
         """Yield the bytes without the NULs at the end, and without the mark of UTF-8 at the start."""
         held = 0
         first = True
@@ -316,15 +313,23 @@ class Content:
                     f"{shown_path(self.path)} has more than {_LONGEST_LINE >> 20} MiB of NUL bytes in a row",
                     "copy the file again",
                 )
-        notes.nuls = held
+        self.nuls = held
 
-    def _too_large(self) -> InputError:
-        return InputError(
-            "file-too-large",
-            f"{shown_path(self.path)} holds more than {MOST_AT_ONCE >> 30} GiB in a format that has to be in "
-            "memory as a whole",
-            "write it as CSV, Parquet or one JSON object a line, which are read piece by piece",
-        )
+    def _at_once(self, parts: Iterator[Part]) -> Iterator[Part]:
+        """Yield the parts of what has to be in memory as a whole, as long as they may be."""
+        size = 0
+        for part in () if self.size > MOST_AT_ONCE else parts:
+            size += len(part)
+            if size > MOST_AT_ONCE:
+                break
+            yield part
+        if max(size, self.size) > MOST_AT_ONCE:
+            raise InputError(
+                "file-too-large",
+                f"{shown_path(self.path)} holds more than {MOST_AT_ONCE >> 30} GiB in a format that has to "
+                "be in memory as a whole",
+                "write it as CSV, Parquet or one JSON object a line, which are read piece by piece",
+            )
 
 
 class _Tap:
@@ -348,35 +353,6 @@ class _Tap:
     def at_end(self) -> bool:
         """Whether nothing is left."""
         return self.read(1) == b""
-
-
-class _TextNotes:
-    """Counts what decoding had to replace."""
-
-    def __init__(self) -> None:
-        self.nuls = 0
-        self._bad_lines = 0
-
-    def decoded(self, block: bytes) -> str:
-        """Return a block of whole lines as text."""
-        try:
-            return block.decode()
-        except UnicodeDecodeError:
-            text = block.decode(errors="replace")
-            self._bad_lines += sum("\ufffd" in line for line in text.split("\n"))
-            return text
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Say what was replaced and left out."""
-        found = []
-        if self.nuls:
-            found.append(f"{counted(self.nuls, 'NUL byte')} at the end left out")
-        if self._bad_lines:
-            found.append(
-                f"{counted(self._bad_lines, 'line')} with bytes that are not UTF-8; these were replaced"
-            )
-        return tuple(found)
 
 
 def _unwound(pieces: Iterator[bytes]) -> Iterator[str]:

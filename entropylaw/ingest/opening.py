@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest.content import Content, is_blank, missing_file, unreadable_file
@@ -144,22 +144,20 @@ def _spooled(path: str, stream: IO[bytes]) -> Content:
                 f"more than {_MOST_SPOOLED >> 30} GiB came through {shown_path(path)}",
                 "write it to a file, and name the file",
             )
-    return Content(path, opened=lambda: _View(spool), size=spool.tell())  # type: ignore[arg-type,return-value]
+    return Content(path, opened=lambda: _again(spool), size=spool.tell())  # type: ignore[arg-type,return-value]
 
 
-class _View:
-    """A file that is read from its start, and stays open when this is closed."""
+class _Stream(NamedTuple):
+    """What :class:`~entropylaw.ingest.content.Content` needs of an open file."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        file.seek(0)
+    read: Callable[[int], bytes]
+    close: Callable[[], None]
 
-    def read(self, size: int = -1) -> bytes:
-        """Read as a file does."""
-        return self._file.read(size)
 
-    def close(self) -> None:
-        """Leave it open."""
+def _again(file: IO[bytes]) -> _Stream:
+    """Read a file from its start, and leave it open."""
+    file.seek(0)
+    return _Stream(file.read, lambda: None)
 
 
 def remote_files(path: str) -> Any:
@@ -202,23 +200,13 @@ def _remote_file(path: str) -> Content:
         raise InputError(
             "file-unreadable", f"{shown_path(path)} cannot be read: it is no file", "name a file"
         )
-    return Content(path, opened=lambda: _Elsewhere(path, files, inside), size=int(info.get("size") or 0))  # type: ignore[arg-type,return-value]
+    return Content(path, opened=lambda: _elsewhere(path, files, inside), size=int(info.get("size") or 0))  # type: ignore[arg-type,return-value]
 
 
-class _Elsewhere:
-    """A file elsewhere, whose every piece is waited for no longer than an answer."""
-
-    def __init__(self, path: str, files: Any, inside: str) -> None:
-        self._path = path
-        self._file = _answered(path, lambda: files.open(inside, "rb"))
-
-    def read(self, size: int = -1) -> bytes:
-        """Read as a file does."""
-        return _answered(self._path, lambda: self._file.read(size))  # type: ignore[no-any-return]
-
-    def close(self) -> None:
-        """Close it."""
-        self._file.close()
+def _elsewhere(path: str, files: Any, inside: str) -> _Stream:
+    """Open a file elsewhere, whose every piece is waited for no longer than an answer."""
+    file = _answered(path, lambda: files.open(inside, "rb"))
+    return _Stream(lambda size: _answered(path, lambda: file.read(size)), file.close)
 
 
 def is_remote_folder(path: str) -> bool:
@@ -270,13 +258,9 @@ def _answered(path: str, call: Callable[[], T]) -> T:
             "file-not-found", f"there is no file {shown_path(path)}", "check the path and the credentials"
         ) from None
     except Exception as problem:  # each kind of place has errors of its own
-        waited = isinstance(problem, TimeoutError)
         status = getattr(problem, "status", None) or getattr(problem, "strerror", None)
-        why = (
-            "no answer in time"
-            if waited
-            else type(problem).__name__ + (f", {shown(status)}" if status else "")
-        )
+        why = type(problem).__name__ + (f", {shown(status)}" if status else "")
+        why = "no answer in time" if isinstance(problem, TimeoutError) else why
         raise InputError(
             "file-unreadable",
             f"{shown_path(path)} cannot be read: {why}",

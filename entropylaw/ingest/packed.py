@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import io
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
@@ -107,10 +108,8 @@ _UNPACKERS: dict[str, Callable[[_Readable], Iterator[bytes]]] = {
 }
 
 
-class _Whole:
-    """What pyarrow asks of a Python file."""
-
-    closed = False
+class _Whole(io.RawIOBase):
+    """What pyarrow needs of a Python file; closing is left to whoever opened it."""
 
     def __init__(self, stream: _Readable) -> None:
         self._stream = stream
@@ -122,14 +121,3 @@ class _Whole:
     def readable(self) -> bool:
         """Whether it can be read: always."""
         return True
-
-    def writable(self) -> bool:
-        """Whether it can be written: never."""
-        return False
-
-    def seekable(self) -> bool:
-        """Whether it can be sought: never."""
-        return False
-
-    def close(self) -> None:
-        """Leave closing to whoever opened it."""

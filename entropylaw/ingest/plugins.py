@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
@@ -19,7 +21,7 @@ GROUP = "entropylaw.readers"
 
 @cache
 def plugin_readers() -> tuple[Reader, ...]:
-    """List the readers of other packages, by name; each is asked before ours.
+    """List the readers of other packages, by name; each is tried before ours.
 
     Raises
     ------
@@ -32,7 +34,7 @@ def plugin_readers() -> tuple[Reader, ...]:
 
 
 class _Plugin:
-    """A reader of another package, whose mistakes are told from ours."""
+    """A reader of another package, whose mistakes are kept apart from ours."""
 
     def __init__(self, point: EntryPoint) -> None:
         try:
@@ -52,36 +54,36 @@ class _Plugin:
             ) from problem
 
     def recognises(self, content: Content) -> bool:
-        """Ask it."""
-        try:
+        """Whether it says that the bytes look like its format."""
+        with self._named(content):
             return bool(self._reader.recognises(content))
-        except EntropyLawError:
-            raise
-        except Exception as problem:
-            raise self._failed(content, problem) from problem
 
     def read(self, content: Content) -> Table:
         """Let it read."""
-        try:
+        with self._named(content):
             table = self._reader.read(content)
+            if not isinstance(table, Table):
+                raise TypeError(f"it returned {type(table).__name__}, no Table")
+            lengths = {len(column) for column in table.columns.values()}
+            if (
+                len(lengths) != 1
+                or lengths == {0}
+                or not all(isinstance(name, str) for name in table.columns)
+            ):
+                raise ValueError("its columns need names that are text, and one length")
+            return table
+
+    @contextmanager
+    def _named(self, content: Content) -> Iterator[None]:
+        """Say of any mistake that it is that reader's."""
+        try:
+            yield
         except EntropyLawError:
             raise
         except Exception as problem:
-            raise self._failed(content, problem) from problem
-        if not isinstance(table, Table):
-            raise self._failed(content, TypeError(f"it returned {type(table).__name__}, no Table"))
-        try:
-            lengths = {len(column) for column in table.columns.values()}
-        except (TypeError, AttributeError) as problem:
-            raise self._failed(content, problem) from problem
-        if len(lengths) != 1 or lengths == {0} or not all(isinstance(name, str) for name in table.columns):
-            raise self._failed(content, ValueError("its columns need names that are text, and one length"))
-        return table
-
-    def _failed(self, content: Content, problem: Exception) -> InputError:
-        return InputError(
-            "reader-failed",
-            f"the reader {shown(self.name)} of another package failed on {shown_path(content.path)}: "
-            f"{type(problem).__name__}",
-            "report it to those who wrote that reader, or force another format with FILE:csv",
-        )
+            raise InputError(
+                "reader-failed",
+                f"the reader {shown(self.name)} of another package failed on {shown_path(content.path)}: "
+                f"{type(problem).__name__}",
+                "report it to those who wrote that reader, or force another format with FILE:csv",
+            ) from problem

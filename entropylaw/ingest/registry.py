@@ -115,8 +115,8 @@ class Format:
         What such a file starts with; only then is ``recognises`` called, which may be absent.
     title, why, hint
         Of a format that is recognised and refused, for the documentation: what it is, why, and what to do.
-    error
-        The slug, message and hint of its error; made of the title and the hint where it is empty.
+    last_values
+        Of a file with last values only, what its error says that it is, and the hint.
 
     """
 
@@ -130,7 +130,7 @@ class Format:
     title: str = ""
     why: str = ""
     hint: str = ""
-    error: tuple[str, str, str] | None = None
+    last_values: tuple[str, str] | None = None
 
     @property
     def refuses(self) -> bool:
@@ -160,10 +160,13 @@ class Format:
             Where the content is not what this reader reads.
 
         """
+        path = shown_path(content.path)
+        if self.last_values:
+            what, instead = self.last_values
+            raise InputError("last-values-only", f"{path} is {what}", instead)
         if self.refuses:
-            unread = ("format-not-read", f"{self.title}, a format that is not read", self.hint)
-            slug, what, hint = self.error or unread
-            raise InputError(slug, f"{shown_path(content.path)} is {what}", hint)
+            what = f"{path} is {self.title}, a format that is not read"
+            raise InputError("format-not-read", what, self.hint)
         table: Table = self._implementation.read(content)
         return table
 
@@ -248,8 +251,7 @@ READERS: tuple[Format, ...] = (
         title="`wandb-summary.json`",
         why="one value of each metric; the law needs their course",
         hint="read the run's `.wandb` file, or export the history",
-        error=(
-            "last-values-only",
+        last_values=(
             "a run's summary from W&B: the last value of each metric; the law "
             "needs entropy and reward over the course of the run",
             f"read the run's .wandb file, one folder up, or export its history: {COMPLETE_HISTORY}",
@@ -312,8 +314,7 @@ READERS: tuple[Format, ...] = (
         title="W&B's table of runs, as CSV",
         why="one value of each metric a run; the law needs their course",
         hint="export the charts of entropy and reward, or the history",
-        error=(
-            "last-values-only",
+        last_values=(
             "W&B's table of runs: a row a run, with the last value of each metric; the law needs entropy and "
             "reward over the course of a run",
             "export the charts of entropy and reward as CSV from the W&B page, or a run's history: "

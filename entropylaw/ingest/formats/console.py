@@ -25,14 +25,14 @@ _LINE_END = re.compile(r"[\r\n]+")
 #: Escape sequences, such as those of colours.
 ANSI = re.compile(r"\x1b\[[0-9;?]*+[A-Za-z]")
 # No part gives back what it took, and each is bounded, so that a dict that is none costs little.
-_PAIR = re.compile(
-    r"""'(?P<key>[^'\\{}]{1,200}+)':[ ]
+_FORM = r"""'(?P<key>[^'\\{}]{1,200}+)':[ ]
     (?: (?P<number>[+-]?+(?:inf|nan|(?:\d{1,400}+(?:\.\d{0,400}+)?+|\.\d{1,400}+)(?:e[+-]?+\d{1,9}+)?+))
       | (?P<other>'(?:[^'\\]|\\.){0,4000}+' | "(?:[^"\\]|\\.){0,4000}+"
           | [a-z][\w.]{0,40}+\([^(){}]{0,200}+\) | None | True | False | \[[^\[\]{}]{0,4000}+\])
-    )(?P<end>\}|,(?:[ ]|$))""",
-    re.VERBOSE | re.IGNORECASE | re.ASCII,
-)
+    )"""
+_FLAGS = re.VERBOSE | re.IGNORECASE | re.ASCII
+_PAIR = re.compile(_FORM + r"(?P<end>\}(?!,)|,(?:[ ]|$))", _FLAGS)
+_LISTED_PAIR = re.compile(_FORM + r"(?P<end>\}|,(?:[ ]|$))", _FLAGS)
 # To recognise a console, so many places are looked at, each in so many characters.
 _MOST_TRIED = 100
 _WINDOW = 1 << 17
@@ -169,14 +169,12 @@ def dict_pairs(line: str, position: int, *, listed: bool = False) -> Pairs:
     the dict is within another one, unless it may be ``listed``.
     """
     values: dict[str, float] = {}
-    while len(values) < MOST_PAIRS and (pair := _PAIR.match(line, position)):
-        ended = pair["end"] == "}"
-        if ended and not listed and line.startswith(",", pair.end()):
-            break
+    form = _LISTED_PAIR if listed else _PAIR
+    while len(values) < MOST_PAIRS and (pair := form.match(line, position)):
         position = pair.end()
         number = float(pair["number"]) if pair["number"] else parse_number(pair["other"])
         if number == number or pair["number"] or is_missing(pair["other"]):
             values[pair["key"]] = number
-        if ended:
+        if pair["end"] == "}":
             return Pairs(values, True, position)
     return Pairs(values, False, position)

@@ -41,9 +41,9 @@ def recognises(content: Content) -> bool:
     """Whether it is text with a header, by its name or because rows and header have the same length."""
     if not content.is_text:
         return False
-    header, *rows = _sample(content)
     if content.suffix in (".csv", ".tsv"):
         return True
+    header, *rows = _sample(content)
     same = sum(len(row) == len(header) for row in rows)
     numeric = any(parse_step(cell) == parse_step(cell) for row in rows for cell in row)
     return len(header) > 1 and len(rows) > 0 and same * 5 >= len(rows) * 4 and numeric
@@ -135,7 +135,7 @@ class _Rectangle:
         self._width = len(header)
         self._labels = _label_places(header)
         self._places: list[int] | None = None
-        self._headers = 0
+        self._headers = self._again = 0
         self._short: list[str] | None = None
 
     def add(self, row: list[str]) -> None:
@@ -206,14 +206,11 @@ class _Rectangle:
         self._width = len(header)
         self._labels = _label_places(header)
         self._headers += 1
-        first = (
-            self.notes[0].partition(";")[0]
-            if self.notes
-            else f"the header is written again below row {self.seen}"
-        )
+        self._again = self.seen if self._headers == 1 else self._again
         more = f"; {counted(self._headers, 'header')} in all below the first" if self._headers > 1 else ""
         lost = len(set(header) - self._known)
         left_out = f"; {counted(lost, 'column')} of it not read" if lost else ""
+        first = f"the header is written again below row {self._again}"
         self.notes = (f"{first}; the rows below are read by it{more}{left_out}",)
 
 
@@ -234,11 +231,10 @@ def _sniff(content: Content) -> str:
 def _sample(content: Content) -> list[list[str]]:
     """Split the first rows; a last one that the sample may have cut is left out."""
     head = content.opening[:_HEAD]
-    whole = len(head) == len(content.opening)
     with _long_cells():
         rows = csv.reader(io.StringIO(head, newline=""), delimiter=_sniff(content))
-        found = list(islice((row for row in rows if row), _SAMPLE + 1)) or [[]]
-    return found if whole or len(found) == 1 else found[:-1]
+        found = list(islice(filter(None, rows), _SAMPLE + 1)) or [[]]
+    return found if len(head) == len(content.opening) or len(found) == 1 else found[:-1]
 
 
 @contextmanager

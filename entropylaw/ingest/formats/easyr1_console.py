@@ -85,8 +85,9 @@ class _Block:
         if not value and len(self.parents) < _DEEPEST:
             self.parents.append((indent, key))
             return True
-        number = _number(value)
-        if number is None:
+        plain = found[1] if (found := _FLOATS.fullmatch(value)) else value
+        number = _SPECIAL.get(value, parse_number(plain))
+        if number is None or not (number == number or value in _SPECIAL or is_missing(plain)):
             self.foreign = indent
             self.bad += value.startswith("!!") or not value
         else:
@@ -125,15 +126,6 @@ def _pair(body: str) -> tuple[str, str] | None:
         return body[:-1], ""
     key, colon, value = body.partition(": ")
     return (key, value.strip()) if colon and key else None
-
-
-def _number(value: str) -> float | None:
-    """Return the number that YAML writes so, nan for none; None where it is something else."""
-    if value in _SPECIAL:
-        return _SPECIAL[value]
-    plain = _FLOATS.fullmatch(value)
-    number = parse_number(plain[1] if plain else value)
-    return number if number == number or is_missing(plain[1] if plain else value) else None
 
 
 CONSOLE = Console(

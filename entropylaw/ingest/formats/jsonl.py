@@ -60,27 +60,24 @@ def read(content: Content) -> Table:
         ``no-records`` where nothing in the file is an object.
 
     """
-    found = _taken(_lines(content), content)
+    found = _Values(content, _lines(content))
     if len(found.bad) > found.good:
-        whole = _taken(_stream(content.text), content)
+        whole = _Values(content, _stream(content.text))
         if not whole.bad or whole.good > found.good:
             found = whole
-    if (columns := found.finish()) is not None:
-        lost = len(found.bad)
-        return Table(
-            columns=columns,
-            rows=len(next(iter(columns.values()))) + lost,
-            dropped={UNPARSEABLE: lost} if lost else {},
-            notes=content.text_notes,
-        )
+    columns = found.finish()
     rows, bad = found.records.rows, found.bad
+    dropped = {UNPARSEABLE: len(bad)} if bad else {}
+    if columns is not None:
+        rows = len(next(iter(columns.values()))) + len(bad)
+        return Table(columns=columns, rows=rows, dropped=dropped, notes=content.text_notes)
     if rows == len(bad):
         raise _no_records(content)
     gathered, notes = found.records.columns(content.extent)
     return Table(
         columns=gathered,
         rows=rows,
-        dropped={UNPARSEABLE: len(bad)} if bad else {},
+        dropped=dropped,
         notes=(*content.text_notes, *notes),
         unread=tuple(found.records.unread),
         unreadable=np.isin(np.arange(rows), bad) if bad else None,
@@ -91,8 +88,8 @@ class _Broken(dict[str, object]):
     """Stands for a line that is no JSON; holds the labels of a run that can be read in it all the same."""
 
 
-def _taken(values: Iterable[object], content: Content) -> _Values:
-    """Take all values.
+class _Values:
+    """Takes JSON values one by one. The first waits for a second: alone, it may hold all records.
 
     Raises
     ------
@@ -100,36 +97,24 @@ def _taken(values: Iterable[object], content: Content) -> _Values:
         ``no-records`` where a million of them are empty.
 
     """
-    found = _Values(Records(content.wanted))
-    for value in values:
-        found.take(value)
-        if found.empty > _MOST_EMPTY:
-            raise _no_records(content)
-    return found
 
-
-class _Values:
-    """Takes JSON values one by one. The first waits for a second: alone, it may hold all records."""
-
-    def __init__(self, records: Records) -> None:
-        self.records = records
-        self.good = self.empty = 0
+    def __init__(self, content: Content, values: Iterable[object]) -> None:
+        self.records = Records(content.wanted)
+        self.good = self._empty = 0
         #: The rows of what is no record.
         self.bad: list[int] = []
         self._first: object = None
-
-    def take(self, value: object) -> None:
-        """Take the next value."""
-        if isinstance(value, _Broken):
+        for value in values:
+            good = not isinstance(value, _Broken)
+            self.good += good
+            if good and self.good == 1:
+                self._first = value
+                continue
+            if good and self.good == 2:
+                self._add(self._first)
             self._add(value)
-            return
-        self.good += 1
-        if self.good == 1:
-            self._first = value
-            return
-        if self.good == 2:
-            self._add(self._first)
-        self._add(value)
+            if self._empty > _MOST_EMPTY:
+                raise _no_records(content)
 
     def finish(self) -> dict[str, list[object]] | None:
         """Take the first value for what it is, where it stayed alone; return columns if it holds such."""
@@ -147,15 +132,12 @@ class _Values:
             self.bad.append(self.records.rows)
             self.records.add(value if isinstance(value, _Broken) else {})
         else:
-            self.empty += not value
+            self._empty += not value
             if self.good > 1 and (columns := _columns(value)):
                 for row in zip(*columns.values(), strict=True):
                     self.records.add(dict(zip(columns, row, strict=True)))
                 return
-            data = value.get("data")
-            if isinstance(data, dict) and "step" in value and "_type" not in data:
-                value = {**{name: cell for name, cell in value.items() if name != "data"}, **data}
-            self.records.add(dict(leaves(value, _LONGEST_NAME)))
+            self.records.add(_record(value))
 
 
 def _lines(content: Content) -> Iterator[object]:
@@ -211,6 +193,13 @@ def _columns(value: object) -> dict[str, list[object]] | None:
         return None
     lengths = {len(cells) for cells in value.values()}
     return dict(value) if len(lengths) == 1 and lengths != {0} else None
+
+
+def _record(value: dict[str, object]) -> dict[str, object]:
+    data = value.get("data")
+    if isinstance(data, dict) and "step" in value and "_type" not in data:
+        value = {**{name: cell for name, cell in value.items() if name != "data"}, **data}
+    return dict(leaves(value, _LONGEST_NAME))
 
 
 def _no_records(content: Content) -> InputError:

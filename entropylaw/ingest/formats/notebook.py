@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import html
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from entropylaw.errors import InputError
 from entropylaw.ingest import catalog
@@ -45,9 +46,12 @@ _DECODER = json.JSONDecoder(parse_int=float)
 _BRACKET, _QUOTE = 64, 28
 _SMALL = 1 << 26
 
+_JSON_LINE = re.compile(r"\s*\{\".*\}\s*")
+
 # Not html.parser: its time grew with the square of some malformed text up to Python 3.13.5.
 _HTML = re.compile(r"<(tr|th|td)\b[^<>]{0,400}+>([^<]{0,400}+)", re.IGNORECASE)
 _NAMES = {"Step": "step", "Epoch": "epoch", "Training Loss": "loss", "Validation Loss": "eval_loss"}
+_AXES = (["Step"], ["Epoch"])
 _NOTHING = frozenset(("no log", ""))
 _TABLE = "the Trainer's table"
 _HISTORY = "a list of log entries"
@@ -138,12 +142,7 @@ def _logs(outputs: Sequence[Mapping[str, Any]], position: int, path: str) -> Ite
             lists.append(_text(data.get("text/plain", data.get("text"))))
     for shown in lists:
         if shown.lstrip().startswith("[{'"):
-            # trainer.state.log_history, as a notebook shows it: each dict is put on a line of its own.
-            entries = " ".join(shown.split()).removeprefix("[").replace("}, {", "}\n{")
-            content = _in_memory(path, entries + "\n")
-            if trl_console.recognises(content):
-                with suppress(InputError):
-                    yield _Log(kind=_HISTORY, position=position, table=trl_console.read(content))
+            yield from _history(shown, position, path)
 
 
 def _console(text: str, position: int, path: str) -> Iterator[_Log]:
@@ -154,15 +153,22 @@ def _console(text: str, position: int, path: str) -> Iterator[_Log]:
             with suppress(InputError):
                 yield _Log(kind=reader.name, position=position, table=reader.read(content))
                 return
-    lines = [
-        line for line in text.splitlines() if line.lstrip().startswith('{"') and line.rstrip().endswith("}")
-    ]
+    lines = list(filter(_JSON_LINE.fullmatch, text.splitlines()))
     if len(lines) > 1:
         with suppress(InputError):
             table = jsonl.read(_in_memory(path, "\n".join(lines) + "\n"))
             has_step = not {folded(name) for name in table.columns}.isdisjoint(map(folded, STEP_NAMES))
             if has_step and any(map(catalog.is_metric, table.columns)):
                 yield _Log(kind="jsonl", position=position, table=table)
+
+
+def _history(text: str, position: int, path: str) -> Iterator[_Log]:
+    """Read ``trainer.state.log_history`` as a notebook shows it, each dict put on a line of its own."""
+    entries = " ".join(text.split()).removeprefix("[").replace("}, {", "}\n{")
+    content = _in_memory(path, entries + "\n")
+    if trl_console.recognises(content):
+        with suppress(InputError):
+            yield _Log(kind=_HISTORY, position=position, table=trl_console.read(content))
 
 
 def _html_tables(text: str) -> Iterator[Table]:
@@ -178,22 +184,16 @@ def _html_tables(text: str) -> Iterator[Table]:
                 rows.append([])
             elif rows:
                 rows[-1].append(html.unescape(cell).strip())
-        header = rows[0] if rows else []
-        numbered = any(row and not math.isnan(parse_number(row[0])) for row in rows[1:])
-        if len(header) > 1 and header[0] in ("Step", "Epoch") and numbered:
-            yield _html_table(header, rows[1:])
+        header, *below = rows or [[]]
+        steps = [parse_number(row[0]) for row in below if row and header[:1] in _AXES]
+        if len(header) > 1 and not np.isnan(steps).all():
+            yield _html_table(header, below)
 
 
 def _html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     names, notes = unique_names(map(_column_name, header))
     whole = [list(row) for row in rows if len(row) <= len(names)]
-    fillers = 0
-    for column in range(1, len(whole[0]) if whole else 0):
-        # A float has decimals: a bare 0 above others is no measurement.
-        below = (row[column] for row in whole[1:] if column < len(row))
-        if whole[0][column] == "0" and all("." in cell or cell.casefold() in _NOTHING for cell in below):
-            whole[0][column] = ""
-            fillers += 1
+    fillers = _without_fillers(whole)
     records = Records()
     for row in whole:
         cells = (None if cell.casefold() in _NOTHING else cell for cell in row)
@@ -211,6 +211,17 @@ def _html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     )
 
 
+def _without_fillers(rows: Sequence[list[str]]) -> int:
+    """Empty the first row's fillers, and count them: a float has decimals, a bare 0 is no measurement."""
+    found = 0
+    for column in range(1, len(rows[0]) if rows else 0):
+        below = (row[column] for row in rows[1:] if column < len(row))
+        if rows[0][column] == "0" and all("." in cell or cell.casefold() in _NOTHING for cell in below):
+            rows[0][column] = ""
+            found += 1
+    return found
+
+
 def _column_name(header: str) -> str:
     """Return the name under which a Trainer logs what the table shows under another."""
     if header in _NAMES:
@@ -221,21 +232,12 @@ def _column_name(header: str) -> str:
 
 
 def _merged(logs: Sequence[_Log], content: Content) -> Table:
-    """Put the logs of one kind behind each other, in the order of their cells.
-
-    A kind with an entropy is preferred, then the one with most cells.
-    """
+    """Put the logs of one kind behind each other, in the order of their cells."""
     kinds: dict[str, list[_Log]] = {}
     for log in logs:
         kinds.setdefault(log.kind, []).append(log)
 
-    def rank(kind: str) -> tuple[bool, int]:
-        tables = [log.table for log in kinds[kind]]
-        names = tuple(dict.fromkeys(name for table in tables for name in table.columns))
-        entropy = bool(catalog.entropies(names, catalog.detect(names).trainer))
-        return entropy, sum(table.rows * len(table.columns) for table in tables)
-
-    best = max(kinds, key=rank)
+    best = max(kinds, key=lambda kind: _rank([log.table for log in kinds[kind]]))
     chosen = kinds[best]
     records = Records()
     dropped: Counter[str] = Counter()
@@ -264,6 +266,13 @@ def _merged(logs: Sequence[_Log], content: Content) -> Table:
         ),
         settings=settings,
     )
+
+
+def _rank(tables: Sequence[Table]) -> tuple[bool, int]:
+    """Rank a kind of log: with an entropy before without, then by its number of cells."""
+    names = tuple(dict.fromkeys(name for table in tables for name in table.columns))
+    entropy = bool(catalog.entropies(names, catalog.detect(names).trainer))
+    return entropy, sum(table.rows * len(table.columns) for table in tables)
 
 
 def _where(logs: Sequence[_Log]) -> str:

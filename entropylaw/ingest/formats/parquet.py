@@ -53,18 +53,16 @@ def read_parts(path: str, parts: Sequence[Content]) -> Table:
 
     try:
         files = [_opened(part) for part in parts]
-        names = files[0].schema_arrow.names
-        kept = _kept(parts[0], files[0])
+        names, leaves = files[0].schema_arrow.names, _leaves(files[0])
+        kept = _kept(parts[0], leaves)
         _check_size(path, parts, files, kept)
-        if sample_columns(names):
-            steps = [name for name in names if name.casefold() in ("step", "global_step")]
-            for name in steps[:1]:
-                some = pa.concat_tables([file.read(columns=[name]) for file in files])
-                refuse_samples(path, names, arrow_column(some.column(0)))
+        steps = [name for name in names if name.casefold() in ("step", "global_step")]
+        if sample_columns(names) and steps:
+            some = pa.concat_tables([file.read(columns=steps[:1]) for file in files])
+            refuse_samples(path, names, arrow_column(some.column(0)))
         tables = [file.read(columns=_present(kept, file)) for file in files]
         table = from_arrow(pa.concat_tables(tables, promote_options="permissive"), path)
-        left_out = () if kept is None else tuple(name for name in _leaves(files[0]) if name not in kept)
-        return replace(table, unread=left_out)
+        return table if kept is None else replace(table, unread=tuple(n for n in leaves if n not in kept))
     except MemoryError:  # Arrow's own is an ArrowException, too, and says nothing of the file
         raise
     except (pa.ArrowException, OSError, ValueError) as problem:  # the last for text that is not UTF-8
@@ -112,9 +110,8 @@ def _leaves(file: pq.ParquetFile) -> list[str]:
     return list(dict.fromkeys(path.removesuffix(".list.element") for path in paths))
 
 
-def _kept(content: Content, file: pq.ParquetFile) -> frozenset[str] | None:
+def _kept(content: Content, names: Sequence[str]) -> frozenset[str] | None:
     """Choose the columns to read; None for all of a table that is neither wide nor large."""
-    names = _leaves(file)
     if content.useful is None or (content.wanted is None and len(names) <= _WIDE):
         return None
     return frozenset(filter(content.useful, names))
@@ -156,18 +153,16 @@ def _floats(column: pa.ChunkedArray) -> FloatArray:
     """Return numbers with nan for null. Arrow's own ways would import pandas where that is installed."""
     import pyarrow as pa
 
-    chunks = [_of_chunk(chunk) for chunk in column.cast(pa.float64(), safe=False).chunks if len(chunk)]
-    return np.concatenate(chunks) if chunks else np.empty(0)
-
-
-def _of_chunk(chunk: pa.Array) -> FloatArray:
-    valid, data = chunk.buffers()
-    rows = slice(chunk.offset, chunk.offset + len(chunk))
-    values = np.frombuffer(data, dtype=np.float64)[rows]
-    if not chunk.null_count or valid is None:
-        return values
-    bits = np.unpackbits(np.frombuffer(valid, dtype=np.uint8), bitorder="little")
-    return np.where(bits[rows], values, np.nan)
+    chunks = [np.empty(0)]
+    for chunk in column.cast(pa.float64(), safe=False).chunks:
+        valid, data = chunk.buffers()
+        rows = slice(chunk.offset, chunk.offset + len(chunk))
+        values = np.frombuffer(data, dtype=np.float64)[rows] if len(chunk) else np.empty(0)
+        if chunk.null_count and valid is not None:
+            bits = np.unpackbits(np.frombuffer(valid, dtype=np.uint8), bitorder="little")
+            values = np.where(bits[rows], values, np.nan)
+        chunks.append(values)
+    return np.concatenate(chunks)
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -63,13 +63,16 @@ def rows(tagged: Iterable[str], printout: Printout) -> Iterator[Row]:
         else:
             printout.lost += 1
             printout.dropped[BAD_METRICS] += 1
-    if found:
-        return
-    printout.notes.append(
-        "no line of ROLL's stdout tracker: metrics are those that the pipeline itself prints"
-    )
+    if not found:
+        printout.notes.append(
+            "no line of ROLL's stdout tracker: metrics are those that the pipeline itself prints"
+        )
+        yield from _bare_rows(lines(printout.content))
+
+
+def _bare_rows(lines: Iterable[str]) -> Iterator[Row]:
     step: float | None = None
-    for line in lines(printout.content):
+    for line in lines:
         if _TAG in line:
             continue
         if "pipeline " in line and (started := _STARTS.search(line)):

@@ -50,8 +50,10 @@ def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
             following = _OPENS.search(line, opened.end())
             values, bad = _values(line, opened.end(), following.start() if following else len(line))
             printout.dropped[BAD_PAIR] += bad
-            step = log.step(opened["kind"], int(opened["number"]), values)
-            metrics = {name: value for name, value in values.items() if name not in _AXES}
+            step = log.step(opened["kind"], int(opened["number"]))
+            # Durations are left out, too: two processes print them, neither in time with the other.
+            names = [name for name in values if opened["kind"] != "perf" or not name.startswith("perf/")]
+            metrics = {name: values[name] for name in names if name not in _AXES}
             if step is not None and metrics:
                 yield {"step": float(step), **metrics}
             else:
@@ -70,7 +72,7 @@ class _Log:
         # Of the actor and of the critic: the training step that was printed first for this rollout.
         self._first: dict[str, int] = {}
 
-    def step(self, kind: str, number: int, values: dict[str, float]) -> int | None:
+    def step(self, kind: str, number: int) -> int | None:
         """Return the rollout of the next entry of the file; None where the entry is left out."""
         if kind.endswith("step"):
             return self._of_training(kind, number)
@@ -82,12 +84,8 @@ class _Log:
             self._shows_rollouts = True
             self._first = self._first if number == self._rollout else {}
             self._rollout, self._trained = number, False
-        elif kind == "perf":
-            if not self._shows_rollouts:
-                self._rollout = number
-            # Durations are left out: two processes print them, neither in time with the other.
-            for name in [name for name in values if name.startswith("perf/")]:
-                del values[name]
+        elif kind == "perf" and not self._shows_rollouts:
+            self._rollout = number
         return number
 
     def _of_training(self, kind: str, number: int) -> int | None:

@@ -24,17 +24,7 @@ def opened(content: Content, *, rolls_back: bool = False) -> Iterator[sqlite3.Co
     """
     path = content.local_file()
     with ExitStack() as stack:
-        if path is None:
-            address = ":memory:"
-        elif (beside(path, "-wal") and not beside(path, "-shm")) or (rolls_back and beside(path, "-journal")):
-            copy = Path(stack.enter_context(tempfile.TemporaryDirectory()), "copy.db")
-            for end in ("", "-wal", *(("-journal",) if rolls_back else ())):
-                if not end or beside(path, end):
-                    shutil.copyfile(path + end, f"{copy}{end}")
-            address = copy.as_uri()
-        else:
-            mode = "?mode=ro" if beside(path, "-wal") else "?mode=ro&immutable=1"
-            address = Path(path).absolute().as_uri() + mode
+        address = _address(path, stack, rolls_back=rolls_back) if path else ":memory:"
         connection = stack.enter_context(closing(sqlite3.connect(address, uri=True)))
         if path is None:
             data = bytearray(content.data)
@@ -45,6 +35,16 @@ def opened(content: Content, *, rolls_back: bool = False) -> Iterator[sqlite3.Co
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
         yield connection
+
+
+def _address(path: str, stack: ExitStack, *, rolls_back: bool) -> str:
+    log, journal = beside(path, "-wal"), rolls_back and beside(path, "-journal")
+    if not journal and (not log or beside(path, "-shm")):
+        return Path(path).absolute().as_uri() + ("?mode=ro" if log else "?mode=ro&immutable=1")
+    copy = Path(stack.enter_context(tempfile.TemporaryDirectory()), "copy.db")
+    for end in ("", *(["-wal"] if log else []), *(["-journal"] if journal else [])):
+        shutil.copyfile(path + end, f"{copy}{end}")
+    return copy.as_uri()
 
 
 def beside(path: str, end: str) -> bool:

@@ -12,7 +12,9 @@ import re
 import struct
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import islice
 from pathlib import PurePath
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,12 +47,11 @@ _BATCH, _BATCH_BYTES = 1 << 14, 1 << 20
 _WALL_TIME = bytes((1 << 3 | 1,))
 _EVENT_STEP, _EVENT_SUMMARY, _SUMMARY_VALUE = 2 << 3, 5 << 3 | 2, 1 << 3 | 2
 _VALUE_TAG, _VALUE_SIMPLE, _VALUE_TENSOR = 1 << 3 | 2, 2 << 3 | 5, 8 << 3 | 2
-_TENSOR_TYPE, _TENSOR_SHAPE, _TENSOR_CONTENT = 1 << 3, 2 << 3 | 2, 4 << 3 | 2
+_TENSOR_SHAPE, _TENSOR_TYPE, _TENSOR_CONTENT = 2 << 3 | 2, 1, 4  # the latter two by field number alone
 _SHAPE_DIM, _DIM_SIZE = 2 << 3 | 2, 1 << 3
 # DT_FLOAT, DT_DOUBLE, DT_INT32, DT_INT64, DT_HALF → how struct calls such numbers, and the field that lists
 # them where a tensor has no content; those of _VARINTS as varints, a half by its bits.
 _NUMBERS = {1: ("<f", 5), 2: ("<d", 6), 3: ("<i", 7), 9: ("<q", 10), 19: ("<e", 13)}
-_LISTS = frozenset(field for _, field in _NUMBERS.values())
 _VARINTS = frozenset(("<i", "<q", "<e"))
 
 _LONGEST_TAG = 500
@@ -119,13 +120,7 @@ def read(content: Content) -> Table:
 def wall_times(data: bytes) -> tuple[float, float]:
     """Return when the first and the last whole event were written, in seconds; nan where there is none."""
     first = last = math.nan
-    at = 0
-    while at + _HEAD + _TAIL <= len(data):
-        begin = at + _HEAD
-        end = begin + _LENGTH.unpack_from(data, at)[0]
-        at = end + _TAIL
-        if at > len(data):
-            break
+    for begin, end in _frames(data, 0, len(data)):
         # The time is the first field of an event that TensorBoard writes.
         if data[begin : begin + 1] == _WALL_TIME and end - begin >= 9:
             now = struct.unpack_from("<d", data, begin + 1)[0]
@@ -167,23 +162,20 @@ def _scalar(message: bytes) -> list[tuple[str, float]]:
 
 def _only_number(tensor: bytes) -> float | None:
     """Return the number that a tensor holds; None where it holds several, none, or something else."""
-    kind, content = 0, b""
-    listed: dict[int, bytes] = {}
+    parts: dict[int, Any] = {}
     for key, value in fields(tensor):
-        if key == _TENSOR_TYPE:
-            kind = value
-        elif key == _TENSOR_CONTENT:
-            content = value
-        elif key == _TENSOR_SHAPE and not _is_single(value):
+        if key == _TENSOR_SHAPE and not _is_single(value):
             return None
-        elif key >> 3 in _LISTS and isinstance(value, bytes):
-            listed[key >> 3] = value
-    form, field = _NUMBERS.get(kind, ("", 0))
-    raw = content or listed.get(field, b"")
+        parts[key >> 3] = value
+    form, field = _NUMBERS.get(parts.get(_TENSOR_TYPE, 0), ("", 0))
+    content = parts.get(_TENSOR_CONTENT, b"")
+    raw = content or parts.get(field, b"")
+    if not form or not isinstance(raw, bytes):
+        return None
     if raw and not content and form in _VARINTS:
         number, end = varint(raw, 0)
         raw = number.to_bytes(8, "little")[: struct.calcsize(form)] if end == len(raw) else b""
-    return float(*struct.unpack(form, raw)) if form and len(raw) == struct.calcsize(form) else None
+    return float(*struct.unpack(form, raw)) if len(raw) == struct.calcsize(form) else None
 
 
 def _is_single(shape: bytes) -> bool:
@@ -196,7 +188,7 @@ def _events(data: bytes, damage: Damage) -> Iterator[bytes | None]:
     """Yield the content of each frame; None where its checksum is bad. A bad length ends the file for us."""
     at = 0
     while at < len(data):
-        spans = _spans(data, at)
+        spans = list(islice(_frames(data, at, at + _BATCH_BYTES), _BATCH))
         good = _intact([data[a - _HEAD : a - 4] for a, _ in spans], [data[a - 4 : a] for a, _ in spans])
         spans = spans[: int(np.argmin([*good, False]))]
         if not spans:
@@ -211,18 +203,15 @@ def _events(data: bytes, damage: Damage) -> Iterator[bytes | None]:
         at = spans[-1][1] + _TAIL
 
 
-def _spans(data: bytes, at: int) -> list[tuple[int, int]]:
-    """Return where the contents of the next frames begin and end, if their lengths are right."""
-    spans: list[tuple[int, int]] = []
-    stop = at + _BATCH_BYTES
-    while at < stop and len(spans) < _BATCH and at + _HEAD + _TAIL <= len(data):
+def _frames(data: bytes, at: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Yield where the contents of frames before ``stop`` begin and end, if their lengths are right."""
+    while at < stop and at + _HEAD + _TAIL <= len(data):
         begin = at + _HEAD
         end = begin + _LENGTH.unpack_from(data, at)[0]
         at = end + _TAIL
         if at > len(data):
-            break
-        spans.append((begin, end))
-    return spans
+            return
+        yield begin, end
 
 
 def _intact(parts: Sequence[bytes], checksums: Sequence[bytes]) -> NDArray[np.bool_]:

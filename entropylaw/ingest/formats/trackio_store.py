@@ -127,15 +127,7 @@ class _Log:
                 problem.sqlite_errorname = "the same pages appear again and again"
                 raise problem
             self._take(str(run)[:_LONGEST_NAME], str(run_id)[:_LONGEST_NAME], step, metrics)
-        self.settings: dict[str, object] = {}
-        if len(self._runs) == 1 and "config" in plain_columns(database, "configs"):
-            found = database.execute("SELECT config FROM configs NOT INDEXED LIMIT 2").fetchall()
-            # The user's name and the time, which Trackio adds, are left out.
-            with suppress(ValueError, TypeError, RecursionError):
-                if len(found) == 1 and len(found[0][0]) <= _LONGEST_RECORD:
-                    value = json.loads(found[0][0])
-                    items = leaves(value, _LONGEST_NAME) if isinstance(value, dict) else ()
-                    self.settings = {name: leaf for name, leaf in items if not name.startswith("_")}
+        self.settings = _settings(database) if len(self._runs) == 1 else {}
 
     def _take(self, run: str, run_id: str, step: object, metrics: object) -> None:
         try:
@@ -161,7 +153,7 @@ class _Log:
         taken = Counter(run for run, _ in self._runs)
         names = [run if taken[run] == 1 else f"{run} ({run_id[:8]})" for run, run_id in self._runs]
         columns: dict[str, Column] = {"run_name": [names[number] for number in self._run_of], **found}
-        if not any(folded(name) in _STEPS for name in found):
+        if _STEPS.isdisjoint(map(folded, found)):
             columns["step"] = columns.pop(_OWN_STEP)
         return Table(
             labelled=True,
@@ -172,3 +164,15 @@ class _Log:
             notes=(_LEFT_BEHIND, *notes) if left_behind else notes,
             settings=self.settings,
         )
+
+
+def _settings(database: sqlite3.Connection) -> dict[str, object]:
+    """Return the only run's configuration, without what Trackio adds: the user's name and the time."""
+    if "config" not in plain_columns(database, "configs"):
+        return {}
+    found = database.execute("SELECT config FROM configs NOT INDEXED LIMIT 2").fetchall()
+    value = None
+    with suppress(ValueError, TypeError, RecursionError):
+        value = json.loads(found[0][0]) if len(found) == 1 and len(found[0][0]) <= _LONGEST_RECORD else None
+    items = leaves(value, _LONGEST_NAME) if isinstance(value, dict) else ()
+    return {name: leaf for name, leaf in items if not name.startswith("_")}

@@ -11,7 +11,6 @@ import codecs
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
@@ -58,10 +57,30 @@ def read(content: Content) -> Table:
         ``no-records`` where there is no whole entry.
 
     """
-    history = _history(content.text)
-    entries = [_scalars(entry) for entry in history.entries if isinstance(entry, dict)]
-    bad = history.bad + len(history.entries) - len(entries)
-    return log_table(content, entries, bad, _damage(content, history, len(entries)))
+    text = content.text
+    found, bad, broken = None, 0, None
+    try:
+        whole = _DECODER.decode(text)
+        found = whole.get(_KEY) if isinstance(whole, dict) else None
+    except (ValueError, RecursionError) as error:
+        broken = getattr(error, "pos", len(text))
+    if not isinstance(found, list):
+        found, bad = _salvaged(text)
+    entries = [
+        {key: value for key, value in entry.items() if not isinstance(value, (dict, list))}
+        for entry in found
+        if isinstance(entry, dict)
+    ]
+    notes: tuple[str, ...] = ()
+    if broken is not None:
+        data = content.data
+        utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        # Bytes that are not UTF-8 make the place a little wrong.
+        byte = len(text[:broken].encode("utf-16" if utf16 else "utf-8"))
+        byte += len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
+        read = counted(len(entries), "whole entry was", "whole entries were")
+        notes = (f"the file is cut off or damaged near byte {byte} of {len(data)}; its {read} read",)
+    return log_table(content, entries, bad + len(found) - len(entries), notes)
 
 
 def log_table(
@@ -78,22 +97,33 @@ def log_table(
         ``no-records``, and ``file-corrupt`` where so many different keys would fill the memory.
 
     """
-    records = [entry for entry in entries if not _is_summary(entry)]
+    # A training entry can hold train_runtime, too (include_num_input_tokens_seen), beside its loss.
+    records = [entry for entry in entries if "train_runtime" not in entry or "loss" in entry]
     if not records:
-        raise _no_records(content, bad)
+        found = counted(bad, "unreadable one", "unreadable ones") if bad else "none"
+        raise InputError(
+            "no-records",
+            f"{shown_path(content.path)} should hold log entries of a Hugging Face Trainer, and holds "
+            f"{found}",
+            "check that the run has logged something; of several checkpoints, the last one has the whole log",
+        )
+    merged = _merged(records)
+    names = {name for record in merged for name in record}
+    if len(names) * len(merged) > _MOST_CELLS:
+        raise InputError(
+            "file-corrupt",
+            f"{shown_path(content.path)} has {len(names)} different keys in its {len(merged)} log entries; "
+            "a trainer has some dozens",
+            "check how the file was made",
+        )
     left_out = counted(len(entries) - len(records), "closing summary", "closing summaries")
     closing = f"{left_out} (train_runtime, train_loss and the like) left out"
     return Table(
-        columns=_columns(_merged(records), content.path),
+        columns=from_records(merged),
         rows=len(entries) + bad,
         dropped={BAD_ENTRY: bad} if bad else {},
         notes=(*content.text_notes, *notes, *([closing] if len(records) < len(entries) else [])),
     )
-
-
-def _is_summary(entry: Mapping[str, object]) -> bool:
-    # A training entry can hold train_runtime, too (include_num_input_tokens_seen), beside its loss.
-    return "train_runtime" in entry and "loss" not in entry
 
 
 def _merged(entries: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
@@ -107,38 +137,6 @@ def _merged(entries: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
         else:
             records.append(dict(entry))
     return records
-
-
-def _columns(records: Sequence[Mapping[str, object]], path: str) -> dict[str, list[object]]:
-    names = {name for record in records for name in record}
-    if len(names) * len(records) > _MOST_CELLS:
-        raise InputError(
-            "file-corrupt",
-            f"{shown_path(path)} has {len(names)} different keys in its {len(records)} log entries; "
-            "a trainer has some dozens",
-            "check how the file was made",
-        )
-    return from_records(records)
-
-
-class _History(NamedTuple):
-    """The entries, how many were unreadable, and the place in the text where the JSON breaks off."""
-
-    entries: list[object]
-    bad: int = 0
-    broken: int | None = None
-
-
-def _history(text: str) -> _History:
-    broken = None
-    try:
-        whole = _DECODER.decode(text)
-        if isinstance(whole, dict) and isinstance(whole.get(_KEY), list):
-            return _History(whole[_KEY])
-    except (ValueError, RecursionError) as error:
-        broken = getattr(error, "pos", len(text))
-    entries, bad = _salvaged(text)
-    return _History(entries, bad, broken)
 
 
 def _salvaged(text: str) -> tuple[list[object], int]:
@@ -160,31 +158,3 @@ def _salvaged(text: str) -> tuple[list[object], int]:
             if following is None or bad == _MOST_BROKEN:
                 return entries, bad
             position = following.end()
-
-
-def _scalars(entry: Mapping[str, object]) -> dict[str, object]:
-    return {key: value for key, value in entry.items() if not isinstance(value, (dict, list))}
-
-
-def _damage(content: Content, history: _History, whole: int) -> tuple[str, ...]:
-    if history.broken is None:
-        return ()
-    byte = _byte(content, history.broken)
-    read = counted(whole, "whole entry was", "whole entries were")
-    return (f"the file is cut off or damaged near byte {byte} of {len(content.data)}; its {read} read",)
-
-
-def _byte(content: Content, position: int) -> int:
-    """Return the place of a character in the file; bytes that are not UTF-8 make it a little wrong."""
-    utf16 = content.data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    bom = len(codecs.BOM_UTF8) if content.data.startswith(codecs.BOM_UTF8) else 0
-    return bom + len(content.text[:position].encode("utf-16" if utf16 else "utf-8"))
-
-
-def _no_records(content: Content, bad: int) -> InputError:
-    found = counted(bad, "unreadable one", "unreadable ones") if bad else "none"
-    return InputError(
-        "no-records",
-        f"{shown_path(content.path)} should hold log entries of a Hugging Face Trainer, and holds {found}",
-        "check that the run has logged something; of several checkpoints, the last one has the whole log",
-    )

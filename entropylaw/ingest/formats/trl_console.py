@@ -68,6 +68,10 @@ class _Bar(NamedTuple):
     step: int
     total: int
 
+    def follows(self, other: _Bar) -> bool:
+        """Whether the other one was drawn before it in the same start of the run."""
+        return self.total == other.total and self.step >= other.step
+
 
 class _Entry(NamedTuple):
     """A dict that was printed: its first key, and its numbers, none where it breaks off."""
@@ -93,19 +97,11 @@ def _telling(marks: Iterable[_Mark]) -> Iterator[_Mark]:
     held: _Bar | None = None
     last: _Mark = None
     for mark in marks:
-        if isinstance(mark, _Bar) and isinstance(last, _Bar):
-            if held and (mark.total != last.total or mark.step < last.step):
-                yield held
-                held = None
-            if mark.total != last.total or mark.step < last.step:
-                yield mark
-            else:
-                held = mark
+        if isinstance(mark, _Bar) and isinstance(last, _Bar) and mark.follows(last):
+            held = mark
         else:
-            if held:
-                yield held
-                held = None
-            yield mark
+            yield from (held, mark) if held else (mark,)
+            held = None
         last = mark
     if held:
         yield held

@@ -174,26 +174,24 @@ def _columns(names: list[str], delimiter: str) -> _Layout | None:
 
     Two runs may have the same name: the second occurrence of a column is that of the second such run.
     """
-    while names and not names[-1].strip():
-        names.pop()
-    first = int(bool(names) and names[0] in ("", "Unnamed: 0"))  # pandas' index, where a chart was rewritten
-    if len(names) < first + 2 or not names[first].strip() or _BETWEEN in names[first]:
+    width = max((place for place, name in enumerate(names, start=1) if name.strip()), default=0)
+    names = names[:width]
+    first = int(names[:1] in ([""], ["Unnamed: 0"]))  # pandas' index, where a chart was rewritten
+    if width < first + 2 or not names[first].strip() or _BETWEEN in names[first]:
         return None
-    layout = _Layout(delimiter, len(names), first, names[first].strip())
+    layout = _Layout(delimiter, width, first, names[first].strip())
     known = frozenset(names)
     seen: Counter[str] = Counter()
     runs: dict[tuple[str, int], int] = {}
     series: dict[tuple[int, str], _Series] = {}
     bounds: list[tuple[tuple[int, str], int, str]] = []
     for index, name in enumerate(names[first + 1 :], start=first + 1):
-        base = name[: -len(_LOW)] if name.endswith(_BOUNDS) else name
-        base = base if base in known else name
-        run, between, metric = base.rpartition(_BETWEEN)
+        run, metric, base = _taken_apart(name, known)
         seen[name] += 1
-        if not metric.strip() or not (between or {base + _LOW, base + _HIGH} <= known):
+        if not metric:
             layout.ignored.append(name)
             continue
-        key = runs.setdefault((run.strip(), seen[name]), len(runs)), metric.strip()
+        key = runs.setdefault((run, seen[name]), len(runs)), metric
         if base != name:
             bounds.append((key, index, name))
         elif series.setdefault(key, _Series(*key, index)).at != index:
@@ -208,6 +206,16 @@ def _columns(names: list[str], delimiter: str) -> _Layout | None:
     layout.counters = {one.run: one.at for one in series.values() if one.metric == _COUNTER}
     layout.repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
     return layout
+
+
+def _taken_apart(name: str, known: frozenset[str]) -> tuple[str, str, str]:
+    """Return a column's run, its metric, empty where it is none of a run, and the column that it bounds."""
+    base = name[: -len(_LOW)] if name.endswith(_BOUNDS) else name
+    base = base if base in known else name
+    run, between, metric = base.rpartition(_BETWEEN)
+    # Where a chart has one run, its columns may lack its name.
+    of_a_run = between or {base + _LOW, base + _HIGH} <= known
+    return run.strip(), metric.strip() if of_a_run else "", base
 
 
 def _labels(runs: Sequence[tuple[str, int]]) -> list[str]:
@@ -239,6 +247,23 @@ def _is_chart(layout: _Layout, *, quoted: bool) -> bool:
     return not layout.ignored and few and (quoted or telling or bool(layout.counters))
 
 
+def _rows(content: Content, layout: _Layout, dropped: Counter[str]) -> Iterator[list[str]]:
+    """Yield the rows that have the header's length; of the others, count why they were left out.
+
+    The page writes no line end behind the last row: only the row itself shows whether it is whole.
+    """
+    problem = ""
+    for line in islice((line for line in content.lines() if line.strip()), 1, None):
+        if problem:
+            dropped[problem] += 1
+        cells = _row(line, layout)
+        problem = cells if isinstance(cells, str) else ""
+        if isinstance(cells, list):
+            yield cells
+    if problem:
+        dropped[problem if problem == TOO_LONG else CUT_OFF] += 1
+
+
 def _row(line: str, layout: _Layout) -> list[str] | str:
     """Return the cells of a line, or why they cannot be used."""
     if line.count(layout.delimiter) > 2 * layout.width + 16:
@@ -264,18 +289,10 @@ class _Points:
         by_run: dict[int, list[_Series]] = {}
         for one in layout.series:
             by_run.setdefault(one.run, []).append(one)
-        problem = ""
-        for line in islice((line for line in content.lines() if line.strip()), 1, None):
-            if problem:
-                self._dropped[problem] += 1
-            cells = _row(line, layout)
-            problem = cells if isinstance(cells, str) else ""
-            for run, series in by_run.items() if isinstance(cells, list) else ():
+        for cells in _rows(content, layout, self._dropped):
+            for run, series in by_run.items():
                 if any(cells[one.at] for one in series):
                     self._take(run, series, cells)
-        # The page writes no line end behind the last row: only the row itself shows whether it is whole.
-        if problem:
-            self._dropped[problem if problem == TOO_LONG else CUT_OFF] += 1
 
     def _take(self, run: int, series: Sequence[_Series], cells: Sequence[str]) -> None:
         layout = self._layout

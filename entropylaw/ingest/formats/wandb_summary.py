@@ -16,18 +16,22 @@ _DECODER = json.JSONDecoder(parse_int=float)
 def recognises(content: Content) -> bool:
     """Whether it is a single JSON object with W&B's own keys, whose step is one number."""
     text = content.opening.lstrip() if content.is_text and content.extent <= _LONGEST_SUMMARY else ""
-    if not text.startswith("{"):
-        return False
-    # Of records, a line each, the first few are enough to find out.
-    value, rest = _decoded(text[:_HEAD])
-    if len(text) > _HEAD and not rest.strip() and ('"_wandb"' in text or '"_step"' in text):
-        value, rest = _decoded(text)
-    if rest.strip() or not isinstance(value, dict) or isinstance(value.get("_step"), (list, dict)):
+    value = _only_value(text) if text.startswith("{") else None
+    if not isinstance(value, dict) or isinstance(value.get("_step"), (list, dict)):
         return False
     clocks = any(isinstance(value.get(clock), float) for clock in CLOCKS)
     if isinstance(own := value.get("_wandb"), dict):
         return clocks or "runtime" in own
     return clocks and isinstance(value.get("_step"), float)
+
+
+def _only_value(text: str) -> object:
+    """Return the JSON value that a text consists of; None where it is none, or several."""
+    # Of records, a line each, the first few are enough to find out.
+    value, rest = _decoded(text[:_HEAD])
+    if len(text) > _HEAD and not rest.strip() and ('"_wandb"' in text or '"_step"' in text):
+        value, rest = _decoded(text)
+    return None if rest.strip() else value
 
 
 def _decoded(text: str) -> tuple[object, str]:
