@@ -8,16 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from entropylaw.batch.tasks import Beside, Making, Task, light, with_keys
-from entropylaw.documents.finding import Stored, damaged, documents_in, find_document
-from entropylaw.documents.fit import (
-    InputFile,
-    RunFit,
-    Settings,
-    input_files,
-    load_fit,
-    refused_file,
-    skipped_files,
-)
+from entropylaw.documents.document import InputFile, input_files, skipped_files
+from entropylaw.documents.finding import Stored, documents_in, find_document
+from entropylaw.documents.fit import RunFit, Settings, load_fit, refused_file
 from entropylaw.documents.report import RunReport, load_report
 from entropylaw.errors import InputError, UsageError, known_form
 from entropylaw.ingest.naming import told_apart
@@ -199,7 +192,7 @@ def _reportable(document: Stored) -> str:
     """
     shown = shown_path(document.path)
     if document.data is None:
-        raise damaged(document, shown)
+        raise document.damaged(shown)
     if document.kind not in ("fit", "report"):
         raise InputError(
             "not-a-document",

@@ -11,7 +11,8 @@ from typing import Any
 
 from entropylaw._version import __version__
 from entropylaw.documents.codec import encode
-from entropylaw.documents.fit import InputFile, RunFit, Settings
+from entropylaw.documents.document import InputFile
+from entropylaw.documents.fit import RunFit, Settings
 from entropylaw.documents.report import RunReport
 from entropylaw.ingest import catalog
 from entropylaw.ingest.phasecolumns import CANDIDATES

@@ -8,7 +8,7 @@ from typing import Any
 
 from entropylaw._version import __version__
 from entropylaw.documents.codec import encode
-from entropylaw.documents.fit import refusal_of
+from entropylaw.documents.document import refusal_of
 from entropylaw.ingest.report import ColumnReport
 from entropylaw.paths import shown_path
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from entropylaw.documents.codec import DocumentMismatchError, parse
+from entropylaw.documents.loading import damaged
 from entropylaw.errors import InputError
 from entropylaw.paths import is_file
 from entropylaw.walk import walk
@@ -23,16 +24,22 @@ _SCHEMA = re.compile(rb'"schema"\s*:\s*"entropylaw/')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A document of entropylaw; ``data`` is None where it is damaged, so that nothing can be read of it."""
+    """A document of entropylaw; ``data`` is None where nothing can be read of it, and ``flaw`` says why."""
 
     path: str
     content: bytes
     data: Any
+    flaw: str = ""
 
     @property
     def kind(self) -> str:
         """``fit``, ``report`` and so on; empty for a damaged one."""
         return "" if self.data is None else str(self.data["schema"]).split("/")[1]
+
+    def damaged(self, shown: str) -> InputError:
+        """The error for a document of which nothing can be read."""
+        size = len(self.content)
+        return damaged(shown, self.flaw or f": its {size} bytes are no JSON object with a schema")
 
 
 def find_document(path: str) -> Stored | None:
@@ -52,22 +59,16 @@ def find_document(path: str) -> Stored | None:
     if not named and _OURS not in content:
         return None  # a log, of which the parsed whole would be many times its size
     try:
-        data = json.loads(content, object_pairs_hook=_once)
+        data, flaw = parse(content), ""
+    except DocumentMismatchError as error:
+        data, flaw = None, str(error)
     except (ValueError, RecursionError):
-        named |= _SCHEMA.search(content) is not None
-        data = None
+        data, flaw = None, ""
     schema = data.get("schema") if isinstance(data, dict) else None
     if isinstance(schema, str) and schema.startswith("entropylaw/"):
         return Stored(path=path, content=content, data=data)
-    return Stored(path=path, content=content, data=None) if named else None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys stand once; of two, nobody knows which was meant."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands twice")
-    return found
+    named |= data is None and _SCHEMA.search(content) is not None
+    return Stored(path=path, content=content, data=None, flaw=flaw) if named else None
 
 
 def documents_in(folder: str) -> tuple[list[Stored], bool]:
@@ -86,12 +87,3 @@ def documents_in(folder: str) -> tuple[list[Stored], bool]:
             else:
                 found.append(document)
     return found, others
-
-
-def damaged(document: Stored, shown: str) -> InputError:
-    """Make the error for a document of which nothing can be read."""
-    return InputError(
-        "damaged-document",
-        f"{shown} is damaged: its {len(document.content)} bytes are no JSON object with a schema",
-        "make the document again from the log",
-    )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from entropylaw.gates.quantities import Part
-from entropylaw.gates.subjects import Subject, Unknown, Value
+from entropylaw.gates.quantities import Part, Unknown, Value
+from entropylaw.gates.subjects import Subject
 from entropylaw.reproducible import rounded
 from entropylaw.results import Estimate
 

@@ -17,8 +17,8 @@ from typing import NamedTuple
 from entropylaw.gates.baseline import regression
 from entropylaw.gates.digits import beside
 from entropylaw.gates.expression import Gate
-from entropylaw.gates.quantities import REGRESSION, WRITTEN_BY, Kind, Quantity
-from entropylaw.gates.subjects import Subject, Unknown, Value
+from entropylaw.gates.quantities import REGRESSION, WRITTEN_BY, Kind, Quantity, Unknown, Value
+from entropylaw.gates.subjects import Subject
 from entropylaw.results import Estimate
 
 

@@ -46,9 +46,9 @@ def logged(logs: Sequence[str], asked: Settings, parts: Set[Part], documents: Se
     )
     fits = fit_reading(reading, asked)
     whole = report_runs(fits) if Part.ahead in parts else fits
-    found = subjects_of(whole.to_json(), "the fit") if whole.runs else []
+    found = subjects_of(whole, "the fit")
     if Part.phases in parts and whole.runs:
-        found = joined([*found, *subjects_of(_phases(reading, fits).to_json(), "the fit")])
+        found = joined([*found, *subjects_of(_phases(reading, fits), "the fit")])
     return Logged(
         subjects=tuple(replace(subject, sources=(subject.path,)) for subject in found),
         inputs=tuple(CheckedFile(path=f.path, sha256=f.sha256, format=f.format) for f in fits.inputs),

@@ -166,7 +166,7 @@ class IndexRow:
         DocumentMismatchError
             A value is missing or is not of the type that it should be.
         """
-        return decode(cls, data, "row")
+        return decode(cls, data)
 
 
 def index_row(report: RunReport, slug: str) -> IndexRow:

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from entropylaw.documents.fit import InputFile
+from entropylaw.documents.document import InputFile
 from entropylaw.documents.report import ReportDocument, RunReport
 from entropylaw.report import phasetext, reportwords
 from entropylaw.report.html import compact, environment, figure_markup

@@ -87,7 +87,8 @@ class Skill:
     width: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Without slots, so that its document can be one, too.
+@dataclass(frozen=True, kw_only=True)
 class Backtest:
     """Every run and the whole. ``level`` is the bands' nominal coverage."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from entropylaw.results import Estimate
+from entropylaw.results.arrays import lengths_flaw
 from entropylaw.results.drawing import drawn
 
 if TYPE_CHECKING:
@@ -79,6 +80,11 @@ class Forecast:
     origins: tuple[int, ...]
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
+
+    def flaw(self) -> str:
+        """Lists of several lengths."""
+        entropies = (self.entropy, self.extrapolated) if self.entropy else ()
+        return lengths_flaw(self.step, self.reward, *entropies)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the fan of the reward on ``ax``, or on new axes of pyplot; returns them."""

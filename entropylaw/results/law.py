@@ -114,6 +114,18 @@ class LawFit:
     noise_floor: float
     entropy_sd: FloatArray | None = None
 
+    def flaw(self) -> str:
+        """Arrays of other lengths than n, or steps that do not rise."""
+        if isinstance(self.step, list):
+            return ""
+        known = [self.entropy_sd] if self.entropy_sd is not None else []
+        columns = (self.step, self.entropy, self.course, self.reward, self.fitted, *known)
+        if self.n < 2 or any(column.shape != (self.n,) for column in columns):
+            return f"arrays of the length n = {self.n}, at least 2"
+        if self.posterior.coefficient.shape[-1] != 2:
+            return "a posterior of two coefficients"
+        return "" if (self.step[1:] > self.step[:-1]).all() else "increasing steps"
+
     @overload
     def predict(self, entropy: float, *, level: float | None = None) -> Prediction: ...
     @overload

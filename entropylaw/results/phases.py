@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from entropylaw.results import Estimate
-from entropylaw.results.arrays import FloatArray
+from entropylaw.results.arrays import FloatArray, lengths_flaw
 from entropylaw.results.drawing import drawn
 
 if TYPE_CHECKING:
@@ -60,6 +60,10 @@ class Boundary:
     places: FloatArray
     density: FloatArray
     searched: tuple[float, float] | None = None
+
+    def flaw(self) -> str:
+        """Places without a density each."""
+        return lengths_flaw(self.places, self.density)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -124,6 +128,10 @@ class CurvePhases:
     kind: str | None = None
     settled: Estimate | None = None
 
+    def flaw(self) -> str:
+        """Curves of several lengths."""
+        return lengths_flaw(self.step, self.entropy, self.decay, self.fitted, self.low, self.high)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PhaseFit:
@@ -172,6 +180,11 @@ class PhaseFit:
     notes: tuple[str, ...] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
     after_fall: Estimate | None = None
+
+    def flaw(self) -> str:
+        """A verdict that is none."""
+        known = self.verdict is None or self.verdict in VERDICTS
+        return "" if known else f"one of {', '.join(VERDICTS)} as verdict"
 
     @property
     def rises_after(self) -> bool:
