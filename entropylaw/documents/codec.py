@@ -12,8 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from functools import lru_cache
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -24,6 +23,7 @@ from entropylaw.results.arrays import Unbounded
 T = TypeVar("T")
 
 _KEY = re.compile(rb'"\s*:')
+_PLAIN = (float, str, type(None), bool, int)
 
 
 class DocumentMismatchError(Exception):
@@ -49,7 +49,7 @@ def encode(value: Any) -> Any:
 
 
 def _field(kind: Any, value: Any) -> Any:
-    return None if kind == "Unbounded" and value == math.inf else encode(value)
+    return None if kind is Unbounded and value == math.inf else encode(value)
 
 
 def parse(content: bytes) -> Any:
@@ -171,24 +171,22 @@ def _flaw(value: Any) -> tuple[str, str] | None:
     """The place of the first part of a result whose own ``flaw`` is not empty, and what that says."""
     parts: Iterable[tuple[str, Any]]
     if isinstance(value, tuple):
-        parts = ((f"[{i}]", item) for i, item in enumerate(value))
+        # Of a list of numbers or texts all are, so that its first item says whether there is anything to ask.
+        parts = ((f"[{i}]", item) for i, item in enumerate(value if value and _is_part(value[0]) else ()))
     elif isinstance(value, Mapping):
         parts = ((f".{name}", item) for name, item in value.items())
     else:
         if hasattr(value, "flaw") and (expected := value.flaw()):
             return "", expected
-        parts = ((f".{name}", getattr(value, name)) for name in _results_in(type(value)))
+        parts = ((f".{name}", getattr(value, name)) for name in value.__dataclass_fields__)
     for place, part in parts:
-        if part is not None and (found := _flaw(part)) is not None:
+        if _is_part(part) and (found := _flaw(part)) is not None:
             return place + found[0], found[1]
     return None
 
 
-@lru_cache
-def _results_in(kind: type) -> tuple[str, ...]:
-    """The fields of a result that hold results."""
-    return tuple(name for name, hint in get_type_hints(kind).items() if _holds_results(hint))
-
-
-def _holds_results(hint: Any) -> bool:
-    return isinstance(hint, TypeVar) or is_dataclass(hint) or any(map(_holds_results, get_args(hint)))
+def _is_part(value: Any) -> bool:
+    """Whether a value may hold results, or is one."""
+    return type(value) not in _PLAIN and (
+        type(value) in (tuple, dict) or hasattr(value, "__dataclass_fields__")
+    )

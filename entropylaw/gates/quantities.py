@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from entropylaw.results import Estimate, Validity
-from entropylaw.results.phases import VERDICTS, CurvePhases, PhaseFit
+from entropylaw.results import VERDICTS, Estimate, Validity
 
 if TYPE_CHECKING:
     from entropylaw.documents.phases import RunPhases
     from entropylaw.documents.prediction import RunPrediction
     from entropylaw.documents.report import RunReport
+    from entropylaw.results.phases import CurvePhases, PhaseFit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

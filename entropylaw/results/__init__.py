@@ -2,14 +2,17 @@
 
 Where the values of one have to agree with one another, its ``flaw`` says what it should hold and does not,
 and is empty where all agrees. Whoever reads documents asks for it; fresh results are not checked.
-"""
 
-from __future__ import annotations
+Annotations are no strings in this package: evaluating hundreds of them takes longer than reading a document.
+"""
 
 from dataclasses import dataclass
 from itertools import pairwise
 
 from entropylaw.results.arrays import lengths_flaw
+
+VERDICTS = ("execution first", "planning first", "overlapping", "one boundary", "no boundary")
+"""What a :class:`~entropylaw.results.phases.PhaseFit` can say of the order of the two boundaries."""
 
 # Ends and values are rounded on their own.
 _ROUNDING = 1e-9

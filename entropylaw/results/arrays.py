@@ -1,7 +1,5 @@
 """How results are annotated that are read and written without numpy."""
 
-from __future__ import annotations
-
 from collections.abc import Sized
 from typing import TYPE_CHECKING, Any
 

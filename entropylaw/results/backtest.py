@@ -1,7 +1,5 @@
 """What a backtest finds: every run, every protocol, and all runs together."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

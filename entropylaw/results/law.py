@@ -1,7 +1,5 @@
 """The fitted law: its numbers, and what it says of a target entropy or a target reward."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, overload
@@ -242,7 +240,7 @@ class LawFit:
         entropy = spent_entropy(self.entropy_now, share)
         return Saturation(share=share, entropy=entropy, reward=self.predict(entropy, level=level).mean)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the law on ``ax``, or on new axes of pyplot; returns them."""
         return drawn("plot_law", self, ax)  # type: ignore[no-any-return]
 

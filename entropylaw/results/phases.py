@@ -1,12 +1,10 @@
 """What is found of the two phases of a run: frozen results."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from entropylaw.results import Estimate
+from entropylaw.results import VERDICTS, Estimate
 from entropylaw.results.arrays import FloatArray, lengths_flaw
 from entropylaw.results.drawing import drawn
 
@@ -22,9 +20,6 @@ KINDS = (
 )
 """What a curve does at a boundary that was found. The first two are told from the slopes before and after,
 the others from where the curve ends beside the decay alone."""
-
-VERDICTS = ("execution first", "planning first", "overlapping", "one boundary", "no boundary")
-"""What a :class:`PhaseFit` can say of the order of the two boundaries."""
 
 UNKNOWN_SHARE = "planning's share of the entropy is not known"
 """How the note begins that says why there is no ``share_planning``."""
@@ -154,7 +149,7 @@ class PhaseFit:
         Boundary of planning less the step by which execution has made 95 % of its fall: a decay that levels
         off smoothly has no boundary, and planning may still turn after it. None where planning has none.
     verdict
-        One of :data:`VERDICTS`; None where there is one curve only.
+        One of :data:`entropylaw.results.VERDICTS`; None where there is one curve only.
     share_planning
         Planning tokens' share of all entropy at the last step; None with the reason in ``notes``.
     level
@@ -193,7 +188,7 @@ class PhaseFit:
         turns = self.planning is not None and self.planning.kind == KINDS[0]
         return turns and low is not None and low > 0
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the curves and their boundaries on ``ax``, or on new axes of pyplot; returns them."""
         return drawn("plot_phases", self, ax)  # type: ignore[no-any-return]
 

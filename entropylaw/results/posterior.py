@@ -1,7 +1,5 @@
 """The posterior of a law's coefficients, as it is stored."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -70,7 +68,7 @@ class Posterior:
 
     def functional(
         self, row: FloatArray, *, drift_now: float | FloatArray = 0.0, new_noise: float | None = None
-    ) -> Mixture:
+    ) -> "Mixture":
         """Distribution of ``row @ β + drift_now · (drift at the last step)``.
 
         Parameters
@@ -105,7 +103,7 @@ class Posterior:
 
         return np.asarray(self.weight @ self.coefficient)
 
-    def pruned(self, mass: float = 1e-9) -> Posterior:
+    def pruned(self, mass: float = 1e-9) -> "Posterior":
         """The same without the lightest grid points, which together weigh less than ``mass``."""
         import numpy as np
 
