@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from entropylaw.results import VERDICTS, Estimate, Validity
+from entropylaw.results import VERDICTS, Estimate
 
 if TYPE_CHECKING:
+    from entropylaw.documents.fit import RunFit
     from entropylaw.documents.phases import RunPhases
     from entropylaw.documents.prediction import RunPrediction
-    from entropylaw.documents.report import RunReport
     from entropylaw.results.phases import CurvePhases, PhaseFit
 
 
@@ -63,7 +64,7 @@ class Quantity:
     accessor
         Reads it: of a :class:`~entropylaw.documents.fit.RunFit` with a law for the law, of a run of a report
         or a prediction for what is ahead, of a :class:`~entropylaw.documents.phases.RunPhases` or None for
-        the phases. None where the document has no value. Flags and regressions have no accessor.
+        the phases. None where the document has no value. Attributes, or a function; flags have none.
     kind
         An estimate has an interval; a number has none by its nature, and is compared as it stands.
     part
@@ -77,7 +78,7 @@ class Quantity:
     name: str
     meaning: str
     unit: str = ""
-    accessor: Callable[[Any], Value | None] | None = None
+    accessor: str | Callable[[Any], Value | None] = ""
     kind: Kind = Kind.estimate
     part: Part = Part.law
     of_law: bool = False
@@ -85,9 +86,11 @@ class Quantity:
 
     def read(self, holder: Any) -> Value:
         """The value that the part of a run's documents has, or why it has none."""
-        assert self.accessor is not None
-        found = self.accessor(holder)
-        return Unknown(reason=f"the document has no {self.name} for this run") if found is None else found
+        read = attrgetter(self.accessor) if isinstance(self.accessor, str) else self.accessor
+        found = read(holder)
+        if found is None:
+            return Unknown(reason=f"the document has no {self.name} for this run")
+        return float(found) if isinstance(found, int) else found
 
 
 VALID, FAILS, UNDECIDED = "valid", "law fails", "undecided"
@@ -99,22 +102,18 @@ def _since(name: str) -> Callable[[Any], Value]:
     return lambda run: getattr(run, name) or older
 
 
-def _verdict(validity: Validity) -> str:
-    return VALID if validity.ok else FAILS if validity.contradicted else UNDECIDED
+def _verdict(run: RunFit | RunPrediction) -> str:
+    assert run.validity is not None
+    return VALID if run.validity.ok else FAILS if run.validity.contradicted else UNDECIDED
 
 
-def _ahead(name: str, read: Callable[[Any], Value]) -> Callable[[Any], Value]:
-    """What the forecast or the ``spending`` of a run says, or why there is none."""
-
-    def accessor(run: RunReport | RunPrediction) -> Value:
-        found = getattr(run, name)
-        return read(found) if found else Unknown(reason=run.no_forecast or "no forecast was asked for")
-
-    return accessor
+def _ahead(read: Callable[[Any], Value | None]) -> Callable[[Any], Value]:
+    """What a run says of later steps, or why it says nothing."""
+    return lambda run: read(run) or Unknown(reason=run.no_forecast or "no forecast was asked for")
 
 
 def _phases(read: Callable[[PhaseFit], Value | None], missing: str) -> Callable[[Any], Value]:
-    """What is told of the phases; where it is not, the phases' notes say why, or else ``missing``."""
+    """What is known of the phases; where it is not, the phases' notes say why, or else ``missing``."""
 
     def accessor(run: RunPhases | None) -> Value:
         if run is None:
@@ -131,119 +130,59 @@ def _boundary(name: str) -> Callable[[Any], Value]:
 
     def read(phases: PhaseFit) -> Value | None:
         curve: CurvePhases | None = getattr(phases, name)
-        if curve is None:
-            return None
-        if curve.found:
-            return curve.boundary.step
+        if curve is None or curve.found:
+            return curve.boundary.step if curve else None
         return Unknown(reason=f"no boundary was found in {name} (p = {curve.p_value:.2g})")
 
     return _phases(read, f"there is no curve of {name}")
 
 
+_step = _ahead(lambda run: run.spending.step if run.spending else None)
+_reward = _ahead(lambda run: run.spending.reward if run.spending else None)
+_forecast = _ahead(lambda run: run.forecast.reward[-1] if run.forecast else None)
+_order = _phases(lambda phases: phases.verdict, "one curve only has no order")
+_delta = _phases(lambda phases: phases.delta, "no difference is told")
+_NUMBER, _WORD, _FLAG = Kind.number, Kind.word, Kind.flag
+
 _ALL = (
-    Quantity("a", "coefficient of R = −a·exp(H) + b", "reward", lambda run: run.law.a, of_law=True),
-    Quantity("b", "coefficient of R = −a·exp(H) + b", "reward", lambda run: run.law.b, of_law=True),
-    Quantity("ceiling", "b − a, the reward at H = 0", "reward", lambda run: run.law.ceiling, of_law=True),
-    Quantity("headroom", "ceiling − reward_now", "reward", lambda run: run.law.headroom, of_law=True),
+    Quantity("a", "coefficient of R = −a·exp(H) + b", "reward", "law.a", of_law=True),
+    Quantity("b", "coefficient of R = −a·exp(H) + b", "reward", "law.b", of_law=True),
+    Quantity("ceiling", "b − a, the reward at H = 0", "reward", "law.ceiling", of_law=True),
+    Quantity("headroom", "ceiling − reward_now", "reward", "law.headroom", of_law=True),
     Quantity(
         "reward_now",
         "reward at the last evaluation, noise taken out",
         "reward",
-        lambda run: run.law.reward_now,
+        "law.reward_now",
         of_law=True,
     ),
     Quantity(
         "used", "share of the reward that entropy can buy, had by now", "share", _since("used"), of_law=True
     ),
     Quantity("drop_per_100_steps", "entropy lost per 100 steps lately", "nats", _since("drop_per_100_steps")),
+    Quantity("entropy_now", "entropy at the last evaluation", "nats", "law.entropy_now", _NUMBER),
+    Quantity("entropy_noise", "noise of a logged entropy", "nats", "law.entropy_noise", _NUMBER),
     Quantity(
-        "entropy_now",
-        "entropy at the last evaluation",
-        "nats",
-        lambda run: run.law.entropy_now,
-        kind=Kind.number,
+        "law_weight", "probability of the law among the forms", "probability", "law.law_weight", _NUMBER
     ),
-    Quantity(
-        "entropy_noise",
-        "noise of a logged entropy",
-        "nats",
-        lambda run: run.law.entropy_noise,
-        kind=Kind.number,
-    ),
-    Quantity(
-        "law_weight",
-        "probability of the law among the forms",
-        "probability",
-        lambda run: run.law.law_weight,
-        kind=Kind.number,
-    ),
-    Quantity(
-        "r_squared",
-        "share of the reward's variance explained",
-        "share",
-        lambda run: run.law.r_squared,
-        kind=Kind.number,
-    ),
-    Quantity(
-        "n", "evaluations that were fitted", "evaluations", lambda run: float(run.law.n), kind=Kind.number
-    ),
-    Quantity(
-        "lag1",
-        "lag-1 autocorrelation of the residuals",
-        "",
-        lambda run: run.law.residuals.lag1,
-        kind=Kind.number,
-    ),
+    Quantity("r_squared", "share of the reward's variance explained", "share", "law.r_squared", _NUMBER),
+    Quantity("n", "evaluations that were fitted", "evaluations", "law.n", _NUMBER),
+    Quantity("lag1", "lag-1 autocorrelation of the residuals", "", "law.residuals.lag1", _NUMBER),
     Quantity(
         "effective_n",
         "independent evaluations they are worth",
         "evaluations",
-        lambda run: run.law.residuals.effective_n,
-        kind=Kind.number,
+        "law.residuals.effective_n",
+        _NUMBER,
     ),
+    Quantity("cautions", "number of cautions", "", lambda run: len(run.validity.cautions), _NUMBER),
+    Quantity("verdict", "what is said of the law", "", _verdict, _WORD, words=(VALID, FAILS, UNDECIDED)),
+    Quantity("forecast_reward", "reward at the last step forecast", "reward", _forecast, part=Part.ahead),
     Quantity(
-        "cautions", "number of cautions", "", lambda run: float(len(run.validity.cautions)), kind=Kind.number
+        "saturation_step", "step at which the entropy is spent", "steps", _step, part=Part.ahead, of_law=True
     ),
-    Quantity(
-        "verdict",
-        "what is said of the law",
-        "",
-        lambda run: _verdict(run.validity),
-        kind=Kind.word,
-        words=(VALID, FAILS, UNDECIDED),
-    ),
-    Quantity(
-        "forecast_reward",
-        "reward at the last step forecast",
-        "reward",
-        _ahead("forecast", lambda forecast: forecast.reward[-1]),
-        part=Part.ahead,
-    ),
-    Quantity(
-        "saturation_step",
-        "step at which the entropy is spent",
-        "steps",
-        _ahead("spending", lambda spending: spending.step),
-        part=Part.ahead,
-        of_law=True,
-    ),
-    Quantity(
-        "saturation_reward",
-        "reward at that step",
-        "reward",
-        _ahead("spending", lambda spending: spending.reward),
-        part=Part.ahead,
-        of_law=True,
-    ),
-    Quantity(
-        "phases",
-        "the order of the two phases",
-        "",
-        _phases(lambda phases: phases.verdict, "one curve only has no order"),
-        kind=Kind.word,
-        part=Part.phases,
-        words=VERDICTS,
-    ),
+    Quantity("saturation_reward", "reward at that step", "reward", _reward, part=Part.ahead, of_law=True),
+    Quantity("phases", "the order of the two phases", "", _order, _WORD, part=Part.phases, words=VERDICTS),
     Quantity(
         "boundary_planning", "step of planning's boundary", "steps", _boundary("planning"), part=Part.phases
     ),
@@ -254,15 +193,9 @@ _ALL = (
         _boundary("execution"),
         part=Part.phases,
     ),
-    Quantity(
-        "delta",
-        "planning's boundary less execution's",
-        "steps",
-        _phases(lambda phases: phases.delta, "no difference is told"),
-        part=Part.phases,
-    ),
-    Quantity("invalid", "the law does not hold, or cannot be told", kind=Kind.flag),
-    Quantity("refused", "the run could not be fitted", kind=Kind.flag),
+    Quantity("delta", "planning's boundary less execution's", "steps", _delta, part=Part.phases),
+    Quantity("invalid", "the law does not hold, or cannot be told", kind=_FLAG),
+    Quantity("refused", "the run could not be fitted", kind=_FLAG),
 )
 
 QUANTITIES: Mapping[str, Quantity] = {quantity.name: quantity for quantity in _ALL}

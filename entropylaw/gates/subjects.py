@@ -189,7 +189,7 @@ def _phases(run: RunPhases, source: str) -> Subject:
 
 def _values(part: Part, holder: Any) -> dict[str, Value]:
     """Every quantity of a part."""
-    accessible = [one for one in QUANTITIES.values() if one.part is part and one.accessor is not None]
+    accessible = [one for one in QUANTITIES.values() if one.part is part and one.accessor]
     return {quantity.name: quantity.read(holder) for quantity in accessible}
 
 
