@@ -44,12 +44,15 @@ def encode(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _field(field.type, getattr(value, field.name)) for field in fields(value)}
+        return {
+            field.name: _unbounded(inner) if field.type is Unbounded else encode(inner)
+            for field, inner in ((field, getattr(value, field.name)) for field in fields(value))
+        }
     return encode(value.tolist()) if hasattr(value, "tolist") else value
 
 
-def _field(kind: Any, value: Any) -> Any:
-    return None if kind is Unbounded and value == math.inf else encode(value)
+def _unbounded(value: float) -> float | None:
+    return None if value == math.inf else rounded(value)
 
 
 def parse(content: bytes) -> Any:
@@ -169,24 +172,18 @@ def _with_arrays(kind: type, value: Any) -> Any:
 
 def _flaw(value: Any) -> tuple[str, str] | None:
     """The place of the first part of a result whose own ``flaw`` is not empty, and what that says."""
-    parts: Iterable[tuple[str, Any]]
-    if isinstance(value, tuple):
-        # Of a list of numbers or texts all are, so that its first item says whether there is anything to ask.
-        parts = ((f"[{i}]", item) for i, item in enumerate(value if value and _is_part(value[0]) else ()))
-    elif isinstance(value, Mapping):
-        parts = ((f".{name}", item) for name, item in value.items())
-    else:
-        if hasattr(value, "flaw") and (expected := value.flaw()):
-            return "", expected
-        parts = ((f".{name}", getattr(value, name)) for name in value.__dataclass_fields__)
-    for place, part in parts:
-        if _is_part(part) and (found := _flaw(part)) is not None:
+    if hasattr(value, "flaw") and (expected := value.flaw()):
+        return "", expected
+    for place, part in _parts(value):
+        if type(part) not in _PLAIN and (found := _flaw(part)) is not None:
             return place + found[0], found[1]
     return None
 
 
-def _is_part(value: Any) -> bool:
-    """Whether a value may hold results, or is one."""
-    return type(value) not in _PLAIN and (
-        type(value) in (tuple, dict) or hasattr(value, "__dataclass_fields__")
-    )
+def _parts(value: Any) -> Iterable[tuple[str, Any]]:
+    """Where something may be that holds results, or is one."""
+    if isinstance(value, tuple) and value and type(value[0]) not in _PLAIN:
+        return ((f"[{i}]", item) for i, item in enumerate(value))
+    if isinstance(value, dict):
+        return ((f".{name}", item) for name, item in value.items())
+    return ((f".{name}", getattr(value, name)) for name in getattr(value, "__dataclass_fields__", ()))

@@ -45,30 +45,29 @@ class Stored:
 def find_document(path: str) -> Stored | None:
     """Read the document at ``path``; None where there is something else, or nothing."""
     file = Path(path)
-    try:
-        named = FITS in file.name.casefold()
-        if (
-            not (named or file.suffix.lower() == ".json")
-            or not is_file(file)
-            or file.stat().st_size > _LARGEST
-        ):
-            return None
-        content = file.read_bytes()
-    except OSError:
-        return None
-    if not named and _OURS not in content:
+    named = FITS in file.name.casefold()
+    content = _content(file) if named or file.suffix.lower() == ".json" else None
+    if content is None or not (named or _OURS in content):
         return None  # a log, of which the parsed whole would be many times its size
+    data, flaw = None, ""
     try:
-        data, flaw = parse(content), ""
+        data = parse(content)
     except DocumentMismatchError as error:
-        data, flaw = None, str(error)
+        flaw = str(error)
     except (ValueError, RecursionError):
-        data, flaw = None, ""
+        pass
     schema = data.get("schema") if isinstance(data, dict) else None
     if isinstance(schema, str) and schema.startswith("entropylaw/"):
         return Stored(path=path, content=content, data=data)
-    named |= data is None and _SCHEMA.search(content) is not None
+    named = named or (data is None and _SCHEMA.search(content) is not None)
     return Stored(path=path, content=content, data=None, flaw=flaw) if named else None
+
+
+def _content(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes() if is_file(file) and file.stat().st_size <= _LARGEST else None
+    except OSError:
+        return None
 
 
 def documents_in(folder: str) -> tuple[list[Stored], bool]:

@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from entropylaw.documents.document import Refusal
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import as_document, damaged
 from entropylaw.errors import InputError, known_form
 from entropylaw.gates.quantities import OF_VALIDITY, QUANTITIES, Part, Value
 
 if TYPE_CHECKING:
-    from entropylaw.documents.document import Document, Refusal
+    from entropylaw.documents.document import Document
     from entropylaw.documents.fit import RunFit
     from entropylaw.documents.phases import RunPhases
     from entropylaw.documents.prediction import RunPrediction
@@ -24,16 +25,6 @@ if TYPE_CHECKING:
 
 READ = ("fit", "report", "phases", "prediction")
 """The kinds of documents that are read here."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
-    """Why a run, or a file, has no fit: as in its document; ``read`` says whether the file could be read."""
-
-    slug: str
-    message: str
-    hint: str
-    read: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +45,8 @@ class Subject:
         Why its law may not be used: empty for a valid law, None where no document speaks of its law.
     refusal
         Why it has no fit.
+    read
+        Whether its file could be read.
     """
 
     run: str
@@ -62,7 +55,8 @@ class Subject:
     parts: frozenset[Part]
     values: Mapping[str, Value] = field(default_factory=dict)
     reasons: tuple[str, ...] | None = None
-    refusal: Refused | None = None
+    refusal: Refusal | None = None
+    read: bool = True
 
 
 def read_document(data: Any, source: str) -> Document[Any]:
@@ -98,8 +92,8 @@ def subjects_of(document: Document[Any], source: str) -> list[Subject]:
 
 def unread(source: str, error: InputError) -> Subject:
     """A file that could not be read."""
-    refusal = Refused(slug=error.slug, message=error.message, hint=error.hint, read=False)
-    return Subject(run=source, path=source, sources=(source,), parts=frozenset(), refusal=refusal)
+    refusal = Refusal(slug=error.slug, message=error.message, hint=error.hint)
+    return Subject(run=source, path=source, sources=(source,), parts=frozenset(), refusal=refusal, read=False)
 
 
 def joined(subjects: Sequence[Subject]) -> list[Subject]:
@@ -127,16 +121,18 @@ def _one(group: Sequence[Subject]) -> Subject:
     values = {name: value for subject in group for name, value in subject.values.items()}
     for subject in group:
         values |= {name: v for name, v in subject.values.items() if QUANTITIES[name].part in subject.parts}
-    with_law = [subject for subject in group if Part.law in subject.parts]
-    by_law = with_law or group
+    by_law = [subject for subject in group if Part.law in subject.parts] or group
+    speaking = next((subject for subject in by_law if subject.reasons is not None), by_law[0])
+    refused = next((subject for subject in by_law if subject.refusal is not None), by_law[0])
     return Subject(
         run=group[0].run,
         path=group[0].path,
         sources=tuple(source for subject in group for source in subject.sources),
         parts=_parts(group),
         values=values,
-        reasons=next((subject.reasons for subject in by_law if subject.reasons is not None), None),
-        refusal=next((subject.refusal for subject in by_law if subject.refusal is not None), None),
+        reasons=speaking.reasons,
+        refusal=refused.refusal,
+        read=refused.read,
     )
 
 
@@ -149,7 +145,8 @@ def _fit(run: RunFit, source: str) -> Subject:
         parts=frozenset({Part.law}),
         values={} if run.law is None else _values(Part.law, run),
         reasons=_reasons(run.validity),
-        refusal=_refused(run.refusal, read=run.entropy_column is not None),
+        refusal=run.refusal,
+        read=run.entropy_column is not None,
     )
 
 
@@ -183,7 +180,8 @@ def _phases(run: RunPhases, source: str) -> Subject:
         sources=(source,),
         parts=frozenset({Part.phases}),
         values=_values(Part.phases, run),
-        refusal=_refused(run.refusal, read=(run.aggregate_column or run.planning_column) is not None),
+        refusal=run.refusal,
+        read=(run.aggregate_column or run.planning_column) is not None,
     )
 
 
@@ -198,9 +196,3 @@ def _reasons(validity: Validity | None) -> tuple[str, ...] | None:
     if validity is None or validity.ok:
         return None if validity is None else ()
     return validity.reasons or ("its document gives no reason",)
-
-
-def _refused(refusal: Refusal | None, *, read: bool) -> Refused | None:
-    if refusal is None:
-        return None
-    return Refused(slug=refusal.slug, message=refusal.message, hint=refusal.hint, read=read)
