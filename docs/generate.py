@@ -6,11 +6,15 @@ python docs/generate.py --check    fail where a page differs from what would be 
 
 from __future__ import annotations
 
+import inspect
 import os
 import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
@@ -19,22 +23,12 @@ from typer.main import get_command  # noqa: E402
 
 from benchmarks.docs import with_block  # noqa: E402
 from docs import reference  # noqa: E402
-from entropylaw.batch.index import SCHEMA as INDEX_SCHEMA  # noqa: E402
-from entropylaw.batch.index import IndexDocument  # noqa: E402
 from entropylaw.cli import app, config  # noqa: E402
-from entropylaw.documents.backtest import SCHEMA as BACKTEST_SCHEMA  # noqa: E402
-from entropylaw.documents.backtest import BacktestDocument  # noqa: E402
-from entropylaw.documents.check import SCHEMA as CHECK_SCHEMA  # noqa: E402
-from entropylaw.documents.check import CheckDocument  # noqa: E402
-from entropylaw.documents.codec import schema_of  # noqa: E402
-from entropylaw.documents.fit import SCHEMA, FitDocument  # noqa: E402
-from entropylaw.documents.phases import SCHEMA as PHASES_SCHEMA  # noqa: E402
-from entropylaw.documents.phases import PhasesDocument  # noqa: E402
-from entropylaw.documents.prediction import SCHEMA as PREDICTION_SCHEMA  # noqa: E402
-from entropylaw.documents.prediction import PredictionDocument  # noqa: E402
-from entropylaw.documents.report import SCHEMA as REPORT_SCHEMA  # noqa: E402
-from entropylaw.documents.report import ReportDocument  # noqa: E402
+from entropylaw.documents.kinds import KINDS  # noqa: E402
+from entropylaw.documents.kinds import Kind as DocumentKind  # noqa: E402
 from entropylaw.documents.store import dumps  # noqa: E402
+from entropylaw.gates.quantities import QUANTITIES, Kind, Part  # noqa: E402
+from entropylaw.results.arrays import FloatArray  # noqa: E402
 from entropylaw.settingsfile import SETTINGS  # noqa: E402
 
 TYPER = f"typer {version('typer')}"
@@ -71,20 +65,15 @@ def main() -> None:
 def generated() -> dict[Path, str]:
     """Every generated page with its text."""
     readme, formats = ROOT / "README.md", ROOT / "docs" / "formats.md"
-    settings = ROOT / "docs" / "config.md"
+    settings, gates = ROOT / "docs" / "config.md", ROOT / "docs" / "ci.md"
     schemas = ROOT / "entropylaw" / "documents" / "schemas"
     pages = {
         formats: formats_page(formats.read_text(encoding="utf-8")),
         settings: with_block(settings.read_text(encoding="utf-8"), "settings", settings_table()),
         readme: readme_page(readme.read_text(encoding="utf-8")),
-        schemas / "fit-1.json": dumps(schema(SCHEMA, FitDocument)),
-        schemas / "prediction-1.json": dumps(schema(PREDICTION_SCHEMA, PredictionDocument)),
-        schemas / "backtest-1.json": dumps(schema(BACKTEST_SCHEMA, BacktestDocument)),
-        schemas / "phases-1.json": dumps(schema(PHASES_SCHEMA, PhasesDocument)),
-        schemas / "check-1.json": dumps(schema(CHECK_SCHEMA, CheckDocument)),
-        schemas / "report-1.json": dumps(schema(REPORT_SCHEMA, ReportDocument)),
-        schemas / "index-1.json": dumps(schema(INDEX_SCHEMA, IndexDocument)),
+        gates: with_block(gates.read_text(encoding="utf-8"), "quantities", quantities_table()),
     }
+    pages |= {schemas / f"{kind.name}-{kind.version}.json": dumps(schema(kind)) for kind in KINDS.values()}
     # Every release of typer lays out help in its own way: a page that another one made is not stale.
     commands = ROOT / "docs" / "cli.md"
     if "--check" not in sys.argv or TYPER in commands.read_text(encoding="utf-8"):
@@ -106,12 +95,37 @@ def formats_page(text: str) -> str:
     return text
 
 
-def schema(name: str, kind: type) -> dict[str, object]:
-    """The JSON Schema of a document, with its name pinned."""
-    body = schema_of(kind)
-    body["properties"]["schema"] = {"const": name}
-    body["required"] = sorted([*body["required"], "schema", "version"])
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name, **body}
+def schema(kind: DocumentKind) -> dict[str, Any]:
+    """The JSON Schema of a document, with the name of its schema pinned."""
+    body = msgspec.json.schema(kind.type, schema_hook=_schema_of_number)
+    whole = body["$defs"].pop(body.pop("$ref").removeprefix("#/$defs/"))
+    for one in (whole, *body["$defs"].values()):
+        one["description"] = inspect.cleandoc(one["description"])
+    whole["properties"] |= {"schema": {"const": kind.schema}, "version": {"type": "string"}}
+    whole["required"] += ["schema", "version"]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **body, **whole, "title": kind.schema}
+
+
+def _schema_of_number(kind: type) -> dict[str, Any]:
+    """Of arrays, and of numbers that may be infinite: null stands for infinity."""
+    if kind is FloatArray:
+        return {"type": "array", "items": {"type": ["number", "array"]}}
+    return {"type": ["number", "null"]}
+
+
+def quantities_table() -> str:
+    """Every quantity of gates, and the documents that hold it."""
+    found_in = {Part.law: "fit, report", Part.ahead: "report, prediction", Part.phases: "phases, report"}
+    flags = {"invalid": "fit, report, prediction, logs", "refused": "all"}
+    lines = ["| quantity | what | unit | compared by | only if the law holds | found in |"]
+    lines.append("| --- | --- | --- | --- | --- | --- |")
+    for one in QUANTITIES.values():
+        words = f"word: {', '.join(f'`{word}`' for word in one.words)}"
+        compared = {Kind.estimate: "interval", Kind.word: words}.get(one.kind, one.kind.value)
+        where = flags.get(one.name, f"{found_in[one.part]}, logs")
+        holds = "yes" if one.of_law else ""
+        lines.append(f"| `{one.name}` | {one.meaning} | {one.unit} | {compared} | {holds} | {where} |")
+    return "\n".join(lines)
 
 
 def settings_table() -> str:

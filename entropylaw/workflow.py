@@ -14,6 +14,7 @@ from entropylaw.analysis.shared import share
 from entropylaw.analysis.validity import too_few
 from entropylaw.arguments import of_kind, several
 from entropylaw.documents.codec import as_stored
+from entropylaw.documents.document import input_files, skipped_files
 from entropylaw.documents.fit import (
     NO_SEAM,
     NO_SEGMENTS,
@@ -21,10 +22,8 @@ from entropylaw.documents.fit import (
     RunFit,
     Settings,
     fitted_run,
-    input_files,
     refused_file,
     refused_run,
-    skipped_files,
 )
 from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.ingest import select

@@ -9,15 +9,15 @@ from typing import Any
 
 from entropylaw._version import __version__
 from entropylaw.documents.codec import encode
-from entropylaw.documents.fit import InputFile, Settings
+from entropylaw.documents.document import InputFile
+from entropylaw.documents.fit import Settings
+from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.report import load_report
 from entropylaw.documents.store import dumps, write_atomically
 from entropylaw.report import csvtable, index_page, reportmarkdown
 from entropylaw.report.figures import FIGURES
 from entropylaw.report.index_rows import IndexRow
 from entropylaw.results.groups import SharedFit
-
-SCHEMA = "entropylaw/index/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class IndexDocument:
     warnings: tuple[str, ...]
     shared: tuple[SharedFit, ...] = ()
     version: str = __version__
-    schema: str = SCHEMA
+    schema: str = KINDS["index"].schema
     seed: int | None = None
 
     def to_json(self) -> dict[str, Any]:

@@ -11,16 +11,9 @@ from typing import Any
 
 from entropylaw._version import __version__
 from entropylaw.documents.codec import encode
-from entropylaw.documents.finding import Stored, damaged, documents_in, find_document
-from entropylaw.documents.fit import (
-    InputFile,
-    RunFit,
-    Settings,
-    input_files,
-    load_fit,
-    refused_file,
-    skipped_files,
-)
+from entropylaw.documents.document import InputFile, input_files, skipped_files
+from entropylaw.documents.finding import Stored, documents_in, find_document
+from entropylaw.documents.fit import RunFit, Settings, load_fit, refused_file
 from entropylaw.documents.report import RunReport, load_report
 from entropylaw.errors import InputError, UsageError, known_form
 from entropylaw.ingest import catalog
@@ -171,7 +164,7 @@ def _documents_and_logs(sources: Sequence[str]) -> tuple[list[Stored], list[str]
     for document in stored:
         shown = shown_path(document.path)
         if document.data is None:
-            raise damaged(document, shown)
+            raise document.damaged(shown)
         if document.kind not in ("fit", "report"):
             raise InputError(
                 "not-a-document",

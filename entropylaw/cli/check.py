@@ -250,7 +250,7 @@ class _Found:
             name = f"{subject.run}: " if subject.run not in refusal.message else ""
             show_error(FitError(refusal.slug, name + refusal.message, refusal.hint))
         if len(refused) == len(self.subjects):
-            read = any(subject.refusal is not None and subject.refusal.read for subject in refused)
+            read = any(subject.read for subject in refused)
             raise typer.Exit(FitError.exit_code if read else InputError.exit_code)
         if told.failed:
             raise typer.Exit(TRIPPED)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from entropylaw.documents.fit import InputFile
+    from entropylaw.documents.document import InputFile
     from entropylaw.errors import EntropyLawError
     from entropylaw.ingest.load import Reading
 
@@ -26,7 +26,7 @@ class Gathered:
         self, logs: Sequence[str], *, step: str | None, run: str | None, columns: Sequence[str]
     ) -> Reading:
         """Read logs, and note their files; what cannot be read stands among the failures."""
-        from entropylaw.documents.fit import input_files, skipped_files
+        from entropylaw.documents.document import input_files, skipped_files
         from entropylaw.workflow import read_logs
 
         reading = read_logs(logs, step=step, run=run, columns=columns)

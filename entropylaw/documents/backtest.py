@@ -7,30 +7,19 @@ the runs with the reason.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from entropylaw._version import __version__
-from entropylaw.documents.codec import encode
-from entropylaw.documents.fit import InputFile, refusal_of
+from entropylaw.documents.document import Document, refusal_of
+from entropylaw.documents.kinds import KINDS
 from entropylaw.errors import EntropyLawError
 from entropylaw.results.backtest import Backtest, RunBacktest
 
-SCHEMA = "entropylaw/backtest/1"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BacktestDocument(Backtest):
-    """A backtest with its provenance. ``warnings`` are about files, not runs."""
+class BacktestDocument(Document[RunBacktest], Backtest):
+    """A backtest with its provenance; ``warnings`` are about files."""
 
-    inputs: tuple[InputFile, ...]
     warnings: tuple[str, ...] = ()
-    version: str = __version__
-    schema: str = SCHEMA
-    seed: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return encode(self)  # type: ignore[no-any-return]
+    schema: str = KINDS["backtest"].schema
 
 
 def refused_backtest(run: str, path: str, error: EntropyLawError) -> RunBacktest:

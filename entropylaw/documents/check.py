@@ -7,13 +7,13 @@ than starting up.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from entropylaw._version import __version__
+from entropylaw.documents.codec import encode
+from entropylaw.documents.kinds import KINDS
 from entropylaw.gates.decide import GateCase
-
-SCHEMA = "entropylaw/check/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,22 +43,14 @@ class CheckDocument:
     cases: tuple[GateCase, ...]
     warnings: tuple[str, ...] = ()
     version: str = __version__
-    schema: str = SCHEMA
+    schema: str = KINDS["check"].schema
     seed: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
-        body: dict[str, Any] = _lists(asdict(self))
-        return body
+        return encode(self)  # type: ignore[no-any-return]
 
     @property
     def counts(self) -> dict[str, int]:
         """Outcome → number of cases; only outcomes that there are."""
         return dict(Counter(case.outcome for case in self.cases))
-
-
-def _lists(value: Any) -> Any:
-    """Tuples as lists, all the way down."""
-    if isinstance(value, dict):
-        return {key: _lists(item) for key, item in value.items()}
-    return [_lists(item) for item in value] if isinstance(value, tuple | list) else value

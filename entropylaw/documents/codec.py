@@ -1,35 +1,36 @@
-"""Frozen dataclasses ⇄ plain JSON values ⇄ JSON Schema, all three from the same type hints.
+"""Frozen dataclasses ⇄ plain JSON values, both from the same type hints.
 
-A field's type says everything: numbers, strings, booleans, tuples, string-keyed mappings, arrays,
-other dataclasses and ``| None``. Floats have 12 significant digits. Not-a-number has no place in a document,
-so that a float that is neither finite nor None is an error of ours; the one exception is a field whose
-metadata names a value that ``null`` stands for.
+Floats have 12 significant digits. Not-a-number has no place in a document, so that a float that is neither
+finite nor None is an error of ours; the one exception is a field that is annotated
+:class:`~entropylaw.results.arrays.Unbounded`, in which ``null`` stands for infinity.
 """
 
 from __future__ import annotations
 
+import json
 import math
-import sys
-import types
-from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
-from functools import lru_cache
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar
 
-import numpy as np
+import msgspec
 
 from entropylaw.errors import described
 from entropylaw.reproducible import rounded
-from entropylaw.results.arrays import FloatArray
+from entropylaw.results.arrays import Unbounded
 
 T = TypeVar("T")
 
+_KEY = re.compile(rb'"\s*:')
+_PLAIN = (float, str, type(None), bool, int)
+
 
 class DocumentMismatchError(Exception):
-    """A value is not of the type that the document needs; ``where`` is its place in the document."""
+    """A value is not what the document needs at its place, a JSON path such as ``$.runs[0].law.n``."""
 
-    def __init__(self, where: str, expected: str, found: object) -> None:
-        super().__init__(f"at {where}: expected {expected}, found {described(found)}")
+    def __init__(self, where: str, problem: str) -> None:
+        super().__init__(f"at {where}: {problem}")
 
 
 def encode(value: Any) -> Any:
@@ -38,25 +39,63 @@ def encode(value: Any) -> Any:
         if not math.isfinite(value):
             raise ValueError(f"{value} in a document; a missing number is None with a reason")
         return rounded(value)
-    if isinstance(value, np.ndarray):
-        return encode(value.tolist())
     if isinstance(value, tuple | list):
         return [encode(item) for item in value]
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
         return {
-            field.name: None
-            if "null" in field.metadata and getattr(value, field.name) == field.metadata["null"]
-            else encode(getattr(value, field.name))
-            for field in fields(value)
+            field.name: _unbounded(inner) if field.type is Unbounded else encode(inner)
+            for field, inner in ((field, getattr(value, field.name)) for field in fields(value))
         }
-    return value
+    return encode(value.tolist()) if hasattr(value, "tolist") else value
 
 
-def decode(kind: type[T], data: Any, where: str = "document") -> T:
-    """JSON values as a result of type ``kind``; a :class:`DocumentMismatchError` where they do not fit."""
-    return _decode(kind, data, where)  # type: ignore[no-any-return]
+def _unbounded(value: float) -> float | None:
+    return None if value == math.inf else rounded(value)
+
+
+def parse(content: bytes) -> Any:
+    """The JSON values of a document.
+
+    Raises
+    ------
+    DocumentMismatchError
+        A key occurs twice in one object, or a number is not finite or beyond a double.
+    ValueError, RecursionError
+        The content is no JSON.
+    """
+    try:
+        data = msgspec.json.decode(content)
+        # As many keys as in the text: none occurred twice. A value that holds '":' counts, too, and the
+        # content is then read again.
+        if _keys(data) == len(_KEY.findall(content)):
+            return data
+    except msgspec.ValidationError as error:
+        raise _mismatch(error) from None
+    except msgspec.DecodeError:
+        pass  # or what Python's module reads nevertheless: NaN, halves of surrogates, a byte order mark
+    data = json.loads(content, object_pairs_hook=_Pairs)
+    for where, problem in _oddities(data, "$"):
+        raise DocumentMismatchError(where, problem)
+    return data
+
+
+def decode(kind: type[T], data: Any, *, arrays: bool = True) -> T:
+    """JSON values as a result of type ``kind``; without ``arrays`` its arrays stay lists that nobody checks.
+
+    Raises
+    ------
+    DocumentMismatchError
+        A value is missing, is not of its type, or does not agree with others: the first that was found.
+    """
+    try:
+        found = msgspec.convert(data, kind, dec_hook=_with_arrays if arrays else _with_lists)
+    except msgspec.ValidationError as error:
+        raise _mismatch(error) from None
+    if (flaw := _flaw(found)) is not None:
+        raise DocumentMismatchError(f"${flaw[0]}", f"expected {flaw[1]}")
+    return found
 
 
 def as_stored(value: T) -> T:
@@ -64,133 +103,87 @@ def as_stored(value: T) -> T:
     return decode(type(value), encode(value))
 
 
-def schema_of(kind: Any) -> dict[str, Any]:
-    """JSON Schema (2020-12, without ``$defs``) of a type."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin in (Union, types.UnionType):
-        return {"anyOf": [schema_of(argument) for argument in arguments]}
-    if kind in _PRIMITIVES:
-        return {"type": _PRIMITIVES[kind]}
-    if _is_array(kind):
-        return {"type": "array", "items": {"type": ["number", "array"]}}
-    if origin is tuple:
-        if len(arguments) == 2 and arguments[1] is Ellipsis:
-            return {"type": "array", "items": schema_of(arguments[0])}
-        return {"type": "array", "prefixItems": [schema_of(a) for a in arguments], "minItems": len(arguments)}
-    if origin in (dict, Mapping):
-        return {"type": "object", "additionalProperties": schema_of(arguments[1])}
-    return _dataclass_schema(kind)
+class _Pairs(dict[str, Any]):
+    """An object of a document; ``twice`` is a key that it has more than once."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        names = [name for name, _ in pairs]
+        self.twice = (
+            next((name for name in names if names.count(name) > 1), None) if len(self) < len(names) else None
+        )
 
 
-_PRIMITIVES: dict[Any, str] = {
-    float: "number",
-    int: "integer",
-    str: "string",
-    bool: "boolean",
-    type(None): "null",
-}
+def _keys(data: Any) -> int:
+    """The keys of all objects; of a list those that begin with an object or a list."""
+    if isinstance(data, dict):
+        return len(data) + sum(_keys(item) for item in data.values())
+    holds = isinstance(data, list) and data and isinstance(data[0], dict | list)
+    return sum(map(_keys, data)) if holds else 0
 
 
-def _decode(kind: Any, data: Any, where: str) -> Any:
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin in (Union, types.UnionType):
-        return _decode_union(arguments, data, where)
-    if kind in _PRIMITIVES:
-        return _decode_primitive(kind, data, where)
-    if _is_array(kind):
-        return _decode_array(data, where)
-    if origin is tuple:
-        return _decode_tuple(arguments, data, where)
-    if origin in (dict, Mapping):
-        _expect(isinstance(data, dict), where, "an object", data)
-        return {key: _decode(arguments[1], item, f"{where}.{key}") for key, item in data.items()}
-    return _decode_dataclass(kind, data, where)
+def _oddities(data: Any, where: str) -> Iterator[tuple[str, str]]:
+    """Keys that occur twice and numbers that are not finite, each with its place."""
+    if isinstance(data, _Pairs):
+        if data.twice is not None:
+            yield where, "expected each key once, found one twice"
+        for name, item in data.items():
+            yield from _oddities(item, f"{where}.{name}")
+    elif isinstance(data, list):
+        for i, item in enumerate(data):
+            yield from _oddities(item, f"{where}[{i}]")
+    elif isinstance(data, float) and not math.isfinite(data):
+        yield where, f"expected a finite number, found {data!r}"
 
 
-def _decode_union(options: tuple[Any, ...], data: Any, where: str) -> Any:
-    if data is None and type(None) in options:
-        return None
-    (kind,) = (option for option in options if option is not type(None))
-    return _decode(kind, data, where)
+def _mismatch(error: msgspec.ValidationError) -> DocumentMismatchError:
+    """Of msgspec's "Expected `int`, got `str` - at `$.runs[0].law.n`" the problem and the place."""
+    problem, _, where = str(error).partition(" - at `")
+    return DocumentMismatchError(where.rstrip("`") or "$", problem[:1].lower() + problem[1:])
 
 
-def _decode_primitive(kind: Any, data: Any, where: str) -> Any:
-    number = isinstance(data, int | float) and not isinstance(data, bool)
-    fits = number if kind is float else type(data) is kind
-    _expect(fits, where, f"a {_PRIMITIVES[kind]}", data)
-    if kind is float:
-        _expect(abs(data) <= sys.float_info.max, where, "a finite number", data)
-    return float(data) if kind is float else data
+def _with_lists(kind: type, value: Any) -> Any:
+    """A value of a type that only results know, without numpy."""
+    if kind is Unbounded:
+        if value is None:
+            return math.inf
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"expected a number or null, found {described(value)}")
+    elif not isinstance(value, list):
+        raise ValueError(f"expected an array of numbers, found {described(value)}")
+    return value
 
 
-def _decode_array(data: Any, where: str) -> Any:
-    _expect(isinstance(data, list), where, "an array of numbers", data)
+def _with_arrays(kind: type, value: Any) -> Any:
+    value = _with_lists(kind, value)
+    if kind is Unbounded:
+        return float(value)
+    import numpy as np
+
     try:
-        array = np.array(data)
-    except (TypeError, ValueError):
-        raise DocumentMismatchError(where, "an array of numbers", data) from None
-    # Text that spells numbers is none, and neither are numbers beyond a double.
-    _expect(array.dtype.kind in "fiu", where, "an array of numbers", data)
-    array = array.astype(float)
-    _expect(bool(np.isfinite(array).all()), where, "an array of finite numbers", data)
-    return array
+        array = np.array(value)
+    except ValueError:
+        raise ValueError("expected an array of numbers, found lists of several lengths") from None
+    # Text that spells numbers is none, and neither are whole numbers beyond a double.
+    if array.dtype.kind not in "fiu":
+        raise ValueError("expected an array of finite numbers")
+    return array.astype(float, copy=False)
 
 
-def _decode_tuple(arguments: tuple[Any, ...], data: Any, where: str) -> Any:
-    _expect(isinstance(data, list), where, "an array", data)
-    if len(arguments) == 2 and arguments[1] is Ellipsis:
-        return tuple(_decode(arguments[0], item, f"{where}[{i}]") for i, item in enumerate(data))
-    _expect(len(data) == len(arguments), where, f"{len(arguments)} items", data)
-    return tuple(
-        _decode(kind, item, f"{where}[{i}]")
-        for i, (kind, item) in enumerate(zip(arguments, data, strict=True))
-    )
+def _flaw(value: Any) -> tuple[str, str] | None:
+    """The place of the first part of a result whose own ``flaw`` is not empty, and what that says."""
+    if hasattr(value, "flaw") and (expected := value.flaw()):
+        return "", expected
+    for place, part in _parts(value):
+        if type(part) not in _PLAIN and (found := _flaw(part)) is not None:
+            return place + found[0], found[1]
+    return None
 
 
-def _decode_dataclass(kind: Any, data: Any, where: str) -> Any:
-    _expect(isinstance(data, dict), where, "an object", data)
-    values: dict[str, Any] = {}
-    hints = _hints(kind)
-    for field in fields(kind):
-        if field.name not in data:
-            _expect(
-                field.default is not MISSING or field.default_factory is not MISSING,
-                where,
-                f"'{field.name}'",
-                data,
-            )
-        elif data[field.name] is None and "null" in field.metadata:
-            values[field.name] = field.metadata["null"]
-        else:
-            values[field.name] = _decode(hints[field.name], data[field.name], f"{where}.{field.name}")
-    # It knows the results, which most documents that are written have no use for.
-    from entropylaw.documents.flaws import flaw
-
-    found = kind(**values)
-    expected = flaw(found)
-    _expect(not expected, where, expected, data)
-    return found
-
-
-def _dataclass_schema(kind: Any) -> dict[str, Any]:
-    hints = _hints(kind)
-    properties = {}
-    for field in fields(kind):
-        schema = schema_of(hints[field.name])
-        properties[field.name] = {"anyOf": [schema, {"type": "null"}]} if "null" in field.metadata else schema
-    required = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
-    return {"type": "object", "properties": properties, "required": sorted(required)}
-
-
-@lru_cache
-def _hints(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind)
-
-
-def _is_array(kind: Any) -> bool:
-    return kind is FloatArray
-
-
-def _expect(fits: bool, where: str, expected: str, found: object) -> None:
-    if not fits:
-        raise DocumentMismatchError(where, expected, found)
+def _parts(value: Any) -> Iterable[tuple[str, Any]]:
+    """Where something may be that holds results, or is one."""
+    if isinstance(value, tuple) and value and type(value[0]) not in _PLAIN:
+        return ((f"[{i}]", item) for i, item in enumerate(value))
+    if isinstance(value, dict):
+        return ((f".{name}", item) for name, item in value.items())
+    return ((f".{name}", getattr(value, name)) for name in getattr(value, "__dataclass_fields__", ()))

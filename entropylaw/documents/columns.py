@@ -8,7 +8,7 @@ from typing import Any
 
 from entropylaw._version import __version__
 from entropylaw.documents.codec import encode
-from entropylaw.documents.fit import refusal_of
+from entropylaw.documents.document import refusal_of
 from entropylaw.ingest.report import ColumnReport
 from entropylaw.paths import shown_path
 
@@ -17,12 +17,10 @@ SCHEMA = "entropylaw/columns/1"
 
 def columns_document(reports: Sequence[ColumnReport]) -> dict[str, Any]:
     """Plain JSON values; a run that could not be used has its error as ``problem``."""
-    return {"schema": SCHEMA, "version": __version__, "runs": [_run(report) for report in reports]}
-
-
-def _run(report: ColumnReport) -> dict[str, Any]:
-    source = replace(report.source, path=shown_path(report.source.path))
-    body: dict[str, Any] = encode(replace(report, source=source, problem=None))
-    if report.problem is not None:
-        body["problem"] = encode(refusal_of(report.problem, report.source.path))
-    return body
+    runs = []
+    for report in reports:
+        source = replace(report.source, path=shown_path(report.source.path))
+        runs.append(encode(replace(report, source=source, problem=None)))
+        if report.problem is not None:
+            runs[-1]["problem"] = encode(refusal_of(report.problem, report.source.path))
+    return {"schema": SCHEMA, "version": __version__, "runs": runs}

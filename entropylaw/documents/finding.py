@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from entropylaw.documents.codec import DocumentMismatchError, parse
+from entropylaw.documents.loading import damaged
 from entropylaw.errors import InputError
 from entropylaw.paths import is_file
 from entropylaw.walk import walk
@@ -23,51 +24,50 @@ _SCHEMA = re.compile(rb'"schema"\s*:\s*"entropylaw/')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A document of entropylaw; ``data`` is None where it is damaged, so that nothing can be read of it."""
+    """A document of entropylaw; ``data`` is None where nothing can be read of it, and ``flaw`` says why."""
 
     path: str
     content: bytes
     data: Any
+    flaw: str = ""
 
     @property
     def kind(self) -> str:
         """``fit``, ``report`` and so on; empty for a damaged one."""
         return "" if self.data is None else str(self.data["schema"]).split("/")[1]
 
+    def damaged(self, shown: str) -> InputError:
+        """The error for a document of which nothing can be read."""
+        size = len(self.content)
+        return damaged(shown, self.flaw or f": its {size} bytes are no JSON object with a schema")
+
 
 def find_document(path: str) -> Stored | None:
     """Read the document at ``path``; None where there is something else, or nothing."""
     file = Path(path)
-    try:
-        named = FITS in file.name.casefold()
-        if (
-            not (named or file.suffix.lower() == ".json")
-            or not is_file(file)
-            or file.stat().st_size > _LARGEST
-        ):
-            return None
-        content = file.read_bytes()
-    except OSError:
-        return None
-    if not named and _OURS not in content:
+    named = FITS in file.name.casefold()
+    content = _content(file) if named or file.suffix.lower() == ".json" else None
+    if content is None or not (named or _OURS in content):
         return None  # a log, of which the parsed whole would be many times its size
+    data, flaw = None, ""
     try:
-        data = json.loads(content, object_pairs_hook=_once)
+        data = parse(content)
+    except DocumentMismatchError as error:
+        flaw = str(error)
     except (ValueError, RecursionError):
-        named |= _SCHEMA.search(content) is not None
-        data = None
+        pass
     schema = data.get("schema") if isinstance(data, dict) else None
     if isinstance(schema, str) and schema.startswith("entropylaw/"):
         return Stored(path=path, content=content, data=data)
-    return Stored(path=path, content=content, data=None) if named else None
+    named = named or (data is None and _SCHEMA.search(content) is not None)
+    return Stored(path=path, content=content, data=None, flaw=flaw) if named else None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys stand once; of two, nobody knows which was meant."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands twice")
-    return found
+def _content(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes() if is_file(file) and file.stat().st_size <= _LARGEST else None
+    except OSError:
+        return None
 
 
 def documents_in(folder: str) -> tuple[list[Stored], bool]:
@@ -86,12 +86,3 @@ def documents_in(folder: str) -> tuple[list[Stored], bool]:
             else:
                 found.append(document)
     return found, others
-
-
-def damaged(document: Stored, shown: str) -> InputError:
-    """Make the error for a document of which nothing can be read."""
-    return InputError(
-        "damaged-document",
-        f"{shown} is damaged: its {len(document.content)} bytes are no JSON object with a schema",
-        "make the document again from the log",
-    )

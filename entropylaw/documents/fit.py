@@ -7,38 +7,26 @@ to them, so that a prediction from a stored fit equals one from the fresh fit.
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from entropylaw._version import __version__
-from entropylaw.analysis.progress import entropy_drop, used_share
-from entropylaw.documents.codec import encode
+from entropylaw.documents.document import Document, Refusal, nothing_read, read_of, refusal_of
+from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
-from entropylaw.errors import EntropyLawError
-from entropylaw.ingest.run import Run, Series
-from entropylaw.paths import shown_path
-from entropylaw.results import Estimate
+from entropylaw.results import Estimate, Validity
 from entropylaw.results.columns import Choice
+from entropylaw.results.drawing import drawn
 from entropylaw.results.groups import Seam, SegmentFit, SharedFit
 from entropylaw.results.law import LawFit
 
-SCHEMA = "entropylaw/fit/1"
+if TYPE_CHECKING:
+    from entropylaw.errors import EntropyLawError
+    from entropylaw.ingest.run import Run, Series
 
 NO_SEAM = "no seam found: neither reward nor entropy jumps against its own drift"
 NO_SEGMENTS = "no law by segment"
 """Notes of a run whose segments were asked for, and how they begin."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InputFile:
-    """A file that was read: path as given (never absolute), sha256 of its bytes, records in it."""
-
-    path: str
-    sha256: str
-    format: str
-    rows: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,15 +46,6 @@ class Settings:
     shared: tuple[str, ...] = ()
     keep_outliers: bool = False
     entropy_sd: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
-    """Why a run, or a file, has no fit: the error's slug, message and hint."""
-
-    slug: str
-    message: str
-    hint: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,26 +72,27 @@ class RunFit:
     used: Estimate | None = None
     drop_per_100_steps: Estimate | None = None
 
+    @property
+    def validity(self) -> Validity | None:
+        """The law's; None for a refused run."""
+        return None if self.law is None else self.law.validity
+
+    def flaw(self) -> str:
+        """Both a law and a refusal, or neither."""
+        return "" if (self.law is None) != (self.refusal is None) else "a law or a refusal, one of them"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FitDocument:
+class FitDocument(Document[RunFit]):
     """Fits of one or many runs, with their provenance.
 
     ``shared`` is what they have in common, where that was asked for. ``warnings`` are about files, not runs.
     """
 
-    inputs: tuple[InputFile, ...]
     settings: Settings
-    runs: tuple[RunFit, ...]
     shared: SharedFit | None = None
     warnings: tuple[str, ...] = ()
-    version: str = __version__
-    schema: str = SCHEMA
-    seed: int | None = field(default=None)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return encode(self)  # type: ignore[no-any-return]
+    schema: str = KINDS["fit"].schema
 
     @property
     def fitted(self) -> tuple[LawFit, ...]:
@@ -120,59 +100,48 @@ class FitDocument:
         return tuple(run.law for run in self.runs if run.law is not None)
 
     def _repr_html_(self) -> str:
-        from entropylaw.report.notebook import document_html
-
-        return document_html(self)
+        return drawn("document_html", self)  # type: ignore[no-any-return]
 
 
 def fitted_run(run: Run, series: Series, law: LawFit) -> RunFit:
     """A run with its law, and how far it has come."""
-    entry = _run_fit(run, series, law=law, refusal=None)
+    from entropylaw.analysis.progress import entropy_drop, used_share
+
     drop = entropy_drop(law.step, law.entropy, level=law.level)
-    return replace(entry, used=used_share(law), drop_per_100_steps=drop)
+    return RunFit(
+        **read_of(run, series),
+        entropy_column=series.entropy_choice,
+        reward_column=series.reward_choice,
+        pair=series.pair,
+        law=law,
+        refusal=None,
+        used=used_share(law),
+        drop_per_100_steps=drop,
+    )
 
 
 def refused_run(run: Run, series: Series | None, error: EntropyLawError) -> RunFit:
     """A run whose columns cannot be chosen (no ``series``), or whose series cannot be fitted."""
-    return _run_fit(run, series, law=None, refusal=refusal_of(error, run.source.path))
+    return RunFit(
+        **read_of(run, series),
+        entropy_column=series.entropy_choice if series else None,
+        reward_column=series.reward_choice if series else None,
+        pair=series.pair if series else None,
+        law=None,
+        refusal=refusal_of(error, run.source.path),
+    )
 
 
 def refused_file(path: str, error: EntropyLawError, run: str = "") -> RunFit:
     """A file without any run, or a ``run`` of it of which nothing can be used."""
-    shown = shown_path(path)
     return RunFit(
-        run=run or shown,
-        path=shown,
+        **nothing_read(path, run),
         entropy_column=None,
         reward_column=None,
         pair=None,
-        dropped={},
-        notes=(),
         law=None,
         refusal=refusal_of(error, path),
     )
-
-
-def refusal_of(error: EntropyLawError, path: str) -> Refusal:
-    """An error about the file at ``path`` as part of a document, which never names an absolute path."""
-    shown = shown_path(path)
-    return Refusal(
-        slug=error.slug, message=error.message.replace(path, shown), hint=error.hint.replace(path, shown)
-    )
-
-
-def input_files(runs: Iterable[Run]) -> tuple[InputFile, ...]:
-    """The files behind some runs, each once."""
-    files = {file.path: file for run in runs for file in (run.source.parts or (run.source,))}
-    return tuple(
-        InputFile(path=shown_path(path), sha256=file.sha256, format=file.format, rows=file.rows)
-        for path, file in files.items()
-    )
-
-
-def skipped_files(ignored: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """A warning for each file that is no log: (path, why)."""
-    return tuple(f"{shown_path(path)} was not read: {why}" for path, why in ignored)
 
 
 def load_fit(path: str | os.PathLike[str]) -> FitDocument:
@@ -181,27 +150,6 @@ def load_fit(path: str | os.PathLike[str]) -> FitDocument:
     Raises
     ------
     InputError
-        ``file-not-found``, ``not-a-document`` (no JSON, or JSON of another kind),
-        ``other-document-version`` (another schema version), ``damaged-document`` (a value does not fit).
+        As :func:`entropylaw.documents.loading.load_document`.
     """
-    return load_document(FitDocument, path, SCHEMA, command="entropylaw fit")
-
-
-def _run_fit(run: Run, series: Series | None, *, law: LawFit | None, refusal: Refusal | None) -> RunFit:
-    """What reading dropped and decided, and what pairing did, side by side."""
-    dropped = Counter(run.dropped)
-    notes = run.notes
-    if series is not None:
-        dropped.update(series.dropped)
-        notes += series.notes
-    return RunFit(
-        run=run.name,
-        path=shown_path(run.source.path),
-        entropy_column=series.entropy_choice if series else None,
-        reward_column=series.reward_choice if series else None,
-        pair=series.pair if series else None,
-        dropped=dict(dropped),
-        notes=notes,
-        law=law,
-        refusal=refusal,
-    )
+    return load_document("fit", path)  # type: ignore[no-any-return]

@@ -3,47 +3,94 @@
 from __future__ import annotations
 
 import os
-from typing import TypeVar
+from pathlib import Path
+from typing import Any
 
-from entropylaw.arguments import of_kind
-from entropylaw.documents.codec import DocumentMismatchError, decode
-from entropylaw.documents.store import load_json
+from entropylaw.documents.codec import DocumentMismatchError, decode, parse
+from entropylaw.documents.kinds import KINDS, Kind
 from entropylaw.errors import InputError, known_form
 from entropylaw.paths import shown_path
 
-T = TypeVar("T")
 
-
-def load_document(kind: type[T], path: str | os.PathLike[str], schema: str, *, command: str) -> T:
-    """Read a document of type ``kind`` that ``command`` wrote; ``schema`` names its kind and version.
+def load_document(name: str, path: str | os.PathLike[str]) -> Any:
+    """Read a document of the kind of that name in :data:`~entropylaw.documents.kinds.KINDS`.
 
     Raises
     ------
     InputError
-        ``file-not-found``, ``not-a-document`` (no JSON, or JSON of another kind),
-        ``other-document-version`` (another schema version), ``damaged-document`` (a value does not fit).
+        ``file-not-found``, ``file-unreadable``, ``not-a-document`` (no JSON, or JSON of another kind),
+        ``other-document-version`` (another schema version), ``damaged-document`` (a value does not fit; the
+        message has its JSON path).
     """
+    from entropylaw.arguments import of_kind
+
     path = path if isinstance(path, str) else os.fspath(of_kind(path, os.PathLike, "path"))  # type: ignore[type-abstract]
-    data, name = load_json(path), shown_path(path)
-    found = data.get("schema") if isinstance(data, dict) else None
-    if not isinstance(found, str) or not found.startswith(f"{schema.rpartition('/')[0]}/"):
+    kind, data, shown = KINDS[name], load_json(path), shown_path(path)
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if not isinstance(schema, str) or not schema.startswith(f"entropylaw/{name}/"):
         raise InputError(
             "not-a-document",
-            f"{name} is JSON, but no document with schema {schema!r}",
-            f"give a file that `{command}` wrote, or the log itself",
+            f"{shown} is JSON, but no document with schema {kind.schema!r}",
+            f"give a file that `{kind.command}` wrote, or the log itself",
         )
-    if found != schema:
+    return as_document(kind, data, shown)
+
+
+def as_document(kind: Kind, data: Any, shown: str, *, arrays: bool = True) -> Any:
+    """The values of a document of a kind as results; ``shown`` is how sentences call it.
+
+    Without ``arrays`` they stay lists, and numpy is not imported.
+
+    Raises
+    ------
+    InputError
+        ``other-document-version``, ``damaged-document``.
+    """
+    if data["schema"] != kind.schema:
         raise InputError(
             "other-document-version",
-            f"{name} has schema {known_form(found)}, of version {known_form(data.get('version'))}; "
-            f"{schema!r} is read here",
+            f"{shown} has schema {known_form(data['schema'])}, of version {known_form(data.get('version'))}; "
+            f"{kind.schema!r} is read here",
             "fit the log again, or use the version that wrote the document",
         )
     try:
-        return decode(kind, data)
+        return decode(kind.type, data, arrays=arrays)
     except DocumentMismatchError as error:
+        raise damaged(shown, str(error)) from error
+
+
+def damaged(shown: str, problem: str) -> InputError:
+    """Make the error for a document that cannot be used."""
+    return InputError(
+        "damaged-document", f"{shown} is damaged {problem}", "make the document again from the log"
+    )
+
+
+def load_json(path: str | os.PathLike[str]) -> Any:
+    """The values of a JSON file.
+
+    Raises
+    ------
+    InputError
+        ``file-not-found``, ``file-unreadable``, ``not-a-document``, ``damaged-document`` (see
+        :func:`~entropylaw.documents.codec.parse`).
+    """
+    source, shown = Path(path), shown_path(os.fspath(path))
+    try:
+        if source.exists() and not source.is_file():
+            raise InputError("file-unreadable", f"{shown} is no file", "name a document")
+        return parse(source.read_bytes())
+    except FileNotFoundError:
+        raise InputError("file-not-found", f"{shown} does not exist", "check the path") from None
+    except OSError as error:
         raise InputError(
-            "damaged-document",
-            f"{name} is damaged {error}",
-            f"fit the log again with `{command}`",
+            "file-unreadable", f"{shown} could not be read ({error.strerror})", "check its permissions"
+        ) from error
+    except DocumentMismatchError as error:
+        raise damaged(shown, str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            "not-a-document",
+            f"{shown} is no JSON document ({error})",
+            "give a file that `entropylaw fit` wrote",
         ) from error

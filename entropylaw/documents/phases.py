@@ -10,20 +10,19 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-from entropylaw._version import __version__
-from entropylaw.documents.codec import as_stored, encode
-from entropylaw.documents.fit import InputFile, Refusal, refusal_of
+from entropylaw.documents.codec import as_stored
+from entropylaw.documents.document import Document, Refusal, nothing_read, read_of, refusal_of
+from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
-from entropylaw.errors import EntropyLawError
-from entropylaw.ingest.phasecolumns import PhaseSeries
-from entropylaw.ingest.run import Run
-from entropylaw.paths import shown_path
 from entropylaw.results.columns import PhaseColumn
 from entropylaw.results.phases import PhaseFit, PhasesAcross
 
-SCHEMA = "entropylaw/phases/1"
+if TYPE_CHECKING:
+    from entropylaw.errors import EntropyLawError
+    from entropylaw.ingest.phasecolumns import PhaseSeries
+    from entropylaw.ingest.run import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,26 +59,22 @@ class RunPhases:
     phases: PhaseFit | None
     refusal: Refusal | None
 
+    def flaw(self) -> str:
+        """Both phases and a refusal, or neither."""
+        return "" if (self.phases is None) != (self.refusal is None) else "phases or a refusal, one of them"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PhasesDocument:
+class PhasesDocument(Document[RunPhases]):
     """Phases of one or many runs, with their provenance.
 
     ``across`` is what two runs or more say together. ``warnings`` are about files, not runs.
     """
 
-    inputs: tuple[InputFile, ...]
     settings: PhaseSettings
-    runs: tuple[RunPhases, ...]
     across: PhasesAcross | None = None
     warnings: tuple[str, ...] = ()
-    version: str = __version__
-    schema: str = SCHEMA
-    seed: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return encode(self)  # type: ignore[no-any-return]
+    schema: str = KINDS["phases"].schema
 
     @property
     def fitted(self) -> tuple[PhaseFit, ...]:
@@ -99,17 +94,13 @@ def unphased_run(run: Run, series: PhaseSeries | None, error: EntropyLawError) -
 
 def unphased_file(path: str, error: EntropyLawError, run: str = "") -> RunPhases:
     """A file without any run, or a ``run`` of it of which nothing can be used."""
-    shown = shown_path(path)
     return RunPhases(
-        run=run or shown,
-        path=shown,
+        **nothing_read(path, run),
         planning_column=None,
         execution_column=None,
         aggregate_column=None,
         share_column=None,
         length_column=None,
-        dropped={},
-        notes=(),
         cautions=(),
         phases=None,
         refusal=refusal_of(error, path),
@@ -122,34 +113,27 @@ def load_phases(path: str | os.PathLike[str]) -> PhasesDocument:
     Raises
     ------
     InputError
-        ``file-not-found``, ``not-a-document`` (no JSON, or JSON of another kind),
-        ``other-document-version`` (another schema version), ``damaged-document`` (a value does not fit).
-
+        As :func:`entropylaw.documents.loading.load_document`.
     """
-    return load_document(PhasesDocument, path, SCHEMA, command="entropylaw phases")
+    return load_document("phases", path)  # type: ignore[no-any-return]
 
 
 def _run_phases(
     run: Run, series: PhaseSeries | None, *, phases: PhaseFit | None, refusal: Refusal | None
 ) -> RunPhases:
     """What reading, finding the columns and fitting dropped, side by side."""
-    dropped = Counter(run.dropped)
-    notes = run.notes
-    if series is not None:
-        dropped.update(series.dropped)
-        notes += series.notes
+    read = read_of(run, series)
     if phases is not None:
-        dropped.update(phases.dropped)
+        counts = Counter(read["dropped"])
+        counts.update(phases.dropped)
+        read["dropped"] = dict(counts)
     return RunPhases(
-        run=run.name,
-        path=shown_path(run.source.path),
+        **read,
         planning_column=series.planning_column if series else None,
         execution_column=series.execution_column if series else None,
         aggregate_column=series.aggregate_column if series else None,
         share_column=series.share_column if series else None,
         length_column=series.length_column if series else None,
-        dropped=dict(dropped),
-        notes=notes,
         cautions=series.cautions if series else (),
         phases=phases,
         refusal=refusal,

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
-from entropylaw._version import __version__
-from entropylaw.analysis.forecast import forecast, saturation_forecast
-from entropylaw.documents.codec import as_stored, encode
-from entropylaw.documents.fit import FitDocument, InputFile
+from entropylaw.documents.codec import as_stored
+from entropylaw.documents.document import Document
+from entropylaw.documents.kinds import KINDS
 from entropylaw.errors import FitError
 from entropylaw.results import EntropySet, Prediction, Saturation, Validity
 from entropylaw.results.forecast import Forecast, SaturationForecast
 from entropylaw.results.law import LawFit
 
-SCHEMA = "entropylaw/prediction/1"
-
-
-class _Ahead(TypedDict):
-    forecast: Forecast | None
-    spending: SaturationForecast | None
-    no_forecast: str | None
+if TYPE_CHECKING:
+    from entropylaw.documents.fit import FitDocument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,18 +39,10 @@ class RunPrediction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PredictionDocument:
+class PredictionDocument(Document[RunPrediction]):
     """Predictions of every fitted run of a fit document."""
 
-    inputs: tuple[InputFile, ...]
-    runs: tuple[RunPrediction, ...]
-    version: str = __version__
-    schema: str = SCHEMA
-    seed: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return encode(self)  # type: ignore[no-any-return]
+    schema: str = KINDS["prediction"].schema
 
 
 def predict_runs(
@@ -109,19 +95,21 @@ def _ahead(
     level: float | None,
     *,
     saturation: bool,
-) -> _Ahead:
+) -> dict[str, Any]:
     """Forecast later steps, and when the entropy is spent; where a run is too short for it, say why."""
-    told: _Ahead = {"forecast": None, "spending": None, "no_forecast": None}
+    from entropylaw.analysis.forecast import forecast, saturation_forecast
+
+    found: dict[str, Any] = {}
     series = (law.step, law.entropy, law.reward)
-    asked = law.ceiling.level if level is None else level
+    level = law.ceiling.level if level is None else level
     try:
         if at_step:
-            told["forecast"] = forecast(*series, at_step=list(at_step), level=asked, run=run)
+            found["forecast"] = forecast(*series, at_step=list(at_step), level=level, run=run)
         if saturation or gains:
             last = max(at_step) if at_step else None
-            told["spending"] = saturation_forecast(
-                *series, gains=list(gains), at_step=last, level=asked, run=run
+            found["spending"] = saturation_forecast(
+                *series, gains=list(gains), at_step=last, level=level, run=run
             )
     except FitError as error:
-        told["no_forecast"] = error.message
-    return told
+        found["no_forecast"] = error.message
+    return found

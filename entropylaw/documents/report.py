@@ -9,18 +9,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-from entropylaw._version import __version__
-from entropylaw.documents.codec import encode
-from entropylaw.documents.fit import FitDocument, InputFile, RunFit, Settings
+from entropylaw.documents.document import Document
+from entropylaw.documents.fit import FitDocument, RunFit, Settings
+from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
 from entropylaw.documents.phases import RunPhases
 from entropylaw.results.forecast import Forecast, SaturationForecast
 from entropylaw.results.groups import SharedFit
 from entropylaw.results.phases import PhasesAcross
-
-SCHEMA = "entropylaw/report/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,37 +42,18 @@ class RunReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportDocument:
+class ReportDocument(Document[RunReport]):
     """Reports of one or many runs, with their provenance.
 
     ``shared`` and ``across`` are what several runs have in common, in their laws and in their phases.
     ``warnings`` are about files, not runs.
     """
 
-    inputs: tuple[InputFile, ...]
     settings: Settings
-    runs: tuple[RunReport, ...]
     shared: SharedFit | None = None
     across: PhasesAcross | None = None
     warnings: tuple[str, ...] = ()
-    version: str = __version__
-    schema: str = SCHEMA
-    seed: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return encode(self)  # type: ignore[no-any-return]
-
-    def as_fit(self) -> FitDocument:
-        """The laws alone, as a fit document."""
-        return FitDocument(
-            inputs=self.inputs,
-            settings=self.settings,
-            runs=tuple(run.fit for run in self.runs),
-            shared=self.shared,
-            warnings=self.warnings,
-            version=self.version,
-        )
+    schema: str = KINDS["report"].schema
 
 
 def from_fits(fits: FitDocument, runs: Iterable[RunReport]) -> ReportDocument:
@@ -96,7 +74,6 @@ def load_report(path: str | os.PathLike[str]) -> ReportDocument:
     Raises
     ------
     InputError
-        ``file-not-found``, ``not-a-document`` (no JSON, or JSON of another kind),
-        ``other-document-version`` (another schema version), ``damaged-document`` (a value does not fit).
+        As :func:`entropylaw.documents.loading.load_document`.
     """
-    return load_document(ReportDocument, path, SCHEMA, command="entropylaw report")
+    return load_document("report", path)  # type: ignore[no-any-return]

@@ -9,9 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from entropylaw.errors import InputError, OutputError
+from entropylaw.errors import OutputError
 from entropylaw.inputs import check_targets
-from entropylaw.paths import shown_path
 from entropylaw.reproducible import rounded
 
 TEMPORARY = ".entropylaw-"
@@ -59,27 +58,6 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
-
-
-def load_json(path: str | os.PathLike[str]) -> Any:
-    """Parse a JSON file; an :class:`~entropylaw.errors.InputError` where it is missing or no JSON."""
-    source, shown = Path(path), shown_path(os.fspath(path))
-    try:
-        if source.exists() and not source.is_file():
-            raise InputError("file-unreadable", f"{shown} is no file", "name a document")
-        return json.loads(source.read_bytes())
-    except FileNotFoundError:
-        raise InputError("file-not-found", f"{shown} does not exist", "check the path") from None
-    except OSError as error:
-        raise InputError(
-            "file-unreadable", f"{shown} could not be read ({error.strerror})", "check its permissions"
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            "not-a-document",
-            f"{shown} is no JSON document ({error})",
-            "give a file that `entropylaw fit` wrote",
-        ) from error
 
 
 def _lines(value: Any, indent: str) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from entropylaw.gates.quantities import Part
-from entropylaw.gates.subjects import Subject, Unknown, Value
+from entropylaw.gates.quantities import Part, Unknown, Value
+from entropylaw.gates.subjects import Subject
 from entropylaw.reproducible import rounded
 from entropylaw.results import Estimate
 
@@ -27,7 +27,12 @@ def regression(subject: Subject, measured: str, baseline: Sequence[Subject], *, 
         return Unknown(reason=f"the baseline's run was refused: {before.refusal.message}")
     if before.reasons and not any_law:
         return Unknown(reason=f"the baseline's law is not valid: {before.reasons[0]}")
-    return share_fallen(_number(subject.values, measured), _number(before.values, measured), measured)
+    return share_fallen(_number(subject, measured), _number(before, measured), measured)
+
+
+def _number(subject: Subject, name: str) -> Estimate | None:
+    found = subject.values.get(name)
+    return found if isinstance(found, Estimate) else None
 
 
 def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -> Value:
@@ -109,8 +114,3 @@ def _limit(top: float, top_half: float, bottom_half: float, side: float) -> floa
         stable = top + side * root
         return rest / stable if stable else 0.0
     return (top - side * root) / square
-
-
-def _number(values: Mapping[str, Value], name: str) -> Estimate | None:
-    found = values.get(name)
-    return found if isinstance(found, Estimate) else None

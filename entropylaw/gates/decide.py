@@ -17,8 +17,8 @@ from typing import NamedTuple
 from entropylaw.gates.baseline import regression
 from entropylaw.gates.digits import beside
 from entropylaw.gates.expression import Gate
-from entropylaw.gates.quantities import REGRESSION, WRITTEN_BY, Kind, Quantity
-from entropylaw.gates.subjects import Subject, Unknown, Value
+from entropylaw.gates.quantities import REGRESSION, WRITTEN_BY, Kind, Unknown, Value
+from entropylaw.gates.subjects import Subject
 from entropylaw.results import Estimate
 
 
@@ -149,7 +149,10 @@ def _found(gate: Gate, subject: Subject, baselines: Baselines, rules: Rules) -> 
     if gate.quantity.kind is Kind.flag:
         return _flag(quantity.name, subject)
     if quantity.name not in subject.values and (subject.refusal or quantity.part not in subject.parts):
-        return Unknown(reason=_absent(quantity, subject))
+        if subject.refusal is not None:
+            return Unknown(reason=f"the run was refused: {subject.refusal.message}")
+        written = WRITTEN_BY[quantity.part]
+        return Unknown(reason=f"no document given for this run holds {quantity.name}; {written} writes one")
     if quantity.of_law and subject.reasons and not rules.any_law:
         return Unknown(reason=_invalid(subject.reasons))
     if quantity is REGRESSION:
@@ -157,14 +160,6 @@ def _found(gate: Gate, subject: Subject, baselines: Baselines, rules: Rules) -> 
         assert gate.measured is not None
         return regression(subject, gate.measured, baselines[gate.baseline], any_law=rules.any_law)
     return subject.values.get(quantity.name, Unknown(reason=f"the run has no {quantity.name}"))
-
-
-def _absent(quantity: Quantity, subject: Subject) -> str:
-    """Why nothing is known of a quantity."""
-    if subject.refusal is not None:
-        return f"the run was refused: {subject.refusal.message}"
-    written = WRITTEN_BY[quantity.part]
-    return f"no document given for this run holds {quantity.name}; {written} writes one"
 
 
 class _Flag(NamedTuple):

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from entropylaw.documents.check import CheckedFile
-from entropylaw.documents.finding import Stored, damaged
+from entropylaw.documents.finding import Stored
+from entropylaw.documents.kinds import KINDS
+from entropylaw.documents.loading import load_json
 from entropylaw.errors import InputError, known_form
 from entropylaw.gates.expression import Gate
-from entropylaw.gates.subjects import Subject, document_kind, subjects_of, unread
+from entropylaw.gates.subjects import Subject, read_document, subjects_of, unread
 from entropylaw.inputs import note_input
 from entropylaw.paths import is_file, shown_path
 
@@ -31,8 +33,8 @@ def subjects_in(document: Stored) -> list[Subject]:
     shown = shown_path(document.path)
     try:
         if document.data is None:
-            raise damaged(document, shown)
-        return subjects_of(document.data, shown)
+            raise document.damaged(shown)
+        return subjects_of(read_document(document.data, shown), shown)
     except InputError as error:
         return [unread(shown, error)]
 
@@ -68,21 +70,16 @@ def baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
         ``file-not-found``, ``file-unreadable``, ``not-a-document``, ``other-document-version``,
         ``damaged-document``.
     """
-    paths = dict.fromkeys(gate.baseline for gate in gates if gate.baseline is not None)
-    if not paths:
-        return {}
-    # It writes files, too, with modules that a gate without a baseline has no use for.
-    from entropylaw.documents.store import load_json
-
     found: dict[str, list[Subject]] = {}
-    for path in paths:
+    for path in dict.fromkeys(gate.baseline for gate in gates if gate.baseline is not None):
         note_input(path)
         data, shown = load_json(path), shown_path(path)
-        if document_kind(data, shown) not in ("fit", "report"):
+        document = read_document(data, shown)
+        if document.schema not in (KINDS["fit"].schema, KINDS["report"].schema):
             raise InputError(
                 "not-a-document",
                 f"the baseline {shown} has schema {known_form(data['schema'])}, which holds no law",
                 "give what `entropylaw fit` or `entropylaw report` wrote",
             )
-        found[path] = subjects_of(data, shown)
+        found[path] = subjects_of(document, shown)
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import NoReturn
@@ -81,18 +80,6 @@ def parse(text: str) -> Gate:
         ``unknown-quantity``; ``bad-gate`` for anything else, with the place.
     """
     return _Reader(text).gate()
-
-
-def with_baseline(text: str, change: Callable[[str], str]) -> str:
-    """An expression with its baseline's path changed; one without a baseline, or a bad one, as it is."""
-    try:
-        path = parse(text).baseline
-    except UsageError:
-        return text
-    if path is None:
-        return text
-    before, _, after = text.rpartition(path)
-    return before + change(path) + after
 
 
 class _Reader:

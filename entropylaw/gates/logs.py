@@ -6,11 +6,10 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 from entropylaw.documents.check import CheckedFile
-from entropylaw.documents.fit import FitDocument, Settings
+from entropylaw.documents.fit import Settings
 from entropylaw.documents.phases import PhasesDocument, PhaseSettings, unphased_file
 from entropylaw.gates.quantities import Part
 from entropylaw.gates.subjects import Subject, joined, subjects_of
-from entropylaw.ingest.load import Reading
 from entropylaw.ingest.phasecolumns import candidates
 from entropylaw.paths import shown_path
 from entropylaw.reporting import phases_of, report_runs
@@ -45,20 +44,15 @@ def logged(logs: Sequence[str], asked: Settings, parts: Set[Part], documents: Se
     )
     fits = fit_reading(reading, asked)
     whole = report_runs(fits) if Part.ahead in parts else fits
-    found = subjects_of(whole.to_json(), "the fit") if whole.runs else []
+    found = subjects_of(whole, "the fit")
     if Part.phases in parts and whole.runs:
-        found = joined([*found, *subjects_of(_phases(reading, fits).to_json(), "the fit")])
+        options = PhaseSettings(level=asked.level, entropy=asked.entropy, step=asked.step, run=asked.run)
+        runs = [phases_of(run, options)[0] for run in reading.runs]
+        runs += [unphased_file(*failure) for failure in reading.failures]
+        phases = PhasesDocument(inputs=fits.inputs, settings=options, runs=tuple(runs))
+        found = joined([*found, *subjects_of(phases, "the fit")])
     return Logged(
         subjects=tuple(replace(subject, sources=(subject.path,)) for subject in found),
         inputs=tuple(CheckedFile(path=f.path, sha256=f.sha256, format=f.format) for f in fits.inputs),
         warnings=fits.warnings,
     )
-
-
-def _phases(reading: Reading, fits: FitDocument) -> PhasesDocument:
-    """The phases of the same runs."""
-    asked = fits.settings
-    wanted = PhaseSettings(level=asked.level, entropy=asked.entropy, step=asked.step, run=asked.run)
-    runs = [phases_of(run, wanted)[0] for run in reading.runs]
-    runs += [unphased_file(*failure) for failure in reading.failures]
-    return PhasesDocument(inputs=fits.inputs, settings=wanted, runs=tuple(runs))

@@ -1,10 +1,35 @@
-"""What a gate can ask about: every quantity, where it comes from, and what must hold before it is read."""
+"""What a gate can ask about: every quantity, how it is read from a typed document, and what must hold before.
+
+A quantity is one entry of :data:`QUANTITIES`: expressions on the command line and in the settings file, every
+format of a check and the table of ``docs/ci.md`` come from it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from entropylaw.results import VERDICTS, Estimate
+
+if TYPE_CHECKING:
+    from entropylaw.documents.fit import RunFit
+    from entropylaw.documents.phases import RunPhases
+    from entropylaw.documents.prediction import RunPrediction
+    from entropylaw.results.phases import CurvePhases, PhaseFit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """What takes a value's place where there is none: the reason."""
+
+    reason: str
+
+
+Value = Estimate | float | str | Unknown
+"""An estimate, a number without an interval, a word, or why there is nothing."""
 
 
 class Part(StrEnum):
@@ -24,7 +49,7 @@ class Kind(StrEnum):
     flag = "flag"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Quantity:
     """Something that a gate can ask about.
 
@@ -34,6 +59,12 @@ class Quantity:
         What an expression calls it.
     meaning
         A few words for lists.
+    unit
+        Of the number; empty where it has none.
+    accessor
+        Reads it: of a :class:`~entropylaw.documents.fit.RunFit` with a law for the law, of a run of a report
+        or a prediction for what is ahead, of a :class:`~entropylaw.documents.phases.RunPhases` or None for
+        the phases. None where the document has no value. Attributes, or a function; flags have none.
     kind
         An estimate has an interval; a number has none by its nature, and is compared as it stands.
     part
@@ -46,64 +77,134 @@ class Quantity:
 
     name: str
     meaning: str
+    unit: str = ""
+    accessor: str | Callable[[Any], Value | None] = ""
     kind: Kind = Kind.estimate
     part: Part = Part.law
     of_law: bool = False
     words: tuple[str, ...] = ()
 
+    def read(self, holder: Any) -> Value:
+        """The value that the part of a run's documents has, or why it has none."""
+        read = attrgetter(self.accessor) if isinstance(self.accessor, str) else self.accessor
+        found = read(holder)
+        if found is None:
+            return Unknown(reason=f"the document has no {self.name} for this run")
+        return float(found) if isinstance(found, int) else found
+
 
 VALID, FAILS, UNDECIDED = "valid", "law fails", "undecided"
 
-ORDERS = ("execution first", "planning first", "overlapping", "one boundary", "no boundary")
-"""What phases can be; the same words as :data:`entropylaw.results.phases.VERDICTS`."""
+
+def _since(name: str) -> Callable[[Any], Value]:
+    """An estimate beside the law that the first documents do not have."""
+    older = Unknown(reason=f"the document is older than {name}; fit the log again")
+    return lambda run: getattr(run, name) or older
+
+
+def _verdict(run: RunFit | RunPrediction) -> str:
+    assert run.validity is not None
+    return VALID if run.validity.ok else FAILS if run.validity.contradicted else UNDECIDED
+
+
+def _ahead(read: Callable[[Any], Value | None]) -> Callable[[Any], Value]:
+    """What a run says of later steps, or why it says nothing."""
+    return lambda run: read(run) or Unknown(reason=run.no_forecast or "no forecast was asked for")
+
+
+def _phases(read: Callable[[PhaseFit], Value | None], missing: str) -> Callable[[Any], Value]:
+    """What is known of the phases; where it is not, the phases' notes say why, or else ``missing``."""
+
+    def accessor(run: RunPhases | None) -> Value:
+        if run is None:
+            return Unknown(reason="the log has no curves of planning or execution")
+        if run.phases is None:
+            return Unknown(reason=f"no phases: {run.refusal.message if run.refusal else missing}")
+        return read(run.phases) or Unknown(reason="; ".join(run.phases.notes) or missing)
+
+    return accessor
+
+
+def _boundary(name: str) -> Callable[[Any], Value]:
+    """The step of a boundary, if there is one: its place without that would be a place of nothing."""
+
+    def read(phases: PhaseFit) -> Value | None:
+        curve: CurvePhases | None = getattr(phases, name)
+        if curve is None or curve.found:
+            return curve.boundary.step if curve else None
+        return Unknown(reason=f"no boundary was found in {name} (p = {curve.p_value:.2g})")
+
+    return _phases(read, f"there is no curve of {name}")
+
+
+_step = _ahead(lambda run: run.spending.step if run.spending else None)
+_reward = _ahead(lambda run: run.spending.reward if run.spending else None)
+_forecast = _ahead(lambda run: run.forecast.reward[-1] if run.forecast else None)
+_order = _phases(lambda phases: phases.verdict, "one curve only has no order")
+_delta = _phases(lambda phases: phases.delta, "no difference is told")
+_NUMBER, _WORD, _FLAG = Kind.number, Kind.word, Kind.flag
 
 _ALL = (
-    Quantity(name="a", meaning="coefficient of R = −a·exp(H) + b", of_law=True),
-    Quantity(name="b", meaning="coefficient of R = −a·exp(H) + b", of_law=True),
-    Quantity(name="ceiling", meaning="b − a, the reward at H = 0", of_law=True),
-    Quantity(name="headroom", meaning="ceiling − reward_now", of_law=True),
-    Quantity(name="reward_now", meaning="reward at the last evaluation, noise taken out", of_law=True),
-    Quantity(name="used", meaning="share of the reward that entropy can buy, had by now", of_law=True),
-    Quantity(name="drop_per_100_steps", meaning="entropy lost per 100 steps lately, nats"),
-    Quantity(name="entropy_now", meaning="entropy at the last evaluation, nats", kind=Kind.number),
-    Quantity(name="entropy_noise", meaning="noise of a logged entropy, nats", kind=Kind.number),
-    Quantity(name="law_weight", meaning="probability of the law among the forms", kind=Kind.number),
-    Quantity(name="r_squared", meaning="share of the reward's variance explained", kind=Kind.number),
-    Quantity(name="n", meaning="evaluations that were fitted", kind=Kind.number),
-    Quantity(name="lag1", meaning="lag-1 autocorrelation of the residuals", kind=Kind.number),
-    Quantity(name="effective_n", meaning="independent evaluations they are worth", kind=Kind.number),
-    Quantity(name="cautions", meaning="number of cautions", kind=Kind.number),
+    Quantity("a", "coefficient of R = −a·exp(H) + b", "reward", "law.a", of_law=True),
+    Quantity("b", "coefficient of R = −a·exp(H) + b", "reward", "law.b", of_law=True),
+    Quantity("ceiling", "b − a, the reward at H = 0", "reward", "law.ceiling", of_law=True),
+    Quantity("headroom", "ceiling − reward_now", "reward", "law.headroom", of_law=True),
     Quantity(
-        name="verdict",
-        meaning="what is said of the law",
-        kind=Kind.word,
-        words=(VALID, FAILS, UNDECIDED),
+        "reward_now",
+        "reward at the last evaluation, noise taken out",
+        "reward",
+        "law.reward_now",
+        of_law=True,
     ),
-    Quantity(name="forecast_reward", meaning="reward at the last step forecast", part=Part.ahead),
     Quantity(
-        name="saturation_step", meaning="step at which the entropy is spent", part=Part.ahead, of_law=True
+        "used", "share of the reward that entropy can buy, had by now", "share", _since("used"), of_law=True
     ),
-    Quantity(name="saturation_reward", meaning="reward at that step", part=Part.ahead, of_law=True),
+    Quantity("drop_per_100_steps", "entropy lost per 100 steps lately", "nats", _since("drop_per_100_steps")),
+    Quantity("entropy_now", "entropy at the last evaluation", "nats", "law.entropy_now", _NUMBER),
+    Quantity("entropy_noise", "noise of a logged entropy", "nats", "law.entropy_noise", _NUMBER),
     Quantity(
-        name="phases",
-        meaning="the order of the two phases",
-        kind=Kind.word,
+        "law_weight", "probability of the law among the forms", "probability", "law.law_weight", _NUMBER
+    ),
+    Quantity("r_squared", "share of the reward's variance explained", "share", "law.r_squared", _NUMBER),
+    Quantity("n", "evaluations that were fitted", "evaluations", "law.n", _NUMBER),
+    Quantity("lag1", "lag-1 autocorrelation of the residuals", "", "law.residuals.lag1", _NUMBER),
+    Quantity(
+        "effective_n",
+        "independent evaluations they are worth",
+        "evaluations",
+        "law.residuals.effective_n",
+        _NUMBER,
+    ),
+    Quantity("cautions", "number of cautions", "", lambda run: len(run.validity.cautions), _NUMBER),
+    Quantity("verdict", "what is said of the law", "", _verdict, _WORD, words=(VALID, FAILS, UNDECIDED)),
+    Quantity("forecast_reward", "reward at the last step forecast", "reward", _forecast, part=Part.ahead),
+    Quantity(
+        "saturation_step", "step at which the entropy is spent", "steps", _step, part=Part.ahead, of_law=True
+    ),
+    Quantity("saturation_reward", "reward at that step", "reward", _reward, part=Part.ahead, of_law=True),
+    Quantity("phases", "the order of the two phases", "", _order, _WORD, part=Part.phases, words=VERDICTS),
+    Quantity(
+        "boundary_planning", "step of planning's boundary", "steps", _boundary("planning"), part=Part.phases
+    ),
+    Quantity(
+        "boundary_execution",
+        "step of execution's boundary",
+        "steps",
+        _boundary("execution"),
         part=Part.phases,
-        words=ORDERS,
     ),
-    Quantity(name="boundary_planning", meaning="step of planning's boundary", part=Part.phases),
-    Quantity(name="boundary_execution", meaning="step of execution's boundary", part=Part.phases),
-    Quantity(name="delta", meaning="planning's boundary less execution's, steps", part=Part.phases),
-    Quantity(name="invalid", meaning="the law does not hold, or cannot be told", kind=Kind.flag),
-    Quantity(name="refused", meaning="the run could not be fitted", kind=Kind.flag),
+    Quantity("delta", "planning's boundary less execution's", "steps", _delta, part=Part.phases),
+    Quantity("invalid", "the law does not hold, or cannot be told", kind=_FLAG),
+    Quantity("refused", "the run could not be fitted", kind=_FLAG),
 )
 
 QUANTITIES: Mapping[str, Quantity] = {quantity.name: quantity for quantity in _ALL}
 """Name → quantity, in the order in which they are listed."""
 
-REGRESSION = Quantity(
-    name="regression", meaning="share by which it fell against the baseline's run", of_law=True
-)
+OF_VALIDITY = ("cautions", "verdict")
+"""Quantities of the law that a prediction holds, too: beside its numbers it has the law's validity."""
+
+REGRESSION = Quantity("regression", "share by which it fell against the baseline's run", "share", of_law=True)
 """Made from a quantity of two documents; its expression names them."""
 
 MEASURED = ("ceiling", "reward_now")

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from entropylaw.documents.fit import InputFile
+from entropylaw.documents.document import InputFile
 from entropylaw.documents.report import ReportDocument, RunReport
 from entropylaw.report import phasewords, reportwords
 from entropylaw.report.figures import FIGURES, FigureEntry

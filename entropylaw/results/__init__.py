@@ -1,8 +1,21 @@
-"""The frozen types that every number travels in."""
+"""The frozen types that every number travels in; none of them needs numpy to be imported.
 
-from __future__ import annotations
+Where the values of one have to agree with one another, its ``flaw`` says what it should hold and does not,
+and is empty where all agrees. Whoever reads documents asks for it; fresh results are not checked.
+
+Annotations are no strings in this package: evaluating hundreds of them takes longer than reading a document.
+"""
 
 from dataclasses import dataclass
+from itertools import pairwise
+
+from entropylaw.results.arrays import lengths_flaw
+
+VERDICTS = ("execution first", "planning first", "overlapping", "one boundary", "no boundary")
+"""What a :class:`~entropylaw.results.phases.PhaseFit` can say of the order of the two boundaries."""
+
+# Ends and values are rounded on their own.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +46,17 @@ class Estimate:
     std_error: float | None = None
     note: str | None = None
 
+    def flaw(self) -> str:
+        """A level that is none, or a value outside of its interval."""
+        if not 0 < self.level < 1:
+            return "a level between 0 and 1"
+        ends = [end for end in (self.low, self.value, self.high) if end is not None]
+        if ends == sorted(ends):
+            return ""
+        slack = _ROUNDING * max(map(abs, ends))
+        rising = all(one <= other + slack for one, other in pairwise(ends))
+        return "" if rising else "a value within its own interval"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validity:
@@ -48,6 +72,10 @@ class Validity:
     contradicted: bool = False
     reasons: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
+
+    def flaw(self) -> str:
+        """A law that holds beside reasons against it."""
+        return "no reason against a law that is ok" if self.ok and (self.contradicted or self.reasons) else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,3 +223,8 @@ class Curve:
     observation_low: tuple[float, ...]
     observation_high: tuple[float, ...]
     rivals: dict[str, tuple[float, ...]]
+
+    def flaw(self) -> str:
+        """Bands of several lengths."""
+        bands = (self.mean, self.low, self.high, self.observation_low, self.observation_high)
+        return lengths_flaw(self.entropy, *bands, *self.rivals.values())

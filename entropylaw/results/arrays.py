@@ -1,7 +1,6 @@
 """How results are annotated that are read and written without numpy."""
 
-from __future__ import annotations
-
+from collections.abc import Sized
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,3 +22,9 @@ else:
 
     class Unbounded(metaclass=_Opaque):
         """A number that may be infinite; in a document ``null`` then stands for it."""
+
+
+def lengths_flaw(first: Sized, *others: Sized) -> str:
+    """What lists that belong together should be and are not; empty where they are."""
+    fits = len(first) > 0 and all(len(other) == len(first) for other in others)
+    return "" if fits else "lists of one length"

@@ -1,7 +1,5 @@
 """What a backtest finds: every run, every protocol, and all runs together."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 
@@ -87,7 +85,8 @@ class Skill:
     width: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Without slots, so that its document can be one, too.
+@dataclass(frozen=True, kw_only=True)
 class Backtest:
     """Every run and the whole. ``level`` is the bands' nominal coverage."""
 

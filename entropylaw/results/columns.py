@@ -1,7 +1,5 @@
 """What a column of a log means, and why it was chosen."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """How results draw themselves in a notebook without knowing who draws."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

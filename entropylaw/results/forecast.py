@@ -1,12 +1,11 @@
 """Forecasts of the reward, and of the step at which the entropy is spent."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from entropylaw.results import Estimate
+from entropylaw.results.arrays import lengths_flaw
 from entropylaw.results.drawing import drawn
 
 if TYPE_CHECKING:
@@ -80,7 +79,12 @@ class Forecast:
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def flaw(self) -> str:
+        """Lists of several lengths."""
+        entropies = (self.entropy, self.extrapolated) if self.entropy else ()
+        return lengths_flaw(self.step, self.reward, *entropies)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the fan of the reward on ``ax``, or on new axes of pyplot; returns them."""
         return drawn("plot_forecast", self, ax)  # type: ignore[no-any-return]
 
@@ -129,6 +133,6 @@ class SaturationForecast:
     reward: Estimate
     gains: tuple[Gain, ...]
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Mark the step of saturation on ``ax``, or on new axes of pyplot; returns them."""
         return drawn("plot_saturation", self, ax)  # type: ignore[no-any-return]

@@ -1,12 +1,26 @@
 """What several runs, or several parts of one, have in common."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from entropylaw.results import Estimate
 from entropylaw.results.law import LawFit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SameTest:
+    """Test that all runs (or segments) have the same coefficients.
+
+    ``statistic`` is compared with an F distribution of ``df1`` and ``df2`` degrees of freedom. Where the
+    p-value is averaged over residual covariances the statistic is averaged with the same weights.
+    """
+
+    hypothesis: str
+    statistic: float
+    df1: float
+    df2: float
+    p_value: float
+    method: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,22 +101,6 @@ class SharedFit:
     runs: tuple[SharedRun, ...]
     spread: tuple[SeedSpread, ...]
     level: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SameTest:
-    """Test that all runs (or segments) have the same coefficients.
-
-    ``statistic`` is compared with an F distribution of ``df1`` and ``df2`` degrees of freedom. Where the
-    p-value is averaged over residual covariances the statistic is averaged with the same weights.
-    """
-
-    hypothesis: str
-    statistic: float
-    df1: float
-    df2: float
-    p_value: float
-    method: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

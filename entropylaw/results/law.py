@@ -1,7 +1,5 @@
 """The fitted law: its numbers, and what it says of a target entropy or a target reward."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, overload
@@ -113,6 +111,18 @@ class LawFit:
     posterior: Posterior
     noise_floor: float
     entropy_sd: FloatArray | None = None
+
+    def flaw(self) -> str:
+        """Arrays of other lengths than n, or steps that do not rise."""
+        if isinstance(self.step, list):
+            return ""
+        known = [self.entropy_sd] if self.entropy_sd is not None else []
+        columns = (self.step, self.entropy, self.course, self.reward, self.fitted, *known)
+        if self.n < 2 or any(column.shape != (self.n,) for column in columns):
+            return f"arrays of the length n = {self.n}, at least 2"
+        if self.posterior.coefficient.shape[-1] != 2:
+            return "a posterior of two coefficients"
+        return "" if (self.step[1:] > self.step[:-1]).all() else "increasing steps"
 
     @overload
     def predict(self, entropy: float, *, level: float | None = None) -> Prediction: ...
@@ -230,7 +240,7 @@ class LawFit:
         entropy = spent_entropy(self.entropy_now, share)
         return Saturation(share=share, entropy=entropy, reward=self.predict(entropy, level=level).mean)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the law on ``ax``, or on new axes of pyplot; returns them."""
         return drawn("plot_law", self, ax)  # type: ignore[no-any-return]
 

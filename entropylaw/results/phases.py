@@ -1,13 +1,11 @@
 """What is found of the two phases of a run: frozen results."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from entropylaw.results import Estimate
-from entropylaw.results.arrays import FloatArray
+from entropylaw.results import VERDICTS, Estimate
+from entropylaw.results.arrays import FloatArray, lengths_flaw
 from entropylaw.results.drawing import drawn
 
 if TYPE_CHECKING:
@@ -22,9 +20,6 @@ KINDS = (
 )
 """What a curve does at a boundary that was found. The first two are told from the slopes before and after,
 the others from where the curve ends beside the decay alone."""
-
-VERDICTS = ("execution first", "planning first", "overlapping", "one boundary", "no boundary")
-"""What a :class:`PhaseFit` can say of the order of the two boundaries."""
 
 UNKNOWN_SHARE = "planning's share of the entropy is not known"
 """How the note begins that says why there is no ``share_planning``."""
@@ -60,6 +55,10 @@ class Boundary:
     places: FloatArray
     density: FloatArray
     searched: tuple[float, float] | None = None
+
+    def flaw(self) -> str:
+        """Places without a density each."""
+        return lengths_flaw(self.places, self.density)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -124,6 +123,10 @@ class CurvePhases:
     kind: str | None = None
     settled: Estimate | None = None
 
+    def flaw(self) -> str:
+        """Curves of several lengths."""
+        return lengths_flaw(self.step, self.entropy, self.decay, self.fitted, self.low, self.high)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PhaseFit:
@@ -146,7 +149,7 @@ class PhaseFit:
         Boundary of planning less the step by which execution has made 95 % of its fall: a decay that levels
         off smoothly has no boundary, and planning may still turn after it. None where planning has none.
     verdict
-        One of :data:`VERDICTS`; None where there is one curve only.
+        One of :data:`entropylaw.results.VERDICTS`; None where there is one curve only.
     share_planning
         Planning tokens' share of all entropy at the last step; None with the reason in ``notes``.
     level
@@ -173,6 +176,11 @@ class PhaseFit:
     dropped: Mapping[str, int] = field(default_factory=dict)
     after_fall: Estimate | None = None
 
+    def flaw(self) -> str:
+        """A verdict that is none."""
+        known = self.verdict is None or self.verdict in VERDICTS
+        return "" if known else f"one of {', '.join(VERDICTS)} as verdict"
+
     @property
     def rises_after(self) -> bool:
         """Whether planning turns to rise, and surely after execution has made 95 % of its fall."""
@@ -180,7 +188,7 @@ class PhaseFit:
         turns = self.planning is not None and self.planning.kind == KINDS[0]
         return turns and low is not None and low > 0
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the curves and their boundaries on ``ax``, or on new axes of pyplot; returns them."""
         return drawn("plot_phases", self, ax)  # type: ignore[no-any-return]
 

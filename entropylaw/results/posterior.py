@@ -1,12 +1,9 @@
 """The posterior of a law's coefficients, as it is stored."""
 
-from __future__ import annotations
-
-import math
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Self
 
-from entropylaw.results.arrays import FloatArray
+from entropylaw.results.arrays import FloatArray, Unbounded
 
 if TYPE_CHECKING:
     from entropylaw.engine.mixture import Mixture
@@ -52,8 +49,24 @@ class Posterior:
     now_slope: FloatArray
     now_variance: FloatArray
     effective_n: FloatArray
-    df: float = field(metadata={"null": math.inf})
+    df: Unbounded
     log_evidence: float
+
+    def flaw(self) -> str:
+        """Arrays whose shapes do not match, or weights that do not add up to 1."""
+        if isinstance(self.weight, list):
+            return ""
+        size = self.weight.size
+        p = self.coefficient.shape[-1] if self.coefficient.ndim else 0
+        of_size = (self.weight, self.variance, self.drift_share, self.length, self.now_offset)
+        shapes: list[tuple[FloatArray, tuple[int, ...]]]
+        shapes = [(array, (size,)) for array in (*of_size, self.now_variance, self.effective_n)]
+        shapes += [(self.coefficient, (size, p)), (self.now_slope, (size, p))]
+        shapes += [(self.covariance, (size, p, p))]
+        if not size or any(array.shape != shape for array, shape in shapes):
+            return "arrays of matching shapes"
+        weighted = (self.weight >= 0).all() and abs(float(self.weight.sum()) - 1.0) < 1e-6
+        return "" if weighted else "weights that add up to 1"
 
     def functional(
         self,
@@ -62,7 +75,7 @@ class Posterior:
         fresh: float | FloatArray = 0.0,
         *,
         floor: float = 0.0,
-    ) -> Mixture:
+    ) -> "Mixture":
         """Distribution of ``row @ β + drift_now · (drift at the last step)``.
 
         Parameters

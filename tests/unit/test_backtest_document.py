@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from entropylaw.analysis.backtest import backtest_run, skills
-from entropylaw.documents.backtest import SCHEMA, BacktestDocument, refused_backtest
+from entropylaw.documents.backtest import BacktestDocument, refused_backtest
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode
-from entropylaw.documents.fit import InputFile
+from entropylaw.documents.document import InputFile
 from entropylaw.documents.prediction import PredictionDocument, predict_runs
 from entropylaw.documents.store import dumps
 from entropylaw.errors import FitError
@@ -57,7 +57,7 @@ def schema_of_file(name: str) -> dict:
 def test_a_backtest_is_valid_by_the_shipped_schema(document):
     schema = schema_of_file("backtest-1.json")
     jsonschema.validate(document.to_json(), schema)
-    assert schema["properties"]["schema"] == {"const": SCHEMA}
+    assert schema["properties"]["schema"] == {"const": "entropylaw/backtest/1"}
 
 
 @pytest.mark.parametrize(

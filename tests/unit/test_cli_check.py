@@ -147,7 +147,7 @@ def test_a_bad_document_stops_no_other_and_is_listed(run, fits):
     (fits / "bad.json").write_text(json.dumps(body))
     done = run("check", "bad.json", FIT, "--fail-if", "ceiling<0.1", "--format", "json")
     assert_error(done, "damaged-document", 5)
-    assert "document.runs[0].law.ceiling.low" in done.stderr
+    assert "$.runs[0].law.ceiling.low" in done.stderr
     assert {name: outcome for (name, _), outcome in outcomes(done).items()} == {
         "bad.json": "unknown",
         "clean_start_s0": "passed",

@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 import entropylaw
-from entropylaw.documents.store import dumps, load_json
+from entropylaw.documents.finding import find_document
+from entropylaw.documents.loading import load_json
+from entropylaw.documents.store import dumps
 from entropylaw.errors import EntropyLawError
 from entropylaw.gates.baseline import share_fallen
-from entropylaw.gates.subjects import Unknown
+from entropylaw.gates.documents import subjects_in
+from entropylaw.gates.quantities import Unknown
 from entropylaw.results import Estimate
 
 N = 30
@@ -50,10 +53,17 @@ CHANGES = {
     "a value outside": ((*LAW, "ceiling", "value"), lambda old: -9.0),
     "a level": ((*LAW, "a", "level"), lambda old: 1.5),
     "an infinite number": ((*LAW, "r_squared"), lambda old: math.inf),
+    "not a number": ((*LAW, "r_squared"), lambda old: math.nan),
+    "not a number in an array": ((*LAW, "reward"), lambda old: [math.nan, *old[1:]]),
     "a huge number": ((*LAW, "r_squared"), lambda old: 10**400),
     "law and refusal": (("runs", 0, "refusal"), lambda old: {"slug": "x", "message": "x", "hint": "x"}),
     "neither": (LAW, lambda old: None),
 }
+OF_ARRAYS = (
+    *("a short list", "no list", "text in an array", "a number beyond a double", "a ragged array"),
+    *("steps that fall", "another n", "another shape", "one coefficient", "weights"),
+)
+"""What gates do not look at: they read no arrays."""
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -66,6 +76,29 @@ def test_a_document_whose_values_do_not_agree(document, tmp_path, change):
     with pytest.raises(EntropyLawError) as caught:
         entropylaw.load_fit(tmp_path / "a.fit.json")
     assert caught.value.slug == "damaged-document"
+    assert "a.fit.json is damaged at $.runs[0]" in caught.value.message
+    stored = find_document(str(tmp_path / "a.fit.json"))
+    (subject,) = subjects_in(stored)
+    if change in OF_ARRAYS:
+        assert subject.refusal is None
+    else:
+        assert subject.refusal.message == caught.value.message
+
+
+def test_a_key_that_occurs_twice_is_named_with_its_place(document, tmp_path):
+    text = dumps(document).replace('"r_squared"', '"n": 30,\n   "r_squared"')
+    (tmp_path / "a.fit.json").write_text(text)
+    with pytest.raises(EntropyLawError) as caught:
+        entropylaw.load_fit(tmp_path / "a.fit.json")
+    assert caught.value.slug == "damaged-document"
+    assert "damaged at $.runs[0].law: expected each key once" in caught.value.message
+
+
+def test_a_text_with_a_colon_after_a_quote_is_no_key(document, tmp_path):
+    data = copy.deepcopy(document)
+    data["runs"][0]["notes"] = ['a "key": and another\\": one', '":']
+    (tmp_path / "a.fit.json").write_text(dumps(data))
+    assert entropylaw.load_fit(tmp_path / "a.fit.json").to_json() == data
 
 
 def test_the_document_itself_is_read(document, tmp_path):

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from entropylaw.documents.codec import DocumentMismatchError, decode, encode
-from entropylaw.documents.fit import FitDocument, load_fit, shown_path
+from entropylaw.documents.fit import FitDocument, load_fit
 from entropylaw.documents.prediction import predict_runs
 from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError
+from entropylaw.paths import shown_path
 from entropylaw.results import Estimate
 from entropylaw.workflow import fit_logs
 from tests.conftest import LAB, ROOT
@@ -75,9 +76,9 @@ def test_a_number_that_is_not_one_never_gets_into_a_document():
 @pytest.mark.parametrize(
     ("change", "place"),
     [
-        ({"level": "0.95"}, "document.level"),
-        ({"value": True}, "document.value"),
-        ({"method": None}, "document.method"),
+        ({"level": "0.95"}, r"\$\.level"),
+        ({"value": True}, r"\$\.value"),
+        ({"method": None}, r"\$\.method"),
     ],
 )
 def test_a_wrong_type_names_its_place(change, place):
@@ -85,7 +86,7 @@ def test_a_wrong_type_names_its_place(change, place):
     assert decode(Estimate, good).value == 1.0
     with pytest.raises(DocumentMismatchError, match=place):
         decode(Estimate, good | change)
-    with pytest.raises(DocumentMismatchError, match="'level'"):
+    with pytest.raises(DocumentMismatchError, match="`level`"):
         decode(Estimate, {key: value for key, value in good.items() if key != "level"})
 
 

@@ -16,7 +16,7 @@ from matplotlib.text import Text
 
 from entropylaw.analysis.changepoint import DRAWS
 from entropylaw.documents.codec import decode
-from entropylaw.documents.fit import InputFile, Refusal
+from entropylaw.documents.document import InputFile, Refusal
 from entropylaw.documents.phases import PhasesDocument, PhaseSettings, RunPhases, load_phases
 from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError

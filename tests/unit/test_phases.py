@@ -10,7 +10,8 @@ from entropylaw import FitError, combine_phases, fit_phases
 from entropylaw.analysis.phasecautions import MOST
 from entropylaw.documents.codec import decode, encode
 from entropylaw.errors import UsageError
-from entropylaw.results.phases import VERDICTS, PhaseFit
+from entropylaw.results import VERDICTS
+from entropylaw.results.phases import PhaseFit
 from tests.conftest import LAB
 
 STEP = np.arange(0.0, 800.0, 10.0)

@@ -9,7 +9,8 @@ from typing import Any, cast
 import numpy as np
 
 from entropylaw.analysis.fitting import fit_law
-from entropylaw.documents.fit import FitDocument, InputFile, RunFit, Settings, fitted_run, refused_run
+from entropylaw.documents.document import InputFile
+from entropylaw.documents.fit import FitDocument, RunFit, Settings, fitted_run, refused_run
 from entropylaw.documents.report import ReportDocument, RunReport
 from entropylaw.errors import FitError
 from entropylaw.ingest.run import Run, Series, Source

@@ -9,23 +9,13 @@ from typing import Any
 import jsonschema
 import pytest
 
-from entropylaw.batch import index
 from entropylaw.cli.schema import Kind, schema_text
-from entropylaw.documents import backtest, check, fit, phases, prediction, report
+from entropylaw.documents import fit, prediction
+from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
 from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError
 from tests.conftest import LAB
-
-DOCUMENTS: dict[Kind, tuple[type, str]] = {
-    Kind.fit: (fit.FitDocument, fit.SCHEMA),
-    Kind.prediction: (prediction.PredictionDocument, prediction.SCHEMA),
-    Kind.phases: (phases.PhasesDocument, phases.SCHEMA),
-    Kind.report: (report.ReportDocument, report.SCHEMA),
-    Kind.many: (index.IndexDocument, index.SCHEMA),
-    Kind.check: (check.CheckDocument, check.SCHEMA),
-    Kind.backtest: (backtest.BacktestDocument, backtest.SCHEMA),
-}
 
 
 def validate(body: dict[str, Any], kind: Kind) -> None:
@@ -55,8 +45,8 @@ def test_a_schema_is_printed_as_it_is_shipped(run, kind):
     assert done.stdout == schema_text(kind)
     body = json.loads(done.stdout)
     jsonschema.Draft202012Validator.check_schema(body)
-    assert body["title"] == DOCUMENTS[kind][1]
-    assert body["properties"]["schema"] == {"const": DOCUMENTS[kind][1]}
+    assert body["title"] == KINDS[kind].schema
+    assert body["properties"]["schema"] == {"const": KINDS[kind].schema}
 
 
 def test_an_unknown_kind_is_a_usage_error(run):
@@ -122,18 +112,22 @@ def test_reports_of_the_lab(some):
     validate(json.loads(dumps(told.to_json())), Kind.report)
 
 
-def required_places(schema: dict[str, Any], body: Any, where: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def required_places(
+    schema: dict[str, Any], body: Any, whole: dict[str, Any], where: tuple[Any, ...] = ()
+) -> list[tuple[Any, ...]]:
     """The places in a document whose absence its schema forbids; one each of the first list items."""
     if "anyOf" in schema:
-        schema = next((option for option in schema["anyOf"] if option.get("type") == "object"), {})
+        schema = next((option for option in schema["anyOf"] if "$ref" in option), {})
+    if "$ref" in schema:
+        schema = whole["$defs"][schema["$ref"].removeprefix("#/$defs/")]
     found = []
     if isinstance(body, dict):
         found += [(*where, key) for key in schema.get("required", ()) if key in body]
         for key, inner in schema.get("properties", {}).items():
             if key in body:
-                found += required_places(inner, body[key], (*where, key))
+                found += required_places(inner, body[key], whole, (*where, key))
     if isinstance(body, list) and body and isinstance(schema.get("items"), dict):
-        found += required_places(schema["items"], body[0], (*where, 0))
+        found += required_places(schema["items"], body[0], whole, (*where, 0))
     return found
 
 
@@ -142,7 +136,7 @@ def test_nothing_that_is_required_can_be_left_out(fits):
     body = json.loads(dumps(fits.to_json()))
     body["runs"] = [next(entry for entry in body["runs"] if entry["law"] is not None)]
     schema = json.loads(schema_text(Kind.fit))
-    places = required_places(schema, body)
+    places = required_places(schema, body, schema)
     assert len(places) > 30
     validator = jsonschema.Draft202012Validator(schema)
     for place in places:
@@ -157,11 +151,11 @@ def test_nothing_that_is_required_can_be_left_out(fits):
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("number", ["0", "2", "10", "1.1"])
 def test_another_version_is_refused_by_name(tmp_path, kind, number):
-    document, schema = DOCUMENTS[kind]
+    schema = KINDS[kind].schema
     other = f"{schema.rpartition('/')[0]}/{number}"
     (tmp_path / "x.json").write_text(json.dumps({"schema": other, "version": "9.8.7"}))
     with pytest.raises(InputError) as caught:
-        load_document(document, tmp_path / "x.json", schema, command=f"entropylaw {kind}")
+        load_document(kind, tmp_path / "x.json")
     assert caught.value.slug == "other-document-version"
     for named in (repr(other), "'9.8.7'", repr(schema)):
         assert named in caught.value.message
