@@ -1,0 +1,154 @@
+"""The residual models: what ``interval`` chooses between, and everything that is said of each.
+
+A model is added by one more entry of :data:`RESIDUAL_MODELS`: the command line, the settings file, the fits
+and the reports read its name, its help and its properties here. Importing this module imports no numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from entropylaw.errors import UsageError
+
+if TYPE_CHECKING:
+    from entropylaw.engine.grid import FloatArray, Grid
+
+DEFAULT_RESIDUAL = "drift"
+"""The model of a fit that names none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResidualModel:
+    """What the residual of a fit is taken for.
+
+    Attributes
+    ----------
+    name
+        Its value of ``interval``.
+    method
+        Name of what makes the intervals, as every estimate carries it.
+    help
+        What it assumes, for the command line; it follows the name and a colon.
+    grid
+        ``grid(step)``: the covariances to sum over for evaluations at ``step`` (shape (n,)).
+    known_noise_grid
+        ``known_noise_grid(step, variance)``: the same beside a known noise variance of each evaluation,
+        ``variance`` being that of the residual by least squares, in squared reward units. None where all
+        noise is estimated: ``eval_size`` is then refused.
+    smooths_entropy
+        The law is fitted to the smoothed entropy, without the noise of measuring it; otherwise to the entropy
+        as logged.
+    fixed_level
+        The residual returns to a level, so that the ceiling and b are properties of the whole run. Otherwise
+        both are relative to the last evaluation.
+    drops_outliers
+        Evaluations with a gross error are left out of the fit.
+    entropy_sd
+        Whether the noise of the logged entropies may be given, must be, or must not.
+    most_known
+        Evaluations up to which ``entropy_sd`` may be given; None for any number.
+    assumed
+        What the intervals take the residuals as, to stand behind "take them as"; None for a stationary
+        drift, of which a report gives the share and the effective sample size instead.
+    """
+
+    name: str
+    method: str
+    help: str
+    grid: Callable[[FloatArray], Grid]
+    known_noise_grid: Callable[[FloatArray, float], Grid] | None = None
+    smooths_entropy: bool = False
+    fixed_level: bool = True
+    drops_outliers: bool = False
+    entropy_sd: Literal["optional", "required", "refused"] = "optional"
+    most_known: int | None = None
+    assumed: str | None
+
+
+def _drift(step: FloatArray) -> Grid:
+    from entropylaw.engine.grid import drift_grid
+
+    return drift_grid(step)
+
+
+def _drift_above_floor(step: FloatArray, variance: float) -> Grid:
+    from entropylaw.engine.grid import floor_grid
+
+    return floor_grid(step, variance)
+
+
+def _walk(step: FloatArray) -> Grid:
+    from entropylaw.engine.walk import local_level_grid
+
+    return local_level_grid(step)
+
+
+def _white(step: FloatArray) -> Grid:
+    from entropylaw.engine.grid import white_grid
+
+    return white_grid()
+
+
+RESIDUAL_MODELS: dict[str, ResidualModel] = {
+    model.name: model
+    for model in (
+        ResidualModel(
+            name="drift",
+            method="drift + noise, integrated out",
+            help="slow drift plus noise, integrated out.",
+            grid=_drift,
+            known_noise_grid=_drift_above_floor,
+            smooths_entropy=True,
+            drops_outliers=True,
+            assumed=None,
+        ),
+        ResidualModel(
+            name="walk",
+            method="random walk + noise, integrated out",
+            help="a drift that never comes home; the ceiling is told from where the run stands.",
+            grid=_walk,
+            smooths_entropy=True,
+            fixed_level=False,
+            drops_outliers=True,
+            assumed="a random walk seen through noise",
+        ),
+        ResidualModel(
+            name="odr",
+            method="orthogonal distance regression",
+            help="independent residuals, entropies with --entropy-sd.",
+            grid=_white,
+            entropy_sd="required",
+            # Each entropy has an error of its own: that is a matrix of n by n.
+            most_known=2000,
+            assumed="independent",
+        ),
+        ResidualModel(
+            name="ols",
+            method="ordinary least squares",
+            help="textbook, for independent residuals and exact entropies only.",
+            grid=_white,
+            entropy_sd="refused",
+            assumed="independent",
+        ),
+    )
+}
+"""Every residual model by name, in the order in which they are offered."""
+
+
+def residual_model(name: str) -> ResidualModel:
+    """The model of that name.
+
+    Raises
+    ------
+    UsageError
+        ``bad-interval``.
+    """
+    if not isinstance(name, str) or name not in RESIDUAL_MODELS:
+        raise UsageError(
+            "bad-interval",
+            f"interval {str(name)[:40]!r}, expected one of {', '.join(RESIDUAL_MODELS)}",
+            f"use {DEFAULT_RESIDUAL!r}",
+        )
+    return RESIDUAL_MODELS[name]
