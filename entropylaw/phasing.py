@@ -7,16 +7,17 @@ from dataclasses import replace
 from entropylaw.analysis.phasecautions import FEWEST
 from entropylaw.analysis.phaseresults import UNKNOWN_SHARE, PhaseFit
 from entropylaw.analysis.phases import fit_phases
-from entropylaw.documents.phases import PhaseSettings, RunPhases, phased_run, unphased_run
+from entropylaw.documents.phases import RunPhases, phased_run, unphased_run
 from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.ingest.phasecolumns import NO_SHARE, PhaseSeries, phase_series
 from entropylaw.ingest.run import Run
+from entropylaw.options import PhaseOptions
 
 OF_A_SUMMARY = ("tokens", "entropy_p50")
 """Columns by which a summary of tokens is known."""
 
 
-def phases_of(run: Run, asked: PhaseSettings) -> tuple[RunPhases, EntropyLawError | None]:
+def phases_of(run: Run, asked: PhaseOptions) -> tuple[RunPhases, EntropyLawError | None]:
     """One run of a phases document, whatever happens, and the error behind its refusal.
 
     Raises
@@ -43,7 +44,7 @@ def class_phases(run: Run, level: float) -> RunPhases | None:
         return None
     if series.planning_column is None and series.execution_column is None:
         return None
-    return phases_of(run, PhaseSettings(level=level))[0]
+    return phases_of(run, PhaseOptions(level=level))[0]
 
 
 def _fitted(run: Run, series: PhaseSeries, level: float) -> PhaseFit:

@@ -13,7 +13,6 @@ from entropylaw.documents.finding import Stored, damaged, documents_in, find_doc
 from entropylaw.documents.fit import (
     InputFile,
     RunFit,
-    Settings,
     input_files,
     load_fit,
     refused_file,
@@ -24,6 +23,7 @@ from entropylaw.errors import InputError, UsageError, known_form
 from entropylaw.ingest.naming import told_apart
 from entropylaw.ingest.run import Run
 from entropylaw.inputs import note_input
+from entropylaw.options import FitOptions
 from entropylaw.paths import is_file, is_folder, shown_path
 from entropylaw.report.index_rows import natural
 from entropylaw.report.slugs import safe_name
@@ -36,7 +36,7 @@ class Gathered:
     """The tasks of a batch, in the order of the report, and warnings about files."""
 
     tasks: tuple[Task, ...]
-    settings: Settings
+    settings: FitOptions
     warnings: tuple[str, ...]
 
 
@@ -105,7 +105,7 @@ def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
     return Gathered(tasks=tuple(_tasks(known, made)), settings=settings, warnings=warnings)
 
 
-def _logs(logs: Sequence[str], settings: Settings) -> tuple[list[_Found], tuple[str, ...]]:
+def _logs(logs: Sequence[str], settings: FitOptions) -> tuple[list[_Found], tuple[str, ...]]:
     columns = named_columns(settings)
     reading = read_logs(logs, step=settings.step, run=settings.run, columns=columns)
     keep = frozenset(columns)
@@ -119,9 +119,9 @@ def _logs(logs: Sequence[str], settings: Settings) -> tuple[list[_Found], tuple[
     return found, skipped_files(reading.ignored)
 
 
-def _stored(sources: Sequence[tuple[str, str]]) -> tuple[Settings, list[_Found]]:
+def _stored(sources: Sequence[tuple[str, str]]) -> tuple[FitOptions, list[_Found]]:
     """Runs of stored fits and reports, all with the same settings."""
-    settings: Settings | None = None
+    settings: FitOptions | None = None
     found: list[_Found] = []
     for source, kind in sources:
         note_input(source)

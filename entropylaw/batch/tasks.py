@@ -12,11 +12,12 @@ from typing import Any
 from entropylaw._version import __version__
 from entropylaw.analysis.shared import SharedFit
 from entropylaw.documents.codec import encode
-from entropylaw.documents.fit import InputFile, RunFit, Settings
+from entropylaw.documents.fit import InputFile, RunFit
 from entropylaw.documents.report import RunReport
 from entropylaw.ingest import catalog
 from entropylaw.ingest.phasecolumns import CANDIDATES
 from entropylaw.ingest.run import Run
+from entropylaw.options import FitOptions
 from entropylaw.report.index_rows import IndexRow
 
 ALL = ("svg", "png", "pdf")
@@ -35,7 +36,7 @@ class Making:
     """
 
     folder: Path
-    settings: Settings
+    settings: FitOptions
     kinds: tuple[str, ...] | None
     phases: bool
     style: str | None = None

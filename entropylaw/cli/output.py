@@ -4,58 +4,70 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
-from entropylaw.cli.options import Format
-from entropylaw.errors import EntropyLawError, OutputError, UsageError
+from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
 from entropylaw.inputs import check_targets
 
 if TYPE_CHECKING:
     from entropylaw.documents.fit import FitDocument
 
 _SUFFIXES = {
-    ".json": Format.json,
-    ".csv": Format.csv,
-    ".md": Format.markdown,
-    ".markdown": Format.markdown,
-    ".txt": Format.text,
+    ".json": "json",
+    ".csv": "csv",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".xml": "junit",
+    ".txt": "text",
 }
 
+_RENDERERS = {
+    "fit": {"text": "text:render", "csv": "csvtable:render", "markdown": "markdown:render"},
+    "phases": {"text": "phasetext:render", "csv": "phasecsv:render", "markdown": "phasemarkdown:render"},
+    "backtest": {
+        "text": "forecasttext:backtest_text",
+        "csv": "forecasttext:backtest_csv",
+        "markdown": "backtestmarkdown:render",
+    },
+    "check": {"text": "gatetext:render", "markdown": "gatemarkdown:render", "junit": "junit:render"},
+}
+"""Kind of document → format → module and function of :mod:`entropylaw.report`."""
 
-def format_of(path: str) -> Format:
-    """The format that a file's suffix stands for."""
+
+def format_of(path: str, known: Sequence[str] = ("text", "json", "csv", "markdown")) -> str:
+    """The format that a file's suffix stands for, one of those that are ``known``.
+
+    Raises
+    ------
+    UsageError
+        ``unknown-suffix``.
+    """
     suffix = Path(path).suffix.lower()
-    if suffix not in _SUFFIXES:
+    if _SUFFIXES.get(suffix) not in known:
+        suffixes = [suffix for suffix, format in _SUFFIXES.items() if format in known]
         raise UsageError(
             "unknown-suffix",
-            f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(_SUFFIXES)}",
+            f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}",
             "the suffix decides the format; rename the file, or use --format with -o -",
         )
     return _SUFFIXES[suffix]
 
 
-def rendered(document: FitDocument, kind: Format) -> str:
-    """A fit document in a format."""
-    if kind is Format.json:
+def rendered(document: Any, format: str) -> str:
+    """A document of fits, phases, a backtest or a check in a format."""
+    if format == "json":
         from entropylaw.documents.store import dumps
 
         return dumps(document.to_json())
-    if kind is Format.csv:
-        from entropylaw.report import csvtable
-
-        return csvtable.render(document)
-    if kind is Format.markdown:
-        from entropylaw.report import markdown
-
-        return markdown.render(document)
-    from entropylaw.report import text
-
-    return text.render(document)
+    module, _, function = _RENDERERS[document.schema.split("/")[1]][format].partition(":")
+    text: str = getattr(import_module(f"entropylaw.report.{module}"), function)(document)
+    return text
 
 
 def print_result(content: str) -> None:
@@ -96,21 +108,18 @@ def _give_up(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def destinations(output: Sequence[str] | None, format: Format) -> dict[str, Format]:
+def destinations(output: Sequence[str], format: str) -> dict[str, str]:
     """Where a result goes and in which format; every suffix is looked at before any work is done."""
     return {path: format if path == "-" else format_of(path) for path in output or ["-"]}
 
 
-def deliver(
-    wanted: Mapping[str, Format], render: Callable[[Format], str], *, answered: bool, quiet: bool
-) -> None:
-    """Write a result wherever it is wanted. Where nothing was ``answered`` the errors say it all, in text."""
-    kinds = {path: kind for path, kind in wanted.items() if answered or kind is not Format.text}
-    write_out(
-        {path: render(kind) for path, kind in kinds.items() if path != "-"},
-        render(kinds["-"]) if "-" in kinds else None,
-        quiet=quiet,
-    )
+def deliver(document: Any, wanted: Mapping[str, str], *, answered: bool, quiet: bool) -> None:
+    """Write a document wherever it is wanted; where nothing was ``answered``, the errors are the text."""
+    texts = {
+        path: rendered(document, format) for path, format in wanted.items() if answered or format != "text"
+    }
+    printed = texts.pop("-", None)
+    write_out(texts, printed, quiet=quiet)
 
 
 def write_out(files: Mapping[str, str], printed: str | None, *, quiet: bool) -> None:
@@ -190,6 +199,38 @@ def say_missing_fonts(path: str, style: Mapping[str, Any], *, quiet: bool) -> No
     if missing:
         names = one_line(", ".join(missing))
         say(f"{path} asks for {names}, which is not installed: the default font is used", quiet=quiet)
+
+
+def named(run: str, error: EntropyLawError) -> EntropyLawError:
+    """The error of a run; one about its data does not name the run by itself."""
+    if not isinstance(error, FitError) or run in error.message:
+        return error
+    return FitError(error.slug, f"{run}: {error.message}", error.hint)
+
+
+def finish(errors: Sequence[EntropyLawError], *, answered: bool, read: bool | None = None) -> None:
+    """Show the errors of runs and files; exit where no run was ``answered``.
+
+    The code is 4 where something could be ``read``, as an error about data shows, and 3 otherwise.
+    """
+    for error in errors:
+        show_error(error)
+    if not answered:
+        if read is None:
+            read = any(isinstance(error, FitError) for error in errors)
+        raise typer.Exit(FitError.exit_code if read else InputError.exit_code)
+
+
+def finish_fits(document: FitDocument) -> None:
+    """Show the errors of runs without a law; exit where none has one, with 3 if none could be read."""
+    refused = [run for run in document.runs if run.refusal is not None]
+    errors = [
+        named(run.run, FitError(run.refusal.slug, run.refusal.message, run.refusal.hint))
+        for run in refused
+        if run.refusal is not None
+    ]
+    read = any(run.entropy_column is not None for run in refused)
+    finish(errors, answered=bool(document.fitted), read=read)
 
 
 def show_error(error: EntropyLawError) -> None:

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-import typer
-
-from entropylaw.cli import options
+from entropylaw.cli.command import takes
 from entropylaw.errors import FitError, UsageError
+from entropylaw.options import (
+    PATH,
+    ClassColumns,
+    Coverage,
+    FitOptions,
+    LawOptions,
+    PhaseOptions,
+    Styled,
+    one_of,
+    option,
+    part,
+    required,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,9 +34,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-EXAMPLE = "Example:  entropylaw plot law data/lab/grpo_s0/metrics.parquet -o law.pdf"
-
 PICTURES = (".pdf", ".svg", ".png")
+
+FIGURES = ("law", "series", "residuals", "forecast", "phases")
 
 FAN = 12
 """Later steps at which a forecast is drawn that the source does not hold yet."""
@@ -33,66 +44,44 @@ FAN = 12
 MOST_NAMED = 8
 
 
-class Picture(StrEnum):
-    """Which figure."""
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PlotCommand(LawOptions, ClassColumns, Coverage, Styled):
+    """``entropylaw plot``; a figure is of one run, which ``run`` names."""
 
-    law = "law"
-    series = "series"
-    residuals = "residuals"
-    forecast = "forecast"
-    phases = "phases"
-
-
-Source = Annotated[
-    str,
-    typer.Argument(metavar="SOURCE", help="A log, or a fit, report or phases document.", show_default=False),
-]
-Output = Annotated[
-    str,
-    typer.Option(
-        "-o", "--output", metavar="FILE", help="Write here; the suffix (.pdf .svg .png) decides the format."
-    ),
-]
-RunName = Annotated[
-    str | None, typer.Option("--run", metavar="NAME", help="Which run, where SOURCE holds several.")
-]
-Style = Annotated[
-    str | None,
-    typer.Option("--style", metavar="FILE", help="A matplotlib style file, applied on top of our style."),
-]
+    figure: str = required("", "FIGURE", "law, series, residuals, forecast or phases.", one_of(*FIGURES))
+    source: str = required("", "SOURCE", "A log, or a fit, report or phases document.")
+    run: str | None = option("--run", "Which run, where SOURCE holds several.", metavar="NAME")
+    output: str = required(
+        "-o --output", "FILE", "Write here; the suffix (.pdf .svg .png) decides the format.", PATH
+    )
 
 
-def plot(
-    figure: Annotated[
-        Picture, typer.Argument(metavar="FIGURE", help="law, series, residuals, forecast or phases.")
-    ],
-    source: Source,
-    output: Output,
-    run: RunName = None,
-    style: Style = None,
-    quiet: options.Quiet = False,
-) -> None:
+@takes(PlotCommand, example="entropylaw plot law data/lab/grpo_s0/metrics.parquet -o law.pdf")
+def plot(options: PlotCommand) -> None:
     """Draw one figure of one run, 3.4 inches wide: a column of a paper.
 
     law: reward against entropy. series: both over the steps. residuals: what the law leaves over. forecast:
     where both go from here. phases: entropies of planning and execution, and where their boundaries may be.
+    Options that say how to fit are for logs.
     """
     from entropylaw.cli.output import say, say_missing_fonts
-    from entropylaw.cli.progress import reading_shown
+    from entropylaw.cli.reading import reading_shown
     from entropylaw.documents.store import write_atomically
     from entropylaw.report import plotting
     from entropylaw.report.figures import figure_bytes
     from entropylaw.report.slugs import safe_name
 
+    output, quiet = options.output, options.quiet
     kind = kind_of(output)
-    extra = plotting.read_style(style) if style is not None else None
-    if style is not None and extra is not None:
-        say_missing_fonts(style, extra, quiet=quiet)
+    extra = None
+    if options.style is not None:
+        extra = plotting.read_style(options.style)
+        say_missing_fonts(options.style, extra, quiet=quiet)
     with reading_shown():
-        found = _phases(source, run) if figure is Picture.phases else _fitted(source, run, figure)
+        found = _phases(options) if options.figure == "phases" else _fitted(options)
     with plotting.style(extra):
-        drawn = _drawn(found, figure)
-        content = figure_bytes(drawn, kind, f"{safe_name(found.run, set())}-{figure.value}")
+        drawn = _drawn(found, options.figure)
+        content = figure_bytes(drawn, kind, f"{safe_name(found.run, set())}-{options.figure}")
     write_atomically(output, content)
     say(f"wrote {output}", quiet=quiet)
 
@@ -115,18 +104,18 @@ def kind_of(output: str) -> Any:
     return suffix.removeprefix(".")
 
 
-def _drawn(found: RunReport | RunPhases, figure: Picture) -> Figure:
+def _drawn(found: RunReport | RunPhases, figure: str) -> Figure:
     """The figure, or why the run has none."""
     from entropylaw.report import figures
     from entropylaw.report.forecast_figure import forecast_figure
     from entropylaw.report.phase_figure import phase_figure
 
-    makers: dict[Picture, Callable[[Any], Figure]] = {
-        Picture.law: lambda run: figures.law_figure(run.fit),
-        Picture.series: lambda run: figures.series_figure(run.fit),
-        Picture.residuals: lambda run: figures.residual_figure(run.fit),
-        Picture.forecast: forecast_figure,
-        Picture.phases: phase_figure,
+    makers: dict[str, Callable[[Any], Figure]] = {
+        "law": lambda run: figures.law_figure(run.fit),
+        "series": lambda run: figures.series_figure(run.fit),
+        "residuals": lambda run: figures.residual_figure(run.fit),
+        "forecast": forecast_figure,
+        "phases": phase_figure,
     }
     entry = found.fit if hasattr(found, "fit") else found
     if entry.refusal is not None:
@@ -137,17 +126,18 @@ def _drawn(found: RunReport | RunPhases, figure: Picture) -> Figure:
         _nothing(found.run, figure, str(error), "wait for more evaluations, or draw another figure")
 
 
-def _nothing(run: str, figure: Picture, why: str, hint: str) -> NoReturn:
-    raise FitError("nothing-to-draw", f"{run} has no figure of its {figure.value}: {why}", hint)
+def _nothing(run: str, figure: str, why: str, hint: str) -> NoReturn:
+    raise FitError("nothing-to-draw", f"{run} has no figure of its {figure}: {why}", hint)
 
 
-def _fitted(source: str, name: str | None, figure: Picture) -> RunReport:
+def _fitted(options: PlotCommand) -> RunReport:
     """The run's law, with its forecast where that is what will be drawn."""
     from entropylaw.documents.fit import load_fit
     from entropylaw.documents.report import RunReport, load_report
-    from entropylaw.workflow import default_settings, fit_or_refuse
+    from entropylaw.workflow import fit_or_refuse, named_columns
 
-    kind = _document_kind(source)
+    source, name = options.source, options.run
+    kind = _document_kind(options)
     if kind == "phases":
         raise _not_there(source, "phases document", "law", "the log, or what `entropylaw fit` wrote")
     if kind == "report":
@@ -155,9 +145,11 @@ def _fitted(source: str, name: str | None, figure: Picture) -> RunReport:
     if kind:
         entry = _chosen(load_fit(source).runs, name, source)
     else:
-        run = _chosen(_read(source), name, source, lambda run: run.name)
-        entry = fit_or_refuse(run, default_settings())
-    return _ahead(entry) if figure is Picture.forecast else RunReport(fit=entry)
+        # --run names the run here, and no column.
+        settings = part(options, FitOptions, run=None)
+        run = _chosen(_read(options, named_columns(settings)), name, source, lambda run: run.name)
+        entry = fit_or_refuse(run, settings)
+    return _ahead(entry) if options.figure == "forecast" else RunReport(fit=entry)
 
 
 def _ahead(entry: RunFit) -> RunReport:
@@ -180,41 +172,48 @@ def _ahead(entry: RunFit) -> RunReport:
     return replace(report, forecast=told)
 
 
-def _phases(source: str, name: str | None) -> RunPhases:
+def _phases(options: PlotCommand) -> RunPhases:
     """The run's phases."""
-    from entropylaw.documents.phases import PhaseSettings, load_phases
+    from entropylaw.documents.phases import load_phases
     from entropylaw.documents.report import load_report
     from entropylaw.ingest.phasecolumns import CANDIDATES
     from entropylaw.phasing import phases_of
 
-    kind = _document_kind(source)
+    source, name = options.source, options.run
+    kind = _document_kind(options)
     if kind == "phases":
         return _chosen(load_phases(source).runs, name, source)
     if kind == "report":
         report = _chosen(load_report(source).runs, name, source)
         if report.phases is None:
             why = "the log had no entropies of planning or execution tokens"
-            _nothing(report.run, Picture.phases, why, "`entropylaw tokens` makes them of token-level logs")
+            _nothing(report.run, "phases", why, "`entropylaw tokens` makes them of token-level logs")
         return report.phases
     if kind:
         raise _not_there(source, f"{kind} document", "phases", "the log, or what `entropylaw phases` wrote")
-    run = _chosen(_read(source, CANDIDATES), name, source, lambda run: run.name)
-    return phases_of(run, PhaseSettings(level=0.95))[0]
+    columns = (*CANDIDATES, options.planning, options.execution, options.entropy)
+    runs = _read(options, [column for column in columns if column])
+    run = _chosen(runs, name, source, lambda run: run.name)
+    return phases_of(run, part(options, PhaseOptions, run=None))[0]
 
 
-def _document_kind(source: str) -> str:
+def _document_kind(options: PlotCommand) -> str:
     """``fit``, ``report``, ``phases`` or another kind of document of ours; empty for a log."""
+    from entropylaw.cli.reading import refuse_flags
     from entropylaw.documents.finding import find_document
 
-    document = find_document(source)
-    return "" if document is None else document.kind or "fit"
+    document = find_document(options.source)
+    if document is None:
+        return ""
+    refuse_flags(options.source, options, FitOptions, PhaseOptions)
+    return document.kind or "fit"
 
 
-def _read(source: str, columns: Sequence[str] = ()) -> Sequence[Run]:
+def _read(options: PlotCommand, columns: Sequence[str]) -> Sequence[Run]:
     """The runs of a log; where there is none, the reason is raised."""
     from entropylaw.workflow import read_logs
 
-    reading = read_logs([source], step=None, run=None, columns=list(columns))
+    reading = read_logs([options.source], step=options.step, run=None, columns=columns)
     if not reading.runs:
         for failure in reading.failures:
             raise failure.error

@@ -152,12 +152,7 @@ def _decode_dataclass(kind: Any, data: Any, where: str) -> Any:
     hints = _hints(kind)
     for field in fields(kind):
         if field.name not in data:
-            _expect(
-                field.default is not MISSING or field.default_factory is not MISSING,
-                where,
-                f"'{field.name}'",
-                data,
-            )
+            _expect(field.name not in _required(kind), where, f"'{field.name}'", data)
         elif data[field.name] is None and "null" in field.metadata:
             values[field.name] = field.metadata["null"]
         else:
@@ -177,8 +172,14 @@ def _dataclass_schema(kind: Any) -> dict[str, Any]:
     for field in fields(kind):
         schema = schema_of(hints[field.name])
         properties[field.name] = {"anyOf": [schema, {"type": "null"}]} if "null" in field.metadata else schema
-    required = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
-    return {"type": "object", "properties": properties, "required": sorted(required)}
+    return {"type": "object", "properties": properties, "required": sorted(_required(kind))}
+
+
+@lru_cache
+def _required(kind: Any) -> frozenset[str]:
+    """Fields that every document has: those without a default, and what a class says itself."""
+    bare = (f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING)
+    return frozenset(bare) | getattr(kind, "ALWAYS", frozenset())
 
 
 @lru_cache

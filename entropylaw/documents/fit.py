@@ -22,6 +22,7 @@ from entropylaw.documents.codec import encode
 from entropylaw.documents.loading import load_document
 from entropylaw.errors import EntropyLawError
 from entropylaw.ingest.run import Choice, Run, Series
+from entropylaw.options import FitOptions
 from entropylaw.paths import shown_path
 from entropylaw.results import Estimate
 
@@ -40,25 +41,6 @@ class InputFile:
     sha256: str
     format: str
     rows: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What was asked for; None where the catalog or the default decided."""
-
-    level: float
-    interval: str
-    eval_size: int | None
-    entropy: str | None
-    reward: str | None
-    step: str | None
-    run: str | None
-    pair: str | None
-    seams: tuple[float, ...] = ()
-    find_seams: bool = False
-    shared: tuple[str, ...] = ()
-    keep_outliers: bool = False
-    entropy_sd: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +85,7 @@ class FitDocument:
     """
 
     inputs: tuple[InputFile, ...]
-    settings: Settings
+    settings: FitOptions
     runs: tuple[RunFit, ...]
     shared: SharedFit | None = None
     warnings: tuple[str, ...] = ()

@@ -20,21 +20,10 @@ from entropylaw.documents.loading import load_document
 from entropylaw.errors import EntropyLawError
 from entropylaw.ingest.phasecolumns import PhaseColumn, PhaseSeries
 from entropylaw.ingest.run import Run
+from entropylaw.options import PhaseOptions
 from entropylaw.paths import shown_path
 
 SCHEMA = "entropylaw/phases/1"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseSettings:
-    """What was asked for; None where the names of the columns, or the catalog, decided."""
-
-    level: float
-    planning: str | None = None
-    execution: str | None = None
-    entropy: str | None = None
-    step: str | None = None
-    run: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +57,7 @@ class PhasesDocument:
     """
 
     inputs: tuple[InputFile, ...]
-    settings: PhaseSettings
+    settings: PhaseOptions
     runs: tuple[RunPhases, ...]
     across: PhasesAcross | None = None
     warnings: tuple[str, ...] = ()

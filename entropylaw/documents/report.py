@@ -16,9 +16,10 @@ from entropylaw.analysis.forecast import Forecast, SaturationForecast
 from entropylaw.analysis.phaseresults import PhasesAcross
 from entropylaw.analysis.shared import SharedFit
 from entropylaw.documents.codec import encode
-from entropylaw.documents.fit import FitDocument, InputFile, RunFit, Settings
+from entropylaw.documents.fit import FitDocument, InputFile, RunFit
 from entropylaw.documents.loading import load_document
 from entropylaw.documents.phases import RunPhases
+from entropylaw.options import FitOptions
 
 SCHEMA = "entropylaw/report/1"
 
@@ -53,7 +54,7 @@ class ReportDocument:
     """
 
     inputs: tuple[InputFile, ...]
-    settings: Settings
+    settings: FitOptions
     runs: tuple[RunReport, ...]
     shared: SharedFit | None = None
     across: PhasesAcross | None = None

@@ -6,12 +6,13 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 from entropylaw.documents.check import CheckedFile
-from entropylaw.documents.fit import FitDocument, Settings
-from entropylaw.documents.phases import PhasesDocument, PhaseSettings, unphased_file
+from entropylaw.documents.fit import FitDocument
+from entropylaw.documents.phases import PhasesDocument, unphased_file
 from entropylaw.gates.quantities import Part
 from entropylaw.gates.subjects import Subject, joined, subjects_of
 from entropylaw.ingest.load import Reading
 from entropylaw.ingest.phasecolumns import CANDIDATES
+from entropylaw.options import FitOptions, PhaseOptions, part
 from entropylaw.paths import shown_path
 from entropylaw.phasing import phases_of
 from entropylaw.reporting import report_runs
@@ -27,7 +28,7 @@ class Logged:
     warnings: tuple[str, ...]
 
 
-def logged(logs: Sequence[str], asked: Settings, parts: Set[Part], documents: Set[str]) -> Logged:
+def logged(logs: Sequence[str], asked: FitOptions, parts: Set[Part], documents: Set[str]) -> Logged:
     """Fit the runs of logs, with the ``parts`` that gates ask about.
 
     ``documents`` are those in folders that were read already, so that they are no skipped files, and the
@@ -58,8 +59,7 @@ def logged(logs: Sequence[str], asked: Settings, parts: Set[Part], documents: Se
 
 def _phases(reading: Reading, fits: FitDocument) -> PhasesDocument:
     """The phases of the same runs."""
-    asked = fits.settings
-    wanted = PhaseSettings(level=asked.level, entropy=asked.entropy, step=asked.step, run=asked.run)
+    wanted = part(fits.settings, PhaseOptions)
     runs = [phases_of(run, wanted)[0] for run in reading.runs]
     runs += [unphased_file(*failure) for failure in reading.failures]
     return PhasesDocument(inputs=fits.inputs, settings=wanted, runs=tuple(runs))
