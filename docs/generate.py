@@ -15,12 +15,10 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from typer.main import get_command  # noqa: E402
-
 from benchmarks.docs import with_block  # noqa: E402
 from entropylaw.batch.index import SCHEMA as INDEX_SCHEMA  # noqa: E402
 from entropylaw.batch.index import IndexDocument  # noqa: E402
-from entropylaw.cli import app, config  # noqa: E402
+from entropylaw.cli.command import all_settings  # noqa: E402
 from entropylaw.documents.backtest import SCHEMA as BACKTEST_SCHEMA  # noqa: E402
 from entropylaw.documents.backtest import BacktestDocument  # noqa: E402
 from entropylaw.documents.check import SCHEMA as CHECK_SCHEMA  # noqa: E402
@@ -35,7 +33,8 @@ from entropylaw.documents.report import SCHEMA as REPORT_SCHEMA  # noqa: E402
 from entropylaw.documents.report import ReportDocument  # noqa: E402
 from entropylaw.documents.store import dumps  # noqa: E402
 from entropylaw.ingest import reference  # noqa: E402
-from entropylaw.settingsfile import SETTINGS  # noqa: E402
+from entropylaw.options import Option  # noqa: E402
+from entropylaw.settingsfile import general_settings  # noqa: E402
 
 TYPER = f"typer {version('typer')}"
 COMMANDS = (
@@ -116,22 +115,27 @@ def schema(name: str, kind: type) -> dict[str, object]:
 
 def settings_table() -> str:
     """Every setting: what it takes, what holds without it, and the commands that have it."""
-    takers = config.taken(get_command(app))
+    commands = all_settings()
     lines = ["| key | flag | takes | without it | commands | |", "| --- | --- | --- | --- | --- | --- |"]
-    for setting in SETTINGS:
-        having = [name for name, keys in takers.items() if setting.key in keys]
-        parameters = [takers[name][setting.key] for name in having]
-        without = config.built_in(parameters[0]) if parameters else None
+    for key, known in general_settings(commands).items():
+        having = {name: settings[key] for name, settings in commands.items() if key in settings}
         cells = (
-            f"`{setting.key}`",
-            f"`{setting.flag}`",
-            setting.expected,
-            setting.unset if without is None else f"`{without}`",
+            f"`{key}`",
+            f"`{known.flag}`",
+            known.expected if known.general else f"{known.expected}, in the table of one command",
+            " or ".join(dict.fromkeys(without(option) for option in having.values())),
             ", ".join(having),
-            setting.meaning,
+            known.help,
         )
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return "\n".join(lines)
+
+
+def without(option: Option) -> str:
+    """What holds where neither a flag nor a file says anything."""
+    if option.default in (None, ()):
+        return option.unset
+    return f"`{str(option.default).lower() if isinstance(option.default, bool) else option.default}`"
 
 
 def cli_page() -> str:

@@ -32,12 +32,14 @@ class Kind:
     """The values of an option.
 
     ``expected`` says in words what ``read`` makes a value of, and ``several`` what a list holds; ``read``
-    raises ValueError for any other text. ``written`` are the types that a settings file may have it in.
+    raises ValueError for any other text. ``example`` is a text that it takes, ``written`` are the types that
+    a settings file may have it in.
     """
 
     expected: str
     several: str = "texts"
     metavar: str = ""
+    example: str = "NAME"
     read: Callable[[str], Any] = str
     written: tuple[type, ...] = (str,)
     choices: tuple[str, ...] = ()
@@ -107,6 +109,7 @@ def one_of(*choices: str) -> Kind:
     return Kind(
         expected=f"{words} or {choices[-1]!r}",
         metavar=f"<{'|'.join(choices)}>",
+        example=choices[0],
         read=read,
         choices=choices,
     )
@@ -115,9 +118,11 @@ def one_of(*choices: str) -> Kind:
 TEXT = Kind(expected="a text")
 COLUMN = Kind(expected="a column's name", metavar="COLUMN")
 PATH = Kind(expected="a path", several="paths", metavar="FILE")
-NUMBER = Kind(expected="a number", several="numbers", read=_number, written=(int, float))
-COUNT = Kind(expected="a whole number above 0", metavar="N", read=_count, written=(int,))
-LEVEL = Kind(expected="a number between 0 and 1", metavar="LEVEL", read=_level, written=(int, float))
+NUMBER = Kind(expected="a number", several="numbers", example="100", read=_number, written=(int, float))
+COUNT = Kind(expected="a whole number above 0", metavar="N", example="4", read=_count, written=(int,))
+LEVEL = Kind(
+    expected="a number between 0 and 1", metavar="LEVEL", example="0.95", read=_level, written=(int, float)
+)
 SAMPLES = Kind(
     expected="a number of samples, or a text such as '30x32'", metavar="N", read=_samples, written=(int, str)
 )
@@ -188,12 +193,11 @@ class Option:
         try:
             return self.kind.read(text)
         except ValueError:
-            choices = self.kind.choices
-            example = f"{self.label} {choices[0]}" if choices else f"a value after {self.label}"
+            typed = f"{self.label} {self.kind.example}" if self.flags else self.kind.example
             raise UsageError(
                 "bad-option",
                 f"{self.label} {text[:40]!r}, expected {self.kind.expected}",
-                f"give {example}, or see the command's --help",
+                f"give {typed}; --help says what it means",
             ) from None
 
     def written(self, value: Any) -> Any:
@@ -283,9 +287,9 @@ def formats(*choices: str) -> Any:
     return option("--format", "Format on standard output.", one_of(*choices), default=choices[0])
 
 
-def outputs(help: str) -> Any:
+def outputs(help: str, unset: str = "none") -> Any:
     """Files to write, whose suffix decides the format."""
-    return option("-o --output", help, PATH, key="output", unset="none", many=True, general=False)
+    return option("-o --output", help, PATH, key="output", unset=unset, many=True, general=False)
 
 
 # Comparing and printing are for what documents hold; they take a third of the time to make a class.

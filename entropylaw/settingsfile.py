@@ -94,11 +94,13 @@ class InForce:
 
 
 def general_settings(commands: Mapping[str, Settings]) -> dict[str, Option]:
-    """The settings of all commands, each once: inputs, the columns, and then the others."""
+    """The settings of all commands, each once: inputs, columns, others, and what one command alone has."""
     found: dict[str, Option] = {}
     for settings in commands.values():
-        found = {**settings, **found}
-    return dict(sorted(found.items(), key=lambda item: (item[0] != "inputs", "." not in item[0])))
+        found |= {key: known for key, known in settings.items() if key not in found}
+    return dict(
+        sorted(found.items(), key=lambda item: (item[0] != "inputs", "." not in item[0], not item[1].general))
+    )
 
 
 def read_settings(path: Path, shown: str, commands: Mapping[str, Settings]) -> SettingsFile:

@@ -62,7 +62,7 @@ class Task:
     beside a log that ``entropylaw tokens`` wrote; ``shared`` what the run has in common with others of its
     stored document. ``fit_key`` stands for all that the numbers depend on,
     ``key`` for all that the files do. ``again`` says that the numbers are known, and the files are to be
-    made of them.
+    made of them; without a ``page`` they are only noted, because all runs have to be known for it.
     """
 
     name: str
@@ -78,6 +78,7 @@ class Task:
     fit_key: str = ""
     key: str = ""
     again: bool = False
+    page: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +121,6 @@ def with_keys(task: Task) -> Task:
         "phases": making.phases,
         "inputs": encode(task.inputs),
         "known": encode(task.known),
-        "shared": encode(task.shared),
     }
     numbers.update(_canonical(said))
     if task.run is not None:
@@ -133,6 +133,7 @@ def with_keys(task: Task) -> Task:
         "style": hashlib.sha256(style).hexdigest(),
         "neighbours": [task.before, task.after],
         "histogram": task.histogram.sha256 if task.histogram else None,
+        "shared": encode(task.shared),
     }
     return replace(task, fit_key=numbers.hexdigest(), key=hashlib.sha256(_canonical(files)).hexdigest())
 

@@ -9,7 +9,7 @@ from entropylaw.documents.codec import as_stored
 from entropylaw.documents.fit import FitDocument, RunFit, refused_file, refused_run
 from entropylaw.documents.phases import RunPhases, unphased_run
 from entropylaw.documents.report import RunReport, from_fits, load_report
-from entropylaw.documents.store import write_atomically
+from entropylaw.documents.store import dumps, write_atomically
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
 from entropylaw.ingest.run import Run
 from entropylaw.phasing import class_phases
@@ -88,13 +88,14 @@ def _written(task: Task, report: RunReport, error: EntropyLawError | None = None
     )
     document = from_fits(fits, [report])
     sizes: dict[str, int] = {}
-    for name, content in files_of(task, document):
+    alone = [(f"runs/{task.slug}.json", dumps(document.to_json()))]
+    for name, content in files_of(task, document) if task.page else alone:
         data = content.encode("utf-8") if isinstance(content, str) else content
         write_atomically(task.making.folder / name, data)
         sizes[name] = len(data)
     done = Done(
         fit_key=task.fit_key,
-        key=task.key,
+        key=task.key if task.page else "",
         row=as_stored(index_row(report, task.slug)),
         files=sizes,
         failure=_failure(report.fit, error),

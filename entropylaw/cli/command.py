@@ -19,6 +19,7 @@ from entropylaw.options import GROUPS, OTHER, SWITCH, Option, options_of
 from entropylaw.options import Command as Options
 
 T = TypeVar("T", bound=Options)
+F = TypeVar("F", bound=Callable[[Any], None])
 
 NAMES = (
     "fit",
@@ -41,26 +42,30 @@ VARIABLE = "ENTROPYLAW_CONFIG"
 _OPTIONS = "entropylaw.options"
 
 
-def takes(kind: type[T], example: str) -> Callable[[Callable[[T], None]], Callable[..., None]]:
-    """Make a command of a function of one options object: to typer, it has a parameter per option.
+def takes(kind: type[T], example: str) -> Callable[[F], F]:
+    """Make a function of one options object a command, whose help ends in the ``example``."""
 
-    Its help ends in the ``example``.
-    """
-
-    def command(function: Callable[[T], None]) -> Callable[..., None]:
-        @wraps(function)
-        def call(context: typer.Context, **_: Any) -> None:
-            function(context.meta[_OPTIONS])
-
-        context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-        parameters = [_parameter(name, known) for name, known in options_of(kind).items()]
-        made: Any = call
-        made.__signature__ = inspect.Signature([context, *parameters])
-        made.__annotations__ = {}
+    def command(function: F) -> F:
+        made: Any = function
         made.options, made.example = kind, example
-        return call
+        return function
 
     return command
+
+
+def as_typer_has_it(function: Any) -> Callable[..., None]:
+    """The function of a command with a parameter per option, of which typer makes flags."""
+
+    @wraps(function)
+    def call(context: typer.Context, **_: Any) -> None:
+        function(context.meta[_OPTIONS])
+
+    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    parameters = [_parameter(name, known) for name, known in options_of(function.options).items()]
+    made: Any = call
+    made.__signature__ = inspect.Signature([context, *parameters])
+    made.__annotations__ = {}
+    return call
 
 
 def function_of(name: str) -> Any:
@@ -111,7 +116,7 @@ class _Reader:
 
     _read = False
 
-    def parse_args(self: Any, ctx: typer.Context, args: list[str]) -> list[str]:
+    def parse_args(self: Any, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; typer gets what is left: a command, or arguments that are too many."""
         if ctx.resilient_parsing or (not args and self.no_args_is_help):
             return super().parse_args(ctx, args)  # type: ignore[misc,no-any-return]
@@ -127,11 +132,11 @@ class _Reader:
         finally:
             self._read = False
 
-    def get_params(self: Any, ctx: typer.Context) -> list[Any]:
+    def get_params(self: Any, ctx: Any) -> list[Any]:
         """The parameters; those that were read are not read again."""
         return [] if self._read else super().get_params(ctx)  # type: ignore[misc]
 
-    def get_help_option_names(self, ctx: typer.Context) -> list[str]:
+    def get_help_option_names(self, ctx: Any) -> list[str]:
         """The flags that ask for help, in one order whatever the hashes are."""
         return list(ctx.help_option_names)
 
@@ -139,7 +144,7 @@ class _Reader:
 class Command(_Reader, TyperCommand):
     """A command of one options object."""
 
-    def accept(self, ctx: typer.Context, given: dict[str, Any]) -> None:
+    def accept(self, ctx: Any, given: dict[str, Any]) -> None:
         """Make the options of what was given, of a settings file, and of what is built in.
 
         Raises
@@ -170,12 +175,12 @@ class Command(_Reader, TyperCommand):
                 ctx.fail(f"Missing {what} '{' / '.join(option.flags) or option.metavar}'.")
         ctx.meta[_OPTIONS] = kind(**values, given=asked, found=found)
 
-    def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The usage line: options, and then the arguments."""
         known = options_of(getattr(self.callback, "options")).values()  # noqa: B009  set by takes
         return ["[OPTIONS]", *(_usage(option) for option in known if not option.flags)]
 
-    def format_options(self, ctx: typer.Context, formatter: Any) -> None:
+    def format_options(self, ctx: Any, formatter: Any) -> None:
         """The arguments, and the options under the headings of their groups."""
         known = options_of(getattr(self.callback, "options")).values()  # noqa: B009  set by takes
         sections = {"Arguments": [(_usage(each), each.said) for each in known if not each.flags]}
@@ -209,24 +214,26 @@ class Commands(_Reader, TyperGroup):
         super().__init__(**attributes)
         self.commands: Any = dict.fromkeys(NAMES)
 
-    def accept(self, ctx: typer.Context, given: dict[str, Any]) -> None:
+    def accept(self, ctx: Any, given: dict[str, Any]) -> None:
         """Take the options before a command."""
         ctx.params |= {each.name: each.default for each in self.params if each.expose_value} | given
 
-    def list_commands(self, ctx: typer.Context) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:
         """Their names, without making them."""
         return list(NAMES)
 
-    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a name, made when it is looked up."""
         if cmd_name in NAMES and self.commands[cmd_name] is None:
             function = function_of(cmd_name)
             single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-            single.command(cmd_name, cls=Command, epilog=f"Example:  {function.example}")(function)
+            single.command(cmd_name, cls=Command, epilog=f"Example:  {function.example}")(
+                as_typer_has_it(function)
+            )
             self.commands[cmd_name] = typer.main.get_command(single)
         return self.commands.get(cmd_name)
 
-    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The first sentence of each command's help, without making the commands."""
         width = formatter.width - 6 - max(map(len, NAMES))
         rows = []

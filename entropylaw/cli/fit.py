@@ -24,8 +24,8 @@ class FitCommand(FitOptions, Logs, Written):
     """``entropylaw fit``."""
 
     output: tuple[str, ...] = outputs(
-        "Write here; the suffix (.json .csv .md .txt) decides the format. Repeatable. [default: "
-        f"{FOLDER}/NAME.fit.json]"
+        "Write here; the suffix (.json .csv .md .txt) decides the format. Repeatable.",
+        unset=f"{FOLDER}/NAME.fit.json",
     )
 
 

@@ -132,8 +132,10 @@ def predict(options: PredictCommand) -> None:
             level=options.level,
         )
         content = render(document, format)
-        printed = output in (None, "-")
-        write_out({} if printed else {output: content}, content if printed else None, quiet=quiet)
+        if output is None or output == "-":
+            write_out({}, content, quiet=quiet)
+        else:
+            write_out({output: content}, None, quiet=quiet)
     finish_fits(fits)
 
 

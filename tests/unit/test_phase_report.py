@@ -24,10 +24,11 @@ from entropylaw.analysis.phaseresults import (
 from entropylaw.analysis.phasetest import DRAWS
 from entropylaw.documents.codec import decode
 from entropylaw.documents.fit import InputFile, Refusal
-from entropylaw.documents.phases import PhasesDocument, PhaseSettings, RunPhases, load_phases
+from entropylaw.documents.phases import PhasesDocument, RunPhases, load_phases
 from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError
 from entropylaw.ingest.phasecolumns import SEMANTIC, TOKEN, PhaseColumn
+from entropylaw.options import PhaseOptions
 from entropylaw.report import phasecsv, phasemarkdown, phasetext, plotting
 from entropylaw.report.figures import figure_bytes
 from entropylaw.report.phase_figure import phase_figure
@@ -161,7 +162,7 @@ def refused() -> RunPhases:
 
 def document(*runs: RunPhases, **other) -> PhasesDocument:
     file = InputFile(path="logs/made.csv", sha256="ab" * 32, format="csv", rows=101)
-    return PhasesDocument(inputs=(file,), settings=PhaseSettings(level=0.95), runs=runs, **other)
+    return PhasesDocument(inputs=(file,), settings=PhaseOptions(), runs=runs, **other)
 
 
 def across() -> PhasesAcross:

@@ -10,9 +10,10 @@ import numpy as np
 
 from entropylaw.analysis.fitting import fit_law
 from entropylaw.analysis.law import LawFit
-from entropylaw.documents.fit import FitDocument, InputFile, RunFit, Settings, fitted_run, refused_run
+from entropylaw.documents.fit import FitDocument, InputFile, RunFit, fitted_run, refused_run
 from entropylaw.errors import FitError
 from entropylaw.ingest.run import Choice, Meaning, Run, Series, Source
+from entropylaw.options import FitOptions
 from entropylaw.results import Curve, Estimate, Influence, Residuals, Rival, Validity
 
 HOSTILE = "../../etc/<script>alert('x')</script>\"|`a` [b](http://c.example)\n# $x$ 日本"
@@ -81,16 +82,7 @@ def document(*runs: RunFit, warnings: tuple[str, ...] = ()) -> FitDocument:
     paths = sorted({run.path for run in runs})
     return FitDocument(
         inputs=tuple(InputFile(path=path, sha256="ab" * 32, format="csv", rows=120) for path in paths),
-        settings=Settings(
-            level=0.95,
-            interval="drift",
-            eval_size=None,
-            entropy=None,
-            reward=None,
-            step=None,
-            run=None,
-            pair=None,
-        ),
+        settings=FitOptions(),
         runs=runs,
         warnings=warnings,
         version="0.0.0",
