@@ -45,10 +45,6 @@ class Kind:
     choices: tuple[str, ...] = ()
 
 
-def _number(text: str) -> float:
-    return float(text)
-
-
 def _count(text: str) -> int:
     number = int(text)
     if number < 1:
@@ -118,7 +114,7 @@ def one_of(*choices: str) -> Kind:
 TEXT = Kind(expected="a text")
 COLUMN = Kind(expected="a column's name", metavar="COLUMN")
 PATH = Kind(expected="a path", several="paths", metavar="FILE")
-NUMBER = Kind(expected="a number", several="numbers", example="100", read=_number, written=(int, float))
+NUMBER = Kind(expected="a number", several="numbers", example="100", read=float, written=(int, float))
 COUNT = Kind(expected="a whole number above 0", metavar="N", example="4", read=_count, written=(int,))
 LEVEL = Kind(
     expected="a number between 0 and 1", metavar="LEVEL", example="0.95", read=_level, written=(int, float)
@@ -151,10 +147,10 @@ class Option:
     kind: Kind
     group: str
     metavar: str
-    key: str
-    unset: str
-    default: Any
-    many: bool
+    key: str = ""
+    unset: str = "none"
+    default: Any = None
+    many: bool = False
     general: bool = True
     required: bool = False
 
@@ -201,85 +197,58 @@ class Option:
             ) from None
 
     def written(self, value: Any) -> Any:
-        """The value that one of a settings file stands for; a ValueError where it is of another kind."""
-        if self.many:
-            if not isinstance(value, list):
-                raise ValueError(value)
-            return tuple(self._one(item) for item in value)
-        return self._one(value)
+        """The value that one of a settings file stands for.
 
-    def _one(self, value: Any) -> Any:
-        kinds = self.kind.written
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        Raises
+        ------
+        ValueError
+            It is of another kind.
+        """
+        if self.many and not isinstance(value, list):
             raise ValueError(value)
-        if isinstance(value, bool):
-            return value
-        if isinstance(value, str) and not value.strip():
-            raise ValueError(value)
-        try:
-            return self.kind.read(str(value))
-        except UsageError as error:
-            raise ValueError(value) from error
+        found = []
+        for item in value if self.many else [value]:
+            # A bool is an int to Python, and none here.
+            of_kind = isinstance(item, self.kind.written) and isinstance(item, bool) is (self.kind is SWITCH)
+            if not of_kind or not str(item).strip():
+                raise ValueError(item)
+            try:
+                found.append(item if self.kind is SWITCH else self.kind.read(str(item)))
+            except UsageError as error:
+                raise ValueError(item) from error
+        return tuple(found) if self.many else found[0]
 
 
-def option(
-    flags: str,
-    help: str,
-    kind: Kind = TEXT,
-    group: str = OUTPUT,
-    *,
-    metavar: str = "",
-    key: str = "",
-    unset: str = "",
-    default: Any = None,
-    many: bool = False,
-    general: bool = True,
-) -> Any:
-    """A field that is an option, as :class:`Option` has it; ``flags`` with spaces between them."""
-    default = () if many and default is None else default
-    known = Option(
-        flags=tuple(flags.split()),
-        help=help,
-        kind=kind,
-        group=group,
-        metavar=metavar or kind.metavar,
-        key=key,
-        unset=unset,
-        default=default,
-        many=many,
-        general=general,
-    )
-    return field(default=default, metadata={"option": known})
+def option(flags: str, help: str, kind: Kind = TEXT, group: str = OUTPUT, **more: Any) -> Any:
+    """A field that is an option; ``more`` as :class:`Option` has it.
+
+    ``flags`` are separated by spaces, with a metavar behind them where it is not that of the kind: ``"-o
+    --output FOLDER"``. A metavar alone makes an argument.
+    """
+    if more.get("many"):
+        more.setdefault("default", ())
+    words = flags.split()
+    names = tuple(word for word in words if word.startswith("-"))
+    metavar = kind.metavar if words[-1] in names else words[-1]
+    known = Option(flags=names, help=help, kind=kind, group=group, metavar=metavar, **more)
+    metadata = {"option": known}
+    return field(metadata=metadata) if known.required else field(metadata=metadata, default=known.default)
 
 
-def required(
-    flags: str, metavar: str, help: str, kind: Kind = TEXT, *, key: str = "", many: bool = False
-) -> Any:
-    """A field that a command cannot do without; an argument, where it has no ``flags``."""
-    known = Option(
-        flags=tuple(flags.split()),
-        help=help,
-        kind=kind,
-        group=OUTPUT,
-        metavar=metavar,
-        key=key,
-        unset="none",
-        default=None,
-        many=many,
-        required=True,
-    )
-    return field(metadata={"option": known})
+def setting(flags: str, help: str, kind: Kind, group: str, **more: Any) -> Any:
+    """An option of a family: a settings file may have it, by the name of its flag."""
+    name = flags.split()[0].partition("/")[0].removeprefix("--")
+    return option(flags, help, kind, group, key=f"columns.{name}" if group == COLUMNS else name, **more)
 
 
-def switch(flags: str, help: str, group: str = OUTPUT, *, key: str = "", default: bool = False) -> Any:
+def switch(flags: str, help: str, group: str = OUTPUT, *, default: bool = False) -> Any:
     """An option that is there or not."""
-    return option(flags, help, SWITCH, group, key=key, default=default)
+    return option(flags, help, SWITCH, group, default=default)
 
 
-def column(name: str, help: str, unset: str = "by catalog", *, key: str | None = None) -> Any:
-    """The name of a column; ``columns.NAME`` in a settings file, where no other ``key`` is given."""
-    key = f"columns.{name}" if key is None else key
-    return option(f"--{name}", help, COLUMN, COLUMNS, key=key, unset=unset)
+def column(name: str, help: str, unset: str = "by catalog") -> Any:
+    """The name of a column of the logs."""
+    return setting(f"--{name}", help, COLUMN, COLUMNS, unset=unset)
 
 
 def formats(*choices: str) -> Any:
@@ -329,23 +298,21 @@ class Written(Quiet):
 class Styled(Quiet):
     """Commands that draw."""
 
-    style: str | None = option(
-        "--style", "A matplotlib style file, on top of our own style.", PATH, key="style", unset="none"
-    )
+    style: str | None = setting("--style", "A matplotlib style file, on top of our own style.", PATH, OUTPUT)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Logs:
     """Commands that read logs."""
 
-    logs: tuple[str, ...] = required(
-        "",
+    logs: tuple[str, ...] = option(
         "LOGS",
         "Log files or folders; '-' reads standard input; NAME:csv forces a format (csv, jsonl, parquet, "
         "verl).",
         PATH,
         key="inputs",
         many=True,
+        required=True,
     )
 
 
@@ -361,9 +328,7 @@ class LogOptions:
 class Coverage:
     """Family: intervals of a level."""
 
-    level: float = option(
-        "--level", "Coverage of the intervals.", LEVEL, INTERVALS, key="level", default=0.95
-    )
+    level: float = setting("--level", "Coverage of the intervals.", LEVEL, INTERVALS, default=0.95)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -372,12 +337,11 @@ class ColumnOptions(LogOptions):
 
     entropy: str | None = column("entropy", "Entropy column.")
     reward: str | None = column("reward", "Reward column.")
-    pair: str | None = option(
+    pair: str | None = setting(
         "--pair",
         "Pair the reward at step s with the entropy at s, or the next one.",
         one_of("same", "next"),
         COLUMNS,
-        key="columns.pair",
         unset="by catalog",
     )
 
@@ -386,36 +350,34 @@ class ColumnOptions(LogOptions):
 class LawOptions(ColumnOptions):
     """Family: how the law is fitted to a run."""
 
-    interval: str = option(
+    interval: str = setting(
         "--interval",
         " ".join(f"{name}: {model.help}" for name, model in RESIDUAL_MODELS.items()),
         one_of(*RESIDUAL_MODELS),
         INTERVALS,
-        key="interval",
         default=DEFAULT_RESIDUAL,
     )
-    eval_size: int | None = option(
+    eval_size: int | None = setting(
         "--eval-size",
         "Independent samples behind each reward, or PROBLEMSxSAMPLES for a mean@k: sets the least noise that "
         "it can have.",
         SAMPLES,
         INTERVALS,
-        key="eval-size",
         unset="not known",
     )
-    entropy_sd: str | None = option(
+    entropy_sd: str | None = setting(
         "--entropy-sd",
         "Noise of each logged entropy: nats, or the column that holds it.",
         NOISE,
         INTERVALS,
-        key="entropy-sd",
         unset="estimated",
     )
-    keep_outliers: bool = switch(
+    keep_outliers: bool = setting(
         "--keep-outliers/--no-keep-outliers",
         "Fit gross outliers too; without, they are named and left out.",
+        SWITCH,
         ADVANCED,
-        key="keep-outliers",
+        default=False,
     )
 
 
@@ -428,29 +390,25 @@ class FitOptions(LawOptions, Coverage):
     )
     """Fields that every stored document has."""
 
-    seams: tuple[float, ...] = option(
-        "--seam",
+    seams: tuple[float, ...] = setting(
+        "--seam STEP",
         "A step at which something changed, as a new stage: the law before and after. Repeatable.",
         NUMBER,
         ADVANCED,
-        metavar="STEP",
-        key="seams",
-        unset="none",
         many=True,
     )
-    find_seams: bool = switch(
+    find_seams: bool = setting(
         "--find-seams/--no-find-seams",
         "Look for jumps of reward and entropy, and fit between them.",
+        SWITCH,
         ADVANCED,
-        key="find-seams",
+        default=False,
     )
-    shared: tuple[str, ...] = option(
+    shared: tuple[str, ...] = setting(
         "--shared",
         "What the runs have in common: a, b or a,b. With three runs, also how far they differ.",
         NAMES,
         ADVANCED,
-        key="shared",
-        unset="none",
         default=(),
     )
 

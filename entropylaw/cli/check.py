@@ -25,7 +25,6 @@ from entropylaw.options import (
     option,
     outputs,
     part,
-    required,
     switch,
 )
 
@@ -50,14 +49,14 @@ GATES = "Gates"
 class CheckCommand(LawOptions, Coverage, Quiet):
     """``entropylaw check``."""
 
-    sources: tuple[str, ...] = required(
-        "",
+    sources: tuple[str, ...] = option(
         "FITS|LOGS",
         "Documents that `fit`, `report`, `phases` or `predict` wrote, a folder of fits, or logs, which are "
         "fitted.",
         PATH,
         key="inputs",
         many=True,
+        required=True,
     )
     fail_if: tuple[str, ...] = option(
         "--fail-if",
@@ -66,7 +65,6 @@ class CheckCommand(LawOptions, Coverage, Quiet):
         GATE,
         GATES,
         key="gates",
-        unset="none",
         many=True,
     )
     strict: bool = switch("--strict", "Fail also where the interval does not exclude the expression.", GATES)

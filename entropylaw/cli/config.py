@@ -31,16 +31,6 @@ class ConfigCommand(Command):
     format: str = formats("text", "json")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """A setting with its value, for every command or for one, and where that comes from."""
-
-    key: str
-    command: str | None
-    value: Any
-    where: str | None
-
-
 def in_force(root: Mapping[str, Any], command: str) -> InForce | None:
     """The settings file for a command, as the options before it (``root``) say; None where it takes none.
 
@@ -151,81 +141,64 @@ def config(options: ConfigCommand) -> None:
     [tool.entropylaw] in pyproject.toml, and a flag over both. `entropylaw --config FILE config` shows
     another file, and so does ENTROPYLAW_CONFIG.
     """
+    from entropylaw._version import __version__
     from entropylaw.cli.output import print_result
+    from entropylaw.documents.store import dumps
+    from entropylaw.settingsfile import general_settings
 
     found = options.found
     assert found is not None
-    rows = list(rows_of(found.file))
-    if options.format == "json":
-        from entropylaw.documents.store import dumps
-
-        print_result(dumps(config_document(found, rows)))
-    else:
-        print_result(config_text(found, rows))
-
-
-def rows_of(file: SettingsFile | None) -> Iterator[Row]:
-    """Every setting that some command takes, and those that one command has for itself."""
-    from entropylaw.settingsfile import general_settings
-
-    for key, known in general_settings(all_settings()).items():
-        if known.general:
-            value = file.general.get(key) if file else None
-            if file is None or value is None:
-                default = None if known.default == () else known.default
-                yield Row(key=key, command=None, value=default, where=None)
-            else:
-                yield Row(key=key, command=None, value=_shown(known, value, file), where=file.place(key))
-        for command, values in file.commands.items() if file else ():
-            if file and key in values:
-                value = _shown(known, values[key], file)
-                yield Row(key=key, command=command, value=value, where=file.place(key, command))
-
-
-def config_document(found: InForce, rows: Sequence[Row]) -> dict[str, Any]:
-    """Plain JSON values; ``where`` is None for a default, ``value`` None for what the command finds out."""
-    from entropylaw._version import __version__
-
-    return {
+    known = general_settings(all_settings())
+    rows = list(rows_of(found.file, known))
+    if options.format == "text":
+        print_result(config_text(found, rows, known))
+        return
+    document = {
         "schema": SCHEMA,
         "version": __version__,
         "file": found.file.shown if found.file else None,
         "named_by": found.named_by,
         "looked_for": _looked_for(found.search) if found.search else None,
         "not_read": found.search.beside if found.search else None,
-        "settings": [
-            {
-                "key": row.key,
-                "command": row.command,
-                "value": row.value,
-                "source": "default" if row.where is None else "file",
-                "where": row.where,
-            }
-            for row in rows
-        ],
+        "settings": rows,
     }
+    print_result(dumps(document))
 
 
-def config_text(found: InForce, rows: Sequence[Row]) -> str:
+def rows_of(file: SettingsFile | None, known: Mapping[str, Option]) -> Iterator[dict[str, Any]]:
+    """Every setting that some command takes, and those that one command has for itself.
+
+    Plain JSON values; ``where`` is None for a default, ``value`` None for what the command finds out.
+    """
+    for key, option in known.items():
+        tables = [(None, file.general), *file.commands.items()] if file else []
+        there = [(command, values[key]) for command, values in tables if key in values]
+        if option.general and (not there or there[0][0] is not None):
+            default = None if option.default == () else option.default
+            yield {"key": key, "command": None, "value": default, "source": "default", "where": None}
+        for command, value in there:
+            assert file is not None
+            shown = _with_paths(option, located(option, value, file.folder), _plain)
+            where = file.place(key, command)
+            yield {"key": key, "command": command, "value": shown, "source": "file", "where": where}
+
+
+def config_text(found: InForce, rows: Sequence[dict[str, Any]], known: Mapping[str, Option]) -> str:
     """The settings for a terminal: one a line, one line a value."""
     from entropylaw.report.printable import one_line
-    from entropylaw.settingsfile import general_settings
 
-    known = general_settings(all_settings())
     cells = []
     for row in rows:
-        name = row.key if row.command is None else f"{row.key} ({row.command})"
-        values = row.value if isinstance(row.value, list) else [row.value]
-        shown = [one_line(known[row.key].unset if value is None else _word(value)) for value in values]
-        cells.append((name, shown[0] if shown else "none", one_line(row.where or "default")))
+        key, value = row["key"], row["value"]
+        values = value if isinstance(value, list) else [value]
+        words = [str(each).lower() if isinstance(each, bool) else str(each) for each in values]
+        shown = [one_line(known[key].unset if value is None else word) for word in words]
+        name = key if row["command"] is None else f"{key} ({row['command']})"
+        cells.append((name, shown[0] if shown else "none", one_line(row["where"] or "default")))
         cells += [("", value, "") for value in shown[1:]]
     left, middle = (min(max(len(cell[i]) for cell in cells), 40) for i in (0, 1))
     lines = [f"  {name:<{left}}  {value:<{middle}}  {where}".rstrip() for name, value, where in cells]
     return "\n".join([*map(one_line, _heading(found)), "", *lines]) + "\n"
-
-
-def _word(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _heading(found: InForce) -> Iterator[str]:
@@ -279,10 +252,6 @@ def _expanded(pattern: str) -> list[str]:
         return [pattern]
     # pathlib would take a "./" off the names, and has no word for a pattern from the root.
     return sorted(glob.glob(pattern, recursive=True)) or [pattern]  # noqa: PTH207
-
-
-def _shown(known: Option, value: Any, file: SettingsFile) -> Any:
-    return _with_paths(known, located(known, value, file.folder), _plain)
 
 
 def _plain(path: str) -> str:

@@ -21,7 +21,6 @@ from entropylaw.options import (
     one_of,
     option,
     part,
-    required,
 )
 
 if TYPE_CHECKING:
@@ -48,11 +47,13 @@ MOST_NAMED = 8
 class PlotCommand(LawOptions, ClassColumns, Coverage, Styled):
     """``entropylaw plot``; a figure is of one run, which ``run`` names."""
 
-    figure: str = required("", "FIGURE", "law, series, residuals, forecast or phases.", one_of(*FIGURES))
-    source: str = required("", "SOURCE", "A log, or a fit, report or phases document.")
-    run: str | None = option("--run", "Which run, where SOURCE holds several.", metavar="NAME")
-    output: str = required(
-        "-o --output", "FILE", "Write here; the suffix (.pdf .svg .png) decides the format.", PATH
+    figure: str = option(
+        "FIGURE", "law, series, residuals, forecast or phases.", one_of(*FIGURES), required=True
+    )
+    source: str = option("SOURCE", "A log, or a fit, report or phases document.", required=True)
+    run: str | None = option("--run NAME", "Which run, where SOURCE holds several.")
+    output: str = option(
+        "-o --output", "Write here; the suffix (.pdf .svg .png) decides the format.", PATH, required=True
     )
 
 

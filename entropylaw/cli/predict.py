@@ -31,23 +31,19 @@ TARGETS = "Targets"
 class PredictCommand(LawOptions, Quiet):
     """``entropylaw predict``."""
 
-    source: str | None = option(
-        "", "A fit document or a log.", metavar="FIT|LOG", unset="the newest fit in reports/"
-    )
+    source: str | None = option("FIT|LOG", "A fit document or a log.", unset="the newest fit in reports/")
     target_entropy: tuple[str, ...] = option(
-        "--target-entropy",
+        "--target-entropy H",
         "Entropy in nats, or a range START:STOP:STEP. Repeatable.",
         TEXT,
         TARGETS,
-        metavar="H",
         many=True,
     )
     target_reward: tuple[float, ...] = option(
-        "--target-reward",
+        "--target-reward R",
         "Reward: prints the entropies compatible with it. Repeatable.",
         NUMBER,
         TARGETS,
-        metavar="R",
         many=True,
     )
     saturation: bool = switch(
@@ -56,19 +52,17 @@ class PredictCommand(LawOptions, Quiet):
         TARGETS,
     )
     at_step: tuple[float, ...] = option(
-        "--at-step",
+        "--at-step N",
         "A later step: the reward to expect there. Repeatable.",
         NUMBER,
         TARGETS,
-        metavar="N",
         many=True,
     )
     gain: tuple[float, ...] = option(
-        "--gain",
+        "--gain X",
         "Probability that an evaluation gains X or more of reward. Repeatable.",
         NUMBER,
         TARGETS,
-        metavar="X",
         many=True,
     )
     level: float | None = option(

@@ -51,9 +51,7 @@ def _figures(text: str) -> tuple[str, ...]:
 class ReportCommand(FitOptions, Logs, Styled):
     """``entropylaw report``."""
 
-    output: str = option(
-        "-o --output", "Folder to write into.", PATH, metavar="FOLDER", key="folder", default="reports"
-    )
+    output: str = option("-o --output FOLDER", "Folder to write into.", PATH, key="folder", default="reports")
     figures: tuple[str, ...] | None = option(
         "--figures",
         "Formats of the figures' files: svg,png,pdf or none.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from entropylaw.cli.command import takes
-from entropylaw.options import Command, one_of, required
+from entropylaw.options import Command, one_of, option
 
 KINDS = ("fit", "prediction", "phases", "report", "index", "check", "backtest")
 """The documents that have a schema."""
@@ -18,7 +18,7 @@ VERSION = 1
 class SchemaCommand(Command):
     """``entropylaw schema``."""
 
-    kind: str = required("", "KIND", f"{', '.join(KINDS)}.", one_of(*KINDS))
+    kind: str = option("KIND", f"{', '.join(KINDS)}.", one_of(*KINDS), required=True)
 
 
 @takes(SchemaCommand, example="entropylaw schema fit > fit.schema.json")

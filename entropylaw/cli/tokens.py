@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from entropylaw.cli.command import takes
 from entropylaw.options import (
@@ -16,47 +16,32 @@ from entropylaw.options import (
     PATH,
     TEXT,
     Quiet,
-    column,
     formats,
     one_of,
     option,
-    required,
+    options_of,
     switch,
 )
 
 if TYPE_CHECKING:
     from entropylaw.tokens.run import OpenBackend, Summary
 
-ROLES = (
-    "step",
-    "entropy",
-    "planning",
-    "mask",
-    "logprob",
-    "correct",
-    "position",
-    "token",
-    "prompt",
-)
-"""Options that name a column of the tables."""
 
-
-def _column(name: str, help: str) -> str | None:
-    """The name of a column of token tables, of which no settings file has any."""
-    named: str | None = column(name, help, "by name", key="")
-    return named
+def _column(name: str, help: str) -> Any:
+    """The name of a column of token tables, which no settings file has."""
+    return option(f"--{name}", help, COLUMN, COLUMNS, unset="by name")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class TokensCommand(Quiet):
     """``entropylaw tokens``."""
 
-    tables: tuple[str, ...] = required(
-        "",
+    tables: tuple[str, ...] = option(
         "TABLES",
         "Parquet or JSONL files, or folders of them, with a row a token or a sequence a row; or the "
         ".hist.parquet files of shards, to join them.",
         many=True,
+        required=True,
     )
     step: str | None = _column("step", "Step column.")
     entropy: str | None = _column("entropy", "Entropy column, nats.")
@@ -76,12 +61,11 @@ class TokensCommand(Quiet):
     token: str | None = _column("token", "Text of the token.")
     prompt: str | None = _column("prompt", "Column of the prompt that responses answer; '' for none.")
     top_quantile: float | None = option(
-        "--top-quantile",
+        "--top-quantile Q",
         "Call the share Q of each step's tokens with most entropy planning, such as 0.2: a choice, no "
         "finding.",
         NUMBER,
         ADVANCED,
-        metavar="Q",
     )
     grams: str | None = option(
         "--grams",
@@ -93,9 +77,7 @@ class TokensCommand(Quiet):
     backend: str = option(
         "--backend", "Where the query runs.", one_of("duckdb", "spark"), ADVANCED, default="duckdb"
     )
-    master: str | None = option(
-        "--master", "Spark master: spark://HOST:7077, local[4].", TEXT, ADVANCED, metavar="URL"
-    )
+    master: str | None = option("--master URL", "Spark master: spark://HOST:7077, local[4].", TEXT, ADVANCED)
     allow_missing: bool = switch(
         "--allow-missing", "Go on where a file of a sharded set is missing.", ADVANCED
     )
@@ -124,8 +106,9 @@ def tokens(options: TokensCommand) -> None:
 
     output, quiet = options.output, options.quiet
     kind = written.kind_of(output)
+    roles = [name for name, known in options_of(TokensCommand).items() if known.kind is COLUMN]
     asked = Asked(
-        columns={role: getattr(options, role) for role in ROLES},
+        columns={role: getattr(options, role) for role in roles if role != "response"},
         response=options.response,
         top_quantile=options.top_quantile,
         grams=options.grams,
