@@ -6,6 +6,7 @@ the command line's to know, and is given: command, key, option.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 from entropylaw.errors import InputError, UsageError
 from entropylaw.inputs import note_input
 from entropylaw.options import Option
+from entropylaw.paths import is_file
 
 OWN_FILE = "entropylaw.toml"
 PROJECT_FILE = "pyproject.toml"
@@ -69,8 +71,9 @@ def look_for(start: Path) -> Search:
     folders = [start, *start.parents]
     for depth, folder in enumerate(folders):
         up = "../" * depth
-        here = Search(found=None, folders=depth + 1, bounded=_exists(folder / BOUNDARY))
-        if _is_file(folder / OWN_FILE):
+        bounded = os.path.exists(folder / BOUNDARY)  # noqa: PTH110  pathlib raises
+        here = Search(found=None, folders=depth + 1, bounded=bounded)
+        if is_file(folder / OWN_FILE):
             beside = up + PROJECT_FILE if _shadowed(folder / PROJECT_FILE) else None
             return replace(here, found=up + OWN_FILE, beside=beside)
         if _has_table(folder / PROJECT_FILE, up + PROJECT_FILE):
@@ -238,7 +241,7 @@ def _own_table(data: Mapping[str, Any], path: Path, shown: str) -> tuple[Mapping
 
 def _has_table(path: Path, shown: str) -> bool:
     """Whether a ``pyproject.toml`` has our table; one that never names us is not even parsed."""
-    if not _is_file(path):
+    if not is_file(path):
         return False
     if b"entropylaw" not in _read(path, shown):
         return False
@@ -251,19 +254,4 @@ def _shadowed(path: Path) -> bool:
     try:
         return _has_table(path, PROJECT_FILE)
     except InputError:
-        return False
-
-
-def _is_file(path: Path) -> bool:
-    """Whether there is a file; a folder that may not be looked into has none."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:
         return False

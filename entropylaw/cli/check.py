@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from entropylaw.cli.command import takes
-from entropylaw.errors import FitError, OutputError, UsageError
+from entropylaw.errors import OutputError, UsageError
 from entropylaw.inputs import check_targets
 from entropylaw.options import (
     GATE,
@@ -90,8 +89,8 @@ def check(options: CheckCommand) -> None:
     is not known fails, with the reason: a run that was refused, an interval that is missing, and every
     number of a law that does not hold for its run. Exit code 4 or 3 means that no run at all was fitted.
     """
-    from entropylaw.cli.output import format_of, say_skipped
-    from entropylaw.cli.reading import refuse_flags
+    from entropylaw.cli.output import finish, format_of, refused, say_skipped
+    from entropylaw.cli.reading import reading_shown, refuse_flags
     from entropylaw.documents.check import CheckDocument
     from entropylaw.gates.decide import Rules, decide
     from entropylaw.gates.documents import baselines
@@ -110,7 +109,13 @@ def check(options: CheckCommand) -> None:
     if found.inputs:
         refuse_flags("a stored document", options, FitOptions)
     if logs:
-        found.fit_logs(logs, part(options, FitOptions))
+        from entropylaw.gates.logs import logged
+
+        with reading_shown():
+            fits = logged(logs, part(options, FitOptions), found.parts, documents=found.documents)
+        found.subjects += fits.subjects
+        found.inputs += fits.inputs
+        found.warnings += fits.warnings
     rules = Rules(strict=options.strict, point=options.point, any_law=options.even_if_invalid)
     found.subjects = joined(found.subjects)
     cases = decide(gates, found.subjects, known, rules)
@@ -128,7 +133,12 @@ def check(options: CheckCommand) -> None:
     # A gate never skips a file in silence, not even with --quiet.
     say_skipped(document.warnings, quiet=False)
     unwritten = _write(document, {"-": format} | wanted, summary, quiet=options.quiet)
-    found.finish(failed=document.failed)
+    runs = [subject for subject in found.subjects if subject.refusal is not None]
+    read = any(subject.refusal is not None and subject.refusal.read for subject in runs)
+    errors = [refused(subject.run, subject.refusal) for subject in runs]
+    finish(errors, answered=len(runs) < len(found.subjects), read=read)
+    if document.failed:
+        raise typer.Exit(TRIPPED)
     if unwritten:
         raise typer.Exit(OutputError.exit_code)
 
@@ -182,31 +192,6 @@ class _Found:
             self.inputs.append(file)
             self.subjects += subjects_in(document)
 
-    def fit_logs(self, logs: Sequence[str], settings: FitOptions) -> None:
-        """Fit the logs, and whatever else the gates ask of them; documents in folders were read before."""
-        from entropylaw.cli.reading import reading_shown
-        from entropylaw.gates.logs import logged
-
-        with reading_shown():
-            found = logged(logs, settings, self.parts, documents=self.documents)
-        self.subjects += found.subjects
-        self.inputs += found.inputs
-        self.warnings += found.warnings
-
-    def finish(self, *, failed: bool) -> None:
-        """Say what was refused; exit 4 or 3 where everything was, 5 where a gate failed."""
-        from entropylaw.cli.output import finish, named
-
-        refused = [(subject, subject.refusal) for subject in self.subjects if subject.refusal is not None]
-        errors = [
-            named(subject.run, FitError(refusal.slug, refusal.message, refusal.hint))
-            for subject, refusal in refused
-        ]
-        read = any(refusal.read for _, refusal in refused)
-        finish(errors, answered=len(refused) < len(self.subjects), read=read)
-        if failed:
-            raise typer.Exit(TRIPPED)
-
 
 def summary_file() -> str:
     """The file of the step's summary.
@@ -236,38 +221,29 @@ def _write(document: CheckDocument, wanted: Mapping[str, str], summary: str | No
     UsageError
         ``output-is-input``.
     """
-    from entropylaw.cli.output import rendered, show_error, write_out
+    from entropylaw.cli.output import rendered, say, show_error, write_out
 
     files = {path: rendered(document, kind) for path, kind in wanted.items() if path != "-"}
     check_targets([*files, *([summary] if summary is not None else [])])
-    writes: list[Callable[[], None]] = [partial(write_out, files, None, quiet=quiet)]
-    if summary is not None:
-        writes.append(partial(_append, summary, rendered(document, "markdown"), quiet=quiet))
     unwritten = False
-    for write in writes:
+    try:
+        write_out(files, None, quiet=quiet)
+    except OutputError as error:
+        unwritten = True
+        show_error(error)
+    if summary is not None:
         try:
-            write()
-        except OutputError as error:
+            # Other steps write to it, too.
+            with Path(summary).open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(rendered(document, "markdown"))
+            say(f"appended to {SUMMARY}", quiet=quiet)
+        except OSError as error:
             unwritten = True
-            show_error(error)
+            why = f"{summary}, which {SUMMARY} names, could not be written ({error.strerror or error})"
+            hint = "leave out --github-summary, or write -o summary.md"
+            show_error(OutputError("cannot-write", why, hint))
     try:
         write_out({}, rendered(document, wanted["-"]), quiet=quiet)
     except OutputError as error:
         show_error(error)
     return unwritten
-
-
-def _append(path: str, text: str, *, quiet: bool) -> None:
-    """Add to a file that other steps write to, too."""
-    from entropylaw.cli.output import say
-
-    try:
-        with Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-    except OSError as error:
-        raise OutputError(
-            "cannot-write",
-            f"{path}, which {SUMMARY} names, could not be written ({error.strerror or error})",
-            "leave out --github-summary, or write -o summary.md",
-        ) from error
-    say(f"appended to {SUMMARY}", quiet=quiet)

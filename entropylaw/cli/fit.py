@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -37,7 +36,7 @@ def fit(options: FitCommand) -> None:
     exit code is 0. Exit code 4 means that no run at all could be fitted.
     """
     from entropylaw.cli.output import finish_fits, format_of, rendered, say, say_skipped, write_out
-    from entropylaw.cli.reading import reading_shown, refuse_documents
+    from entropylaw.cli.reading import counted, reading_shown, refuse_documents
     from entropylaw.documents.store import dumps
     from entropylaw.workflow import combine, fit_reading, named_columns, read_logs, with_shared
 
@@ -48,7 +47,7 @@ def fit(options: FitCommand) -> None:
     with reading_shown():
         reading = read_logs(options.logs, step=options.step, run=options.run, columns=named_columns(settings))
         parts = reading.by_argument()
-        fitted = {log: fit_reading(parts[log], settings) for log in watched(list(parts))}
+        fitted = {log: fit_reading(parts[log], settings) for log in counted("fitting", list(parts))}
     whole = with_shared(combine(list(fitted.values())))
     say_skipped(whole.warnings, quiet=quiet)
     stored = {} if formats else store(fitted, quiet=quiet)
@@ -60,16 +59,6 @@ def fit(options: FitCommand) -> None:
     for path, document in stored.items():
         say(f"next  {next_command(path, document)}", quiet=quiet)
     finish_fits(whole)
-
-
-def watched(logs: Sequence[T]) -> Iterable[T]:
-    """``logs`` behind a progress bar on standard error, where that is a terminal."""
-    if len(logs) == 1 or not sys.stderr.isatty():
-        return logs
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(logs, "fitting", console=Console(stderr=True), transient=True)
 
 
 def next_command(path: str, document: FitDocument) -> str:

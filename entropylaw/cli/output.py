@@ -25,6 +25,9 @@ _SUFFIXES = {
     ".markdown": "markdown",
     ".xml": "junit",
     ".txt": "text",
+    ".pdf": "pdf",
+    ".svg": "svg",
+    ".png": "png",
 }
 
 _RENDERERS = {
@@ -40,7 +43,7 @@ _RENDERERS = {
 """Kind of document → format → module and function of :mod:`entropylaw.report`."""
 
 
-def format_of(path: str, known: Sequence[str] = ("text", "json", "csv", "markdown")) -> str:
+def format_of(path: str, known: Sequence[str] = ("text", "json", "csv", "markdown"), flag: str = "-o") -> str:
     """The format that a file's suffix stands for, one of those that are ``known``.
 
     Raises
@@ -53,8 +56,9 @@ def format_of(path: str, known: Sequence[str] = ("text", "json", "csv", "markdow
         suffixes = [suffix for suffix, format in _SUFFIXES.items() if format in known]
         raise UsageError(
             "unknown-suffix",
-            f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}",
-            "the suffix decides the format; rename the file, or use --format with -o -",
+            f"{flag} {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}",
+            "the suffix decides the format; rename the file"
+            + (", or use --format" if "text" in known else ""),
         )
     return _SUFFIXES[suffix]
 
@@ -208,6 +212,11 @@ def named(run: str, error: EntropyLawError) -> EntropyLawError:
     return FitError(error.slug, f"{run}: {error.message}", error.hint)
 
 
+def refused(run: str, refusal: Any) -> EntropyLawError:
+    """The error in place of a run's result, which has slug, message and hint."""
+    return named(run, FitError(refusal.slug, refusal.message, refusal.hint))
+
+
 def finish(errors: Sequence[EntropyLawError], *, answered: bool, read: bool | None = None) -> None:
     """Show the errors of runs and files; exit where no run was ``answered``.
 
@@ -223,13 +232,9 @@ def finish(errors: Sequence[EntropyLawError], *, answered: bool, read: bool | No
 
 def finish_fits(document: FitDocument) -> None:
     """Show the errors of runs without a law; exit where none has one, with 3 if none could be read."""
-    refused = [run for run in document.runs if run.refusal is not None]
-    errors = [
-        named(run.run, FitError(run.refusal.slug, run.refusal.message, run.refusal.hint))
-        for run in refused
-        if run.refusal is not None
-    ]
-    read = any(run.entropy_column is not None for run in refused)
+    runs = [run for run in document.runs if run.refusal is not None]
+    read = any(run.entropy_column is not None for run in runs)
+    errors = [refused(run.run, run.refusal) for run in runs]
     finish(errors, answered=bool(document.fitted), read=read)
 
 

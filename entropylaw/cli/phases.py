@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from entropylaw.ingest.load import Reading
     from entropylaw.ingest.run import Run
 
-PICTURES = (".svg", ".png", ".pdf")
+PICTURES = ("svg", "png", "pdf")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -41,9 +41,8 @@ def phases(options: PhasesCommand) -> None:
     tokens` wrote. With the entropy of all tokens only, that curve is fitted and not taken apart. Exit code 4
     means that no run at all could be fitted.
     """
-    from entropylaw.cli.fit import watched
     from entropylaw.cli.output import deliver, destinations, finish, named, say, say_skipped
-    from entropylaw.cli.reading import read_shown, refuse_documents
+    from entropylaw.cli.reading import counted, read_shown, refuse_documents
     from entropylaw.ingest.phasecolumns import CANDIDATES
     from entropylaw.phasing import phases_of
 
@@ -60,7 +59,7 @@ def phases(options: PhasesCommand) -> None:
             "name a folder, which gets one picture a run",
         )
     settings = part(options, PhaseOptions)
-    fitted = [phases_of(run, settings) for run in watched(reading.runs)]
+    fitted = [phases_of(run, settings) for run in counted("fitting", reading.runs)]
     errors = [failure.error for failure in reading.failures]
     errors += [named(found.run, error) for found, error in fitted if error is not None]
     document = document_of(reading, settings, [found for found, _ in fitted])
@@ -108,7 +107,7 @@ def histograms(runs: Sequence[Run]) -> dict[str, str]:
 
 
 def picture_of(figure: str | None) -> str:
-    """The suffix of a single picture; empty for a folder, or for no figure.
+    """The format of a single picture; empty for a folder, or for no figure.
 
     Raises
     ------
@@ -117,14 +116,9 @@ def picture_of(figure: str | None) -> str:
     """
     if figure is None or Path(figure).is_dir() or figure.endswith("/"):
         return ""
-    suffix = Path(figure).suffix.lower()
-    if suffix and suffix not in PICTURES:
-        raise UsageError(
-            "unknown-suffix",
-            f"--figure {figure} has suffix {suffix!r}, expected one of {', '.join(PICTURES)}, or a folder",
-            "the suffix decides the format; a name without one is a folder",
-        )
-    return suffix
+    from entropylaw.cli.output import format_of
+
+    return format_of(figure, PICTURES, flag="--figure") if Path(figure).suffix else ""
 
 
 def draw(told: PhasesDocument, figure: str, histograms: dict[str, str]) -> Iterable[str]:
@@ -136,7 +130,7 @@ def draw(told: PhasesDocument, figure: str, histograms: dict[str, str]) -> Itera
     from entropylaw.tokens.heat import read_histogram
 
     suffix = picture_of(figure)
-    kinds: tuple[Kind, ...] = (suffix.removeprefix("."),) if suffix else ("svg", "png")  # type: ignore[assignment]
+    kinds: tuple[Kind, ...] = (suffix,) if suffix else ("svg", "png")  # type: ignore[assignment]
     taken: set[str] = set()
     for run in told.runs:
         slug = safe_name(run.run, taken)

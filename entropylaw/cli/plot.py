@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from entropylaw.cli.command import takes
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PICTURES = (".pdf", ".svg", ".png")
+PICTURES = ("pdf", "svg", "png")
 
 FIGURES = ("law", "series", "residuals", "forecast", "phases")
 
@@ -65,7 +64,7 @@ def plot(options: PlotCommand) -> None:
     where both go from here. phases: entropies of planning and execution, and where their boundaries may be.
     Options that say how to fit are for logs.
     """
-    from entropylaw.cli.output import say, say_missing_fonts
+    from entropylaw.cli.output import format_of, say, say_missing_fonts
     from entropylaw.cli.reading import reading_shown
     from entropylaw.documents.store import write_atomically
     from entropylaw.report import plotting
@@ -73,36 +72,18 @@ def plot(options: PlotCommand) -> None:
     from entropylaw.report.slugs import safe_name
 
     output, quiet = options.output, options.quiet
-    kind = kind_of(output)
+    kind: Any = format_of(output, PICTURES)
     extra = None
     if options.style is not None:
         extra = plotting.read_style(options.style)
         say_missing_fonts(options.style, extra, quiet=quiet)
     with reading_shown():
-        found = _phases(options) if options.figure == "phases" else _fitted(options)
+        found = _found(options)
     with plotting.style(extra):
         drawn = _drawn(found, options.figure)
         content = figure_bytes(drawn, kind, f"{safe_name(found.run, set())}-{options.figure}")
     write_atomically(output, content)
     say(f"wrote {output}", quiet=quiet)
-
-
-def kind_of(output: str) -> Any:
-    """The kind of picture that a file's suffix stands for.
-
-    Raises
-    ------
-    UsageError
-        ``unknown-suffix``.
-    """
-    suffix = Path(output).suffix.lower()
-    if suffix not in PICTURES:
-        raise UsageError(
-            "unknown-suffix",
-            f"-o {output} has suffix {suffix or '(none)'!r}, expected one of {', '.join(PICTURES)}",
-            "the suffix decides the format; rename the file",
-        )
-    return suffix.removeprefix(".")
 
 
 def _drawn(found: RunReport | RunPhases, figure: str) -> Figure:
@@ -131,25 +112,61 @@ def _nothing(run: str, figure: str, why: str, hint: str) -> NoReturn:
     raise FitError("nothing-to-draw", f"{run} has no figure of its {figure}: {why}", hint)
 
 
-def _fitted(options: PlotCommand) -> RunReport:
-    """The run's law, with its forecast where that is what will be drawn."""
+def _found(options: PlotCommand) -> RunReport | RunPhases:
+    """What is drawn: the run's law, with its forecast where that is the figure, or its phases."""
+    from entropylaw.cli.reading import refuse_flags
+    from entropylaw.documents.finding import find_document
     from entropylaw.documents.fit import load_fit
-    from entropylaw.documents.report import RunReport, load_report
+    from entropylaw.documents.phases import load_phases
+    from entropylaw.documents.report import load_report
+
+    source, phases = options.source, options.figure == "phases"
+    document = find_document(source)
+    if document is None:
+        return _phases_of_log(options) if phases else _of_fit(_fit_of_log(options), options)
+    refuse_flags(source, options, FitOptions, PhaseOptions)
+    kind = document.kind or "fit"
+    if kind == "report":
+        report = _chosen(load_report(source).runs, options)
+        if phases and report.phases is None:
+            why = "the log had no entropies of planning or execution tokens"
+            _nothing(report.run, "phases", why, "`entropylaw tokens` makes them of token-level logs")
+        return report.phases if phases and report.phases is not None else report
+    if phases != (kind == "phases"):
+        missing, command = ("phases", "phases") if phases else ("law", "fit")
+        raise UsageError(
+            "figure-not-in-source",
+            f"{source} is a {kind} document, which holds no {missing}",
+            f"give the log, or what `entropylaw {command}` wrote",
+        )
+    return (
+        _chosen(load_phases(source).runs, options)
+        if phases
+        else _of_fit(_chosen(load_fit(source).runs, options), options)
+    )
+
+
+def _fit_of_log(options: PlotCommand) -> RunFit:
     from entropylaw.workflow import fit_or_refuse, named_columns
 
-    source, name = options.source, options.run
-    kind = _document_kind(options)
-    if kind == "phases":
-        raise _not_there(source, "phases document", "law", "the log, or what `entropylaw fit` wrote")
-    if kind == "report":
-        return _chosen(load_report(source).runs, name, source)
-    if kind:
-        entry = _chosen(load_fit(source).runs, name, source)
-    else:
-        # --run names the run here, and no column.
-        settings = part(options, FitOptions, run=None)
-        run = _chosen(_read(options, named_columns(settings)), name, source, lambda run: run.name)
-        entry = fit_or_refuse(run, settings)
+    # --run names the run here, and no column.
+    settings = part(options, FitOptions, run=None)
+    return fit_or_refuse(_read(options, named_columns(settings)), settings)
+
+
+def _phases_of_log(options: PlotCommand) -> RunPhases:
+    from entropylaw.ingest.phasecolumns import CANDIDATES
+    from entropylaw.phasing import phases_of
+
+    columns = (*CANDIDATES, options.planning, options.execution, options.entropy)
+    run = _read(options, [column for column in columns if column])
+    return phases_of(run, part(options, PhaseOptions, run=None))[0]
+
+
+def _of_fit(entry: RunFit, options: PlotCommand) -> RunReport:
+    """A fit with what the figure needs beside it."""
+    from entropylaw.documents.report import RunReport
+
     return _ahead(entry) if options.figure == "forecast" else RunReport(fit=entry)
 
 
@@ -173,62 +190,21 @@ def _ahead(entry: RunFit) -> RunReport:
     return replace(report, forecast=told)
 
 
-def _phases(options: PlotCommand) -> RunPhases:
-    """The run's phases."""
-    from entropylaw.documents.phases import load_phases
-    from entropylaw.documents.report import load_report
-    from entropylaw.ingest.phasecolumns import CANDIDATES
-    from entropylaw.phasing import phases_of
-
-    source, name = options.source, options.run
-    kind = _document_kind(options)
-    if kind == "phases":
-        return _chosen(load_phases(source).runs, name, source)
-    if kind == "report":
-        report = _chosen(load_report(source).runs, name, source)
-        if report.phases is None:
-            why = "the log had no entropies of planning or execution tokens"
-            _nothing(report.run, "phases", why, "`entropylaw tokens` makes them of token-level logs")
-        return report.phases
-    if kind:
-        raise _not_there(source, f"{kind} document", "phases", "the log, or what `entropylaw phases` wrote")
-    columns = (*CANDIDATES, options.planning, options.execution, options.entropy)
-    runs = _read(options, [column for column in columns if column])
-    run = _chosen(runs, name, source, lambda run: run.name)
-    return phases_of(run, part(options, PhaseOptions, run=None))[0]
-
-
-def _document_kind(options: PlotCommand) -> str:
-    """``fit``, ``report``, ``phases`` or another kind of document of ours; empty for a log."""
-    from entropylaw.cli.reading import refuse_flags
-    from entropylaw.documents.finding import find_document
-
-    document = find_document(options.source)
-    if document is None:
-        return ""
-    refuse_flags(options.source, options, FitOptions, PhaseOptions)
-    return document.kind or "fit"
-
-
-def _read(options: PlotCommand, columns: Sequence[str]) -> Sequence[Run]:
-    """The runs of a log; where there is none, the reason is raised."""
+def _read(options: PlotCommand, columns: Sequence[str]) -> Run:
+    """The run of a log; where there is none, the reason is raised."""
     from entropylaw.workflow import read_logs
 
     reading = read_logs([options.source], step=options.step, run=None, columns=columns)
     if not reading.runs:
         for failure in reading.failures:
             raise failure.error
-    return reading.runs
+    return _chosen(reading.runs, options, [run.name for run in reading.runs])
 
 
-def _chosen(
-    runs: Sequence[T],
-    name: str | None,
-    source: str,
-    called: Callable[[T], str] = lambda run: run.run,  # type: ignore[attr-defined]
-) -> T:
-    """The run of that name, or the only one."""
-    names = [called(run) for run in runs]
+def _chosen(runs: Sequence[T], options: PlotCommand, names: Sequence[str] = ()) -> T:
+    """The run of the name that is an option, or the only one; runs of documents know their names."""
+    source, name = options.source, options.run
+    names = names or [run.run for run in runs]  # type: ignore[attr-defined]
     if name is None and len(runs) == 1:
         return runs[0]
     if name in names:
@@ -245,9 +221,3 @@ def _chosen(
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {near[0]}?" if near else "give one of these names, as it is written there"
     raise UsageError("unknown-run", f"{source} holds no run {name!r}, but {there}", hint)
-
-
-def _not_there(source: str, what: str, missing: str, give: str) -> UsageError:
-    return UsageError(
-        "figure-not-in-source", f"{source} is a {what}, which holds no {missing}", f"give {give}"
-    )

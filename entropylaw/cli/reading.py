@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from entropylaw.errors import UsageError
 from entropylaw.inputs import note_input
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from entropylaw.ingest.load import Reading
 
-_WORTH_SHOWING = 1 << 26
+T = TypeVar("T")
+
+_LARGE = 1 << 26
 
 
 @contextmanager
@@ -36,7 +38,7 @@ def reading_shown() -> Iterator[None]:
 
         def report(path: str, done: int, size: int) -> None:
             nonlocal shown_at
-            if size < _WORTH_SHOWING:
+            if size < _LARGE:
                 return
             if done < shown_at or done - shown_at > size // 200:
                 shown_at = done
@@ -53,42 +55,37 @@ def reading_shown() -> Iterator[None]:
 
 
 @contextmanager
-def counted(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show how many are done, on a terminal; what is yielded takes (done, of how many)."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-
-    with _bar(TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as bar:
-        task = bar.add_task("", visible=False, total=None)
-
-        def report(done: int, whole: int) -> None:
-            bar.update(task, completed=done, total=whole, visible=True)
-            bar.refresh()
-
-        yield report
-
-
-@contextmanager
 def share_shown(what: str) -> Iterator[Callable[[float], None] | None]:
-    """Show the share that is done, on a terminal."""
+    """Show the share that is done, on a terminal; what is yielded takes it."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with _bar(*columns, auto_refresh=True) as bar:
+    with _bar(TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()) as bar:
         task = bar.add_task("", total=1.0)
-        yield lambda share: bar.update(task, completed=share)
+
+        def report(share: float) -> None:
+            bar.update(task, completed=share)
+            bar.refresh()
+
+        yield report
 
 
-def _bar(*columns: Any, auto_refresh: bool = False) -> Progress:
+def counted(what: str, items: Sequence[T]) -> Iterator[T]:
+    """The items, with the share that is done on a terminal where there are several."""
+    with share_shown(what) if len(items) > 1 else nullcontext() as progress:
+        for done, item in enumerate(items):
+            yield item
+            if progress is not None:
+                progress((done + 1) / len(items))
+
+
+def _bar(*columns: Any) -> Progress:
     from rich.console import Console
     from rich.progress import Progress
 
-    return Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=auto_refresh)
+    return Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
 
 
 def read_shown(logs: Sequence[str], options: Any, columns: Sequence[str | None]) -> Reading:

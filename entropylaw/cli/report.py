@@ -84,7 +84,7 @@ def report(options: ReportCommand) -> None:
     from entropylaw.batch.run import report_logs
     from entropylaw.batch.tasks import Making
     from entropylaw.cli.output import refuse_link, say_missing_fonts
-    from entropylaw.cli.reading import counted, reading_shown
+    from entropylaw.cli.reading import reading_shown, share_shown
 
     if "output" not in options.given:
         refuse_link(options.output)
@@ -101,16 +101,16 @@ def report(options: ReportCommand) -> None:
         style=options.style,
     )
     told = bool(options.flags_given(FitOptions))
-    with reading_shown(), counted("runs") as progress:
-        outcome = report_logs(
-            options.logs, making, jobs=options.jobs or cores(), told=told, progress=progress
-        )
+    jobs = options.jobs or cores()
+    with reading_shown(), share_shown("runs") as shown:
+        progress = None if shown is None else lambda done, whole: shown(done / max(whole, 1))
+        outcome = report_logs(options.logs, making, jobs=jobs, told=told, progress=progress)
     finish(outcome, strict=options.strict, quiet=options.quiet)
 
 
 def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
     """Say what was written and what failed, and exit as the design has it."""
-    from entropylaw.cli.output import say, say_skipped, show_error
+    from entropylaw.cli.output import refused, say, say_skipped, show_error
     from entropylaw.errors import FitError, InputError
     from entropylaw.report.words import count
 
@@ -123,8 +123,7 @@ def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
         say("nothing was fitted: no index was written", quiet=False)
     failures = outcome.failures
     for name, failure in failures[:LISTED]:
-        named = "" if name in failure.message else f"{name}: "
-        show_error(FitError(failure.slug, named + failure.message, failure.hint))
+        show_error(refused(name, failure))
     if len(failures) > LISTED:
         more = count(len(failures) - LISTED, "more run")
         say(f"{more} could not be fitted; the report has them all", quiet=False)
