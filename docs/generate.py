@@ -19,17 +19,16 @@ import msgspec
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from typer.main import get_command  # noqa: E402
-
 from benchmarks.docs import with_block  # noqa: E402
 from docs import reference  # noqa: E402
-from entropylaw.cli import app, config  # noqa: E402
+from entropylaw.cli.command import all_settings  # noqa: E402
 from entropylaw.documents.kinds import KINDS  # noqa: E402
 from entropylaw.documents.kinds import Kind as DocumentKind  # noqa: E402
 from entropylaw.documents.store import dumps  # noqa: E402
 from entropylaw.gates.quantities import QUANTITIES, Kind, Part  # noqa: E402
+from entropylaw.options import FitOptions, Option, PhaseOptions  # noqa: E402
 from entropylaw.results.arrays import FloatArray  # noqa: E402
-from entropylaw.settingsfile import SETTINGS  # noqa: E402
+from entropylaw.settingsfile import general_settings  # noqa: E402
 
 TYPER = f"typer {version('typer')}"
 COMMANDS = (
@@ -101,6 +100,9 @@ def schema(kind: DocumentKind) -> dict[str, Any]:
     whole = body["$defs"].pop(body.pop("$ref").removeprefix("#/$defs/"))
     for one in (whole, *body["$defs"].values()):
         one["description"] = inspect.cleandoc(one["description"])
+    for options in (FitOptions, PhaseOptions):
+        if options.__name__ in body["$defs"]:
+            body["$defs"][options.__name__]["required"] = sorted(options.ALWAYS)
     whole["properties"] |= {"schema": {"const": kind.schema}, "version": {"type": "string"}}
     whole["required"] += ["schema", "version"]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **body, **whole, "title": kind.schema}
@@ -130,22 +132,27 @@ def quantities_table() -> str:
 
 def settings_table() -> str:
     """Every setting: what it takes, what holds without it, and the commands that have it."""
-    takers = config.taken(get_command(app))
+    commands = all_settings()
     lines = ["| key | flag | takes | without it | commands | |", "| --- | --- | --- | --- | --- | --- |"]
-    for setting in SETTINGS:
-        having = [name for name, keys in takers.items() if setting.key in keys]
-        parameters = [takers[name][setting.key] for name in having]
-        without = config.built_in(parameters[0]) if parameters else None
+    for key, known in general_settings(commands).items():
+        having = {name: settings[key] for name, settings in commands.items() if key in settings}
         cells = (
-            f"`{setting.key}`",
-            f"`{setting.flag}`",
-            setting.expected,
-            setting.unset if without is None else f"`{without}`",
+            f"`{key}`",
+            f"`{known.flag}`",
+            known.expected if known.general else f"{known.expected}, in the table of one command",
+            " or ".join(dict.fromkeys(without(option) for option in having.values())),
             ", ".join(having),
-            setting.meaning,
+            known.help,
         )
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return "\n".join(lines)
+
+
+def without(option: Option) -> str:
+    """What holds where neither a flag nor a file says anything."""
+    if option.default in (None, ()):
+        return option.unset
+    return f"`{str(option.default).lower() if isinstance(option.default, bool) else option.default}`"
 
 
 def cli_page() -> str:

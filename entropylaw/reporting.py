@@ -11,11 +11,12 @@ from entropylaw.analysis.phasecautions import FEWEST
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.fit import FitDocument, RunFit
-from entropylaw.documents.phases import PhasesDocument, PhaseSettings, RunPhases, phased_run, unphased_run
+from entropylaw.documents.phases import PhasesDocument, RunPhases, phased_run, unphased_run
 from entropylaw.documents.report import ReportDocument, RunReport, from_fits
 from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.ingest.phasecolumns import NO_SHARE, PhaseSeries, phase_series
 from entropylaw.ingest.run import Run
+from entropylaw.options import PhaseOptions
 from entropylaw.results.phases import UNKNOWN_SHARE
 
 AHEAD = (0.125, 0.25, 0.375, 0.5)
@@ -54,7 +55,7 @@ def run_report(entry: RunFit, phases: RunPhases | None = None) -> RunReport:
     return RunReport(fit=entry, forecast=told, spending=spending, phases=phases)
 
 
-def phases_of(run: Run, asked: PhaseSettings) -> tuple[RunPhases, EntropyLawError | None]:
+def phases_of(run: Run, asked: PhaseOptions) -> tuple[RunPhases, EntropyLawError | None]:
     """One run of a phases document, whatever happens, and the error behind its refusal.
 
     Raises

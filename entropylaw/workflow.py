@@ -20,7 +20,6 @@ from entropylaw.documents.fit import (
     NO_SEGMENTS,
     FitDocument,
     RunFit,
-    Settings,
     fitted_run,
     refused_file,
     refused_run,
@@ -31,6 +30,7 @@ from entropylaw.ingest.load import Reading, read_all
 from entropylaw.ingest.naming import told_apart
 from entropylaw.ingest.pairing import as_number
 from entropylaw.ingest.run import Run, Series
+from entropylaw.options import FitOptions
 from entropylaw.results.law import LawFit
 
 
@@ -106,7 +106,7 @@ def fit_run(
     )
 
 
-def fit_logs(paths: Sequence[Any], settings: Settings | None = None) -> FitDocument:
+def fit_logs(paths: Sequence[Any], settings: FitOptions | None = None) -> FitDocument:
     """Read every log and fit every run in it.
 
     Parameters
@@ -121,13 +121,13 @@ def fit_logs(paths: Sequence[Any], settings: Settings | None = None) -> FitDocum
     A document with one entry a run. A run that cannot be fitted has a ``refusal`` in place of a law, and
     so has a file that cannot be read; nothing is raised for either.
     """
-    asked = default_settings() if settings is None else of_kind(settings, Settings, "settings")
+    asked = FitOptions() if settings is None else of_kind(settings, FitOptions, "settings")
     paths = [paths] if isinstance(paths, str | os.PathLike) else several(paths, object, "paths")
     reading = read_logs(paths, step=asked.step, run=asked.run, columns=named_columns(asked))
     return fit_reading(reading, asked)
 
 
-def fit_reading(reading: Reading, asked: Settings) -> FitDocument:
+def fit_reading(reading: Reading, asked: FitOptions) -> FitDocument:
     """Fit every run that was read; what could not be read stands in the document as refused."""
     runs = [fit_or_refuse(run, asked) for run in reading.runs]
     runs += [refused_file(*failure) for failure in reading.failures]
@@ -139,7 +139,7 @@ def fit_reading(reading: Reading, asked: Settings) -> FitDocument:
     )
 
 
-def named_columns(asked: Settings) -> list[str]:
+def named_columns(asked: FitOptions) -> list[str]:
     """The columns that the settings name, which are read whatever the catalog knows of them."""
     named = [name for name in (asked.entropy, asked.reward) if name]
     if asked.entropy_sd and as_number(asked.entropy_sd) is None:
@@ -160,20 +160,6 @@ def read_logs(paths: Sequence[Any], *, step: str | None, run: str | None, column
         if isinstance(failure.error, UsageError):
             raise failure.error
     return reading
-
-
-def default_settings() -> Settings:
-    """Everything left to the catalog; 95 % intervals with drift and noise integrated out."""
-    return Settings(
-        level=0.95,
-        interval="drift",
-        eval_size=None,
-        entropy=None,
-        reward=None,
-        step=None,
-        run=None,
-        pair=None,
-    )
 
 
 def combine(documents: Sequence[FitDocument]) -> FitDocument:
@@ -207,7 +193,7 @@ def _called(run: RunFit, name: str) -> RunFit:
     return replace(run, run=name, law=run.law and replace(run.law, run=name))
 
 
-def settings_differ(one: Settings, other: Settings) -> UsageError:
+def settings_differ(one: FitOptions, other: FitOptions) -> UsageError:
     """The error of putting together what was fitted in different ways."""
     return UsageError(
         "settings-differ",
@@ -216,16 +202,16 @@ def settings_differ(one: Settings, other: Settings) -> UsageError:
     )
 
 
-def _difference(one: Settings, other: Settings) -> str:
+def _difference(one: FitOptions, other: FitOptions) -> str:
     """The first setting in which two differ."""
-    for field in fields(Settings):
+    for field in fields(FitOptions):
         left, right = getattr(one, field.name), getattr(other, field.name)
         if left != right:
             return f"{field.name} {left} and {right}"
     return "none"
 
 
-def fit_or_refuse(run: Run, asked: Settings) -> RunFit:
+def fit_or_refuse(run: Run, asked: FitOptions) -> RunFit:
     """One run of a document, whatever happens.
 
     Raises
@@ -252,7 +238,7 @@ def fit_or_refuse(run: Run, asked: Settings) -> RunFit:
     return as_stored(_with_seams(fitted_run(run, series, law), series, asked))
 
 
-def _with_seams(entry: RunFit, series: Series, asked: Settings) -> RunFit:
+def _with_seams(entry: RunFit, series: Series, asked: FitOptions) -> RunFit:
     """Find jumps and fit the law between them, where that is asked for."""
     if not (asked.seams or asked.find_seams):
         return entry

@@ -10,10 +10,10 @@ from typing import Any
 from entropylaw._version import __version__
 from entropylaw.documents.codec import encode
 from entropylaw.documents.document import InputFile
-from entropylaw.documents.fit import Settings
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.report import load_report
 from entropylaw.documents.store import dumps, write_atomically
+from entropylaw.options import FitOptions
 from entropylaw.report import csvtable, index_page, reportmarkdown
 from entropylaw.report.figures import FIGURES
 from entropylaw.report.index_rows import IndexRow
@@ -29,7 +29,7 @@ class IndexDocument:
     """
 
     inputs: tuple[InputFile, ...]
-    settings: Settings
+    settings: FitOptions
     rows: tuple[IndexRow, ...]
     unfinished: int
     warnings: tuple[str, ...]

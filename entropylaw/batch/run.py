@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from entropylaw.analysis.shared import share
 from entropylaw.batch.index import FILES, PAGE, IndexDocument, write_index
 from entropylaw.batch.pool import results
-from entropylaw.batch.tasks import Done, Failure, Gathered, Making, Task, gather
+from entropylaw.batch.tasks import Done, Failure, Gathered, Making, Task, gather, with_keys
 from entropylaw.batch.worker import FOLDER, died, document_of, remembered, state_of, work
+from entropylaw.documents.codec import as_stored
+from entropylaw.documents.report import load_report
 from entropylaw.documents.store import TEMPORARY
 from entropylaw.errors import OutputError
 from entropylaw.inputs import check_targets
@@ -86,8 +89,10 @@ def report_logs(
     """
     gathered = gather(sources, making, told=told)
     check_targets(_targets(gathered.tasks, making.folder))
+    progress = progress or (lambda done, whole: None)
     with only_writer(making.folder):
-        done, unchanged = _all_done(gathered.tasks, jobs, progress or (lambda done, whole: None))
+        gathered = replace(gathered, tasks=_with_shared(gathered.tasks, jobs, progress))
+        done, unchanged = _all_done(gathered.tasks, jobs, progress)
         in_order = tuple(done[task.slug] for task in gathered.tasks if task.slug in done)
         unfinished = len(gathered.tasks) - len(in_order)
         # Where no run succeeded (a typo in an option, say), an index that is there is not overwritten.
@@ -135,6 +140,28 @@ def _index(gathered: Gathered, done: Sequence[Done], unfinished: int) -> IndexDo
         warnings=warnings,
         shared=tuple(shared),
     )
+
+
+def _with_shared(tasks: tuple[Task, ...], jobs: int, progress: Progress) -> tuple[Task, ...]:
+    """The tasks with what the runs of logs share, where an option says so; all are fitted for it first.
+
+    Raises
+    ------
+    FitError, UsageError
+        As :func:`entropylaw.analysis.shared.share`.
+    """
+    logs = [task for task in tasks if task.run is not None]
+    if not logs or not logs[0].making.settings.shared:
+        return tasks
+    known = {task.slug: remembered(task) for task in logs}
+    new = [task for task in logs if (done := known[task.slug]) is None or done.fit_key != task.fit_key]
+    first = [replace(task, page=False) for task in new]
+    for count, _ in enumerate(results(work, first, jobs=jobs, died=died), 1):
+        progress(count, len(first))
+    fits = [load_report(document_of(task)).runs[0].fit.law for task in logs]
+    shared = share([law for law in fits if law is not None], shared=logs[0].making.settings.shared)
+    stored = as_stored(shared)
+    return tuple(task if task.run is None else with_keys(replace(task, shared=stored)) for task in tasks)
 
 
 def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dict[str, Done], int]:

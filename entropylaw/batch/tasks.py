@@ -13,7 +13,7 @@ from entropylaw._version import __version__
 from entropylaw.documents.codec import encode
 from entropylaw.documents.document import InputFile, input_files, skipped_files
 from entropylaw.documents.finding import Stored, documents_in, find_document
-from entropylaw.documents.fit import RunFit, Settings, load_fit, refused_file
+from entropylaw.documents.fit import RunFit, load_fit, refused_file
 from entropylaw.documents.report import RunReport, load_report
 from entropylaw.errors import InputError, UsageError, known_form
 from entropylaw.ingest import catalog
@@ -21,6 +21,7 @@ from entropylaw.ingest.naming import told_apart
 from entropylaw.ingest.phasecolumns import candidates
 from entropylaw.ingest.run import Run
 from entropylaw.inputs import note_input
+from entropylaw.options import FitOptions
 from entropylaw.paths import is_file, is_folder, shown_path
 from entropylaw.report.index_rows import IndexRow, natural
 from entropylaw.report.printable import safe_name
@@ -44,7 +45,7 @@ class Making:
     """
 
     folder: Path
-    settings: Settings
+    settings: FitOptions
     kinds: tuple[str, ...] | None
     phases: bool
     style: str | None = None
@@ -56,9 +57,9 @@ class Task:
 
     ``before`` and ``after`` are name and slug of its neighbours in the report; ``histogram`` path and
     sha256 of the tokens' sums beside a log that ``entropylaw tokens`` wrote; ``shared`` what the run has in
-    common with others of its stored document. ``fit_key`` stands for all that the numbers depend on, ``key``
-    for all that the files do. ``again`` says that the numbers are known, and the files are to be made of
-    them.
+    common with others of its report or stored document. ``fit_key`` stands for all that the numbers depend
+    on, ``key`` for all that the files do. ``again`` says that the numbers are known, and the files are to be
+    made of them; without a ``page`` only the document is written, because the page needs all runs.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Task:
     fit_key: str = ""
     key: str = ""
     again: bool = False
+    page: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +104,7 @@ class Gathered:
     """The tasks of a batch, in the order of the report, and warnings about files."""
 
     tasks: tuple[Task, ...]
-    settings: Settings
+    settings: FitOptions
     warnings: tuple[str, ...]
 
 
@@ -174,9 +176,9 @@ def _documents_and_logs(sources: Sequence[str]) -> tuple[list[Stored], list[str]
     return stored, logs
 
 
-def _stored_runs(stored: Sequence[Stored], making: Making) -> tuple[Settings, list[tuple[str, Task]]]:
+def _stored_runs(stored: Sequence[Stored], making: Making) -> tuple[FitOptions, list[tuple[str, Task]]]:
     """The settings of stored fits and reports, which all have the same, and path and task of every run."""
-    settings: Settings | None = None
+    settings: FitOptions | None = None
     found: list[tuple[str, Task]] = []
     for source in stored:
         note_input(source.path)
@@ -235,14 +237,14 @@ def _in_order(found: Sequence[tuple[str, Task]], making: Making) -> Iterator[Tas
         elif known is not None:
             known = _named(known, name)
         task = replace(task, name=name, slug=place[1], making=making, before=before, after=after)
-        yield _with_keys(replace(task, run=run, known=known))
+        yield with_keys(replace(task, run=run, known=known))
 
 
 def _named(entry: RunFit, name: str) -> RunFit:
     return replace(entry, run=name, law=entry.law and replace(entry.law, run=name))
 
 
-def _with_keys(task: Task) -> Task:
+def with_keys(task: Task) -> Task:
     """The task with the keys under which its numbers and its files are known."""
     making, run = task.making, task.run
     numbers = {
@@ -252,7 +254,6 @@ def _with_keys(task: Task) -> Task:
         "phases": making.phases,
         "inputs": encode(task.inputs),
         "known": encode(task.known),
-        "shared": encode(task.shared),
     }
     digest = hashlib.sha256(_canonical(numbers))
     if run is not None:
@@ -276,6 +277,7 @@ def _with_keys(task: Task) -> Task:
         "style": hashlib.sha256(Path(making.style).read_bytes() if making.style else b"").hexdigest(),
         "neighbours": [task.before, task.after],
         "histogram": task.histogram[1] if task.histogram else None,
+        "shared": encode(task.shared),
     }
     key = hashlib.sha256(_canonical(files)).hexdigest()
     return replace(task, fit_key=digest.hexdigest(), key=key)

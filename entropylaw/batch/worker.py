@@ -9,12 +9,13 @@ from entropylaw.batch.pages import files_of
 from entropylaw.batch.tasks import Done, Failure, Task
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode, encode
 from entropylaw.documents.fit import FitDocument, refused_file, refused_run
-from entropylaw.documents.phases import PhaseSettings, RunPhases, unphased_run
+from entropylaw.documents.phases import RunPhases, unphased_run
 from entropylaw.documents.report import RunReport, from_fits, load_report
-from entropylaw.documents.store import write_atomically
+from entropylaw.documents.store import dumps, write_atomically
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
 from entropylaw.ingest.phasecolumns import phase_series
 from entropylaw.ingest.run import Run
+from entropylaw.options import PhaseOptions
 from entropylaw.report.index_rows import index_row
 from entropylaw.reporting import phases_of, run_report
 from entropylaw.workflow import fit_or_refuse
@@ -91,7 +92,7 @@ def _phases(task: Task, run: Run) -> RunPhases | None:
             return None
         if series.planning_column is None and series.execution_column is None:
             return None
-        return phases_of(run, PhaseSettings(level=task.making.settings.level))[0]
+        return phases_of(run, PhaseOptions(level=task.making.settings.level))[0]
     except UsageError:
         raise
     except Exception as error:
@@ -117,7 +118,8 @@ def _written(task: Task, report: RunReport, error: EntropyLawError | None = None
     )
     document = from_fits(fits, [report])
     sizes: dict[str, int] = {}
-    for name, content in files_of(task, document):
+    alone = [(f"runs/{task.slug}.json", dumps(document.to_json()))]
+    for name, content in files_of(task, document) if task.page else alone:
         data = content.encode("utf-8") if isinstance(content, str) else content
         write_atomically(task.making.folder / name, data)
         sizes[name] = len(data)
@@ -130,6 +132,7 @@ def _written(task: Task, report: RunReport, error: EntropyLawError | None = None
             slug=refusal.slug, message=refusal.message, hint=refusal.hint, exit_code=kind.exit_code
         )
     row = as_stored(index_row(report, task.slug))
-    done = Done(fit_key=task.fit_key, key=task.key, row=row, files=sizes, failure=failure)
+    key = task.key if task.page else ""
+    done = Done(fit_key=task.fit_key, key=key, row=row, files=sizes, failure=failure)
     write_atomically(state_of(task), json.dumps(encode(done), sort_keys=True))
     return done

@@ -8,32 +8,19 @@ import sys
 import typer
 
 from entropylaw._version import __version__
-from entropylaw.cli import (
-    backtest,
-    check,
-    columns,
-    config,
-    fit,
-    phases,
-    plot,
-    predict,
-    report,
-    schema,
-    tokens,
-)
-from entropylaw.cli.casting import QuickCommands
+from entropylaw.cli.command import VARIABLE, Commands
 from entropylaw.cli.output import show_error
 from entropylaw.errors import EntropyLawError
 from entropylaw.inputs import forget_inputs
 
 app = typer.Typer(
     name="entropylaw",
-    cls=QuickCommands,
+    cls=Commands,
     add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
-    context_settings={"max_content_width": 100},
+    context_settings={"max_content_width": 100, "help_option_names": ["--help", "-h"]},
     epilog="Start with:  entropylaw columns LOG     Then:  entropylaw fit LOG",
 )
 
@@ -46,13 +33,21 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def root(
-    ctx: typer.Context,
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version and stop."
     ),
-    config_file: config.ConfigFile = None,
-    no_config: config.NoConfig = False,
-    allow_urls: config.AllowUrls = False,
+    config_file: str | None = typer.Option(
+        None,
+        "--config",
+        metavar="FILE",
+        envvar=VARIABLE,
+        help="Settings, as flags of the commands. [default: entropylaw.toml, or [tool.entropylaw] in "
+        "pyproject.toml, here or in a folder above]",
+    ),
+    no_config: bool = typer.Option(False, "--no-config", help="Read no settings from any file."),
+    allow_urls: bool = typer.Option(
+        False, "--allow-urls", help="Open the URLs that a file of settings names, such as s3://…"
+    ),
 ) -> None:
     """Fit the entropy law R = -a·exp(H) + b to the logs of reinforcement learning runs.
 
@@ -62,20 +57,6 @@ def root(
     fitted, 5 a gate tripped, 130 interrupted.
     """
     forget_inputs()
-    config.fill(ctx, config_file, no_config=no_config, allow_urls=allow_urls)
-
-
-app.command("fit", epilog=fit.EXAMPLE)(fit.fit)
-app.command("predict", epilog=predict.EXAMPLE)(predict.predict)
-app.command("columns", epilog=columns.EXAMPLE)(columns.columns)
-app.command("backtest", epilog=backtest.EXAMPLE)(backtest.backtest)
-app.command("tokens", epilog=tokens.EXAMPLE)(tokens.tokens)
-app.command("phases", epilog=phases.EXAMPLE)(phases.phases)
-app.command("plot", epilog=plot.EXAMPLE)(plot.plot)
-app.command("report", epilog=report.EXAMPLE)(report.report)
-app.command("check", epilog=check.EXAMPLE)(check.check)
-app.command("config", epilog=config.EXAMPLE)(config.config)
-app.command("schema", epilog=schema.EXAMPLE)(schema.schema)
 
 
 def main() -> None:
@@ -94,21 +75,19 @@ def _report(error: Exception) -> int:
         # The reader (head, less) has left; that is nobody's error. Nothing more can be flushed to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    known = error if isinstance(error, EntropyLawError) else _unforeseen(error)
+    if isinstance(error, EntropyLawError):
+        known = error
+    elif isinstance(error, MemoryError):
+        known = EntropyLawError("out-of-memory", "memory ran out", "fit fewer or smaller logs at a time")
+    else:
+        where = error.__traceback__
+        while where is not None and where.tb_next is not None:
+            where = where.tb_next
+        place = f" in {where.tb_frame.f_code.co_name}" if where is not None else ""
+        known = EntropyLawError(
+            "bug",
+            f"{type(error).__name__}{place}: {error}",
+            "this is a bug in entropylaw; ENTROPYLAW_DEBUG=1 shows the traceback to report",
+        )
     show_error(known)
     return known.exit_code
-
-
-def _unforeseen(error: Exception) -> EntropyLawError:
-    """What is no error of ours, as one."""
-    if isinstance(error, MemoryError):
-        return EntropyLawError("out-of-memory", "memory ran out", "fit fewer or smaller logs at a time")
-    where = error.__traceback__
-    while where is not None and where.tb_next is not None:
-        where = where.tb_next
-    place = f" in {where.tb_frame.f_code.co_name}" if where is not None else ""
-    return EntropyLawError(
-        "bug",
-        f"{type(error).__name__}{place}: {error}",
-        "this is a bug in entropylaw; ENTROPYLAW_DEBUG=1 shows the traceback to report",
-    )

@@ -2,114 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from entropylaw.cli import options
-from entropylaw.cli.gather import Gathered
-from entropylaw.cli.options import Format
-from entropylaw.cli.progress import reading_shown
+from entropylaw.cli.command import takes
 from entropylaw.errors import EntropyLawError, UsageError
+from entropylaw.options import ColumnOptions, Coverage, Logs, Written
 
 if TYPE_CHECKING:
-    from entropylaw.documents.backtest import BacktestDocument
-    from entropylaw.documents.fit import Settings
     from entropylaw.ingest.run import Run
     from entropylaw.results.backtest import RunBacktest
 
-EXAMPLE = "Example:  entropylaw backtest data/lab/grpo_s0/metrics.parquet"
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class BacktestCommand(ColumnOptions, Coverage, Logs, Written):
+    """``entropylaw backtest``."""
 
 
-def backtest(
-    logs: options.Logs,
-    entropy: options.Entropy = None,
-    reward: options.Reward = None,
-    step: options.Step = None,
-    run: options.RunColumn = None,
-    pair: options.PairOption = None,
-    level: options.Level = 0.95,
-    format: options.FormatOption = Format.text,
-    output: options.Outputs = None,
-    quiet: options.Quiet = False,
-) -> None:
+@takes(BacktestCommand, example="entropylaw backtest data/lab/grpo_s0/metrics.parquet")
+def backtest(options: BacktestCommand) -> None:
     """Would a forecast have been right? Fit the first 15 % and the first third, predict the rest.
 
     At the observed entropies and blind, and in reverse; errors beside those of the last value, the law and
     a line by least squares, and the ScaleRL sigmoid; how much of the rest the bands covered. Exit code 4
     means that no run at all could be tested.
     """
-    from entropylaw.cli.fit import refuse_documents
-    from entropylaw.cli.output import deliver, destinations, rendered, say_skipped
+    from entropylaw.analysis.backtest import skills
+    from entropylaw.cli.output import deliver, destinations, finish, say_skipped
+    from entropylaw.cli.reading import read_shown, refuse_documents
+    from entropylaw.documents.backtest import BacktestDocument, refused_backtest
+    from entropylaw.documents.codec import as_stored
+    from entropylaw.documents.document import input_files, skipped_files
+    from entropylaw.paths import shown_path
 
-    asked = options.settings(
-        level=level,
-        interval=options.IntervalChoice.drift,
-        eval_size=None,
-        entropy=entropy,
-        reward=reward,
-        step=step,
-        run=run,
-        pair=pair,
-    )
-    wanted = destinations(output, format)
-    refuse_documents(logs)
-    work = _Work()
-    with reading_shown():
-        work.test(logs, asked)
-    told = work.document(asked.level)
-    say_skipped(told.warnings, quiet=quiet)
-    deliver(wanted, partial(rendered, told), answered=bool(told.overall), quiet=quiet)
-    work.finish(answered=bool(told.overall))
-
-
-@dataclass(slots=True)
-class _Work(Gathered):
-    """Every run with its file, beside what any command gathers."""
-
-    tested: list[RunBacktest] = field(default_factory=list)
-
-    def test(self, logs: Sequence[str], asked: Settings) -> None:
-        """Backtest every run; what cannot be read or tested stands beside the others."""
-        from entropylaw.documents.backtest import refused_backtest
-        from entropylaw.paths import shown_path
-
-        named = [name for name in (asked.entropy, asked.reward) if name]
-        reading = self.read(logs, step=asked.step, run=asked.run, columns=named)
-        self.tested += [self._tested(run, asked) for run in reading.runs]
-        self.tested += [
-            refused_backtest(failure.run or shown_path(failure.path), failure.path, failure.error)
-            for failure in reading.failures
-        ]
-
-    def _tested(self, run: Run, asked: Settings) -> RunBacktest:
-        """One run, whatever happens; only a wrong setting, wrong for all runs, is raised."""
-        from entropylaw.analysis.backtest import backtest_run
-        from entropylaw.documents.backtest import refused_backtest
-        from entropylaw.ingest import select
-
-        try:
-            series = select(run, entropy=asked.entropy, reward=asked.reward, pair=asked.pair)
-            return backtest_run(series.step, series.entropy, series.reward, level=asked.level, run=series.run)
-        except UsageError:
-            raise
-        except EntropyLawError as error:
-            self.refuse(run.name, error)
-            return refused_backtest(run.name, run.source.path, error)
-
-    def document(self, level: float) -> BacktestDocument:
-        """All of it."""
-        from entropylaw.analysis.backtest import skills
-        from entropylaw.documents.backtest import BacktestDocument
-        from entropylaw.documents.codec import as_stored
-
-        runs = tuple(self.tested)
-        told = BacktestDocument(
-            level=level,
-            runs=runs,
+    wanted = destinations(options.output, options.format)
+    refuse_documents(options.logs)
+    reading = read_shown(options.logs, options, (options.entropy, options.reward))
+    errors = [failure.error for failure in reading.failures]
+    runs = [_tested(run, options, errors) for run in reading.runs]
+    runs += [
+        refused_backtest(failure.run or shown_path(failure.path), failure.path, failure.error)
+        for failure in reading.failures
+    ]
+    found = as_stored(
+        BacktestDocument(
+            level=options.level,
+            runs=tuple(runs),
             overall=skills(runs),
-            inputs=tuple(self.inputs.values()),
-            warnings=tuple(self.warnings),
+            inputs=input_files(reading.runs),
+            warnings=skipped_files(reading.ignored),
         )
-        return as_stored(told)
+    )
+    say_skipped(found.warnings, quiet=options.quiet)
+    deliver(found, wanted, answered=bool(found.overall), quiet=options.quiet)
+    finish(errors, answered=bool(found.overall))
+
+
+def _tested(run: Run, options: BacktestCommand, errors: list[EntropyLawError]) -> RunBacktest:
+    """One run, whatever happens, its error beside the others; a wrong option, wrong for all, is raised."""
+    from entropylaw.analysis.backtest import backtest_run
+    from entropylaw.cli.output import named
+    from entropylaw.documents.backtest import refused_backtest
+    from entropylaw.ingest import select
+
+    try:
+        series = select(run, entropy=options.entropy, reward=options.reward, pair=options.pair)
+        return backtest_run(series.step, series.entropy, series.reward, level=options.level, run=series.run)
+    except UsageError:
+        raise
+    except EntropyLawError as error:
+        errors.append(named(run.name, error))
+        return refused_backtest(run.name, run.source.path, error)

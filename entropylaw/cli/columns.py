@@ -2,55 +2,40 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from dataclasses import dataclass
 
-import typer
-
-from entropylaw.cli import options
-
-EXAMPLE = "Example:  entropylaw columns data/lab/grpo_s0/metrics.parquet"
+from entropylaw.cli.command import takes
+from entropylaw.options import ColumnOptions, Command, Logs, formats
 
 
-class ColumnFormat(StrEnum):
-    """How the answer is printed."""
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ColumnsCommand(ColumnOptions, Logs, Command):
+    """``entropylaw columns``."""
 
-    text = "text"
-    json = "json"
+    format: str = formats("text", "json")
 
 
-def columns(
-    logs: options.Logs,
-    entropy: options.Entropy = None,
-    reward: options.Reward = None,
-    step: options.Step = None,
-    run: options.RunColumn = None,
-    pair: options.PairOption = None,
-    format: Annotated[
-        ColumnFormat, typer.Option("--format", help="Format on standard output.")
-    ] = ColumnFormat.text,
-) -> None:
+@takes(ColumnsCommand, example="entropylaw columns data/lab/grpo_s0/metrics.parquet")
+def columns(options: ColumnsCommand) -> None:
     """Show what was found in logs, which columns would be used, and why. Fits nothing."""
     from entropylaw.cli.output import print_result, show_error
-    from entropylaw.cli.progress import reading_shown
+    from entropylaw.cli.reading import reading_shown
     from entropylaw.documents.columns import columns_document
     from entropylaw.documents.store import dumps
     from entropylaw.ingest.load import read_all
     from entropylaw.ingest.report import explain
     from entropylaw.report import columntext
 
+    entropy, reward = options.entropy, options.reward
     with reading_shown():
         named = [name for name in (entropy, reward) if name]
-        reading = read_all(logs, step=step, run=run, columns=named)
+        reading = read_all(options.logs, step=options.step, run=options.run, columns=named)
     if not reading.runs:
         raise reading.failures[0].error
     for failure in reading.failures:
         show_error(failure.error)
-    reports = [
-        explain(each, entropy=entropy, reward=reward, pair=pair.value if pair else None)
-        for each in reading.runs
-    ]
-    if format is ColumnFormat.json:
+    reports = [explain(run, entropy=entropy, reward=reward, pair=options.pair) for run in reading.runs]
+    if options.format == "json":
         print_result(dumps(columns_document(reports)))
     else:
         print_result("\n".join(columntext.render(report) for report in reports))

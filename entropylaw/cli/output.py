@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
-from entropylaw.cli.options import Format
-from entropylaw.errors import EntropyLawError, OutputError, UsageError
+from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
 from entropylaw.inputs import check_targets
 
+if TYPE_CHECKING:
+    from entropylaw.documents.fit import FitDocument
+
 _SUFFIXES = {
-    ".json": Format.json,
-    ".csv": Format.csv,
-    ".md": Format.markdown,
-    ".markdown": Format.markdown,
-    ".txt": Format.text,
+    ".json": "json",
+    ".csv": "csv",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".xml": "junit",
+    ".txt": "text",
+    ".pdf": "pdf",
+    ".svg": "svg",
+    ".png": "png",
 }
 
 _RENDERERS = {
@@ -45,14 +51,22 @@ _RENDERERS = {
 """Kind of document → format → module and function of :mod:`entropylaw.report`."""
 
 
-def format_of(path: str) -> Format:
-    """The format that a file's suffix stands for."""
+def format_of(path: str, known: Sequence[str] = ("text", "json", "csv", "markdown"), flag: str = "-o") -> str:
+    """The format that a file's suffix stands for, one of those that are ``known``.
+
+    Raises
+    ------
+    UsageError
+        ``unknown-suffix``.
+    """
     suffix = Path(path).suffix.lower()
-    if suffix not in _SUFFIXES:
+    if _SUFFIXES.get(suffix) not in known:
+        suffixes = [suffix for suffix, format in _SUFFIXES.items() if format in known]
         raise UsageError(
             "unknown-suffix",
-            f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(_SUFFIXES)}",
-            "the suffix decides the format; rename the file, or use --format with -o -",
+            f"{flag} {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}",
+            "the suffix decides the format; rename the file"
+            + (", or use --format" if "text" in known else ""),
         )
     return _SUFFIXES[suffix]
 
@@ -106,21 +120,18 @@ def _give_up(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def destinations(output: Sequence[str] | None, format: Format) -> dict[str, Format]:
+def destinations(output: Sequence[str], format: str) -> dict[str, str]:
     """Where a result goes and in which format; every suffix is looked at before any work is done."""
     return {path: format if path == "-" else format_of(path) for path in output or ["-"]}
 
 
-def deliver(
-    wanted: Mapping[str, Format], render: Callable[[Format], str], *, answered: bool, quiet: bool
-) -> None:
-    """Write a result wherever it is wanted. Where nothing was ``answered`` the errors say it all, in text."""
-    kinds = {path: kind for path, kind in wanted.items() if answered or kind is not Format.text}
-    write_out(
-        {path: render(kind) for path, kind in kinds.items() if path != "-"},
-        render(kinds["-"]) if "-" in kinds else None,
-        quiet=quiet,
-    )
+def deliver(document: Any, wanted: Mapping[str, str], *, answered: bool, quiet: bool) -> None:
+    """Write a document wherever it is wanted; where nothing was ``answered``, the errors are the text."""
+    texts = {
+        path: rendered(document, format) for path, format in wanted.items() if answered or format != "text"
+    }
+    printed = texts.pop("-", None)
+    write_out(texts, printed, quiet=quiet)
 
 
 def write_out(files: Mapping[str, str], printed: str | None, *, quiet: bool) -> None:
@@ -200,6 +211,39 @@ def say_missing_fonts(path: str, style: Mapping[str, Any], *, quiet: bool) -> No
     if missing:
         names = one_line(", ".join(missing))
         say(f"{path} asks for {names}, which is not installed: the default font is used", quiet=quiet)
+
+
+def named(run: str, error: EntropyLawError) -> EntropyLawError:
+    """The error of a run; one about its data does not name the run by itself."""
+    if not isinstance(error, FitError) or run in error.message:
+        return error
+    return FitError(error.slug, f"{run}: {error.message}", error.hint)
+
+
+def refused(run: str, refusal: Any) -> EntropyLawError:
+    """The error in place of a run's result, which has slug, message and hint."""
+    return named(run, FitError(refusal.slug, refusal.message, refusal.hint))
+
+
+def finish(errors: Sequence[EntropyLawError], *, answered: bool, read: bool | None = None) -> None:
+    """Show the errors of runs and files; exit where no run was ``answered``.
+
+    The code is 4 where something could be ``read``, as an error about data shows, and 3 otherwise.
+    """
+    for error in errors:
+        show_error(error)
+    if not answered:
+        if read is None:
+            read = any(isinstance(error, FitError) for error in errors)
+        raise typer.Exit(FitError.exit_code if read else InputError.exit_code)
+
+
+def finish_fits(document: FitDocument) -> None:
+    """Show the errors of runs without a law; exit where none has one, with 3 if none could be read."""
+    runs = [run for run in document.runs if run.refusal is not None]
+    read = any(run.entropy_column is not None for run in runs)
+    errors = [refused(run.run, run.refusal) for run in runs]
+    finish(errors, answered=bool(document.fitted), read=read)
 
 
 def show_error(error: EntropyLawError) -> None:

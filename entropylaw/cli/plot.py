@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
-from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-import typer
-
-from entropylaw.cli import options
+from entropylaw.cli.command import takes
 from entropylaw.errors import FitError, UsageError
-from entropylaw.report.figures import FIGURES, FigureEntry, Need
+from entropylaw.options import (
+    PATH,
+    ClassColumns,
+    Coverage,
+    FitOptions,
+    LawOptions,
+    PhaseOptions,
+    Styled,
+    one_of,
+    option,
+    part,
+)
+from entropylaw.report.figures import FIGURES as ALL_FIGURES
+from entropylaw.report.figures import FigureEntry
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,9 +34,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-EXAMPLE = "Example:  entropylaw plot law data/lab/grpo_s0/metrics.parquet -o law.pdf"
+PICTURES = ("pdf", "svg", "png")
 
-PICTURES = (".pdf", ".svg", ".png")
+# No log and no document holds the tokens' sums that some figures need.
+FIGURES = {entry.name: entry for entry in ALL_FIGURES if entry.needs != "tokens"}
 
 FAN = 12
 """Later steps at which a forecast is drawn that the source does not hold yet."""
@@ -34,84 +45,52 @@ FAN = 12
 MOST_NAMED = 8
 
 
-# No log and no document holds the tokens' sums that some figures need.
-_FIGURES = {entry.name: entry for entry in FIGURES if entry.needs != "tokens"}
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PlotCommand(LawOptions, ClassColumns, Coverage, Styled):
+    """``entropylaw plot``; a figure is of one run, which ``run`` names."""
 
-if TYPE_CHECKING:
-    Picture = str
-else:
-    Picture = StrEnum("Picture", {name: name for name in _FIGURES})
-
-Source = Annotated[
-    str,
-    typer.Argument(metavar="SOURCE", help="A log, or a fit, report or phases document.", show_default=False),
-]
-Output = Annotated[
-    str,
-    typer.Option(
-        "-o", "--output", metavar="FILE", help="Write here; the suffix (.pdf .svg .png) decides the format."
-    ),
-]
-RunName = Annotated[
-    str | None, typer.Option("--run", metavar="NAME", help="Which run, where SOURCE holds several.")
-]
-Style = Annotated[
-    str | None,
-    typer.Option("--style", metavar="FILE", help="A matplotlib style file, applied on top of our style."),
-]
+    figure: str = option(
+        "FIGURE",
+        f"{', '.join([*FIGURES][:-1])} or {[*FIGURES][-1]}.",
+        one_of(*FIGURES),
+        required=True,
+    )
+    source: str = option("SOURCE", "A log, or a fit, report or phases document.", required=True)
+    run: str | None = option("--run NAME", "Which run, where SOURCE holds several.")
+    output: str = option(
+        "-o --output", "Write here; the suffix (.pdf .svg .png) decides the format.", PATH, required=True
+    )
 
 
-def plot(
-    figure: Annotated[
-        Picture,
-        typer.Argument(metavar="FIGURE", help=f"{', '.join([*_FIGURES][:-1])} or {[*_FIGURES][-1]}."),
-    ],
-    source: Source,
-    output: Output,
-    run: RunName = None,
-    style: Style = None,
-    quiet: options.Quiet = False,
-) -> None:
+@takes(PlotCommand, example="entropylaw plot law data/lab/grpo_s0/metrics.parquet -o law.pdf")
+def plot(options: PlotCommand) -> None:
     """Draw one figure of one run, 3.4 inches wide: a column of a paper."""
-    from entropylaw.cli.output import say, say_missing_fonts
-    from entropylaw.cli.progress import reading_shown
+    from entropylaw.cli.output import format_of, say, say_missing_fonts
+    from entropylaw.cli.reading import reading_shown
     from entropylaw.documents.store import write_atomically
     from entropylaw.report import plotting
     from entropylaw.report.printable import safe_name
 
-    kind = kind_of(output)
-    extra = plotting.read_style(style) if style is not None else None
-    if style is not None and extra is not None:
-        say_missing_fonts(style, extra, quiet=quiet)
+    output, quiet = options.output, options.quiet
+    kind: Any = format_of(output, PICTURES)
+    extra = None
+    if options.style is not None:
+        extra = plotting.read_style(options.style)
+        say_missing_fonts(options.style, extra, quiet=quiet)
     with reading_shown():
-        entry = _FIGURES[figure]
-        found = _phases(source, run) if entry.needs == "phases" else _fitted(source, run, entry.needs)
+        found = _found(options)
     with plotting.style(extra):
-        drawn = _drawn(found, entry)
-        content = plotting.figure_bytes(drawn, kind, f"{safe_name(found.run, set())}-{entry.name}")
+        drawn = _drawn(found, FIGURES[options.figure])
+        content = plotting.figure_bytes(drawn, kind, f"{safe_name(found.run, set())}-{options.figure}")
     write_atomically(output, content)
     say(f"wrote {output}", quiet=quiet)
 
 
-plot.__doc__ = f"{plot.__doc__}\n\n" + " ".join(f"{name}: {entry.about}." for name, entry in _FIGURES.items())
-
-
-def kind_of(output: str) -> Any:
-    """The kind of picture that a file's suffix stands for.
-
-    Raises
-    ------
-    UsageError
-        ``unknown-suffix``.
-    """
-    suffix = Path(output).suffix.lower()
-    if suffix not in PICTURES:
-        raise UsageError(
-            "unknown-suffix",
-            f"-o {output} has suffix {suffix or '(none)'!r}, expected one of {', '.join(PICTURES)}",
-            "the suffix decides the format; rename the file",
-        )
-    return suffix.removeprefix(".")
+plot.__doc__ = (
+    f"{plot.__doc__}\n\n"
+    + " ".join(f"{name}: {entry.about}." for name, entry in FIGURES.items())
+    + " Options that say how to fit are for logs."
+)
 
 
 def _drawn(found: RunReport | RunPhases, figure: FigureEntry) -> Figure:
@@ -129,23 +108,62 @@ def _nothing(run: str, figure: str, why: str, hint: str) -> NoReturn:
     raise FitError("nothing-to-draw", f"{run} has no figure of its {figure}: {why}", hint)
 
 
-def _fitted(source: str, name: str | None, needs: Need) -> RunReport:
-    """The run's law, with its forecast where that is what will be drawn."""
+def _found(options: PlotCommand) -> RunReport | RunPhases:
+    """What is drawn: the run's law, with its forecast where that is the figure, or its phases."""
+    from entropylaw.cli.reading import refuse_flags
+    from entropylaw.documents.finding import find_document
     from entropylaw.documents.fit import load_fit
-    from entropylaw.documents.report import RunReport, load_report
-    from entropylaw.workflow import default_settings, fit_or_refuse
+    from entropylaw.documents.phases import load_phases
+    from entropylaw.documents.report import load_report
 
-    kind = _document_kind(source)
-    if kind == "phases":
-        raise _not_there(source, "phases document", "law", "the log, or what `entropylaw fit` wrote")
+    source, phases = options.source, FIGURES[options.figure].needs == "phases"
+    document = find_document(source)
+    if document is None:
+        return _phases_of_log(options) if phases else _of_fit(_fit_of_log(options), options)
+    refuse_flags(source, options, FitOptions, PhaseOptions)
+    kind = document.kind or "fit"
     if kind == "report":
-        return _chosen(load_report(source).runs, name, source)
-    if kind:
-        entry = _chosen(load_fit(source).runs, name, source)
-    else:
-        run = _chosen(_read(source), name, source, lambda run: run.name)
-        entry = fit_or_refuse(run, default_settings())
-    return _ahead(entry) if needs == "forecast" else RunReport(fit=entry)
+        report = _chosen(load_report(source).runs, options)
+        if phases and report.phases is None:
+            why = "the log had no entropies of planning or execution tokens"
+            _nothing(report.run, "phases", why, "`entropylaw tokens` makes them of token-level logs")
+        return report.phases if phases and report.phases is not None else report
+    if phases != (kind == "phases"):
+        missing, command = ("phases", "phases") if phases else ("law", "fit")
+        raise UsageError(
+            "figure-not-in-source",
+            f"{source} is a {kind} document, which holds no {missing}",
+            f"give the log, or what `entropylaw {command}` wrote",
+        )
+    return (
+        _chosen(load_phases(source).runs, options)
+        if phases
+        else _of_fit(_chosen(load_fit(source).runs, options), options)
+    )
+
+
+def _fit_of_log(options: PlotCommand) -> RunFit:
+    from entropylaw.workflow import fit_or_refuse, named_columns
+
+    # --run names the run here, and no column.
+    settings = part(options, FitOptions, run=None)
+    return fit_or_refuse(_read(options, named_columns(settings)), settings)
+
+
+def _phases_of_log(options: PlotCommand) -> RunPhases:
+    from entropylaw.ingest.phasecolumns import candidates
+    from entropylaw.reporting import phases_of
+
+    columns = (*candidates(), options.planning, options.execution, options.entropy)
+    run = _read(options, [column for column in columns if column])
+    return phases_of(run, part(options, PhaseOptions, run=None))[0]
+
+
+def _of_fit(entry: RunFit, options: PlotCommand) -> RunReport:
+    """A fit with what the figure needs beside it."""
+    from entropylaw.documents.report import RunReport
+
+    return _ahead(entry) if FIGURES[options.figure].needs == "forecast" else RunReport(fit=entry)
 
 
 def _ahead(entry: RunFit) -> RunReport:
@@ -168,55 +186,21 @@ def _ahead(entry: RunFit) -> RunReport:
     return replace(report, forecast=told)
 
 
-def _phases(source: str, name: str | None) -> RunPhases:
-    """The run's phases."""
-    from entropylaw.documents.phases import PhaseSettings, load_phases
-    from entropylaw.documents.report import load_report
-    from entropylaw.ingest.phasecolumns import candidates
-    from entropylaw.reporting import phases_of
-
-    kind = _document_kind(source)
-    if kind == "phases":
-        return _chosen(load_phases(source).runs, name, source)
-    if kind == "report":
-        report = _chosen(load_report(source).runs, name, source)
-        if report.phases is None:
-            why = "the log had no entropies of planning or execution tokens"
-            _nothing(report.run, "phases", why, "`entropylaw tokens` makes them of token-level logs")
-        return report.phases
-    if kind:
-        raise _not_there(source, f"{kind} document", "phases", "the log, or what `entropylaw phases` wrote")
-    run = _chosen(_read(source, candidates()), name, source, lambda run: run.name)
-    return phases_of(run, PhaseSettings(level=0.95))[0]
-
-
-def _document_kind(source: str) -> str:
-    """``fit``, ``report``, ``phases`` or another kind of document of ours; empty for a log."""
-    from entropylaw.documents.finding import find_document
-
-    document = find_document(source)
-    return "" if document is None else document.kind or "fit"
-
-
-def _read(source: str, columns: Sequence[str] = ()) -> Sequence[Run]:
-    """The runs of a log; where there is none, the reason is raised."""
+def _read(options: PlotCommand, columns: Sequence[str]) -> Run:
+    """The run of a log; where there is none, the reason is raised."""
     from entropylaw.workflow import read_logs
 
-    reading = read_logs([source], step=None, run=None, columns=list(columns))
+    reading = read_logs([options.source], step=options.step, run=None, columns=columns)
     if not reading.runs:
         for failure in reading.failures:
             raise failure.error
-    return reading.runs
+    return _chosen(reading.runs, options, [run.name for run in reading.runs])
 
 
-def _chosen(
-    runs: Sequence[T],
-    name: str | None,
-    source: str,
-    called: Callable[[T], str] = lambda run: run.run,  # type: ignore[attr-defined]
-) -> T:
-    """The run of that name, or the only one."""
-    names = [called(run) for run in runs]
+def _chosen(runs: Sequence[T], options: PlotCommand, names: Sequence[str] = ()) -> T:
+    """The run of the name that is an option, or the only one; runs of documents know their names."""
+    source, name = options.source, options.run
+    names = names or [run.run for run in runs]  # type: ignore[attr-defined]
     if name is None and len(runs) == 1:
         return runs[0]
     if name in names:
@@ -233,9 +217,3 @@ def _chosen(
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {near[0]}?" if near else "give one of these names, as it is written there"
     raise UsageError("unknown-run", f"{source} holds no run {name!r}, but {there}", hint)
-
-
-def _not_there(source: str, what: str, missing: str, give: str) -> UsageError:
-    return UsageError(
-        "figure-not-in-source", f"{source} is a {what}, which holds no {missing}", f"give {give}"
-    )

@@ -2,123 +2,172 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-import typer
+from entropylaw.cli.command import takes
+from entropylaw.errors import UsageError
+from entropylaw.options import (
+    INTERVALS,
+    LEVEL,
+    NUMBER,
+    PATH,
+    TEXT,
+    FitOptions,
+    LawOptions,
+    Quiet,
+    formats,
+    option,
+    part,
+    switch,
+)
 
-from entropylaw.cli import options
-from entropylaw.cli.options import Format
+_MOST = 10_000
+TARGETS = "Targets"
 
-EXAMPLE = "Example:  entropylaw predict data/lab/grpo_s0/metrics.parquet --target-entropy 0.05"
 
-Source = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[FIT|LOG]",
-        help="A fit document or a log. [default: the newest fit in reports/]",
-        show_default=False,
-    ),
-]
-TargetEntropy = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--target-entropy", metavar="H", help="Entropy in nats, or a range START:STOP:STEP. Repeatable."
-    ),
-]
-TargetReward = Annotated[
-    list[float] | None,
-    typer.Option(
-        "--target-reward", metavar="R", help="Reward: prints the entropies compatible with it. Repeatable."
-    ),
-]
-SaturationFlag = Annotated[
-    bool,
-    typer.Option(
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PredictCommand(LawOptions, Quiet):
+    """``entropylaw predict``."""
+
+    source: str | None = option("FIT|LOG", "A fit document or a log.", unset="the newest fit in reports/")
+    target_entropy: tuple[str, ...] = option(
+        "--target-entropy H",
+        "Entropy in nats, or a range START:STOP:STEP. Repeatable.",
+        TEXT,
+        TARGETS,
+        many=True,
+    )
+    target_reward: tuple[float, ...] = option(
+        "--target-reward R",
+        "Reward: prints the entropies compatible with it. Repeatable.",
+        NUMBER,
+        TARGETS,
+        many=True,
+    )
+    saturation: bool = switch(
         "--saturation",
-        help="Entropy at which 95 % of what the law still promises is spent, the reward there, and when.",
-    ),
-]
-AtStep = Annotated[
-    list[float] | None,
-    typer.Option("--at-step", metavar="N", help="A later step: the reward to expect there. Repeatable."),
-]
-Gain = Annotated[
-    list[float] | None,
-    typer.Option(
-        "--gain", metavar="X", help="Probability that an evaluation gains X or more of reward. Repeatable."
-    ),
-]
-Output = Annotated[
-    str | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Write here; the suffix (.json .csv .md .txt) decides the format.",
-    ),
-]
+        "Entropy at which 95 % of what the law still promises is spent, the reward there, and when.",
+        TARGETS,
+    )
+    at_step: tuple[float, ...] = option(
+        "--at-step N",
+        "A later step: the reward to expect there. Repeatable.",
+        NUMBER,
+        TARGETS,
+        many=True,
+    )
+    gain: tuple[float, ...] = option(
+        "--gain X",
+        "Probability that an evaluation gains X or more of reward. Repeatable.",
+        NUMBER,
+        TARGETS,
+        many=True,
+    )
+    level: float | None = option(
+        "--level", "Coverage of the intervals.", LEVEL, INTERVALS, key="level", unset="the fit's"
+    )
+    format: str = formats("text", "json", "csv", "markdown")
+    output: str | None = option(
+        "-o --output", "Write here; the suffix (.json .csv .md .txt) decides the format.", PATH
+    )
 
 
-def predict(
-    source: Source = None,
-    target_entropy: TargetEntropy = None,
-    target_reward: TargetReward = None,
-    saturation: SaturationFlag = False,
-    at_step: AtStep = None,
-    gain: Gain = None,
-    level: Annotated[
-        float | None, typer.Option("--level", help="Coverage of the intervals. [default: the fit's]")
-    ] = None,
-    format: options.FormatOption = Format.text,
-    output: Output = None,
-    quiet: options.Quiet = False,
-) -> None:
+@takes(PredictCommand, example="entropylaw predict data/lab/grpo_s0/metrics.parquet --target-entropy 0.05")
+def predict(options: PredictCommand) -> None:
     """Predict reward at target entropies, or the entropies for a target reward, with intervals.
 
     Two intervals at an entropy: for the law's mean, and the wider one for a new evaluation there.
     An entropy outside the fitted range is marked as extrapolated. A later step is forecast by several
-    forms, weighed by how each would have done from earlier in the same run.
+    forms, weighed by how each would have done from earlier in the same run. Options that say how to fit
+    are for logs, not for what `entropylaw fit` wrote.
     """
-    from entropylaw.cli.fit import FOLDER, finish
-    from entropylaw.cli.output import format_of, say, write_out
-    from entropylaw.cli.sources import document_for, newest_fit
-    from entropylaw.cli.targets import parse_entropies
+    from entropylaw.cli.fit import FOLDER
+    from entropylaw.cli.output import finish_fits, format_of, say, write_out
+    from entropylaw.cli.reading import is_document, newest_fit, refuse_flags
+    from entropylaw.documents.fit import load_fit
     from entropylaw.documents.prediction import predict_runs
-    from entropylaw.errors import UsageError
     from entropylaw.report.prediction import render
-    from entropylaw.workflow import default_settings
+    from entropylaw.workflow import fit_logs
 
-    entropies = parse_entropies(target_entropy or [])
-    if not (entropies or target_reward or saturation or at_step or gain):
+    targets = parse_entropies(options.target_entropy)
+    if not (targets or options.target_reward or options.saturation or options.at_step or options.gain):
         raise UsageError(
             "nothing-to-predict",
             "no target was given",
             "add --target-entropy H, --target-reward R, --at-step N, --gain X or --saturation",
         )
-    if gain and not at_step:
+    if options.gain and not options.at_step:
         raise UsageError(
             "gain-needs-a-step",
             "--gain asks how probable a gain is, and no step says by when",
             "add --at-step N",
         )
-    if source is None:
-        source = newest_fit(FOLDER)
+    output, quiet = options.output, options.quiet
+    source = newest_fit(FOLDER) if options.source is None else options.source
+    if options.source is None:
         say(f"reading {source}", quiet=quiet)
-    kind = format_of(output) if output not in (None, "-") else format
-    fits = document_for(source, default_settings())
+    format = options.format if output in (None, "-") else format_of(output)
+    if is_document(source):
+        refuse_flags(source, options, LawOptions)
+        fits = load_fit(source)
+    else:
+        level = FitOptions.level if options.level is None else options.level
+        fits = fit_logs([source], part(options, FitOptions, level=level))
     if fits.fitted:
         document = predict_runs(
             fits,
-            entropies=entropies,
-            rewards=target_reward or [],
-            saturation=saturation,
-            at_step=at_step or [],
-            gains=gain or [],
-            level=level,
+            entropies=targets,
+            rewards=options.target_reward,
+            saturation=options.saturation,
+            at_step=options.at_step,
+            gains=options.gain,
+            level=options.level,
         )
-        content = render(document, kind.value)
-        if output in (None, "-"):
+        content = render(document, format)
+        if output is None or output == "-":
             write_out({}, content, quiet=quiet)
         else:
             write_out({output: content}, None, quiet=quiet)
-    finish(fits)
+    finish_fits(fits)
+
+
+def parse_entropies(texts: Sequence[str]) -> list[float]:
+    """Entropies from ``"0.1"`` or ``"0:0.5:0.05"`` (both ends included); every value once, as given."""
+    values: list[float] = []
+    for text in texts:
+        values += _range(text) if ":" in text else [_number(text, text)]
+    return list(dict.fromkeys(values))
+
+
+def _range(text: str) -> list[float]:
+    parts = [_number(part, text) for part in text.split(":")]
+    if len(parts) != 3:
+        raise _bad(text, "START:STOP:STEP")
+    start, stop, step = parts
+    if step <= 0 or stop < start:
+        raise _bad(text, "START ≤ STOP and STEP > 0")
+    count = math.floor((stop - start) / step + 1e-9) + 1
+    if count > _MOST:
+        raise _bad(text, f"at most {_MOST} values")
+    # start + i·step accumulates no error; rounding takes off the last bit's noise (0.15000000000000002).
+    return [float(f"{start + i * step:.12g}") for i in range(count)]
+
+
+def _number(part: str, text: str) -> float:
+    try:
+        value = float(part)
+    except ValueError:
+        raise _bad(text, "a number, or START:STOP:STEP") from None
+    if not math.isfinite(value):
+        raise _bad(text, "a finite number")
+    return value
+
+
+def _bad(text: str, expected: str) -> UsageError:
+    return UsageError(
+        "bad-target",
+        f"--target-entropy {text!r}, expected {expected}",
+        "for example --target-entropy 0:0.5:0.05",
+    )

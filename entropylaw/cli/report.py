@@ -2,71 +2,78 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from entropylaw.cli import options
+from entropylaw.cli.command import takes
 from entropylaw.errors import UsageError
+from entropylaw.options import (
+    ADVANCED,
+    COUNT,
+    PATH,
+    FitOptions,
+    Kind,
+    Logs,
+    Styled,
+    option,
+    part,
+    switch,
+)
 
 if TYPE_CHECKING:
     from entropylaw.batch.run import Outcome
 
-EXAMPLE = "Example:  entropylaw report data/lab/grpo_s0/metrics.parquet -o reports/lab"
-
 LISTED = 20
 """Failures that are told one by one; the others are counted, and on their pages."""
 
-Folder = Annotated[str, typer.Option("-o", "--output", metavar="FOLDER", help="Folder to write into.")]
-Jobs = Annotated[
-    int | None,
-    typer.Option("--jobs", min=1, metavar="N", help="Runs fitted at a time. [default: one a core]"),
-]
-Strict = Annotated[
-    bool, typer.Option("--strict", help="Exit with 4 if any run could not be fitted, not only if none could.")
-]
-Figures = Annotated[
-    str | None,
-    typer.Option(
+
+def _figures(text: str) -> tuple[str, ...]:
+    """The formats that a text names."""
+    from entropylaw.batch.tasks import ALL
+
+    named = [part.strip().lower() for part in text.split(",")]
+    if named == ["none"]:
+        return ()
+    unknown = [part for part in named if part not in ALL]
+    if unknown:
+        raise UsageError(
+            "bad-figures",
+            f"--figures {text!r} names {unknown[0]!r}, expected some of {', '.join(ALL)}, or none",
+            "give svg, or svg,png,pdf",
+        )
+    return tuple(kind for kind in ALL if kind in named)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ReportCommand(FitOptions, Logs, Styled):
+    """``entropylaw report``."""
+
+    output: str = option("-o --output FOLDER", "Folder to write into.", PATH, key="folder", default="reports")
+    figures: tuple[str, ...] | None = option(
         "--figures",
-        metavar="KINDS",
-        help="Formats of the figures' files: svg,png,pdf or none. [default: all, beyond 50 runs svg]",
-    ),
-]
-Style = Annotated[
-    str | None,
-    typer.Option("--style", metavar="FILE", help="A matplotlib style file, on top of our own style."),
-]
-Phases = Annotated[
-    bool,
-    typer.Option(
+        "Formats of the figures' files: svg,png,pdf or none.",
+        Kind(expected="some of svg, png and pdf, or none", metavar="KINDS", read=_figures),
+        unset="all, beyond 50 runs svg",
+    )
+    phases: bool = switch(
         "--phases/--no-phases",
-        help="Look for phase boundaries where the log has the entropy of planning or execution tokens.",
-    ),
-]
+        "Look for phase boundaries where the log has the entropy of planning or execution tokens.",
+        ADVANCED,
+        default=True,
+    )
+    jobs: int | None = option(
+        "--jobs", "Runs fitted at a time.", COUNT, ADVANCED, key="jobs", unset="one per core"
+    )
+    strict: bool = switch(
+        "--strict", "Exit with 4 if any run could not be fitted, not only if none could.", ADVANCED
+    )
 
 
-def report(
-    context: typer.Context,
-    logs: options.Logs,
-    output: Folder = "reports",
-    entropy: options.Entropy = None,
-    reward: options.Reward = None,
-    step: options.Step = None,
-    run: options.RunColumn = None,
-    pair: options.PairOption = None,
-    level: options.Level = 0.95,
-    interval: options.IntervalOption = options.IntervalChoice.drift,
-    eval_size: options.EvalSize = None,
-    entropy_sd: options.EntropySd = None,
-    figures: Figures = None,
-    style: Style = None,
-    phases: Phases = True,
-    jobs: Jobs = None,
-    strict: Strict = False,
-    quiet: options.Quiet = False,
-) -> None:
+@takes(ReportCommand, example="entropylaw report data/lab/grpo_s0/metrics.parquet -o reports/lab")
+def report(options: ReportCommand) -> None:
     """Write a report on one run or a thousand: an index, a page a run, Markdown, JSON, CSV and figures.
 
     LOGS may also be what `entropylaw fit` or `entropylaw report` wrote: it is rendered as it is, and options
@@ -76,82 +83,34 @@ def report(
     from entropylaw.batch.pool import cores
     from entropylaw.batch.run import report_logs
     from entropylaw.batch.tasks import Making
-    from entropylaw.cli.config import flags_given
-    from entropylaw.cli.output import refuse_link
-    from entropylaw.cli.progress import reading_shown, runs_shown
+    from entropylaw.cli.output import refuse_link, say_missing_fonts
+    from entropylaw.cli.reading import reading_shown, share_shown
 
-    if not flags_given(context, ["output"]):
-        refuse_link(output)
-    asked = options.settings(
-        level=level,
-        interval=interval,
-        eval_size=eval_size,
-        entropy_sd=entropy_sd,
-        entropy=entropy,
-        reward=reward,
-        step=step,
-        run=run,
-        pair=pair,
-    )
-    making = Making(
-        folder=Path(output),
-        settings=asked,
-        kinds=kinds_of(figures),
-        phases=phases,
-        style=readable_style(style, quiet=quiet),
-    )
-    with reading_shown(), runs_shown() as progress:
-        told = told_how(context)
-        outcome = report_logs(logs, making, jobs=jobs or cores(), told=told, progress=progress)
-    finish(outcome, strict=strict, quiet=quiet)
-
-
-def kinds_of(figures: str | None) -> tuple[str, ...] | None:
-    """The formats that ``--figures`` names; None leaves them to the number of runs.
-
-    Raises
-    ------
-    UsageError
-        ``bad-figures``.
-    """
-    from entropylaw.batch.tasks import ALL
-
-    if figures is None:
-        return None
-    named = [part.strip().lower() for part in figures.split(",")]
-    if named == ["none"]:
-        return ()
-    unknown = [part for part in named if part not in ALL]
-    if unknown:
-        raise UsageError(
-            "bad-figures",
-            f"--figures {figures!r} names {unknown[0]!r}, expected some of {', '.join(ALL)}, or none",
-            "give svg, or svg,png,pdf",
-        )
-    return tuple(kind for kind in ALL if kind in named)
-
-
-def readable_style(style: str | None, *, quiet: bool) -> str | None:
-    """The style file, once it is known that it can be read; every run would fail by it otherwise."""
-    if style is not None:
-        from entropylaw.cli.output import say_missing_fonts
+    if "output" not in options.given:
+        refuse_link(options.output)
+    if options.style is not None:
         from entropylaw.report.plotting import read_style
 
-        say_missing_fonts(style, read_style(style), quiet=quiet)
-    return style
-
-
-def told_how(context: typer.Context) -> bool:
-    """Whether a flag says how to fit; what the settings file says is left alone for stored fits."""
-    from entropylaw.cli.config import flags_given
-
-    names = ("entropy", "reward", "step", "run", "pair", "level", "interval", "eval_size", "entropy_sd")
-    return bool(flags_given(context, names))
+        # Every run would fail by a style that cannot be read.
+        say_missing_fonts(options.style, read_style(options.style), quiet=options.quiet)
+    making = Making(
+        folder=Path(options.output),
+        settings=part(options, FitOptions),
+        kinds=options.figures,
+        phases=options.phases,
+        style=options.style,
+    )
+    told = bool(options.flags_given(FitOptions))
+    jobs = options.jobs or cores()
+    with reading_shown(), share_shown("runs") as shown:
+        progress = None if shown is None else lambda done, whole: shown(done / max(whole, 1))
+        outcome = report_logs(options.logs, making, jobs=jobs, told=told, progress=progress)
+    finish(outcome, strict=options.strict, quiet=options.quiet)
 
 
 def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
     """Say what was written and what failed, and exit as the design has it."""
-    from entropylaw.cli.output import say, say_skipped, show_error
+    from entropylaw.cli.output import refused, say, say_skipped, show_error
     from entropylaw.errors import FitError, InputError
     from entropylaw.report.numbers import count
 
@@ -164,8 +123,7 @@ def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
         say("nothing was fitted: no index was written", quiet=False)
     failures = outcome.failures
     for name, failure in failures[:LISTED]:
-        named = "" if name in failure.message else f"{name}: "
-        show_error(FitError(failure.slug, named + failure.message, failure.hint))
+        show_error(refused(name, failure))
     if len(failures) > LISTED:
         more = count(len(failures) - LISTED, "more run")
         say(f"{more} could not be fitted; the report has them all", quiet=False)

@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from dataclasses import dataclass
 
-import typer
-
-EXAMPLE = "Example:  entropylaw schema fit > fit.schema.json"
-
-
-class Kind(StrEnum):
-    """The documents that have a schema."""
-
-    fit = "fit"
-    prediction = "prediction"
-    phases = "phases"
-    report = "report"
-    many = "index"
-    check = "check"
-    backtest = "backtest"
+from entropylaw.cli.command import takes
+from entropylaw.documents.kinds import KINDS
+from entropylaw.options import Command, one_of, option
 
 
-VERSION = 1
-"""Of every document; the name of its schema ends in it."""
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SchemaCommand(Command):
+    """``entropylaw schema``."""
+
+    kind: str = option("KIND", f"{', '.join(KINDS)}.", one_of(*KINDS), required=True)
 
 
-def schema(
-    kind: Annotated[
-        Kind, typer.Argument(metavar="KIND", help="fit, prediction, phases, report, index, check, backtest.")
-    ],
-) -> None:
+@takes(SchemaCommand, example="entropylaw schema fit > fit.schema.json")
+def schema(options: SchemaCommand) -> None:
     """Print the JSON Schema of a document, as `--format json` and `-o FILE.json` write it.
 
     `report` is the document of one run, in runs/, `index` that of all runs, report.json. A document names its
@@ -39,11 +26,13 @@ def schema(
     """
     from entropylaw.cli.output import print_result
 
-    print_result(schema_text(kind.value))
+    print_result(schema_text(options.kind))
 
 
 def schema_text(kind: str) -> str:
     """The JSON Schema of a kind of document, as it is shipped."""
     from importlib.resources import files
 
-    return (files("entropylaw.documents") / "schemas" / f"{kind}-{VERSION}.json").read_text(encoding="utf-8")
+    return (files("entropylaw.documents") / "schemas" / f"{kind}-{KINDS[kind].version}.json").read_text(
+        encoding="utf-8"
+    )

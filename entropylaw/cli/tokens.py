@@ -2,128 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from enum import StrEnum
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from entropylaw.cli import options
+from entropylaw.cli.command import takes
+from entropylaw.options import (
+    ADVANCED,
+    COLUMN,
+    COLUMNS,
+    NUMBER,
+    PATH,
+    TEXT,
+    Quiet,
+    formats,
+    one_of,
+    option,
+    options_of,
+    switch,
+)
 
 if TYPE_CHECKING:
     from entropylaw.tokens.run import OpenBackend, Summary
 
-EXAMPLE = "Example:  entropylaw tokens data/lab/grpo_s0/tokens.parquet -o steps.parquet"
+
+def _column(name: str, help: str) -> Any:
+    """The name of a column of token tables, which no settings file has."""
+    return option(f"--{name}", help, COLUMN, COLUMNS, unset="by name")
 
 
-class Engine(StrEnum):
-    """Where the query runs."""
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TokensCommand(Quiet):
+    """``entropylaw tokens``."""
 
-    duckdb = "duckdb"
-    spark = "spark"
-
-
-class TokenFormat(StrEnum):
-    """How the summary is printed."""
-
-    text = "text"
-    json = "json"
-    csv = "csv"
-
-
-def _column(flag: str, what: str) -> Any:
-    return typer.Option(flag, metavar="COLUMN", help=what)
-
-
-Tables = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="TABLES...",
-        help="Parquet or JSONL files, or folders of them, with a row a token or a sequence a row; or the "
+    tables: tuple[str, ...] = option(
+        "TABLES",
+        "Parquet or JSONL files, or folders of them, with a row a token or a sequence a row; or the "
         ".hist.parquet files of shards, to join them.",
-        show_default=False,
-    ),
-]
-Output = Annotated[
-    str | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Write the summary here (.parquet .csv .json), and beside it the histograms "
-        "(NAME.hist.parquet). '-' prints only.",
-    ),
-]
-Response = Annotated[
-    list[str] | None,
-    typer.Option(
+        many=True,
+        required=True,
+    )
+    step: str | None = _column("step", "Step column.")
+    entropy: str | None = _column("entropy", "Entropy column, nats.")
+    planning: str | None = _column("class", "Class column, planning or execution; '' for none.")
+    mask: str | None = _column("mask", "Column that is 1 where a token counts; '' for none.")
+    logprob: str | None = _column("logprob", "Log-probability column.")
+    correct: str | None = _column("correct", "Correctness of the answer, 0 or 1.")
+    response: tuple[str, ...] = option(
         "--response",
-        metavar="COLUMN",
-        help="Column that tells responses of a step apart. Repeatable. [default: by name]",
-    ),
-]
-TopQuantile = Annotated[
-    float | None,
-    typer.Option(
-        "--top-quantile",
-        metavar="Q",
-        help="Call the share Q of each step's tokens with most entropy planning, such as 0.2: "
-        "a choice, no finding.",
-    ),
-]
-Grams = Annotated[
-    str | None,
-    typer.Option(
+        "Column that tells responses of a step apart. Repeatable.",
+        COLUMN,
+        COLUMNS,
+        unset="by name",
+        many=True,
+    )
+    position: str | None = _column("position", "Place of the token in its response.")
+    token: str | None = _column("token", "Text of the token.")
+    prompt: str | None = _column("prompt", "Column of the prompt that responses answer; '' for none.")
+    top_quantile: float | None = option(
+        "--top-quantile Q",
+        "Call the share Q of each step's tokens with most entropy planning, such as 0.2: a choice, no "
+        "finding.",
+        NUMBER,
+        ADVANCED,
+    )
+    grams: str | None = option(
         "--grams",
-        metavar="FILE",
-        help="Call tokens planning that are part of a strategic n-gram: one a line; 'default' is a short "
-        "list of our own.",
-    ),
-]
+        "Call tokens planning that are part of a strategic n-gram: one a line; 'default' is a short list of "
+        "our own.",
+        PATH,
+        ADVANCED,
+    )
+    backend: str = option(
+        "--backend", "Where the query runs.", one_of("duckdb", "spark"), ADVANCED, default="duckdb"
+    )
+    master: str | None = option("--master URL", "Spark master: spark://HOST:7077, local[4].", TEXT, ADVANCED)
+    allow_missing: bool = switch(
+        "--allow-missing", "Go on where a file of a sharded set is missing.", ADVANCED
+    )
+    format: str = formats("text", "json", "csv")
+    output: str | None = option(
+        "-o --output",
+        "Write the summary here (.parquet .csv .json), and beside it the histograms (NAME.hist.parquet). '-' "
+        "prints only.",
+        PATH,
+    )
 
 
-def tokens(
-    tables: Tables,
-    output: Output = None,
-    step: Annotated[str | None, _column("--step", "Step column. [default: by name]")] = None,
-    entropy: Annotated[str | None, _column("--entropy", "Entropy column, nats. [default: by name]")] = None,
-    planning: Annotated[
-        str | None, _column("--class", "Class column, planning or execution; '' for none. [default: by name]")
-    ] = None,
-    mask: Annotated[
-        str | None,
-        _column("--mask", "Column that is 1 where a token counts; '' for none. [default: by name]"),
-    ] = None,
-    logprob: Annotated[str | None, _column("--logprob", "Log-probability column. [default: by name]")] = None,
-    correct: Annotated[
-        str | None, _column("--correct", "Correctness of the answer, 0 or 1. [default: by name]")
-    ] = None,
-    response: Response = None,
-    position: Annotated[
-        str | None, _column("--position", "Place of the token in its response. [default: by name]")
-    ] = None,
-    token: Annotated[str | None, _column("--token", "Text of the token. [default: by name]")] = None,
-    prompt: Annotated[
-        str | None,
-        _column("--prompt", "Column of the prompt that responses answer; '' for none. [default: by name]"),
-    ] = None,
-    top_quantile: TopQuantile = None,
-    grams: Grams = None,
-    backend: Annotated[Engine, typer.Option("--backend", help="Where the query runs.")] = Engine.duckdb,
-    master: Annotated[
-        str | None,
-        typer.Option("--master", metavar="URL", help="Spark master: spark://HOST:7077, local[4]."),
-    ] = None,
-    allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Go on where a file of a sharded set is missing.")
-    ] = False,
-    format: Annotated[
-        TokenFormat, typer.Option("--format", help="Format on standard output.")
-    ] = TokenFormat.text,
-    quiet: options.Quiet = False,
-) -> None:
+@takes(TokensCommand, example="entropylaw tokens data/lab/grpo_s0/tokens.parquet -o steps.parquet")
+def tokens(options: TokensCommand) -> None:
     """Summarise token-level logs: entropy by step, overall and by class, for the two-phase curves.
 
     Every number follows from exact sums, so that it does not depend on the order of the rows, on how they
@@ -131,39 +99,32 @@ def tokens(
     of them is one response, unless there are more than a million; what is then unknown is left empty.
     """
     from entropylaw.cli.output import print_result, say
+    from entropylaw.cli.reading import share_shown
     from entropylaw.report.printable import one_line
     from entropylaw.tokens import run as written
     from entropylaw.tokens.run import Asked, summarise_tokens
 
+    output, quiet = options.output, options.quiet
     kind = written.kind_of(output)
+    roles = [name for name, known in options_of(TokensCommand).items() if known.kind is COLUMN]
     asked = Asked(
-        columns={
-            "step": step,
-            "entropy": entropy,
-            "planning": planning,
-            "mask": mask,
-            "logprob": logprob,
-            "correct": correct,
-            "position": position,
-            "token": token,
-            "prompt": prompt,
-        },
-        response=tuple(response or ()),
-        top_quantile=top_quantile,
-        grams=grams,
-        allow_missing=allow_missing,
+        columns={role: getattr(options, role) for role in roles if role != "response"},
+        response=options.response,
+        top_quantile=options.top_quantile,
+        grams=options.grams,
+        allow_missing=options.allow_missing,
         output=output if kind is not None else None,
     )
-    with _shown() as progress:
-        summary = summarise_tokens(tables, asked, _engine(backend, master, progress))
-    _tell(summary, quiet=quiet)
+    with share_shown("summing tokens") as progress:
+        summary = summarise_tokens(options.tables, asked, _engine(options, progress))
+    _say_columns(summary, quiet=quiet)
     if output is not None and kind is not None:
         for path in written.write(summary, output, kind):
             say(one_line(f"wrote {path}"), quiet=quiet)
-    print_result(written.rendered(summary, format.value))
+    print_result(written.rendered(summary, options.format))
 
 
-def _tell(summary: Summary, *, quiet: bool) -> None:
+def _say_columns(summary: Summary, *, quiet: bool) -> None:
     """Which columns were used, and the notes, on standard error."""
     from entropylaw.cli.output import say
     from entropylaw.report.printable import one_line
@@ -177,31 +138,14 @@ def _tell(summary: Summary, *, quiet: bool) -> None:
         say(one_line(f"note: {note}"), quiet=quiet)
 
 
-def _engine(backend: Engine, master: str | None, progress: Callable[[float], None] | None) -> OpenBackend:
+def _engine(options: TokensCommand, progress: Callable[[float], None] | None) -> OpenBackend:
     from entropylaw.errors import UsageError
     from entropylaw.tokens.backends import duckdb_backend, spark_backend
 
-    if backend is Engine.spark:
-        return partial(spark_backend, master, console=progress is not None)
-    if master is not None:
+    if options.backend == "spark":
+        return partial(spark_backend, options.master, console=progress is not None)
+    if options.master is not None:
         raise UsageError(
-            "master-needs-spark", f"--master {master} names a Spark cluster", "add --backend spark"
+            "master-needs-spark", f"--master {options.master} names a Spark cluster", "add --backend spark"
         )
     return partial(duckdb_backend, progress)
-
-
-@contextmanager
-def _shown() -> Iterator[Callable[[float], None] | None]:
-    """A progress bar on a terminal; nothing elsewhere."""
-    import sys
-
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("summing tokens"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=1.0)
-        yield lambda share: bar.update(task, completed=share)

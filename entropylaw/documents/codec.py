@@ -93,6 +93,11 @@ def decode(kind: type[T], data: Any, *, arrays: bool = True) -> T:
         found = msgspec.convert(data, kind, dec_hook=_with_arrays if arrays else _with_lists)
     except msgspec.ValidationError as error:
         raise _mismatch(error) from None
+    # What has a default as an option is nevertheless in every document.
+    settings = getattr(found, "settings", None)
+    lacking = sorted(getattr(settings, "ALWAYS", frozenset()) - {*(data["settings"] if settings else ())})
+    if lacking:
+        raise DocumentMismatchError("$.settings", f"object missing required field `{lacking[0]}`")
     if (flaw := _flaw(found)) is not None:
         raise DocumentMismatchError(f"${flaw[0]}", f"expected {flaw[1]}")
     return found

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from entropylaw.documents.document import Document, Refusal, nothing_read, read_of, refusal_of
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
+from entropylaw.options import FitOptions
 from entropylaw.results import Estimate, Validity
 from entropylaw.results.columns import Choice
 from entropylaw.results.drawing import drawn
@@ -27,25 +28,6 @@ if TYPE_CHECKING:
 NO_SEAM = "no seam found: neither reward nor entropy jumps against its own drift"
 NO_SEGMENTS = "no law by segment"
 """Notes of a run whose segments were asked for, and how they begin."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What was asked for; None where the catalog or the default decided."""
-
-    level: float
-    interval: str
-    eval_size: int | None
-    entropy: str | None
-    reward: str | None
-    step: str | None
-    run: str | None
-    pair: str | None
-    seams: tuple[float, ...] = ()
-    find_seams: bool = False
-    shared: tuple[str, ...] = ()
-    keep_outliers: bool = False
-    entropy_sd: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +71,7 @@ class FitDocument(Document[RunFit]):
     ``shared`` is what they have in common, where that was asked for. ``warnings`` are about files, not runs.
     """
 
-    settings: Settings
+    settings: FitOptions
     shared: SharedFit | None = None
     warnings: tuple[str, ...] = ()
     schema: str = KINDS["fit"].schema

@@ -16,6 +16,7 @@ from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import Document, Refusal, nothing_read, read_of, refusal_of
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
+from entropylaw.options import PhaseOptions
 from entropylaw.results.columns import PhaseColumn
 from entropylaw.results.phases import PhaseFit, PhasesAcross
 
@@ -23,18 +24,6 @@ if TYPE_CHECKING:
     from entropylaw.errors import EntropyLawError
     from entropylaw.ingest.phasecolumns import PhaseSeries
     from entropylaw.ingest.run import Run
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseSettings:
-    """What was asked for; None where the names of the columns, or the catalog, decided."""
-
-    level: float
-    planning: str | None = None
-    execution: str | None = None
-    entropy: str | None = None
-    step: str | None = None
-    run: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +60,7 @@ class PhasesDocument(Document[RunPhases]):
     ``across`` is what two runs or more say together. ``warnings`` are about files, not runs.
     """
 
-    settings: PhaseSettings
+    settings: PhaseOptions
     across: PhasesAcross | None = None
     warnings: tuple[str, ...] = ()
     schema: str = KINDS["phases"].schema

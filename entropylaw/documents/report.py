@@ -11,10 +11,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from entropylaw.documents.document import Document
-from entropylaw.documents.fit import FitDocument, RunFit, Settings
+from entropylaw.documents.fit import FitDocument, RunFit
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
 from entropylaw.documents.phases import RunPhases
+from entropylaw.options import FitOptions
 from entropylaw.results.forecast import Forecast, SaturationForecast
 from entropylaw.results.groups import SharedFit
 from entropylaw.results.phases import PhasesAcross
@@ -49,7 +50,7 @@ class ReportDocument(Document[RunReport]):
     ``warnings`` are about files, not runs.
     """
 
-    settings: Settings
+    settings: FitOptions
     shared: SharedFit | None = None
     across: PhasesAcross | None = None
     warnings: tuple[str, ...] = ()

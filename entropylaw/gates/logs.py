@@ -6,11 +6,11 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 from entropylaw.documents.check import CheckedFile
-from entropylaw.documents.fit import Settings
-from entropylaw.documents.phases import PhasesDocument, PhaseSettings, unphased_file
+from entropylaw.documents.phases import PhasesDocument, unphased_file
 from entropylaw.gates.quantities import Part
 from entropylaw.gates.subjects import Subject, joined, subjects_of
 from entropylaw.ingest.phasecolumns import candidates
+from entropylaw.options import FitOptions, PhaseOptions, part
 from entropylaw.paths import shown_path
 from entropylaw.reporting import phases_of, report_runs
 from entropylaw.workflow import fit_reading, named_columns, read_logs
@@ -25,7 +25,7 @@ class Logged:
     warnings: tuple[str, ...]
 
 
-def logged(logs: Sequence[str], asked: Settings, parts: Set[Part], documents: Set[str]) -> Logged:
+def logged(logs: Sequence[str], asked: FitOptions, parts: Set[Part], documents: Set[str]) -> Logged:
     """Fit the runs of logs, with the ``parts`` that gates ask about.
 
     ``documents`` are those in folders that were read already, so that they are no skipped files, and the
@@ -46,7 +46,7 @@ def logged(logs: Sequence[str], asked: Settings, parts: Set[Part], documents: Se
     whole = report_runs(fits) if Part.ahead in parts else fits
     found = subjects_of(whole, "the fit")
     if Part.phases in parts and whole.runs:
-        options = PhaseSettings(level=asked.level, entropy=asked.entropy, step=asked.step, run=asked.run)
+        options = part(asked, PhaseOptions)
         runs = [phases_of(run, options)[0] for run in reading.runs]
         runs += [unphased_file(*failure) for failure in reading.failures]
         phases = PhasesDocument(inputs=fits.inputs, settings=options, runs=tuple(runs))

@@ -11,30 +11,38 @@ from typer.main import get_command
 
 from entropylaw.cli import app
 from entropylaw.cli import config as cli_config
-from entropylaw.cli.options import IntervalChoice, Pair
+from entropylaw.cli.command import NAMES, VARIABLE, all_settings
 from entropylaw.errors import EntropyLawError, InputError, UsageError
-from entropylaw.settingsfile import BY_KEY, SETTINGS, look_for, read_settings
+from entropylaw.options import Command, FitOptions
+from entropylaw.settingsfile import general_settings, look_for, read_settings
 
-COMMANDS = {"fit": ("level", "interval", "columns.entropy"), "phases": ("level",)}
+COMMANDS = all_settings()
+BY_KEY = general_settings(COMMANDS)
 
 
 @pytest.fixture
 def here(tmp_path, monkeypatch) -> Path:
     """An empty project: a folder with ``.git``, which is the current one."""
-    monkeypatch.delenv(cli_config.VARIABLE, raising=False)
+    monkeypatch.delenv(VARIABLE, raising=False)
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def received(*arguments: str) -> dict[str, Any]:
+def called(*arguments: str) -> Command:
     """What a command would be called with."""
     root: Any = get_command(app)
-    got: dict[str, Any] = {}
-    for command in root.commands.values():
-        command.callback = lambda **values: got.update(values)
-    root.main(list(arguments), standalone_mode=False)
-    return got
+    at = next(i for i, word in enumerate(arguments) if word in NAMES)
+    context = root.make_context("entropylaw", list(arguments[: at + 1]))
+    command = root.get_command(context, arguments[at])
+    inner = command.make_context(arguments[at], list(arguments[at + 1 :]), parent=context)
+    options: Command = inner.meta["entropylaw.options"]
+    return options
+
+
+def received(*arguments: str) -> dict[str, Any]:
+    """The options of what a command would be called with."""
+    return vars(called(*arguments))
 
 
 def told(*arguments: str) -> list[dict[str, Any]]:
@@ -99,16 +107,16 @@ def test_every_setting_arrives_and_a_flag_wins(here):
         '[fit]\noutput = ["x.json", "x.csv"]\n'
     )
     got = received("fit")
-    assert got["logs"] == ["a.csv", "b.csv"]
-    assert (got["level"], got["interval"], got["pair"]) == (0.9, IntervalChoice.walk, Pair.next)
-    assert (got["eval_size"], got["entropy_sd"]) == ("30x32", "0.25")
+    assert got["logs"] == ("a.csv", "b.csv")
+    assert (got["level"], got["interval"], got["pair"]) == (0.9, "walk", "next")
+    assert (got["eval_size"], got["entropy_sd"]) == (960, "0.25")
     assert (got["entropy"], got["reward"], got["step"], got["run"]) == ("H", "R", "s", "r")
-    assert got["output"] == ["x.json", "x.csv"]
+    assert got["output"] == ("x.json", "x.csv")
     flags = ("--level", "0.5", "--interval", "drift", "--entropy", "h", "-o", "y.csv")
     given = received("fit", "c.csv", *flags)
-    assert given["logs"] == ["c.csv"]
-    assert (given["level"], given["interval"], given["entropy"]) == (0.5, IntervalChoice.drift, "h")
-    assert given["output"] == ["y.csv"]
+    assert given["logs"] == ("c.csv",)
+    assert (given["level"], given["interval"], given["entropy"]) == (0.5, "drift", "h")
+    assert given["output"] == ("y.csv",)
 
 
 def test_only_settings_that_a_command_has_are_passed_to_it(here):
@@ -119,7 +127,7 @@ def test_only_settings_that_a_command_has_are_passed_to_it(here):
     assert (phases["level"], phases["entropy"], phases["planning"]) == (0.9, "H", "P")
     assert "interval" not in phases
     # There, --run is the name of a run, and no column.
-    assert "columns.run" not in cli_config.taken(get_command(app))["plot"]
+    assert "columns.run" not in COMMANDS["plot"]
     tokens = received("tokens", "x.parquet")
     assert tokens["entropy"] is None
     assert tokens["planning"] is None
@@ -144,12 +152,12 @@ def test_paths_start_at_the_file_and_patterns_are_expanded(here, monkeypatch):
     (here / "inner").mkdir()
     monkeypatch.chdir(here / "inner")
     names = ("logs/a.csv", "logs/b.csv", "logs/[1].csv", "no/*.csv")
-    assert received("--allow-urls", "fit")["logs"] == [
+    assert received("--allow-urls", "fit")["logs"] == (
         *(f"../{name}" for name in names),
         "-",
         "s3://x/y",
         "/z.csv",
-    ]
+    )
     assert received("--allow-urls", "report")["output"] == "../pages"
     assert received("--allow-urls", "report", "-o", "pages")["output"] == "pages"
 
@@ -166,7 +174,7 @@ def test_gates_and_styles_have_paths_too():
 
 def test_an_empty_list_sets_nothing(here):
     (here / "entropylaw.toml").write_text("inputs = []")
-    with pytest.raises(Exception, match="Missing parameter: logs"):
+    with pytest.raises(Exception, match="Missing argument 'LOGS'"):
         received("fit")
 
 
@@ -177,11 +185,11 @@ def test_a_file_by_flag_by_variable_and_none(here, monkeypatch):
     assert received("--config", "ci.toml", "fit", "x")["level"] == 0.6
     assert received("--config", "other.toml", "fit", "x")["level"] == 0.7
     assert received("--no-config", "fit", "x")["level"] == 0.95
-    monkeypatch.setenv(cli_config.VARIABLE, "ci.toml")
+    monkeypatch.setenv(VARIABLE, "ci.toml")
     assert received("fit", "x")["level"] == 0.6
     assert received("--config", "other.toml", "fit", "x")["level"] == 0.7
     assert received("--no-config", "fit", "x")["level"] == 0.95
-    monkeypatch.setenv(cli_config.VARIABLE, "")
+    monkeypatch.setenv(VARIABLE, "")
     assert received("fit", "x")["level"] == 0.5
     with pytest.raises(UsageError) as caught:
         received("--config", "ci.toml", "--no-config", "fit", "x")
@@ -189,12 +197,10 @@ def test_a_file_by_flag_by_variable_and_none(here, monkeypatch):
 
 
 def test_flags_and_settings_can_be_told_apart(here):
-    (here / "entropylaw.toml").write_text("level = 0.5")
-    root: Any = get_command(app)
-    context = root.make_context("entropylaw", ["fit", "x"])
-    context.default_map = {"fit": {"level": "0.5"}}
-    fit = root.commands["fit"].make_context("fit", ["x", "--interval", "ols"], parent=context)
-    assert cli_config.flags_given(fit, ["level", "interval", "pair"]) == ["interval"]
+    (here / "entropylaw.toml").write_text("level = 0.5\nfind-seams = true")
+    options = called("fit", "x", "--interval", "ols", "--no-find-seams")
+    assert options.given == ("logs", "interval", "find_seams")
+    assert options.flags_given(FitOptions) == ["--interval", "--find-seams"]
 
 
 @pytest.mark.parametrize("text", ["level = 95", "level", "lvl = 1", b"\xff"])
@@ -220,14 +226,14 @@ def test_help_tells_what_is_built_in_whatever_a_file_says(run, tmp_path, text):
         ("fail-if = []", "did you mean 'gates'?"),
         ('logs = ["x"]', "did you mean 'inputs'?"),
         ("[phase]\nlevel = 0.9", "did you mean 'phases'?"),
-        ("zzzz = 1", "expected one of inputs, columns.entropy"),
+        ("zzzz = 1", "expected one of inputs, columns.step"),
         (
             "[columns]\nentorpy = 'H'",
             "'columns.entorpy', which is no setting there; did you mean 'columns.entropy'",
         ),
         (
             "[phases]\ninterval = 'drift'",
-            "'phases.interval', which is no setting there; expected one of level",
+            "'phases.interval', which is no setting there; expected one of output, ",
         ),
         ('output = ["x.json"]', "'output', which is no setting"),
         ("[tool.entropylaw]\nlevel = 0.9", "'tool', which is no setting"),
@@ -360,24 +366,24 @@ def test_config_shows_no_absolute_path(run, tmp_path):
         assert "secret" not in done.stdout.replace("../../secret", "")
 
 
-def test_the_choices_are_those_of_the_flags():
-    for key, choices in (("interval", IntervalChoice), ("columns.pair", Pair)):
-        setting = BY_KEY[key]
-        assert all(setting.fits(choice.value) for choice in choices)
-        assert setting.expected.count("'") == 2 * len(choices)
-        assert not setting.fits("other")
+def test_the_choices_are_those_of_the_registry():
+    from entropylaw.analysis.residual_models import RESIDUAL_MODELS
+
+    assert BY_KEY["interval"].kind.choices == tuple(RESIDUAL_MODELS)
+    assert all(BY_KEY["interval"].written(name) == name for name in RESIDUAL_MODELS)
+    with pytest.raises(ValueError, match="hac"):
+        BY_KEY["interval"].written("hac")
 
 
 def test_every_default_that_is_told_is_the_same_for_all_commands():
     """But for predict, whose level is the fit's."""
-    takers = cli_config.taken(get_command(app))
-    for setting in SETTINGS:
+    for key in BY_KEY:
         values = {
-            str(cli_config.built_in(keys[setting.key]))
-            for name, keys in takers.items()
-            if setting.key in keys and (name, setting.key) != ("predict", "level")
+            str(settings[key].default)
+            for name, settings in COMMANDS.items()
+            if key in settings and (name, key) != ("predict", "level")
         }
-        assert len(values) <= 1, (setting.key, values)
+        assert len(values) == 1, (key, values)
 
 
 def test_the_page_has_every_setting_as_the_code_has_it():
@@ -391,7 +397,7 @@ def test_the_page_has_every_setting_as_the_code_has_it():
     keys = {key for key, value in tomllib.loads(example).items() if not isinstance(value, dict)}
     assert keys <= set(BY_KEY)
     rows = [line.split("|")[1].strip(" `") for line in page.splitlines() if line.startswith("| `")]
-    assert rows == [setting.key for setting in SETTINGS]
+    assert rows == list(BY_KEY)
 
 
 def test_reading_settings_imports_nothing_heavy(run, tmp_path):

@@ -21,17 +21,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.cli import output
-from entropylaw.cli.options import Format
 from entropylaw.documents.backtest import BacktestDocument
 from entropylaw.documents.check import CheckDocument, CheckedFile
 from entropylaw.documents.codec import decode
 from entropylaw.documents.fit import FitDocument
-from entropylaw.documents.phases import PhaseSettings, RunPhases
+from entropylaw.documents.phases import RunPhases
 from entropylaw.documents.prediction import PredictionDocument
 from entropylaw.documents.report import ReportDocument
 from entropylaw.errors import EntropyLawError
 from entropylaw.gates.decide import GateCase
 from entropylaw.ingest import explain, read_all
+from entropylaw.options import PhaseOptions
 from entropylaw.report import columntext, index_page, prediction, run_page
 from entropylaw.report.index_rows import index_row
 from entropylaw.reporting import report_runs
@@ -46,7 +46,7 @@ from tests.unit.test_report_samples import report_csv, report_markdown
 
 Render = Callable[[Any], object]
 
-FORMATS = {"text": Format.text, "markdown": Format.markdown, "csv": Format.csv}
+FORMATS = ("text", "markdown", "csv")
 
 ABOUT = {"class": {"rule": "column 'is_planning'"}}
 
@@ -77,10 +77,10 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
 """Results → their type, and commands whose JSON they are."""
 
 MEDIA: dict[str, dict[str, Render]] = {
-    "fit": {name: partial(output.rendered, format=kind) for name, kind in FORMATS.items()},
-    "prediction": {name: partial(prediction.render, kind=kind.value) for name, kind in FORMATS.items()},
-    "backtest": {name: partial(output.rendered, format=kind) for name, kind in FORMATS.items()},
-    "phases": {name: partial(output.rendered, format=kind) for name, kind in FORMATS.items()},
+    "fit": {name: partial(output.rendered, format=name) for name in FORMATS},
+    "prediction": {name: partial(prediction.render, kind=name) for name in FORMATS},
+    "backtest": {name: partial(output.rendered, format=name) for name in FORMATS},
+    "phases": {name: partial(output.rendered, format=name) for name in FORMATS},
     "check": {name: partial(output.rendered, format=name) for name in ("text", "markdown", "junit")},
     "report": {
         "markdown": report_markdown,
@@ -102,7 +102,7 @@ MEDIA: dict[str, dict[str, Render]] = {
 
 ACROSS = replace(phase_samples.across(), delta=phase_samples.estimate(0.4, 0.3, 0.5))
 
-PHASE_OPTIONS = PhaseSettings(
+PHASE_OPTIONS = PhaseOptions(
     level=0.95, planning="planning", execution="execution", entropy="entropy", step="step", run="run"
 )
 

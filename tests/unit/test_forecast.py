@@ -8,7 +8,6 @@ import json
 
 import numpy as np
 import pytest
-from typer import Typer
 from typer.testing import CliRunner
 
 from entropylaw.analysis.backtest import backtest, backtest_run, scalerl, skills
@@ -22,7 +21,7 @@ from entropylaw.analysis.paths import (
     reward_members,
     weigh,
 )
-from entropylaw.cli import backtest as command
+from entropylaw.cli import app
 from entropylaw.documents.codec import encode
 from entropylaw.errors import FitError, UsageError
 from entropylaw.report.backtest import render_csv, render_text
@@ -316,9 +315,7 @@ def test_one_bad_run_does_not_stop_the_others():
 
 @pytest.fixture
 def invoke():
-    app = Typer()
-    app.command()(command.backtest)
-    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return lambda *arguments: CliRunner().invoke(app, ["backtest", *map(str, arguments)])
 
 
 def test_the_command_writes_json_and_csv(invoke, tmp_path):

@@ -27,8 +27,9 @@ from entropylaw.gates.digits import beside
 from entropylaw.gates.expression import parse
 from entropylaw.gates.quantities import QUANTITIES, Kind, Part, Unknown
 from entropylaw.gates.subjects import joined, read_document, subjects_of
+from entropylaw.options import FitOptions
+from entropylaw.report import check
 from entropylaw.results import Estimate
-from entropylaw.workflow import default_settings
 from tests.conftest import ROOT
 from tests.unit import test_phase_report as phase_samples
 from tests.unit.test_report_samples import synthetic
@@ -48,7 +49,7 @@ def number(value, low=None, high=None, *, level=0.95, note=None):
 @cache
 def prediction():
     """A run of a prediction document, with two steps ahead."""
-    fits = FitDocument(inputs=(), settings=default_settings(), runs=(synthetic(),))
+    fits = FitDocument(inputs=(), settings=FitOptions(), runs=(synthetic(),))
     (found,) = predict_runs(fits, saturation=True, at_step=[500, 600]).runs
     return found
 

@@ -17,7 +17,7 @@ from matplotlib.text import Text
 from entropylaw.analysis.changepoint import DRAWS
 from entropylaw.documents.codec import decode
 from entropylaw.documents.document import InputFile, Refusal
-from entropylaw.documents.phases import PhasesDocument, PhaseSettings, RunPhases, load_phases
+from entropylaw.documents.phases import PhaseOptions, PhasesDocument, RunPhases, load_phases
 from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError
 from entropylaw.ingest.phasecolumns import SEMANTIC, TOKEN
@@ -156,7 +156,7 @@ def refused() -> RunPhases:
 
 def document(*runs: RunPhases, **other) -> PhasesDocument:
     file = InputFile(path="logs/made.csv", sha256="ab" * 32, format="csv", rows=101)
-    return PhasesDocument(inputs=(file,), settings=PhaseSettings(level=0.95), runs=runs, **other)
+    return PhasesDocument(inputs=(file,), settings=PhaseOptions(), runs=runs, **other)
 
 
 def across() -> PhasesAcross:

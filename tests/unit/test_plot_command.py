@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from entropylaw.cli.plot import Picture, plot
+from entropylaw.cli.plot import PlotCommand, plot
 from entropylaw.documents.codec import as_stored
-from entropylaw.documents.phases import PhasesDocument, PhaseSettings
+from entropylaw.documents.phases import PhasesDocument
 from entropylaw.documents.report import from_fits
 from entropylaw.documents.store import dumps
 from entropylaw.errors import EntropyLawError, FitError, InputError
+from entropylaw.options import PhaseOptions
 from entropylaw.report.law_figure import law_figure
 from entropylaw.report.plotting import figure_bytes
 from entropylaw.reporting import run_report
@@ -31,7 +32,7 @@ def stored(tmp_path: Path) -> dict[str, str]:
         "one.fit.json": one,
         "three.fit.json": three,
         "report.json": from_fits(three, [run_report(run) for run in three.runs]),
-        "phases.json": PhasesDocument(inputs=(), settings=PhaseSettings(level=0.95), runs=(phases,)),
+        "phases.json": PhasesDocument(inputs=(), settings=PhaseOptions(), runs=(phases,)),
     }
     for name, content in documents.items():
         (tmp_path / name).write_text(dumps(content.to_json()))
@@ -97,11 +98,13 @@ def test_what_cannot_be_drawn_is_refused(stored, tmp_path, monkeypatch, argument
     monkeypatch.chdir(tmp_path)
     with pytest.raises(EntropyLawError) as caught:
         plot(
-            Picture(figure),
-            stored.get(source, source),
-            options["-o"],
-            run=options.get("--run"),
-            style=options.get("--style"),
+            PlotCommand(
+                figure=figure,
+                source=stored.get(source, source),
+                output=options["-o"],
+                run=options.get("--run"),
+                style=options.get("--style"),
+            )
         )
     assert (caught.value.exit_code, caught.value.slug) == (code, slug)
     assert said in f"{caught.value.message} {caught.value.hint}"
@@ -119,13 +122,17 @@ def test_a_forecast_that_cannot_be_says_why(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("short.fit.json").write_text(dumps(document(synthetic("few", n=6)).to_json()))
     with pytest.raises(FitError, match="a forecast needs at least 8"):
-        plot(Picture.forecast, "short.fit.json", "a.svg")
-    plot(Picture.law, "short.fit.json", "a.svg", quiet=True)
+        plot(PlotCommand(figure="forecast", source="short.fit.json", output="a.svg"))
+    plot(PlotCommand(figure="law", source="short.fit.json", output="a.svg", quiet=True))
     assert Path("a.svg").read_bytes().startswith(b"<svg")
 
 
 def test_a_style_is_a_file_and_no_address(stored, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="No such file") as caught:
-        plot(Picture.law, stored["one"], "a.svg", style="https://example.com/a.mplstyle")
+        plot(
+            PlotCommand(
+                figure="law", source=stored["one"], output="a.svg", style="https://example.com/a.mplstyle"
+            )
+        )
     assert caught.value.slug == "unreadable-style"

@@ -22,7 +22,7 @@ from entropylaw.batch.run import FOLDER, only_writer
 from entropylaw.batch.tasks import Making, gather
 from entropylaw.documents.report import load_report
 from entropylaw.errors import OutputError
-from entropylaw.workflow import default_settings
+from entropylaw.options import FitOptions
 from tests.conftest import HANGS, clean_environment
 from tests.unit.test_cli import assert_error
 
@@ -90,7 +90,7 @@ def test_what_has_not_changed_is_not_done_again(run, logs, tmp_path):
 
 
 def test_a_new_neighbour_makes_pages_and_no_fits(logs, tmp_path, monkeypatch):
-    making = Making(folder=tmp_path / "out", settings=default_settings(), kinds=(), phases=True)
+    making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=(), phases=True)
     batch.report_logs([str(logs)], making, jobs=1)
     before = (tmp_path / "out" / "runs" / "run-3.json").read_bytes()
     log(logs / "run-4.csv", seed=4)
@@ -150,7 +150,7 @@ def test_a_bug_in_one_run_is_told_and_stops_no_other(logs, tmp_path, monkeypatch
         return real(run, asked)
 
     monkeypatch.setattr(worker, "fit_or_refuse", broken)
-    making = Making(folder=tmp_path / "out", settings=default_settings(), kinds=(), phases=True)
+    making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=(), phases=True)
     outcome = batch.report_logs([str(logs)], making, jobs=1)
     assert outcome.fitted == 3
     ((name, failure),) = outcome.failures
@@ -200,7 +200,7 @@ def test_a_folder_has_one_writer(tmp_path):
 
 def test_a_place_that_cannot_be_a_folder(tmp_path, logs):
     (tmp_path / "taken").write_text("a file")
-    making = Making(folder=tmp_path / "taken", settings=default_settings(), kinds=(), phases=True)
+    making = Making(folder=tmp_path / "taken", settings=FitOptions(), kinds=(), phases=True)
     with pytest.raises(OutputError) as caught:
         batch.report_logs([str(logs)], making, jobs=1)
     assert caught.value.slug == "cannot-write"
@@ -294,7 +294,7 @@ def test_killed_at_twenty_moments_every_file_is_whole_and_the_next_run_completes
 def test_order_and_names_of_many_runs(tmp_path):
     for name in ("run-10.csv", "run-2.csv", "a/run-2.csv"):
         log(tmp_path / "logs" / name, seed=len(name))
-    making = Making(folder=tmp_path / "out", settings=default_settings(), kinds=None, phases=True)
+    making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=None, phases=True)
     gathered = gather([str(tmp_path / "logs")], making, told=False)
     assert len({task.slug for task in gathered.tasks}) == 3
     assert gathered.tasks[-1].name == "run-10"
@@ -324,7 +324,7 @@ def test_summaries_of_tokens_have_phases_and_a_heat_map(run, tmp_path):
 def test_a_run_whose_process_was_killed_has_a_page_that_says_so(logs, tmp_path):
     from entropylaw.batch import worker
 
-    making = Making(folder=tmp_path / "out", settings=default_settings(), kinds=(), phases=True)
+    making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=(), phases=True)
     done = worker.died(gather([str(logs)], making, told=False).tasks[0])
     assert (done.failure.slug, done.failure.exit_code) == ("worker-killed", 4)
     assert "worker-killed" in (tmp_path / "out" / "runs" / "run-0.html").read_text()

@@ -196,11 +196,10 @@ def test_same_bytes_from_a_stored_document() -> None:
 
 
 def test_a_report_pairs_fits_with_their_phases_by_file_and_name() -> None:
-    from entropylaw.documents.phases import PhasesDocument, PhaseSettings
+    from entropylaw.documents.phases import PhasesDocument
+    from entropylaw.options import PhaseOptions
 
-    found = PhasesDocument(
-        inputs=(), settings=PhaseSettings(level=0.95), runs=(replace(phases(), run="sample"),)
-    )
+    found = PhasesDocument(inputs=(), settings=PhaseOptions(), runs=(replace(phases(), run="sample"),))
     made = report_runs(document(synthetic(), refused()), found)
     assert [run.phases is not None for run in made.runs] == [True, False]
     assert made.runs[0].forecast is not None

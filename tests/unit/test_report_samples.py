@@ -10,7 +10,7 @@ import numpy as np
 
 from entropylaw.analysis.fitting import fit_law
 from entropylaw.documents.document import InputFile
-from entropylaw.documents.fit import FitDocument, RunFit, Settings, fitted_run, refused_run
+from entropylaw.documents.fit import FitDocument, FitOptions, RunFit, fitted_run, refused_run
 from entropylaw.documents.report import ReportDocument, RunReport
 from entropylaw.errors import FitError
 from entropylaw.ingest.run import Run, Series, Source
@@ -87,16 +87,7 @@ def document(*runs: RunFit, warnings: tuple[str, ...] = ()) -> FitDocument:
     paths = sorted({run.path for run in runs})
     return FitDocument(
         inputs=tuple(InputFile(path=path, sha256="ab" * 32, format="csv", rows=120) for path in paths),
-        settings=Settings(
-            level=0.95,
-            interval="drift",
-            eval_size=None,
-            entropy=None,
-            reward=None,
-            step=None,
-            run=None,
-            pair=None,
-        ),
+        settings=FitOptions(),
         runs=runs,
         warnings=warnings,
         version="0.0.0",

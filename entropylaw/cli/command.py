@@ -1,0 +1,246 @@
+"""From options to commands: typer gets its flags from them, and a command gets one object with all values.
+
+What is read from the arguments is converted here and not by typer, whose converter takes longer to import
+than a gate on stored fits takes to decide, and whose errors are not ours.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from importlib import import_module
+from typing import Annotated, Any, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from entropylaw.options import GROUPS, OTHER, SWITCH, Option, options_of
+from entropylaw.options import Command as Options
+
+T = TypeVar("T", bound=Options)
+F = TypeVar("F", bound=Callable[[Any], None])
+
+NAMES = (
+    "fit",
+    "predict",
+    "columns",
+    "backtest",
+    "tokens",
+    "phases",
+    "plot",
+    "report",
+    "check",
+    "config",
+    "schema",
+)
+"""The commands in the order of the help; each is a function in the module of its name."""
+
+VARIABLE = "ENTROPYLAW_CONFIG"
+"""The environment variable that names a file of settings."""
+
+_OPTIONS = "entropylaw.options"
+
+
+def takes(kind: type[T], example: str) -> Callable[[F], F]:
+    """Make a function of one options object a command, whose help ends in the ``example``."""
+
+    def command(function: F) -> F:
+        made: Any = function
+        made.options, made.example = kind, example
+        return function
+
+    return command
+
+
+def as_typer_has_it(function: Any) -> Callable[..., None]:
+    """The function of a command with a parameter per option, of which typer makes flags."""
+
+    @wraps(function)
+    def call(context: typer.Context, **_: Any) -> None:
+        function(context.meta[_OPTIONS])
+
+    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    parameters = [_parameter(name, known) for name, known in options_of(function.options).items()]
+    made: Any = call
+    made.__signature__ = inspect.Signature([context, *parameters])
+    made.__annotations__ = {}
+    return call
+
+
+def function_of(name: str) -> Any:
+    """The function of a command; its ``options`` are the class of what it takes."""
+    return getattr(import_module(f"entropylaw.cli.{name}"), name)
+
+
+def settings_of(name: str) -> dict[str, Option]:
+    """Key of the settings file → the option of a command that takes it."""
+    return {known.key: known for known in options_of(function_of(name).options).values() if known.key}
+
+
+def all_settings() -> dict[str, dict[str, Option]]:
+    """Command → its settings, of all commands that have any."""
+    found = {name: settings_of(name) for name in NAMES}
+    return {name: settings for name, settings in found.items() if settings}
+
+
+def _parameter(name: str, known: Option) -> inspect.Parameter:
+    """An option as typer declares one: a flag that is there or not, or a text."""
+    kind: Any = bool if known.kind is SWITCH else list[str] if known.many else str
+    default = inspect.Parameter.empty if known.required else known.default if kind is bool else None
+    info: Any
+    if known.flags:
+        info = typer.Option(
+            *known.flags, help=known.said, metavar=known.metavar or None, autocompletion=_completer(known)
+        )
+    else:
+        info = typer.Argument(help=known.said, metavar=known.metavar, autocompletion=_completer(known))
+    annotation = kind if known.required or kind is bool else kind | None
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[annotation, info]
+    )
+
+
+def _completer(known: Option) -> Callable[[str], list[str]] | None:
+    if not known.kind.choices:
+        return None
+
+    def complete(incomplete: str) -> list[str]:
+        return [choice for choice in known.kind.choices if choice.startswith(incomplete)]
+
+    return complete
+
+
+class _Reader:
+    """What the commands and the program itself have in common: how arguments are read."""
+
+    _read = False
+
+    def parse_args(self: Any, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; typer gets what is left: a command, or arguments that are too many."""
+        if ctx.resilient_parsing or (not args and self.no_args_is_help):
+            return super().parse_args(ctx, args)  # type: ignore[misc,no-any-return]
+        given, rest, _ = self.make_parser(ctx).parse_args(args=list(args))
+        given = {name: value for name, value in given.items() if value not in (None, ())}
+        for parameter in self.get_params(ctx):
+            if parameter.is_eager and parameter.name in given:
+                parameter.handle_parse_result(ctx, given, rest)
+        self.accept(ctx, given)
+        self._read = True
+        try:
+            return super().parse_args(ctx, rest)  # type: ignore[misc,no-any-return]
+        finally:
+            self._read = False
+
+    def get_params(self: Any, ctx: Any) -> list[Any]:
+        """The parameters; those that were read are not read again."""
+        return [] if self._read else super().get_params(ctx)  # type: ignore[misc]
+
+    def get_help_option_names(self, ctx: Any) -> list[str]:
+        """The flags that ask for help, in one order whatever the hashes are."""
+        return list(ctx.help_option_names)
+
+
+class Command(_Reader, TyperCommand):
+    """A command of one options object."""
+
+    def accept(self, ctx: Any, given: dict[str, Any]) -> None:
+        """Make the options of what was given, of a settings file, and of what is built in.
+
+        Raises
+        ------
+        UsageError, InputError
+            A value is none of its option; as :func:`entropylaw.cli.config.in_force`.
+        """
+        from entropylaw.cli import config
+
+        kind: type[Options] = getattr(self.callback, "options")  # noqa: B009  set by takes
+        known = options_of(kind)
+        values: dict[str, Any] = {}
+        for name, value in given.items():
+            option = known.get(name)
+            if option is not None and isinstance(value, list | tuple):
+                values[name] = tuple(option.parsed(text) for text in value)
+            elif option is not None:
+                values[name] = value if option.kind is SWITCH else option.parsed(value)
+        assert ctx.parent is not None
+        found = config.in_force(ctx.parent.params, str(self.name))
+        asked = tuple(name for name in known if name in values)
+        if found is not None and found.file is not None:
+            lacking = {name: option for name, option in known.items() if name not in values}
+            values |= config.from_file(found.file, str(self.name), lacking, allow_urls=found.allow_urls)
+        for name, option in known.items():
+            if option.required and name not in values:
+                what = "option" if option.flags else "argument"
+                ctx.fail(f"Missing {what} '{' / '.join(option.flags) or option.metavar}'.")
+        ctx.meta[_OPTIONS] = kind(**values, given=asked, found=found)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The usage line: options, and then the arguments."""
+        known = options_of(getattr(self.callback, "options")).values()  # noqa: B009  set by takes
+        return ["[OPTIONS]", *(_usage(option) for option in known if not option.flags)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """The arguments, and the options under the headings of their groups."""
+        known = options_of(getattr(self.callback, "options")).values()  # noqa: B009  set by takes
+        sections = {"Arguments": [(_usage(each), each.said) for each in known if not each.flags]}
+        for group in GROUPS:
+            flags = [each for each in known if each.flags and each.group == group]
+            sections[group] = [(_flags(each), _help(each)) for each in flags]
+        sections[OTHER].append(("-h, --help", "Show this message and exit."))
+        for heading, rows in sections.items():
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+
+
+def _usage(known: Option) -> str:
+    name = known.metavar if known.required else f"[{known.metavar}]"
+    return f"{name}..." if known.many else name
+
+
+def _flags(known: Option) -> str:
+    return f"{', '.join(known.flags).replace('/', ' / ')} {known.metavar}".rstrip()
+
+
+def _help(known: Option) -> str:
+    return f"{known.said} [required]" if known.required else known.said
+
+
+class Commands(_Reader, TyperGroup):
+    """The program: it makes the one command that is called."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands: Any = dict.fromkeys(NAMES)
+
+    def accept(self, ctx: Any, given: dict[str, Any]) -> None:
+        """Take the options before a command."""
+        ctx.params |= {each.name: each.default for each in self.params if each.expose_value} | given
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names, without making them."""
+        return list(NAMES)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a name, made when it is looked up."""
+        if cmd_name in NAMES and self.commands[cmd_name] is None:
+            function = function_of(cmd_name)
+            single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+            single.command(cmd_name, cls=Command, epilog=f"Example:  {function.example}")(
+                as_typer_has_it(function)
+            )
+            self.commands[cmd_name] = typer.main.get_command(single)
+        return self.commands.get(cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The first sentence of each command's help, without making the commands."""
+        width = formatter.width - 6 - max(map(len, NAMES))
+        rows = []
+        for name in NAMES:
+            line = str(function_of(name).__doc__).partition("\n")[0]
+            sentence = f"{line.partition('. ')[0].removesuffix('.')}."
+            cut = sentence[: width - 2].rpartition(" ")[0]
+            rows.append((name, sentence if len(sentence) <= width else f"{cut}..."))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)

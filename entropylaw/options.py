@@ -1,0 +1,446 @@
+"""The options of every command, each described in one place, without importing anything heavy.
+
+A family is a frozen dataclass, and the options of a command are one that inherits from some families. The
+metadata of a field say all that is known of an option: its flags, its help, its key in a settings file, what
+values it takes. The flags of commands, ``entropylaw.toml`` with its checks, ``entropylaw config``,
+``docs/config.md`` and the settings in documents are made from them: a field that is added to a family is an
+option of all its commands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from entropylaw.analysis.residual_models import DEFAULT_RESIDUAL, RESIDUAL_MODELS
+from entropylaw.errors import UsageError
+
+if TYPE_CHECKING:
+    from entropylaw.settingsfile import InForce
+
+T = TypeVar("T")
+
+COLUMNS, INTERVALS, OUTPUT, ADVANCED, OTHER = "Columns", "Intervals", "Output", "Advanced", "Other"
+GROUPS = ("Targets", "Gates", COLUMNS, INTERVALS, OUTPUT, ADVANCED, OTHER)
+"""The headings of a command's help, in order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """The values of an option.
+
+    ``expected`` says in words what ``read`` makes a value of, and ``several`` what a list holds; ``read``
+    raises ValueError for any other text. ``example`` is a text that it takes, ``written`` are the types that
+    a settings file may have it in.
+    """
+
+    expected: str
+    several: str = "texts"
+    metavar: str = ""
+    example: str = "NAME"
+    read: Callable[[str], Any] = str
+    written: tuple[type, ...] = (str,)
+    choices: tuple[str, ...] = ()
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def _level(text: str) -> float:
+    number = float(text)
+    if not 0 < number < 1:
+        raise UsageError(
+            "bad-level", f"level {number:g}, expected a coverage between 0 and 1", "for 95 % give 0.95"
+        )
+    return number
+
+
+def _samples(text: str) -> int:
+    """``500``, or ``30x32`` for 30 problems of 32 samples each, as a number of samples."""
+    parts = text.lower().replace("×", "x").split("x")
+    digits = all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts)
+    if len(parts) > 2 or not digits or not (count := math.prod(map(int, parts))):
+        raise UsageError(
+            "bad-eval-size",
+            f"--eval-size {text!r}, expected a number of samples or PROBLEMSxSAMPLES",
+            "give 500, or 30x32 for 30 problems with 32 samples each",
+        )
+    return count
+
+
+def _noise(text: str) -> str:
+    """A standard deviation in nats as it was given, or the name of a column."""
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if not 0 < number < math.inf:
+        raise UsageError(
+            "bad-entropy-sd",
+            f"entropy sd {text}, expected a number of nats above 0",
+            "give the standard error of one logged entropy, or the column that holds it",
+        )
+    return text
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",")) if text else ()
+
+
+def one_of(*choices: str) -> Kind:
+    """The values of an option that takes one of some words."""
+
+    def read(text: str) -> str:
+        if text not in choices:
+            raise ValueError(text)
+        return text
+
+    words = ", ".join(map(repr, choices[:-1]))
+    return Kind(
+        expected=f"{words} or {choices[-1]!r}",
+        metavar=f"<{'|'.join(choices)}>",
+        example=choices[0],
+        read=read,
+        choices=choices,
+    )
+
+
+TEXT = Kind(expected="a text")
+COLUMN = Kind(expected="a column's name", metavar="COLUMN")
+PATH = Kind(expected="a path", several="paths", metavar="FILE")
+NUMBER = Kind(expected="a number", several="numbers", example="100", read=float, written=(int, float))
+COUNT = Kind(expected="a whole number above 0", metavar="N", example="4", read=_count, written=(int,))
+LEVEL = Kind(
+    expected="a number between 0 and 1", metavar="LEVEL", example="0.95", read=_level, written=(int, float)
+)
+SAMPLES = Kind(
+    expected="a number of samples, or a text such as '30x32'", metavar="N", read=_samples, written=(int, str)
+)
+NOISE = Kind(
+    expected="a number of nats above 0, or a column's name",
+    metavar="SD",
+    read=_noise,
+    written=(int, float, str),
+)
+NAMES = Kind(expected="a text such as 'a,b'", metavar="NAMES", read=_names)
+GATE = Kind(expected="a gate", several="texts such as 'ceiling<0.62'", metavar="EXPR")
+SWITCH = Kind(expected="true or false", written=(bool,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """All that is known of an option; the metadata of a field have it as ``option``.
+
+    ``flags`` is empty for an argument, and ``key`` for what no settings file has. ``unset`` says what holds
+    without a value. Of ``many`` values there is a tuple. What is not ``general`` makes sense in one command's
+    table only.
+    """
+
+    flags: tuple[str, ...]
+    help: str
+    kind: Kind
+    group: str
+    metavar: str
+    key: str = ""
+    unset: str = "none"
+    default: Any = None
+    many: bool = False
+    general: bool = True
+    required: bool = False
+
+    @property
+    def label(self) -> str:
+        """What a user types to give it: the longest flag, or the argument's name."""
+        return max(self.flags, key=len).partition("/")[0] if self.flags else self.metavar
+
+    @property
+    def flag(self) -> str:
+        """The flag as tables show it: with a metavar where that tells it from another of the same name."""
+        found = self.flags[0].partition("/")[0] if self.flags else self.metavar
+        return f"{found} {self.metavar}" if self.metavar in ("COLUMN", "FILE", "FOLDER") else found
+
+    @property
+    def said(self) -> str:
+        """The help with what holds without a value."""
+        default = self.unset if self.default in (None, ()) else str(self.default)
+        if self.kind is SWITCH:
+            default = self.label.lstrip("-") if self.default else ""
+        return f"{self.help} [default: {default}]" if default not in ("", "none") else self.help
+
+    @property
+    def expected(self) -> str:
+        """In words, what a settings file may hold."""
+        return f"a list of {self.kind.several}" if self.many else self.kind.expected
+
+    def parsed(self, text: str) -> Any:
+        """The value that a text of the command line stands for.
+
+        Raises
+        ------
+        UsageError
+            ``bad-option``, or what the option's kind has to say.
+        """
+        try:
+            return self.kind.read(text)
+        except ValueError:
+            typed = f"{self.label} {self.kind.example}" if self.flags else self.kind.example
+            raise UsageError(
+                "bad-option",
+                f"{self.label} {text[:40]!r}, expected {self.kind.expected}",
+                f"give {typed}; --help says what it means",
+            ) from None
+
+    def written(self, value: Any) -> Any:
+        """The value that one of a settings file stands for.
+
+        Raises
+        ------
+        ValueError
+            It is of another kind.
+        """
+        if self.many and not isinstance(value, list):
+            raise ValueError(value)
+        found = []
+        for item in value if self.many else [value]:
+            # A bool is an int to Python, and none here.
+            of_kind = isinstance(item, self.kind.written) and isinstance(item, bool) is (self.kind is SWITCH)
+            if not of_kind or not str(item).strip():
+                raise ValueError(item)
+            try:
+                found.append(item if self.kind is SWITCH else self.kind.read(str(item)))
+            except UsageError as error:
+                raise ValueError(item) from error
+        return tuple(found) if self.many else found[0]
+
+
+def option(flags: str, help: str, kind: Kind = TEXT, group: str = OUTPUT, **more: Any) -> Any:
+    """A field that is an option; ``more`` as :class:`Option` has it.
+
+    ``flags`` are separated by spaces, with a metavar behind them where it is not that of the kind: ``"-o
+    --output FOLDER"``. A metavar alone makes an argument.
+    """
+    if more.get("many"):
+        more.setdefault("default", ())
+    words = flags.split()
+    names = tuple(word for word in words if word.startswith("-"))
+    metavar = kind.metavar if words[-1] in names else words[-1]
+    known = Option(flags=names, help=help, kind=kind, group=group, metavar=metavar, **more)
+    metadata = {"option": known}
+    return field(metadata=metadata) if known.required else field(metadata=metadata, default=known.default)
+
+
+def setting(flags: str, help: str, kind: Kind, group: str, **more: Any) -> Any:
+    """An option of a family: a settings file may have it, by the name of its flag."""
+    name = flags.split()[0].partition("/")[0].removeprefix("--")
+    return option(flags, help, kind, group, key=f"columns.{name}" if group == COLUMNS else name, **more)
+
+
+def switch(flags: str, help: str, group: str = OUTPUT, *, default: bool = False) -> Any:
+    """An option that is there or not."""
+    return option(flags, help, SWITCH, group, default=default)
+
+
+def column(name: str, help: str, unset: str = "by catalog") -> Any:
+    """The name of a column of the logs."""
+    return setting(f"--{name}", help, COLUMN, COLUMNS, unset=unset)
+
+
+def formats(*choices: str) -> Any:
+    """The formats that a command prints; the first is the default."""
+    return option("--format", "Format on standard output.", one_of(*choices), default=choices[0])
+
+
+def outputs(help: str, unset: str = "none") -> Any:
+    """Files to write, whose suffix decides the format."""
+    return option("-o --output", help, PATH, key="output", unset=unset, many=True, general=False)
+
+
+# Comparing and printing are for what documents hold; they take a third of the time to make a class.
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Command:
+    """What any command is called with: ``given`` are the fields that the command line itself gave a value."""
+
+    given: tuple[str, ...] = ()
+    found: InForce | None = None
+    """The settings file that was read, and what was looked for."""
+
+    def flags_given(self, *families: type) -> list[str]:
+        """The flags of some families that the command line gave, as against a settings file."""
+        theirs = [known for family in families for known in options_of(family).values()]
+        own = options_of(type(self))
+        return [own[name].label for name in self.given if own[name] in theirs]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Quiet(Command):
+    """Commands that say on standard error what they do."""
+
+    quiet: bool = switch("-q --quiet", "Say nothing on standard error but errors.", OTHER)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Written(Quiet):
+    """Commands that print a result in one of four formats, and write it to files."""
+
+    format: str = formats("text", "json", "csv", "markdown")
+    output: tuple[str, ...] = outputs(
+        "Write here; the suffix (.json .csv .md .txt) decides the format. Repeatable."
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Styled(Quiet):
+    """Commands that draw."""
+
+    style: str | None = setting("--style", "A matplotlib style file, on top of our own style.", PATH, OUTPUT)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Logs:
+    """Commands that read logs."""
+
+    logs: tuple[str, ...] = option(
+        "LOGS",
+        "Log files or folders; '-' reads standard input; NAME:csv forces a format (csv, jsonl, parquet, "
+        "verl).",
+        PATH,
+        key="inputs",
+        many=True,
+        required=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LogOptions:
+    """Family: how the rows of any log are read."""
+
+    step: str | None = column("step", "Step column.")
+    run: str | None = column("run", "Column that names the run in a log of several.")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Coverage:
+    """Family: intervals of a level."""
+
+    level: float = setting("--level", "Coverage of the intervals.", LEVEL, INTERVALS, default=0.95)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ColumnOptions(LogOptions):
+    """Family: which columns of a log are the law's, and how they are paired."""
+
+    entropy: str | None = column("entropy", "Entropy column.")
+    reward: str | None = column("reward", "Reward column.")
+    pair: str | None = setting(
+        "--pair",
+        "Pair the reward at step s with the entropy at s, or the next one.",
+        one_of("same", "next"),
+        COLUMNS,
+        unset="by catalog",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LawOptions(ColumnOptions):
+    """Family: how the law is fitted to a run."""
+
+    interval: str = setting(
+        "--interval",
+        " ".join(f"{name}: {model.help}" for name, model in RESIDUAL_MODELS.items()),
+        one_of(*RESIDUAL_MODELS),
+        INTERVALS,
+        default=DEFAULT_RESIDUAL,
+    )
+    eval_size: int | None = setting(
+        "--eval-size",
+        "Independent samples behind each reward, or PROBLEMSxSAMPLES for a mean@k: sets the least noise that "
+        "it can have.",
+        SAMPLES,
+        INTERVALS,
+        unset="not known",
+    )
+    entropy_sd: str | None = setting(
+        "--entropy-sd",
+        "Noise of each logged entropy: nats, or the column that holds it.",
+        NOISE,
+        INTERVALS,
+        unset="estimated",
+    )
+    keep_outliers: bool = setting(
+        "--keep-outliers/--no-keep-outliers",
+        "Fit gross outliers too; without, they are named and left out.",
+        SWITCH,
+        ADVANCED,
+        default=False,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions(LawOptions, Coverage):
+    """Family: the laws of some runs, between changes and over runs. The settings of a fit document."""
+
+    ALWAYS: ClassVar = frozenset(
+        {"level", "interval", "eval_size", "entropy", "reward", "step", "run", "pair"}
+    )
+    """Fields that every stored document has."""
+
+    seams: tuple[float, ...] = setting(
+        "--seam STEP",
+        "A step at which something changed, as a new stage: the law before and after. Repeatable.",
+        NUMBER,
+        ADVANCED,
+        many=True,
+    )
+    find_seams: bool = setting(
+        "--find-seams/--no-find-seams",
+        "Look for jumps of reward and entropy, and fit between them.",
+        SWITCH,
+        ADVANCED,
+        default=False,
+    )
+    shared: tuple[str, ...] = setting(
+        "--shared",
+        "What the runs have in common: a, b or a,b. With three runs, also how far they differ.",
+        NAMES,
+        ADVANCED,
+        default=(),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ClassColumns:
+    """Family: the entropies of classes of tokens."""
+
+    planning: str | None = column(
+        "planning",
+        "Entropy of planning tokens; or of plans, as entropy_semantic, which is then named so.",
+        "by name",
+    )
+    execution: str | None = column("execution", "Entropy of execution tokens.", "by name")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhaseOptions(ClassColumns, LogOptions, Coverage):
+    """Family: the phases of a run. The settings of a document of phases."""
+
+    ALWAYS: ClassVar = frozenset({"level"})
+    """Fields that every stored document has."""
+
+    entropy: str | None = column("entropy", "Entropy of all tokens.")
+
+
+def options_of(family: type) -> dict[str, Option]:
+    """Name of a field → the option, of all options of a family or a command."""
+    return {each.name: each.metadata["option"] for each in fields(family) if "option" in each.metadata}
+
+
+def part(given: Any, family: type[T], **changes: Any) -> T:
+    """The options of one family of a command that takes more; ``changes`` win, what is lacking is unset."""
+    names = options_of(family)
+    return family(**{name: getattr(given, name) for name in names if hasattr(given, name)} | changes)

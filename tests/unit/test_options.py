@@ -1,0 +1,174 @@
+"""Options are described once: a field of a family is an option of all its commands and of what they make."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from entropylaw.cli.command import NAMES, all_settings, function_of
+from entropylaw.documents.codec import decode, encode
+from entropylaw.errors import UsageError
+from entropylaw.options import (
+    COUNT,
+    NUMBER,
+    SAMPLES,
+    SWITCH,
+    ClassColumns,
+    ColumnOptions,
+    Command,
+    Coverage,
+    FitOptions,
+    LawOptions,
+    LogOptions,
+    PhaseOptions,
+    column,
+    one_of,
+    option,
+    options_of,
+    part,
+)
+
+FAMILIES: dict[type, set[str]] = {
+    LogOptions: {"fit", "predict", "columns", "backtest", "phases", "report", "check"},
+    ColumnOptions: {"fit", "predict", "columns", "backtest", "plot", "report", "check"},
+    LawOptions: {"fit", "predict", "plot", "report", "check"},
+    FitOptions: {"fit", "report"},
+    Coverage: {"fit", "backtest", "phases", "plot", "report", "check"},
+    ClassColumns: {"phases", "plot"},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample(ColumnOptions, Command):
+    """A command with an option of each sort."""
+
+    extra: str | None = column("extra", "Another column.")
+    times: tuple[float, ...] = option("--times T", "Repeatable.", NUMBER, many=True)
+    choice: str = option("--choice", "One of two.", one_of("one", "two"), default="one")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_command_of_a_family_has_all_its_options(family):
+    for name in NAMES:
+        own = options_of(function_of(name).options)
+        if name in FAMILIES[family]:
+            assert not [field for field in options_of(family) if field not in own], name
+        # In a figure's command --run is the name of a run.
+        elif name != "plot":
+            assert not issubclass(function_of(name).options, family)
+
+
+def test_every_option_of_a_family_is_a_setting():
+    for family in (*FAMILIES, PhaseOptions):
+        assert all(known.key for known in options_of(family).values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_flags_and_keys_of_a_command_are_its_own(name):
+    options = options_of(function_of(name).options).values()
+    flags = [flag for known in options for word in known.flags for flag in word.split("/")]
+    assert len(flags) == len(set(flags))
+    keys = [known.key for known in options if known.key]
+    assert len(keys) == len(set(keys))
+    assert set(all_settings().get(name, {})) == set(keys)
+
+
+def test_help_groups_options_under_headings_and_h_is_help(run):
+    long, short = run("fit", "--help"), run("fit", "-h")
+    assert (short.returncode, short.stdout) == (0, long.stdout)
+    headings = [
+        line for line in long.stdout.splitlines() if line and line == line.strip() and line[-1] == ":"
+    ]
+    assert headings == ["Arguments:", "Columns:", "Intervals:", "Output:", "Advanced:", "Other:"]
+    assert run("-h").stdout == run("--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (SAMPLES, "30x32", 960),
+        (SAMPLES, "500", 500),
+        (NUMBER, "1e2", 100.0),
+        (COUNT, "3", 3),
+        (one_of("a", "b"), "b", "b"),
+    ],
+)
+def test_texts_become_values(kind, text, value):
+    known = option("--x", "", kind).metadata["option"]
+    assert known.parsed(text) == value
+
+
+@pytest.mark.parametrize("text", ["x", "0", "-1", "1.5", ""])
+def test_a_wrong_count_is_refused_with_flag_value_and_what_to_type(text):
+    known = option("--jobs", "", COUNT).metadata["option"]
+    with pytest.raises(UsageError) as caught:
+        known.parsed(text)
+    assert caught.value.slug == "bad-option"
+    assert caught.value.message == f"--jobs {text!r}, expected a whole number above 0"
+    assert caught.value.hint.startswith("give --jobs 4")
+
+
+@pytest.mark.parametrize(
+    ("many", "kind", "value"),
+    [
+        (False, NUMBER, True),
+        (False, SWITCH, 1),
+        (True, NUMBER, 3),
+        (True, NUMBER, ["3"]),
+        (False, COUNT, 2.0),
+    ],
+)
+def test_a_value_of_a_file_has_the_type_of_its_kind(many: bool, kind: Any, value: Any):
+    known = option("--x", "", kind, many=many).metadata["option"]
+    with pytest.raises(ValueError, match=r".*"):
+        known.written(value)
+
+
+def test_a_part_of_a_command_is_a_family():
+    given = Sample(entropy="H", extra="E", given=("entropy", "extra"))
+    assert part(given, FitOptions, level=0.9) == FitOptions(entropy="H", level=0.9)
+    assert given.flags_given(ColumnOptions) == ["--entropy"]
+
+
+@pytest.mark.parametrize("options", [FitOptions(seams=(1.0, 2.5), shared=("a",)), PhaseOptions(planning="p")])
+def test_settings_in_documents_are_the_options(options):
+    stored = json.loads(json.dumps(encode(options)))
+    assert set(stored) == set(options_of(type(options)))
+    assert decode(type(options), stored) == options
+
+
+def test_what_a_log_fits_by_can_not_be_said_of_a_stored_fit(run, lab):
+    log = "data/lab/clean_start_s0/metrics.parquet"
+    assert run("fit", log, "-q", "-o", "x.fit.json").returncode == 0
+    for call in (
+        ("predict", "x.fit.json", "--target-entropy", "0.1", "--interval", "ols"),
+        ("check", "x.fit.json", "--fail-if", "invalid", "--keep-outliers"),
+        ("plot", "law", "x.fit.json", "-o", "x.svg", "--pair", "next"),
+        ("report", "x.fit.json", "--find-seams"),
+    ):
+        done = run(*call)
+        assert done.returncode == 2
+        assert done.stderr.startswith("error[fit-is-fixed]: ")
+    assert run("predict", "x.fit.json", "--target-entropy", "0.1", "--level", "0.5").returncode == 0
+    assert run("predict", log, "--target-entropy", "0.1", "--interval", "ols").returncode == 0
+
+
+def test_a_report_of_logs_is_that_of_their_stored_fit(run, lab, tmp_path):
+    """Level shifts and shared coefficients included, and nothing is done twice."""
+    logs = [f"data/lab/{name}/metrics.parquet" for name in ("clean_start_s0", "clean_start_s1")]
+    more = ("--shared", "a,b", "--find-seams")
+    pages = ("--no-phases", "--figures", "none", "--jobs", "1")
+    assert run("fit", *logs, *more, "-q", "-o", "x.json").returncode == 0
+    assert run("report", *logs, *more, *pages, "-o", "one").returncode == 0
+    assert run("report", "x.json", *pages, "-o", "two").returncode == 0
+    one = tmp_path / "one"
+    files = sorted(path.relative_to(one) for path in one.rglob("*.*") if path.is_file())
+    assert len(files) > 6
+    for file in files:
+        if ".entropylaw" not in file.parts:
+            assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
+    assert "in common" in (tmp_path / "one" / "report.md").read_text("utf-8")
+    assert "2 of them as before" in run("report", *logs, *more, *pages, "-o", "one").stderr
