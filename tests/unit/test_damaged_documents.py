@@ -94,6 +94,16 @@ def test_a_key_that_occurs_twice_is_named_with_its_place(document, tmp_path):
     assert "damaged at $.runs[0].law: expected each key once" in caught.value.message
 
 
+def test_a_number_beyond_a_double_is_named_with_its_place(document, tmp_path):
+    data = copy.deepcopy(document)
+    data["runs"][0]["law"]["r_squared"] = 0.123456789
+    (tmp_path / "a.fit.json").write_text(dumps(data).replace("0.123456789", "1e999"))
+    with pytest.raises(EntropyLawError) as caught:
+        entropylaw.load_fit(tmp_path / "a.fit.json")
+    assert caught.value.slug == "damaged-document"
+    assert "damaged at $.runs[0].law.r_squared: expected a finite number" in caught.value.message
+
+
 def test_a_text_with_a_colon_after_a_quote_is_no_key(document, tmp_path):
     data = copy.deepcopy(document)
     data["runs"][0]["notes"] = ['a "key": and another\\": one', '":']
