@@ -156,16 +156,10 @@ class Command(_Reader, TyperCommand):
 
         kind: type[Options] = getattr(self.callback, "options")  # noqa: B009  set by takes
         known = options_of(kind)
-        values: dict[str, Any] = {}
-        for name, value in given.items():
-            option = known.get(name)
-            if option is not None and isinstance(value, list | tuple):
-                values[name] = tuple(option.parsed(text) for text in value)
-            elif option is not None:
-                values[name] = value if option.kind is SWITCH else option.parsed(value)
+        values = {name: _converted(known[name], given[name]) for name in known if name in given}
+        asked = tuple(values)
         assert ctx.parent is not None
         found = config.in_force(ctx.parent.params, str(self.name))
-        asked = tuple(name for name in known if name in values)
         if found is not None and found.file is not None:
             lacking = {name: option for name, option in known.items() if name not in values}
             values |= config.from_file(found.file, str(self.name), lacking, allow_urls=found.allow_urls)
@@ -192,6 +186,13 @@ class Command(_Reader, TyperCommand):
             if rows:
                 with formatter.section(heading):
                     formatter.write_dl(rows)
+
+
+def _converted(known: Option, given: Any) -> Any:
+    """What the command line gave to an option, as its value: texts, or whether a flag is there."""
+    if isinstance(given, list | tuple):
+        return tuple(known.parsed(text) for text in given)
+    return given if known.kind is SWITCH else known.parsed(given)
 
 
 def _usage(known: Option) -> str:

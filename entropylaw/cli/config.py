@@ -190,9 +190,9 @@ def config_text(found: InForce, rows: Sequence[dict[str, Any]], known: Mapping[s
     cells = []
     for row in rows:
         key, value = row["key"], row["value"]
-        values = value if isinstance(value, list) else [value]
-        words = [str(each).lower() if isinstance(each, bool) else str(each) for each in values]
-        shown = [one_line(known[key].unset if value is None else word) for word in words]
+        if value is None or isinstance(value, bool):
+            value = known[key].unset if value is None else str(value).lower()
+        shown = [one_line(str(each)) for each in (value if isinstance(value, list) else [value])]
         name = key if row["command"] is None else f"{key} ({row['command']})"
         cells.append((name, shown[0] if shown else "none", one_line(row["where"] or "default")))
         cells += [("", value, "") for value in shown[1:]]
