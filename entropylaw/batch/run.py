@@ -153,14 +153,14 @@ def _with_shared(tasks: tuple[Task, ...], jobs: int, progress: Progress) -> tupl
     logs = [task for task in tasks if task.run is not None]
     if not logs or not logs[0].making.settings.shared:
         return tasks
-    known = {task.slug: remembered(task) for task in logs}
-    new = [task for task in logs if (done := known[task.slug]) is None or done.fit_key != task.fit_key]
+    known = [getattr(remembered(task), "fit_key", "") for task in logs]
+    new = [task for task, key in zip(logs, known, strict=True) if key != task.fit_key]
     first = [replace(task, page=False) for task in new]
     for count, _ in enumerate(results(work, first, jobs=jobs, died=died), 1):
         progress(count, len(first))
     fits = [load_report(document_of(task)).runs[0].fit.law for task in logs]
-    shared = share([law for law in fits if law is not None], shared=logs[0].making.settings.shared)
-    stored = as_stored(shared)
+    laws = [law for law in fits if law is not None]
+    stored = as_stored(share(laws, shared=logs[0].making.settings.shared))
     return tuple(task if task.run is None else with_keys(replace(task, shared=stored)) for task in tasks)
 
 

@@ -8,7 +8,7 @@ import sys
 import typer
 
 from entropylaw._version import __version__
-from entropylaw.cli.command import VARIABLE, Commands
+from entropylaw.cli.command import Commands
 from entropylaw.cli.output import show_error
 from entropylaw.errors import EntropyLawError
 from entropylaw.inputs import forget_inputs
@@ -40,7 +40,7 @@ def root(
         None,
         "--config",
         metavar="FILE",
-        envvar=VARIABLE,
+        envvar="ENTROPYLAW_CONFIG",
         help="Settings, as flags of the commands. [default: entropylaw.toml, or [tool.entropylaw] in "
         "pyproject.toml, here or in a folder above]",
     ),

@@ -30,6 +30,8 @@ from entropylaw.options import (
 if TYPE_CHECKING:
     from entropylaw.documents.check import CheckDocument, CheckedFile
     from entropylaw.documents.finding import Stored
+    from entropylaw.gates.decide import Baselines, Rules
+    from entropylaw.gates.expression import Gate
     from entropylaw.gates.quantities import Part
     from entropylaw.gates.subjects import Subject
 
@@ -89,13 +91,11 @@ def check(options: CheckCommand) -> None:
     is not known fails, with the reason: a run that was refused, an interval that is missing, and every
     number of a law that does not hold for its run. Exit code 4 or 3 means that no run at all was fitted.
     """
-    from entropylaw.cli.output import finish, format_of, refused, say_skipped
+    from entropylaw.cli.output import format_of, say_skipped
     from entropylaw.cli.reading import reading_shown, refuse_flags
-    from entropylaw.documents.check import CheckDocument
-    from entropylaw.gates.decide import Rules, decide
+    from entropylaw.gates.decide import Rules
     from entropylaw.gates.documents import baselines
     from entropylaw.gates.expression import parse
-    from entropylaw.gates.subjects import joined
 
     gates = [parse(text) for text in dict.fromkeys(options.fail_if)]
     if not gates:
@@ -103,7 +103,7 @@ def check(options: CheckCommand) -> None:
     format = options.format
     wanted = {path: format if path == "-" else format_of(path, FORMATS) for path in options.output}
     summary = summary_file() if options.github_summary else None
-    known = baselines(gates)
+    baselines_read = baselines(gates)
     found = _Found(parts=frozenset(gate.quantity.part for gate in gates))
     logs = found.read_documents(options.sources)
     if found.inputs:
@@ -117,9 +117,26 @@ def check(options: CheckCommand) -> None:
         found.inputs += fits.inputs
         found.warnings += fits.warnings
     rules = Rules(strict=options.strict, point=options.point, any_law=options.even_if_invalid)
+    document = _decided(found, gates, baselines_read, rules)
+    # A gate never skips a file in silence, not even with --quiet.
+    say_skipped(document.warnings, quiet=False)
+    unwritten = _write(document, {"-": format} | wanted, summary, quiet=options.quiet)
+    found.finish()
+    if document.failed:
+        raise typer.Exit(TRIPPED)
+    if unwritten:
+        raise typer.Exit(OutputError.exit_code)
+
+
+def _decided(found: _Found, gates: Sequence[Gate], known: Baselines, rules: Rules) -> CheckDocument:
+    """Every gate on every run, as a document."""
+    from entropylaw.documents.check import CheckDocument
+    from entropylaw.gates.decide import decide
+    from entropylaw.gates.subjects import joined
+
     found.subjects = joined(found.subjects)
     cases = decide(gates, found.subjects, known, rules)
-    document = CheckDocument(
+    return CheckDocument(
         inputs=tuple(dict.fromkeys(found.inputs)),
         gates=tuple(gate.shown for gate in gates),
         strict=rules.strict,
@@ -130,17 +147,6 @@ def check(options: CheckCommand) -> None:
         cases=cases,
         warnings=tuple(found.warnings),
     )
-    # A gate never skips a file in silence, not even with --quiet.
-    say_skipped(document.warnings, quiet=False)
-    unwritten = _write(document, {"-": format} | wanted, summary, quiet=options.quiet)
-    runs = [subject for subject in found.subjects if subject.refusal is not None]
-    read = any(subject.read for subject in runs)
-    errors = [refused(subject.run, subject.refusal) for subject in runs]
-    finish(errors, answered=len(runs) < len(found.subjects), read=read)
-    if document.failed:
-        raise typer.Exit(TRIPPED)
-    if unwritten:
-        raise typer.Exit(OutputError.exit_code)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -191,6 +197,15 @@ class _Found:
         if file not in self.inputs:
             self.inputs.append(file)
             self.subjects += subjects_in(document)
+
+    def finish(self) -> None:
+        """Say what was refused; exit 4 or 3 where everything was."""
+        from entropylaw.cli.output import finish, refused
+
+        runs = [(subject.run, subject.refusal) for subject in self.subjects if subject.refusal is not None]
+        errors = [refused(run, refusal) for run, refusal in runs]
+        read = any(refusal.read for _, refusal in runs)
+        finish(errors, answered=len(runs) < len(self.subjects), read=read)
 
 
 def summary_file() -> str:

@@ -36,8 +36,8 @@ NAMES = (
 )
 """The commands in the order of the help; each is a function in the module of its name."""
 
-VARIABLE = "ENTROPYLAW_CONFIG"
-"""The environment variable that names a file of settings."""
+WITHOUT = ("tokens", "schema")
+"""Commands that no setting is for: a column of tokens is none of evaluations."""
 
 _OPTIONS = "entropylaw.options"
 
@@ -150,25 +150,19 @@ class Command(_Reader, TyperCommand):
         Raises
         ------
         UsageError, InputError
-            A value is none of its option; as :func:`entropylaw.cli.config.in_force`.
+            A value is none of its option; as :func:`entropylaw.cli.settings.in_force`.
         """
-        from entropylaw.cli import config
+        from entropylaw.cli.settings import from_file, in_force
 
         kind: type[Options] = getattr(self.callback, "options")  # noqa: B009  set by takes
         known = options_of(kind)
-        values: dict[str, Any] = {}
-        for name, value in given.items():
-            option = known.get(name)
-            if option is not None and isinstance(value, list | tuple):
-                values[name] = tuple(option.parsed(text) for text in value)
-            elif option is not None:
-                values[name] = value if option.kind is SWITCH else option.parsed(value)
+        values = {name: _converted(known[name], given[name]) for name in known if name in given}
+        asked = tuple(values)
         assert ctx.parent is not None
-        found = config.in_force(ctx.parent.params, str(self.name))
-        asked = tuple(name for name in known if name in values)
+        found = in_force(ctx.parent.params, None if self.name in WITHOUT else all_settings)
         if found is not None and found.file is not None:
             lacking = {name: option for name, option in known.items() if name not in values}
-            values |= config.from_file(found.file, str(self.name), lacking, allow_urls=found.allow_urls)
+            values |= from_file(found.file, str(self.name), lacking, allow_urls=found.allow_urls)
         for name, option in known.items():
             if option.required and name not in values:
                 what = "option" if option.flags else "argument"
@@ -192,6 +186,13 @@ class Command(_Reader, TyperCommand):
             if rows:
                 with formatter.section(heading):
                     formatter.write_dl(rows)
+
+
+def _converted(known: Option, given: Any) -> Any:
+    """What the command line gave to an option, as its value: texts, or whether a flag is there."""
+    if isinstance(given, list | tuple):
+        return tuple(known.parsed(text) for text in given)
+    return given if known.kind is SWITCH else known.parsed(given)
 
 
 def _usage(known: Option) -> str:

@@ -124,10 +124,7 @@ def _found(options: PlotCommand) -> RunReport | RunPhases:
     kind = document.kind or "fit"
     if kind == "report":
         report = _chosen(load_report(source).runs, options)
-        if phases and report.phases is None:
-            why = "the log had no entropies of planning or execution tokens"
-            _nothing(report.run, "phases", why, "`entropylaw tokens` makes them of token-level logs")
-        return report.phases if phases and report.phases is not None else report
+        return _phases_in(report) if phases else report
     if phases != (kind == "phases"):
         missing, command = ("phases", "phases") if phases else ("law", "fit")
         raise UsageError(
@@ -140,6 +137,13 @@ def _found(options: PlotCommand) -> RunReport | RunPhases:
         if phases
         else _of_fit(_chosen(load_fit(source).runs, options), options)
     )
+
+
+def _phases_in(report: RunReport) -> RunPhases:
+    if report.phases is None:
+        why = "the log had no entropies of planning or execution tokens"
+        _nothing(report.run, "phases", why, "`entropylaw tokens` makes them of token-level logs")
+    return report.phases
 
 
 def _fit_of_log(options: PlotCommand) -> RunFit:

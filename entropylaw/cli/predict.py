@@ -91,19 +91,7 @@ def predict(options: PredictCommand) -> None:
     from entropylaw.report.prediction import render
     from entropylaw.workflow import fit_logs
 
-    targets = parse_entropies(options.target_entropy)
-    if not (targets or options.target_reward or options.saturation or options.at_step or options.gain):
-        raise UsageError(
-            "nothing-to-predict",
-            "no target was given",
-            "add --target-entropy H, --target-reward R, --at-step N, --gain X or --saturation",
-        )
-    if options.gain and not options.at_step:
-        raise UsageError(
-            "gain-needs-a-step",
-            "--gain asks how probable a gain is, and no step says by when",
-            "add --at-step N",
-        )
+    targets = checked_targets(options)
     output, quiet = options.output, options.quiet
     source = newest_fit(FOLDER) if options.source is None else options.source
     if options.source is None:
@@ -131,6 +119,30 @@ def predict(options: PredictCommand) -> None:
         else:
             write_out({output: content}, None, quiet=quiet)
     finish_fits(fits)
+
+
+def checked_targets(options: PredictCommand) -> list[float]:
+    """The target entropies, where there is any target at all.
+
+    Raises
+    ------
+    UsageError
+        ``bad-target``, ``nothing-to-predict``, ``gain-needs-a-step``.
+    """
+    targets = parse_entropies(options.target_entropy)
+    if not (targets or options.target_reward or options.saturation or options.at_step or options.gain):
+        raise UsageError(
+            "nothing-to-predict",
+            "no target was given",
+            "add --target-entropy H, --target-reward R, --at-step N, --gain X or --saturation",
+        )
+    if options.gain and not options.at_step:
+        raise UsageError(
+            "gain-needs-a-step",
+            "--gain asks how probable a gain is, and no step says by when",
+            "add --at-step N",
+        )
+    return targets
 
 
 def parse_entropies(texts: Sequence[str]) -> list[float]:

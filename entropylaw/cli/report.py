@@ -110,6 +110,7 @@ def report(options: ReportCommand) -> None:
 
 def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
     """Say what was written and what failed, and exit as the design has it."""
+    from entropylaw.cli.output import finish as end
     from entropylaw.cli.output import refused, say, say_skipped, show_error
     from entropylaw.errors import FitError, InputError
     from entropylaw.report.numbers import count
@@ -131,8 +132,7 @@ def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
         missing = count(outcome.unfinished, "run")
         say(f"interrupted before {missing}; the same command finishes the report", quiet=False)
         raise typer.Exit(130)
-    if not outcome.answered:
-        unread = all(failure.exit_code == InputError.exit_code for _, failure in failures)
-        raise typer.Exit(InputError.exit_code if unread else FitError.exit_code)
+    read = any(failure.exit_code != InputError.exit_code for _, failure in failures)
+    end((), answered=bool(outcome.answered), read=read)
     if strict and failures:
         raise typer.Exit(FitError.exit_code)

@@ -212,8 +212,8 @@ def test_values_of_options_are_converted_and_wrong_ones_refused_in_our_words(run
         assert json.loads(done.stdout)["cases"][0]["level"] == 0.9
     for wrong in (("--level", "high"), ("--format", "xml"), ("--interval", "none")):
         done = run("check", LOG, "--fail-if", "ceiling<0.1", *wrong)
-        error = assert_error(done, "bad-option", 2)
-        assert f"{wrong[0]} {wrong[1]!r}, expected " in error
-        assert f"give {wrong[0]} " in error
+        assert_error(done, "bad-option", 2)
+        assert f"{wrong[0]} {wrong[1]!r}, expected " in done.stderr
+        assert f"give {wrong[0]} " in done.stderr
     assert run("check").returncode == 2
     assert "Missing argument" in run("check").stderr

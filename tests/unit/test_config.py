@@ -10,8 +10,8 @@ import pytest
 from typer.main import get_command
 
 from entropylaw.cli import app
-from entropylaw.cli import config as cli_config
-from entropylaw.cli.command import NAMES, VARIABLE, all_settings
+from entropylaw.cli.command import NAMES, all_settings
+from entropylaw.cli.settings import VARIABLE, located
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.options import Command, FitOptions
 from entropylaw.settingsfile import general_settings, look_for, read_settings
@@ -164,12 +164,12 @@ def test_paths_start_at_the_file_and_patterns_are_expanded(here, monkeypatch):
 
 def test_gates_and_styles_have_paths_too():
     gates = ["ceiling<0.62", "regression(old/base.fit.json)>1%", "regression(ceiling, 'x (1).json') > 2 %"]
-    assert cli_config.located(BY_KEY["gates"], gates, Path("up")) == [
+    assert located(BY_KEY["gates"], gates, Path("up")) == [
         "ceiling<0.62",
         "regression(up/old/base.fit.json)>1%",
         "regression(ceiling, 'up/x (1).json') > 2 %",
     ]
-    assert cli_config.located(BY_KEY["style"], "my.mplstyle", Path("up")) == "up/my.mplstyle"
+    assert located(BY_KEY["style"], "my.mplstyle", Path("up")) == "up/my.mplstyle"
 
 
 def test_an_empty_list_sets_nothing(here):

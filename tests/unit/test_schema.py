@@ -40,7 +40,7 @@ def some(fits) -> fit.FitDocument:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_schema_is_printed_as_it_is_shipped(run, kind):
-    done = run("schema", kind.value)
+    done = run("schema", kind)
     assert done.returncode == 0, done.stderr
     assert done.stdout == schema_text(kind)
     body = json.loads(done.stdout)

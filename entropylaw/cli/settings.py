@@ -1,0 +1,159 @@
+"""The settings file in force, and its values as those of options."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from entropylaw.errors import UsageError
+from entropylaw.options import PATH, Option
+from entropylaw.settingsfile import InForce, Settings, SettingsFile, look_for, read_settings
+
+VARIABLE = "ENTROPYLAW_CONFIG"
+"""The environment variable that names a file of settings."""
+
+OUTPUTS = ("output", "folder")
+"""Settings that name what is written."""
+
+
+def in_force(
+    root: Mapping[str, Any], commands: Callable[[], Mapping[str, Settings]] | None
+) -> InForce | None:
+    """The settings file, as the options before a command (``root``) say; ``commands`` have their settings.
+
+    None where ``commands`` is None, as for a command that takes no settings.
+
+    Raises
+    ------
+    InputError, UsageError
+        As :func:`entropylaw.settingsfile.read_settings`; ``config-and-no-config``, ``no-working-folder``.
+    """
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        raise UsageError(
+            "no-working-folder", "the current folder has been deleted", "cd to a folder that exists"
+        ) from None
+    if commands is None:
+        return None
+    named, allow_urls = root["config_file"], root["allow_urls"]
+    if root["no_config"]:
+        if named:
+            raise UsageError(
+                "config-and-no-config", "both --config and --no-config were given", "give one of the two"
+            )
+        return InForce(named_by="--no-config")
+    named_by = "--config" if named else VARIABLE
+    named = named or os.environ.get(VARIABLE)
+    if named:
+        file = read_settings(Path(named), plain(named), commands())
+        return InForce(file=file, named_by=named_by, allow_urls=allow_urls)
+    search = look_for(here)
+    if search.found is None:
+        return InForce(search=search)
+    file = read_settings(Path(search.found), search.found, commands())
+    return InForce(file=file, search=search, allow_urls=allow_urls)
+
+
+def from_file(
+    file: SettingsFile, command: str, options: Mapping[str, Option], *, allow_urls: bool
+) -> dict[str, Any]:
+    """Name of a field → its value, of all that a file sets for those options of a command."""
+    own = file.commands.get(command, {})
+    filled: dict[str, Any] = {}
+    for name, known in options.items():
+        key = known.key
+        value = own.get(key, file.general.get(key))
+        if value is None or value == []:
+            continue
+        value = located(known, value, file.folder)
+        if key == "inputs":
+            value = list(dict.fromkeys(path for pattern in value for path in _expanded(pattern)))
+        if known.kind is PATH or key == "gates":
+            # Only where no flag has the say: a value that may not be used is then an error.
+            place = file.place(key, command if key in own else None)
+            _check(key, value, place, None if key not in OUTPUTS else file.folder, allow_urls=allow_urls)
+        filled[name] = known.written(value)
+    return filled
+
+
+def _check(key: str, value: Any, place: str, within: Path | None, *, allow_urls: bool) -> None:
+    """A value of a file that may be somebody else's: it opens no URL and writes nothing outside a folder.
+
+    Raises
+    ------
+    UsageError
+        ``url-in-settings``, ``output-outside``.
+    """
+    from entropylaw.gates.expression import parse
+    from entropylaw.paths import hostless
+
+    values = value if isinstance(value, list) else [value]
+    paths = [parse(gate).baseline or "" for gate in values] if key == "gates" else values
+    for path in paths:
+        if "://" in path and not allow_urls:
+            raise UsageError(
+                "url-in-settings",
+                f"{place} names {hostless(path)}, and a URL in a file of settings is opened only if the "
+                "command line allows it",
+                "entropylaw --allow-urls COMMAND …, or entropylaw --no-config COMMAND …",
+            )
+        # Links and ".." are followed first.
+        if within is not None and path != "-" and not Path(path).resolve().is_relative_to(within.resolve()):
+            raise UsageError(
+                "output-outside",
+                f"{place} names {plain(path)}, which is outside the folder of that file",
+                "name a file below it, or say -o on the command line",
+            )
+
+
+def located(known: Option, value: Any, folder: Path) -> Any:
+    """A value with its paths, which start at the file's folder, as they are from here."""
+    return with_paths(known, value, lambda path: rebased(path, folder))
+
+
+def rebased(path: str, folder: Path) -> str:
+    """A path that starts at ``folder`` as seen from here; standard input and remote places as they are."""
+    if path == "-" or path.startswith("-:") or "://" in path:
+        return path
+    given = Path(path).expanduser() if path.startswith("~/") else Path(path)
+    return str(given) if given.is_absolute() else os.path.relpath(folder / given)
+
+
+def with_paths(known: Option, value: Any, change: Callable[[str], str]) -> Any:
+    """A value with every path in it changed."""
+    if known.kind is PATH:
+        return [change(item) for item in value] if isinstance(value, list) else change(value)
+    if known.key == "gates":
+        return [_with_baseline(gate, change) for gate in value]
+    return value
+
+
+def _with_baseline(gate: str, change: Callable[[str], str]) -> str:
+    """A gate with the path of its baseline changed, where it has one."""
+    from entropylaw.gates.expression import parse
+
+    baseline = parse(gate).baseline
+    if baseline is None:
+        return gate
+    start = gate.rindex(baseline, 0, gate.rindex(")"))
+    return gate[:start] + change(baseline) + gate[start + len(baseline) :]
+
+
+def _expanded(pattern: str) -> list[str]:
+    """The paths that a pattern matches, in order; a name, or a pattern that matches nothing, as it is."""
+    import glob
+
+    if not glob.has_magic(pattern) or Path(pattern).exists():
+        return [pattern]
+    # pathlib would take a "./" off the names, and has no word for a pattern from the root.
+    return sorted(glob.glob(pattern, recursive=True)) or [pattern]  # noqa: PTH207
+
+
+def plain(path: str) -> str:
+    """A path without anything of the machine, an address without its secrets."""
+    from entropylaw.paths import hostless, shown_path
+
+    return shown_path(path) if Path(path).is_absolute() else hostless(path)
