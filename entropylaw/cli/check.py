@@ -202,10 +202,10 @@ class _Found:
         """Say what was refused; exit 4 or 3 where everything was."""
         from entropylaw.cli.output import finish, refused
 
-        runs = [(subject.run, subject.refusal) for subject in self.subjects if subject.refusal is not None]
-        errors = [refused(run, refusal) for run, refusal in runs]
-        read = any(refusal.read for _, refusal in runs)
-        finish(errors, answered=len(runs) < len(self.subjects), read=read)
+        without = [subject for subject in self.subjects if subject.refusal is not None]
+        errors = [refused(each.run, each.refusal) for each in without]
+        read = any(each.read for each in without)
+        finish(errors, answered=len(without) < len(self.subjects), read=read)
 
 
 def summary_file() -> str:
