@@ -13,121 +13,81 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from entropylaw._version import __version__
+from entropylaw._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from entropylaw.analysis.backtest import backtest
-    from entropylaw.analysis.batch import fit_laws
-    from entropylaw.analysis.fitting import fit_law
-    from entropylaw.analysis.forecast import forecast, saturation_forecast
-    from entropylaw.analysis.influence import influences
-    from entropylaw.analysis.nonlinear import fit_nonlinear, to_lmfit
-    from entropylaw.analysis.phases import combine_phases, fit_phases
-    from entropylaw.analysis.rivals import compare_forms
-    from entropylaw.analysis.seams import find_seams
-    from entropylaw.analysis.segments import fit_segments
-    from entropylaw.analysis.shared import fit_shared
-    from entropylaw.documents.fit import FitDocument, load_fit
-    from entropylaw.documents.phases import PhasesDocument, load_phases
-    from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
-    from entropylaw.ingest import select
-    from entropylaw.ingest.load import read_runs
-    from entropylaw.ingest.run import Run, Series
-    from entropylaw.results import EntropySet, Estimate, Prediction, Rival, Saturation, Validity
-    from entropylaw.results.backtest import Backtest
-    from entropylaw.results.forecast import Forecast, SaturationForecast
-    from entropylaw.results.law import LawFit
-    from entropylaw.results.phases import PhaseFit, PhasesAcross
-    from entropylaw.workflow import fit_logs, fit_run
+    from entropylaw.analysis.backtest import backtest as backtest
+    from entropylaw.analysis.batch import fit_laws as fit_laws
+    from entropylaw.analysis.fitting import fit_law as fit_law
+    from entropylaw.analysis.forecast import forecast as forecast
+    from entropylaw.analysis.forecast import saturation_forecast as saturation_forecast
+    from entropylaw.analysis.influence import influences as influences
+    from entropylaw.analysis.nonlinear import fit_nonlinear as fit_nonlinear
+    from entropylaw.analysis.nonlinear import to_lmfit as to_lmfit
+    from entropylaw.analysis.phases import combine_phases as combine_phases
+    from entropylaw.analysis.phases import fit_phases as fit_phases
+    from entropylaw.analysis.rivals import compare_forms as compare_forms
+    from entropylaw.analysis.seams import find_seams as find_seams
+    from entropylaw.analysis.segments import fit_segments as fit_segments
+    from entropylaw.analysis.shared import fit_shared as fit_shared
+    from entropylaw.documents.fit import FitDocument as FitDocument
+    from entropylaw.documents.fit import load_fit as load_fit
+    from entropylaw.documents.phases import PhasesDocument as PhasesDocument
+    from entropylaw.documents.phases import load_phases as load_phases
+    from entropylaw.errors import EntropyLawError as EntropyLawError
+    from entropylaw.errors import FitError as FitError
+    from entropylaw.errors import InputError as InputError
+    from entropylaw.errors import OutputError as OutputError
+    from entropylaw.errors import UsageError as UsageError
+    from entropylaw.ingest import select as select
+    from entropylaw.ingest.load import read_runs as read_runs
+    from entropylaw.ingest.run import Run as Run
+    from entropylaw.ingest.run import Series as Series
+    from entropylaw.results import EntropySet as EntropySet
+    from entropylaw.results import Estimate as Estimate
+    from entropylaw.results import Prediction as Prediction
+    from entropylaw.results import Rival as Rival
+    from entropylaw.results import Saturation as Saturation
+    from entropylaw.results import Validity as Validity
+    from entropylaw.results.backtest import Backtest as Backtest
+    from entropylaw.results.forecast import Forecast as Forecast
+    from entropylaw.results.forecast import SaturationForecast as SaturationForecast
+    from entropylaw.results.law import LawFit as LawFit
+    from entropylaw.results.phases import PhaseFit as PhaseFit
+    from entropylaw.results.phases import PhasesAcross as PhasesAcross
+    from entropylaw.workflow import fit_logs as fit_logs
+    from entropylaw.workflow import fit_run as fit_run
 
-_HOMES = {
-    "EntropyLawError": "entropylaw.errors",
-    "EntropySet": "entropylaw.results",
-    "Estimate": "entropylaw.results",
-    "Backtest": "entropylaw.results.backtest",
-    "FitDocument": "entropylaw.documents.fit",
-    "FitError": "entropylaw.errors",
-    "Forecast": "entropylaw.results.forecast",
-    "InputError": "entropylaw.errors",
-    "LawFit": "entropylaw.results.law",
-    "OutputError": "entropylaw.errors",
-    "Prediction": "entropylaw.results",
-    "Rival": "entropylaw.results",
-    "Run": "entropylaw.ingest.run",
-    "Saturation": "entropylaw.results",
-    "SaturationForecast": "entropylaw.results.forecast",
-    "Series": "entropylaw.ingest.run",
-    "UsageError": "entropylaw.errors",
-    "Validity": "entropylaw.results",
-    "PhaseFit": "entropylaw.results.phases",
-    "PhasesAcross": "entropylaw.results.phases",
-    "PhasesDocument": "entropylaw.documents.phases",
-    "backtest": "entropylaw.analysis.backtest",
-    "combine_phases": "entropylaw.analysis.phases",
-    "compare_forms": "entropylaw.analysis.rivals",
-    "find_seams": "entropylaw.analysis.seams",
-    "fit_law": "entropylaw.analysis.fitting",
-    "fit_laws": "entropylaw.analysis.batch",
-    "fit_logs": "entropylaw.workflow",
-    "fit_run": "entropylaw.workflow",
-    "fit_nonlinear": "entropylaw.analysis.nonlinear",
-    "fit_phases": "entropylaw.analysis.phases",
-    "fit_segments": "entropylaw.analysis.segments",
-    "fit_shared": "entropylaw.analysis.shared",
-    "forecast": "entropylaw.analysis.forecast",
-    "influences": "entropylaw.analysis.influence",
-    "load_fit": "entropylaw.documents.fit",
-    "load_phases": "entropylaw.documents.phases",
-    "read_runs": "entropylaw.ingest",
-    "saturation_forecast": "entropylaw.analysis.forecast",
-    "select": "entropylaw.ingest",
-    "to_lmfit": "entropylaw.analysis.nonlinear",
+_MODULES = {
+    "analysis.backtest": "backtest",
+    "analysis.batch": "fit_laws",
+    "analysis.fitting": "fit_law",
+    "analysis.forecast": "forecast saturation_forecast",
+    "analysis.influence": "influences",
+    "analysis.nonlinear": "fit_nonlinear to_lmfit",
+    "analysis.phases": "combine_phases fit_phases",
+    "analysis.rivals": "compare_forms",
+    "analysis.seams": "find_seams",
+    "analysis.segments": "fit_segments",
+    "analysis.shared": "fit_shared",
+    "documents.fit": "FitDocument load_fit",
+    "documents.phases": "PhasesDocument load_phases",
+    "errors": "EntropyLawError FitError InputError OutputError UsageError",
+    "ingest": "select",
+    "ingest.load": "read_runs",
+    "ingest.run": "Run Series",
+    "results": "EntropySet Estimate Prediction Rival Saturation Validity",
+    "results.backtest": "Backtest",
+    "results.forecast": "Forecast SaturationForecast",
+    "results.law": "LawFit",
+    "results.phases": "PhaseFit PhasesAcross",
+    "workflow": "fit_logs fit_run",
 }
+"""Module → the public names that it has."""
 
-__all__ = [
-    "Backtest",
-    "EntropyLawError",
-    "EntropySet",
-    "Estimate",
-    "FitDocument",
-    "FitError",
-    "Forecast",
-    "InputError",
-    "LawFit",
-    "OutputError",
-    "PhaseFit",
-    "PhasesAcross",
-    "PhasesDocument",
-    "Prediction",
-    "Rival",
-    "Run",
-    "Saturation",
-    "SaturationForecast",
-    "Series",
-    "UsageError",
-    "Validity",
-    "__version__",
-    "backtest",
-    "combine_phases",
-    "compare_forms",
-    "find_seams",
-    "fit_law",
-    "fit_laws",
-    "fit_logs",
-    "fit_nonlinear",
-    "fit_phases",
-    "fit_run",
-    "fit_segments",
-    "fit_shared",
-    "forecast",
-    "influences",
-    "load_fit",
-    "load_phases",
-    "read_runs",
-    "saturation_forecast",
-    "select",
-    "to_lmfit",
-]
+_HOMES = {name: f"entropylaw.{module}" for module, names in _MODULES.items() for name in names.split()}
+
+__all__ = sorted([*_HOMES, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
@@ -141,4 +101,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """The public API and nothing else."""
-    return sorted(__all__)
+    return __all__
