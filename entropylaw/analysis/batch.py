@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropylaw.analysis.course import FEWEST, entropy_courses
+from entropylaw.analysis.estimate import tails
 from entropylaw.analysis.fitting import Evaluations, usable
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law import checked_level
@@ -174,8 +175,7 @@ def _numbers(
     ceiling, a, b = (np.broadcast_to(row, now.shape) for row in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]))
     rows = np.stack([ceiling, a, b, now, ceiling - now], axis=1)
     mixture = many.pruned().functional(rows, np.array([0.0, 0.0, 0.0, 1.0, -1.0]))
-    tail = (1.0 - level) / 2.0
-    low, value, high = mixture.quantiles((tail, 0.5, 1.0 - tail))
+    low, value, high = mixture.quantiles(tails(level))
     spread = mixture.scale[:, 0] if grid.length.size == 1 else mixture.standard_deviation()
     table = np.array([value, low, high, spread]).reshape(4, len(rows), len(_NUMBERS)).transpose(2, 0, 1)
     long = (many.length >= 0.5 * (step[-1] - step[0])) & (many.drift_share > 0)

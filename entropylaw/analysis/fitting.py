@@ -13,8 +13,13 @@ from entropylaw.analysis.course import Course, course_for
 from entropylaw.analysis.estimate import estimates
 from entropylaw.analysis.forms import FORMS, design, law_column
 from entropylaw.analysis.influence import strongest_influence
-from entropylaw.analysis.inverse import HIGHEST_ENTROPY, SMALLEST_ENTROPY
-from entropylaw.analysis.law import checked_level, predict_at, spent_entropy
+from entropylaw.analysis.law import (
+    HIGHEST_ENTROPY,
+    SMALLEST_ENTROPY,
+    checked_level,
+    predict_at,
+    spent_entropy,
+)
 from entropylaw.analysis.outliers import gross_outliers, without
 from entropylaw.analysis.propagate import infer_run
 from entropylaw.analysis.residual import checked_sd, covariances
@@ -30,7 +35,6 @@ from entropylaw.analysis.rivals import (
 from entropylaw.analysis.validity import judge, lag1
 from entropylaw.arguments import as_floats
 from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.posterior import split
 from entropylaw.errors import FitError
 from entropylaw.results import Curve, Residuals, Validity
 from entropylaw.results.law import LawFit
@@ -277,7 +281,7 @@ def _law_fit(
         array.setflags(write=False)
     told = infer_run(s, course, r, grid, floor, model.name)
     fits = fit_forms(s, course.entropy, r, grid, floor, None if told is None else told.blur(0, grid))
-    law = (fits.law if told is None else split(told.posteriors)[0]).pruned()
+    law = (fits.law if told is None else told.posteriors[0]).pruned()
     # A smoothed entropy is what the log says; a logged value is corrected by the reward.
     entropy_now = float(course.entropy[-1] if told is None or model.smooths_entropy else told.likely[0, -1])
     now = design(law_column(course.entropy[-1:]))

@@ -23,8 +23,7 @@ from entropylaw.analysis.changepoint import (
 )
 from entropylaw.analysis.estimate import from_mixture
 from entropylaw.analysis.fitting import check_scale, check_steps
-from entropylaw.analysis.inverse import SMALLEST_ENTROPY
-from entropylaw.analysis.law import checked_level
+from entropylaw.analysis.law import SMALLEST_ENTROPY, checked_level
 from entropylaw.analysis.paths import level_now
 from entropylaw.analysis.phasecautions import FEWEST, TOLD, blocked, phase_cautions
 from entropylaw.analysis.randomeffects import random_effects

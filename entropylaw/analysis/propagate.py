@@ -12,7 +12,7 @@ from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import Posteriors, posteriors
+from entropylaw.engine.posterior import Posteriors, infer
 from entropylaw.engine.uncertain import uncertain_posteriors
 from entropylaw.results.posterior import SHARPEST
 
@@ -87,7 +87,7 @@ def infer_law(
     """
     designs = design(law_column(entropy))
     if not root.shape[2]:
-        many = posteriors(step, designs, rewards, grid, floor)
+        many = infer(step, designs, rewards, grid, floor)
         return LawInference(posteriors=many, likely=entropy, root=root)
     slope, variance = _least_squares(designs, rewards)
     at, most = entropy, curved * np.sqrt(variance / step.size)[:, None]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entropylaw.analysis.estimate import from_mixture
+from entropylaw.analysis.estimate import from_mixture, tails
 from entropylaw.analysis.forms import (
     FORMS,
     Inputs,
@@ -22,10 +22,10 @@ from entropylaw.analysis.stepforms import step_forms
 from entropylaw.arguments import of_kind
 from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.mixture import Mixture, normalised
 from entropylaw.engine.posterior import infer, joined
 from entropylaw.results import Estimate, Rival
 from entropylaw.results.law import LawFit
+from entropylaw.results.mixture import Mixture, normalised
 from entropylaw.results.posterior import Posterior
 
 PLAUSIBLE = 0.05
@@ -131,9 +131,9 @@ def shape_estimate(fit: FormFit, number: int, level: float) -> Estimate:
     points, place = np.unique(fit.shape[:, number], return_inverse=True)
     weight = np.bincount(place.ravel(), weights=fit.weight)
     edge = np.cumsum(weight) - 0.5 * weight
-    tail = (1.0 - level) / 2.0
-    low, value, high = np.interp([tail, 0.5, 1.0 - tail], edge, points)
-    open_low, open_high = edge[0] > tail, edge[-1] < 1.0 - tail
+    below, _, above = tails(level)
+    low, value, high = np.interp(tails(level), edge, points)
+    open_low, open_high = edge[0] > below, edge[-1] < above
     reach = f"{shape.name} was searched in [{shape.low:.3g}, {shape.high:.3g}]"
     return Estimate(
         value=float(value),

@@ -10,9 +10,9 @@ import numpy as np
 from entropylaw.analysis.forms import Form
 from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.mixture import normalised
 from entropylaw.engine.span import Solver
 from entropylaw.engine.ties import first_best
+from entropylaw.results.mixture import normalised
 from entropylaw.results.posterior import Posterior
 
 FINE = 0.15

@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from entropylaw.analysis.estimate import estimates
+from entropylaw.analysis.estimate import from_mixture, tails, unknown
 from entropylaw.analysis.fitting import fit_law
 from entropylaw.analysis.randomeffects import random_effects
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.analysis.segments import welch_test
 from entropylaw.arguments import several
 from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.mixture import Mixture
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
 from entropylaw.results.groups import SeedSpread, SharedFit, SharedRun
 from entropylaw.results.law import LawFit
+from entropylaw.results.mixture import Mixture
 from entropylaw.results.posterior import Posterior
 
 ROWS: dict[str, tuple[float, float]] = {"a": (0.0, 1.0), "b": (1.0, 1.0), "ceiling": (1.0, 0.0)}
@@ -136,8 +136,7 @@ def share(fits: Sequence[LawFit], *, shared: Sequence[str] = ("a", "b")) -> Shar
     points = product(parts)
     within = {name: _alone(name, posteriors, level, method) for name in ROWS}
     within |= {name: points.estimate(coordinates(name, names), level=level, method=method) for name in names}
-    why = "each run has its own"
-    private = Estimate(value=None, low=None, high=None, level=level, method=method, note=why)
+    private = unknown("each run has its own", level=level, method=method)
     common = {name: within[name] if name in names else private for name in ROWS}
     moments = [part.moments() for part in parts]
     same = welch_test(
@@ -250,13 +249,12 @@ class Points:
 
     def estimate(self, row: FloatArray, *, level: float, method: str) -> Estimate:
         """Median and equal-tailed interval of ``row @ point``."""
-        tail = (1.0 - level) / 2.0
-        low, value, high = self.quantiles(row, np.array([tail, 0.5, 1.0 - tail]))
+        low, value, high = self.quantiles(row, np.array(tails(level))).tolist()
         centred = self.point @ row - self.weight @ (self.point @ row)
         return Estimate(
-            value=float(value),
-            low=float(low),
-            high=float(high),
+            value=value,
+            low=low,
+            high=high,
             level=level,
             method=method,
             std_error=float(np.sqrt(self.weight @ centred**2)),
@@ -330,7 +328,7 @@ def _together(
             scale=np.abs(of_free) * np.sqrt(np.broadcast_to(squared, free.shape)).reshape(1, -1),
             df=both.df + 1.0,
         )
-        answers[other] = estimates(mixture.pruned(), level=level, method=method)[0]
+        answers[other] = from_mixture(mixture.pruned(), level=level, method=method)
     return {name: answers[name] for name in ROWS}
 
 
@@ -350,7 +348,7 @@ def _deviations(
             scale=np.repeat(own.scale, _SLICES, axis=1),
             df=own.df,
         )
-        answers[name] = estimates(mixture, level=level, method="own less common to the other runs")[0]
+        answers[name] = from_mixture(mixture, level=level, method="own less common to the other runs")
     return answers
 
 
@@ -366,13 +364,13 @@ def seed_spread(name: str, posteriors: Sequence[Posterior], within: Estimate, le
     doi:10.1111/j.1467-985X.2008.00552.x); departure: se is never below that of the random-effects model.
     """
     row = np.array([ROWS[name]])
-    found = [estimates(p.functional(row).pruned(), level=level, method="")[0] for p in posteriors]
+    found = [from_mixture(p.functional(row).pruned(), level=level, method="") for p in posteriors]
     value = np.array([estimate.value for estimate in found], dtype=float)
     error = np.array([estimate.std_error for estimate in found], dtype=float)
     if len(found) < FEWEST_SEEDS or not np.isfinite(error).all():
         few = f"{len(found)} runs; {FEWEST_SEEDS} are needed before their spread says anything"
         why = few if len(found) < FEWEST_SEEDS else "a run is too short for a standard error"
-        lack = Estimate(value=None, low=None, high=None, level=level, method="between seeds", note=why)
+        lack = unknown(why, level=level, method="between seeds")
         parts = {"between": lack, "answer": within, "new_seed": lack, "tau": lack}
     else:
         between, new_seed, tau = random_effects(value, error**2, level=level)

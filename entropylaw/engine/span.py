@@ -14,7 +14,7 @@ from scipy.linalg import qr
 
 from entropylaw.engine.blur import Blur, blurred_products
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import Posteriors, posteriors, solve, split
+from entropylaw.engine.posterior import Posteriors, infer, solve
 from entropylaw.engine.whiten import Products
 from entropylaw.results.posterior import Posterior
 
@@ -111,11 +111,13 @@ class Solver:
         for width in sorted({design.shape[1] for design in designs}):
             chosen = [i for i, design in enumerate(designs) if design.shape[1] == width]
             if coordinates is None:
-                many = self._alone(np.array([designs[i] for i in chosen]))
+                some = np.array([designs[i] for i in chosen])
+                rewards = np.broadcast_to(self._reward, some.shape[:2])
+                many = infer(self._step, some, rewards, self._grid, self._floor, self._blur)
             else:
                 places = starts[chosen][:, None] + np.arange(width)
                 many = self._within(coordinates[:, places].transpose(1, 0, 2))
-            answers |= dict(zip(chosen, split(many), strict=True))
+            answers |= dict(zip(chosen, many, strict=True))
         return [answers[i] for i in range(len(designs))]
 
     def _whiten(self, designs: Sequence[FloatArray], columns: FloatArray) -> FloatArray | None:
@@ -127,10 +129,6 @@ class Solver:
         self._span = found
         self._products = blurred_products(self._step, few[None], self._grid, self._floor, self._blur)
         return found.coordinates(columns)
-
-    def _alone(self, designs: FloatArray) -> Posteriors:
-        rewards = np.broadcast_to(self._reward, designs.shape[:2])
-        return posteriors(self._step, designs, rewards, self._grid, self._floor, self._blur)
 
     def _within(self, coordinates: FloatArray) -> Posteriors:
         """Posteriors of f forms whose designs have ``coordinates`` (f, m, p)."""

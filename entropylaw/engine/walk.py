@@ -21,8 +21,8 @@ from functools import lru_cache
 import numpy as np
 
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.mixture import Mixture, normalised
 from entropylaw.engine.posterior import log_likelihood
+from entropylaw.results.mixture import Mixture, normalised
 
 SHARES = 9
 """Grid points of the noise share between 0 and 1, at equal probabilities of the law Beta(1/2, 1/2)."""

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.student import t_cdf, t_density
+from entropylaw.results.arrays import FloatArray
+from entropylaw.results.student import t_cdf, t_density
 
 IntArray = NDArray[np.intp]
 

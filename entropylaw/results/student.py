@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaln, ndtr, stdtr
 
-from entropylaw.engine.grid import FloatArray
+from entropylaw.results.arrays import FloatArray
 
 _PER_UNIT = 48
 """Pieces for each unit of arsinh(z)."""
