@@ -32,7 +32,7 @@ import numpy as np
 from benchmarks.docs import replace_block
 from benchmarks.worlds import FloatArray
 from entropylaw import fit_laws
-from entropylaw.analysis.forms import design, law_column, stacked
+from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.paths import outlook
 from entropylaw.engine.grid import drift_grid
 from entropylaw.engine.posterior import infer
@@ -298,7 +298,7 @@ def our_forecasts(
 
 def law_test(step: FloatArray, entropy: FloatArray, rewards: FloatArray) -> FloatArray:
     """p-values of ``compare_forms(...).law_test`` for many runs at the same entropies (a test compares)."""
-    x = stacked(law_column(entropy), entropy * np.exp(entropy))
+    x = design(law_column(entropy), entropy * np.exp(entropy))
     many = infer(step, np.broadcast_to(x, (len(rewards), *x.shape)), rewards, drift_grid(step))
     sides = np.broadcast_to([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]], (len(rewards), 2, 3))
     tails = many.functional(sides, np.zeros(2)).cdf(np.zeros(2 * len(rewards)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -344,13 +344,7 @@ def _whitening(fit: FormFit, law: LawFit) -> Whitening:
     if floor is not None:
         # Residual sums of squares in reward units, as without a floor: the covariance's mean variance is 1.
         unit = float(point.drift[0] + point.noise[0] + floor.mean())
-        point = Grid(
-            length=point.length,
-            drift=point.drift / unit,
-            noise=point.noise / unit,
-            log_prior=point.log_prior,
-            scaled=False,
-        )
+        point = replace(point, drift=point.drift / unit, noise=point.noise / unit)
         floor = floor / unit
     plain = Whitening(
         step=law.step,
@@ -360,13 +354,6 @@ def _whitening(fit: FormFit, law: LawFit) -> Whitening:
         floor=floor,
         matrix=None,
     )
-    if law.step.size > LARGEST_MATRIX:
+    if law.n > LARGEST_MATRIX:
         return plain
-    return Whitening(
-        step=plain.step,
-        length=plain.length,
-        drift_share=plain.drift_share,
-        grid=point,
-        floor=floor,
-        matrix=plain._filtered(np.eye(law.step.size)),
-    )
+    return replace(plain, matrix=plain._filtered(np.eye(law.n)))
