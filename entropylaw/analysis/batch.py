@@ -138,11 +138,9 @@ def fit_laws(
             n[i] = found.step.size
             groups.setdefault(found.step.tobytes(), []).append((i, found))
     for group in groups.values():
-        for start in range(0, len(group), _TOGETHER):
-            part = group[start : start + _TOGETHER]
+        for part in (group[start : start + _TOGETHER] for start in range(0, len(group), _TOGETHER)):
             members = [i for i, _ in part]
-            h, r = (np.array([getattr(one, name) for _, one in part]) for name in ("entropy", "reward"))
-            table[:, :, members], about[:, members] = _numbers(part[0][1].step, h, r, level, model)
+            table[:, :, members], about[:, members] = _numbers([one for _, one in part], level, model)
     numbers = {
         name: Numbers(value=rows[0], low=rows[1], high=rows[2], std_error=rows[3])
         for name, rows in zip(_NUMBERS, table, strict=True)
@@ -160,9 +158,11 @@ def fit_laws(
 
 
 def _numbers(
-    step: FloatArray, entropy: FloatArray, reward: FloatArray, level: float, model: ResidualModel
+    runs: Sequence[Evaluations], level: float, model: ResidualModel
 ) -> tuple[FloatArray, FloatArray]:
     """Numbers of m runs with the same steps, shape (5, 4, m), and what is said of their drift, (3, m)."""
+    step = runs[0].step
+    entropy, reward = np.array([run.entropy for run in runs]), np.array([run.reward for run in runs])
     course, root = entropy, np.empty((*entropy.shape, 0))
     if model.smooths_entropy and step.size >= FEWEST:
         found = entropy_courses(entropy, step)

@@ -290,6 +290,8 @@ def _law_fit(
     ceiling, a, b, reward_now, headroom = estimates(numbers, level=level, method=model.method)
     fitted = design(law_column(course.entropy)) @ np.array([ceiling.value, a.value])
     fitted.setflags(write=False)
+    # Where the law is relative to the last evaluation, its residuals have a mean of their own.
+    residual = r - fitted - (0.0 if model.fixed_level else np.mean(r - fitted))
     weight = fits.weight["law"]
     rivals = rivals_of(fits, course.entropy, r, level=level, method=model.method)
     noise_floor = 0.0 if floor is None else float(floor[-1])
@@ -305,8 +307,13 @@ def _law_fit(
         entropy_noise=course.noise,
         reward_now=reward_now,
         headroom=headroom,
-        # Where the law is relative to the last evaluation, its residuals have a mean of their own.
-        residuals=_residuals(law, s, r - fitted - (0.0 if model.fixed_level else np.mean(r - fitted))),
+        residuals=Residuals(
+            sd=float(np.sqrt(residual @ residual / (residual.size - 2))),
+            lag1=lag1(residual),
+            effective_n=float(law.weight @ law.effective_n),
+            drift_share=float(law.weight @ law.drift_share),
+            long_memory=float(law.weight @ ((law.length >= 0.5 * (s[-1] - s[0])) & (law.drift_share > 0))),
+        ),
         influence=strongest_influence(s, h, r),
         law_weight=weight,
         law_ruled_out=weight < PLAUSIBLE,
@@ -329,19 +336,6 @@ def _law_fit(
         entropy_sd=known.entropy_sd,
     )
     return replace(fit, validity=judge(fit, None if floor is None else float(np.sqrt(np.mean(floor)))))
-
-
-def _residuals(law: Posterior, step: FloatArray, residual: FloatArray) -> Residuals:
-    """Summary of the residual model under the posterior."""
-    long = law.length >= 0.5 * (step[-1] - step[0])
-    drifting = law.drift_share > 0
-    return Residuals(
-        sd=float(np.sqrt(residual @ residual / (residual.size - 2))),
-        lag1=lag1(residual),
-        effective_n=float(law.weight @ law.effective_n),
-        drift_share=float(law.weight @ law.drift_share),
-        long_memory=float(law.weight @ (long & drifting)),
-    )
 
 
 def _correlation(law: Posterior) -> float:

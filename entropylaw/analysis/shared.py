@@ -112,29 +112,16 @@ def share(fits: Sequence[LawFit], *, shared: Sequence[str] = ("a", "b")) -> Shar
     """
     names = shared_names(shared)
     fits = several(fits, LawFit, "fits")
-    if len(fits) < 2:
-        raise FitError(
-            "too-few-runs",
-            f"{len(fits)} fitted run, expected at least 2 that share coefficients",
-            "give more logs, or fit the run alone",
-        )
-    level = fits[0].level
-    if any(fit.level != level for fit in fits):
-        raise UsageError("settings-differ", "fits of different levels, expected one", "fit the logs anew")
-    models = [residual_model(fit.interval) for fit in fits]
-    method = f"{' or '.join(sorted({model.method for model in models}))}; common to {len(fits)} runs"
-    if loose := [model.name for model in models if not model.fixed_level]:
-        raise UsageError(
-            "no-fixed-ceiling",
-            f"fits with interval {loose[0]!r} tell each ceiling from where its run stands, "
-            "and no two share one",
-            "fit with interval 'drift' to ask what the runs have in common",
-        )
+    level, method = _alike(fits)
     posteriors = [fit.posterior for fit in fits]
     rows = np.array([ROWS[name] for name in (names if len(names) == 1 else ("ceiling", "a"))])
     parts = [marginal(posterior, rows) for posterior in posteriors]
     points = product(parts)
-    within = {name: _alone(name, posteriors, level, method) for name in ROWS}
+    within = {}
+    for name in ROWS:
+        # Had the runs nothing but this one in common.
+        alone = product([marginal(posterior, np.array([ROWS[name]])) for posterior in posteriors])
+        within[name] = alone.estimate(np.array([1.0]), level=level, method=method)
     within |= {name: points.estimate(coordinates(name, names), level=level, method=method) for name in names}
     private = unknown("each run has its own", level=level, method=method)
     common = {name: within[name] if name in names else private for name in ROWS}
@@ -179,10 +166,26 @@ def coordinates(name: str, names: Sequence[str]) -> FloatArray:
     return np.array([1.0]) if len(names) == 1 else np.array(ROWS[name])
 
 
-def _alone(name: str, posteriors: Sequence[Posterior], level: float, method: str) -> Estimate:
-    """One coefficient, had the runs nothing but this one in common."""
-    points = product([marginal(posterior, np.array([ROWS[name]])) for posterior in posteriors])
-    return points.estimate(np.array([1.0]), level=level, method=method)
+def _alike(fits: Sequence[LawFit]) -> tuple[float, str]:
+    """The one level of several fits and their common method; an error where they have no common law."""
+    if len(fits) < 2:
+        raise FitError(
+            "too-few-runs",
+            f"{len(fits)} fitted run, expected at least 2 that share coefficients",
+            "give more logs, or fit the run alone",
+        )
+    if any(fit.level != fits[0].level for fit in fits):
+        raise UsageError("settings-differ", "fits of different levels, expected one", "fit the logs anew")
+    models = [residual_model(fit.interval) for fit in fits]
+    if loose := [model.name for model in models if not model.fixed_level]:
+        raise UsageError(
+            "no-fixed-ceiling",
+            f"fits with interval {loose[0]!r} tell each ceiling from where its run stands, "
+            "and no two share one",
+            "fit with interval 'drift' to ask what the runs have in common",
+        )
+    methods = " or ".join(sorted({model.method for model in models}))
+    return fits[0].level, f"{methods}; common to {len(fits)} runs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
