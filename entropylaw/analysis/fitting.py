@@ -20,7 +20,7 @@ from entropylaw.analysis.law import (
     predict_at,
     spent_entropy,
 )
-from entropylaw.analysis.outliers import gross_outliers, without
+from entropylaw.analysis.outliers import gross_outliers
 from entropylaw.analysis.propagate import infer_run
 from entropylaw.analysis.residual import checked_sd, covariances
 from entropylaw.analysis.residual_models import ResidualModel, residual_model
@@ -48,11 +48,6 @@ LARGEST = 1e100
 
 ROUNDING = 1e-13
 """Relative differences that are rounding, not change."""
-
-CURVE_POINTS = 61
-
-_DRAWN = 1e-6
-"""Probability of the covariances that are left out of the curve's bands."""
 
 _CEILING = np.array([[1.0, 0.0]])
 _A = np.array([[0.0, 1.0]])
@@ -171,7 +166,8 @@ def usable(
         return found
     outliers = gross_outliers(found.step, found.entropy, found.reward)
     if outliers:
-        found = found.only(without(found.step, outliers), {outlier.sentence: 1 for outlier in outliers})
+        kept = ~np.isin(found.step, [outlier.step for outlier in outliers])
+        found = found.only(kept, {outlier.sentence: 1 for outlier in outliers})
         refuse(found.step, found.entropy, found.reward)
     return found
 
@@ -359,9 +355,9 @@ def _curve(
     floor: float,
 ) -> Curve:
     """Bands from H = 0 (the ceiling) to the largest entropy of the run."""
-    grid = np.linspace(min(0.0, float(logged.min())), float(logged.max()), CURVE_POINTS)
+    grid = np.linspace(min(0.0, float(logged.min())), float(logged.max()), 61)
     # What is drawn need not be exact to nine digits.
-    points = predict_at(law.pruned(_DRAWN), floor, course, grid, level, interval)
+    points = predict_at(law.pruned(1e-6), floor, course, grid, level, interval)
     drawn = [fit for form, fit in fits.fits.items() if FORMS[form].colour]
 
     def column(values: Iterable[float | None]) -> tuple[float, ...]:

@@ -13,7 +13,6 @@ from entropylaw.arguments import as_floats, as_number
 from entropylaw.engine.grid import FloatArray
 from entropylaw.errors import UsageError
 from entropylaw.results import EntropySet, Prediction, Saturation
-from entropylaw.results.mixture import together
 from entropylaw.results.posterior import Posterior
 
 if TYPE_CHECKING:
@@ -60,17 +59,16 @@ def predict_at(
     law: Posterior, floor: float, fitted: FloatArray, values: FloatArray, level: float, interval: str
 ) -> tuple[Prediction, ...]:
     """Predictions at ``values``, all at once."""
-    rows = design(law_column(values))
-    method = residual_model(interval).method
-    both = together(law.functional(rows), law.functional(rows, fresh=1.0, floor=floor))
-    found = estimates(both, level=level, method=method)
+    rows, fresh = np.tile(design(law_column(values)), (2, 1)), np.repeat([0.0, 1.0], len(values))
+    numbers = law.functional(rows, fresh=fresh, floor=floor)
+    found = estimates(numbers, level=level, method=residual_model(interval).method)
     lowest, highest = float(fitted.min()), float(fitted.max())
     return tuple(
         Prediction(
             entropy=value, mean=mean, observation=observation, extrapolated=not lowest <= value <= highest
         )
         for value, mean, observation in zip(
-            values.tolist(), found[: len(rows)], found[len(rows) :], strict=True
+            values.tolist(), found[: len(values)], found[len(values) :], strict=True
         )
     )
 

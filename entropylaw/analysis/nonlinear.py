@@ -29,9 +29,6 @@ from entropylaw.results.law import LawFit
 LARGEST_MATRIX = 1500
 """Evaluations up to which the whitening is kept as an n × n matrix; beyond, the filter runs each time."""
 
-_SETTLED = 1e-10
-"""Relative tolerances of Levenberg–Marquardt, for the digits that NIST certifies."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Whitening:
@@ -185,8 +182,8 @@ def fit_nonlinear(form: str, law: LawFit, *, level: float | None = None) -> Nonl
 
 
 def fit_model(model: Any, reward: FloatArray) -> Any:
-    """``model.fit`` at its own inputs, to tight tolerances; an ``lmfit.model.ModelResult``."""
-    tolerances = {"ftol": _SETTLED, "xtol": _SETTLED, "gtol": 0.0}
+    """``model.fit`` at its own inputs, to the digits that NIST certifies; an ``lmfit.model.ModelResult``."""
+    tolerances = {"ftol": 1e-10, "xtol": 1e-10, "gtol": 0.0}
     return model.fit(reward, **model.inputs, fit_kws=tolerances)
 
 

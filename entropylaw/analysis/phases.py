@@ -40,7 +40,6 @@ FEWEST_RUNS = 3
 """Boundaries below which there is no mean over runs."""
 
 NOW = "random walk + noise"
-_SHARE_POINTS = 101
 
 
 def fit_phases(
@@ -301,7 +300,7 @@ def _planning_share(
     if tokens is None and not 0 <= share <= 1:
         why = "the entropy of all tokens does not lie between those of the two classes"
         return None, f"{UNKNOWN_SHARE}: {why}"
-    points = ((np.arange(_SHARE_POINTS) + 0.5) / _SHARE_POINTS).tolist()
+    points = ((np.arange(101) + 0.5) / 101).tolist()
     plan, act = (
         np.maximum(level_now(curves[name].step, curves[name].entropy).quantiles(points)[:, 0], 0.0)
         for name in ("planning", "execution")

@@ -12,9 +12,6 @@ from entropylaw.engine.posterior import infer
 from entropylaw.results import Estimate
 from entropylaw.results.law import LawFit
 
-RECENT = 1.0 / 3.0
-"""Share of the run's steps over which the fall of its entropy is told."""
-
 FEWEST = 6
 """Evaluations that the recent part must have."""
 
@@ -89,7 +86,7 @@ def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) 
     where the last third has fewer than six evaluations.
     """
     method = "slope of the last third, drift + noise integrated out"
-    recent = step >= step[-1] - RECENT * (step[-1] - step[0])
+    recent = step >= step[-1] - (1.0 / 3.0) * (step[-1] - step[0])
     s, h = step[recent], entropy[recent]
     if s.size < FEWEST:
         why = f"{s.size} evaluations in the last third of the steps, expected at least {FEWEST}"

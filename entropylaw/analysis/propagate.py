@@ -28,8 +28,6 @@ CURVED, EXACT = 0.1, 1e-4
 """Error in the reward up to which exp(H) may be replaced by its tangent, in standard errors of a mean: a
 residual standard deviation over √n. The second is for entropies that are no course."""
 
-_MOST_TURNS = 20
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LawInference:
@@ -91,7 +89,7 @@ def infer_law(
         return LawInference(posteriors=many, likely=entropy, root=root)
     slope, variance = _least_squares(designs, rewards)
     at, most = entropy, curved * np.sqrt(variance / step.size)[:, None]
-    for _ in range(_MOST_TURNS):
+    for _ in range(20):
         steep = np.exp(at)
         tangent = design(law_column(at) - steep * (at - entropy))
         many, u = uncertain_posteriors(step, tangent, -steep[:, :, None] * root, rewards, grid, floor)

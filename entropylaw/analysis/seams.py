@@ -42,9 +42,6 @@ MOST_SPIKES = 10
 FEWEST_TO_SEARCH = 20
 """Evaluations below which no seam is looked for: drift and a jump cannot be told apart."""
 
-_CANDIDATES = 150
-"""Steps that are tried in one pass; beyond it those with the largest local change. All are counted."""
-
 _CELLS = 300_000
 """Steps times candidates, at most: long runs try fewer."""
 
@@ -104,7 +101,10 @@ def jumps_of(step: FloatArray, values: FloatArray, series: str, level: float) ->
     """The seams of one series, by forward search; as :func:`find_seams`, which looks at two."""
     if step.size < FEWEST_TO_SEARCH or np.ptp(values) <= 1e-13 * np.abs(values).max():
         return []
-    trend, at = _trend(step.size), np.empty(0, dtype=int)
+    # What a run does without a seam: slow changes, and the fast ones of its start.
+    time = np.arange(step.size) / (step.size - 1)
+    slow = np.polynomial.legendre.legvander(2.0 * time - 1.0, 3)
+    trend, at = np.column_stack([slow, np.exp(-5.0 * time), np.exp(-20.0 * time)]), np.empty(0, dtype=int)
     chances: list[float] = []
     place = np.arange(step.size)
     for _ in range(MOST_SEAMS + MOST_SPIKES):
@@ -128,13 +128,6 @@ def jumps_of(step: FloatArray, values: FloatArray, series: str, level: float) ->
     ]
 
 
-def _trend(n: int) -> FloatArray:
-    """What a run does without a seam, shape (n, 6): slow changes, and the fast ones of its start."""
-    time = np.arange(n) / (n - 1)
-    slow = np.polynomial.legendre.legvander(2.0 * time - 1.0, 3)
-    return np.column_stack([slow, np.exp(-5.0 * time), np.exp(-20.0 * time)])
-
-
 def _clearest(
     step: FloatArray, values: FloatArray, trend: FloatArray, taken: np.ndarray[Any, np.dtype[np.int64]]
 ) -> tuple[int, float]:
@@ -146,7 +139,8 @@ def _clearest(
     count = places.size
     if not count:
         return 0, 1.0
-    most = min(_CANDIDATES, max(_CELLS // n, 1))
+    # Beyond it those with the largest local change are tried. All are counted.
+    most = min(150, max(_CELLS // n, 1))
     if count > most:
         wide = max(SIDE, n // 100)
         total = np.concatenate([[0.0], np.cumsum(values)])

@@ -43,13 +43,8 @@ _REACH = 40.0
 _POINTS = {1: (401, 401), 2: (41, 101)}
 """Points an axis, coarse and fine, by dimension; uniform in asinh of the distance."""
 
-_TURN = 0.5
-"""Angle of the grid to the coefficients, radians."""
-
 _LIGHT = 1e-6
 """Weight of the components that a product leaves out, all together."""
-
-_CELLS = 100_000  # densities held at once
 
 _SLICES = 101
 """Points, equally probable, that stand for a distribution that is subtracted from another."""
@@ -214,7 +209,8 @@ class Marginal:
 
     def log_density(self, points: FloatArray) -> FloatArray:
         """Log density at points (m, d); shape (m,)."""
-        pieces = np.array_split(points, points.shape[0] * self.weight.size // _CELLS + 1)
+        # 100,000 densities are held at once.
+        pieces = np.array_split(points, points.shape[0] * self.weight.size // 100_000 + 1)
         return np.concatenate([logsumexp(self.components(piece), axis=1) for piece in pieces])
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
@@ -287,7 +283,8 @@ def _weighted(parts: Sequence[Marginal], centre: FloatArray, root: FloatArray, s
     away = np.sinh(mesh)
     if centre.size == 2:
         # Turned, so that no coefficient runs along an axis: its distribution would be a staircase.
-        away = away @ np.array([[np.cos(_TURN), np.sin(_TURN)], [-np.sin(_TURN), np.cos(_TURN)]])
+        cos, sin = np.cos(0.5), np.sin(0.5)
+        away = away @ np.array([[cos, sin], [-sin, cos]])
     point = centre + away @ root.T
     log_weight = np.log(np.cosh(mesh)).sum(axis=1) + sum(part.log_density(point) for part in parts)
     kept = log_weight > log_weight.max() - 30.0

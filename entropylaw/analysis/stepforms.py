@@ -1,4 +1,4 @@
-"""Forms R(step), which know no entropy, and the baselines that every forecast must beat.
+"""Forms R(step), which know no entropy.
 
 Each form is R = A − D · u(s), where u falls to 0 as steps go on, so that A is the limit in steps. That is
 not the reward at H = 0, unless the entropy is spent: a run that keeps its entropy has both.
@@ -87,17 +87,6 @@ def step_forms(step: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]]:
             )
         )
     return tuple(forms), skipped
-
-
-def baselines(reward: FloatArray) -> dict[str, float]:
-    """Forecasts of every later reward that need no form: the last value, the mean of the last three.
-
-    Parameters
-    ----------
-    reward
-        Shape (n,), in the order of the steps, n ≥ 1; where n < 3 the mean is that of all.
-    """
-    return {"last value": float(reward[-1]), "mean of the last three": float(np.mean(reward[-3:]))}
 
 
 def _form(name: str, step: FloatArray, left: Callable[..., FloatArray], *shapes: Shape) -> Form:

@@ -18,15 +18,6 @@ from entropylaw.engine.posterior import Posteriors, infer, solve
 from entropylaw.engine.whiten import Products
 from entropylaw.results.posterior import Posterior
 
-_FEW = 4
-"""Forms from which it pays to look for a basis that their columns share."""
-
-_KEPT = 1e-12
-"""Part of a column, relative to its length, beyond the basis so far, from which it adds to the basis."""
-
-_INSIDE = 1e-10
-"""Part of a column, relative to its length, that may lie outside of the basis."""
-
 _SHARP = 1e-6
 """Reward left over by the basis, relative to its spread, below which the basis is not used: the columns'
 rounding must stay far below the residual."""
@@ -44,7 +35,7 @@ class Span:
         """Coordinates (m, c) of columns (n, c), or None where one of them lies outside."""
         found = self.basis.T @ columns
         outside = np.linalg.norm(columns - self.basis @ found, axis=0)
-        inside = outside <= _INSIDE * np.linalg.norm(columns, axis=0)
+        inside = outside <= 1e-10 * np.linalg.norm(columns, axis=0)
         return found if inside.all() else None
 
 
@@ -55,7 +46,7 @@ def common_span(designs: Sequence[FloatArray], reward: FloatArray) -> Span | Non
     rounding would be seen in what is left.
     """
     columns = np.concatenate(designs, axis=1)
-    if len(designs) < _FEW:
+    if len(designs) < 4:
         return None
     # The first form's columns are in the basis as they are, and lose no digit.
     p = designs[0].shape[1]
@@ -63,7 +54,8 @@ def common_span(designs: Sequence[FloatArray], reward: FloatArray) -> Span | Non
     left = columns[:, p:] - first @ (first.T @ columns[:, p:])
     left /= np.linalg.norm(columns[:, p:], axis=0)
     ortho, triangle, _ = qr(left, mode="economic", pivoting=True, check_finite=False)
-    more = ortho[:, np.abs(np.diag(triangle)) > _KEPT]
+    # What is left of the other columns is relative to their lengths.
+    more = ortho[:, np.abs(np.diag(triangle)) > 1e-12]
     # Once more, against rounding: what is left of a column is small beside it.
     more = np.linalg.qr(more - first @ (first.T @ more))[0]
     basis = np.concatenate([first, more], axis=1)

@@ -29,7 +29,6 @@ from entropylaw.results.posterior import SHARPEST
 UNCERTAIN = 1
 """Which column of the design is uncertain."""
 
-_MOST_TURNS = 100
 _EXPLAINED = 1e-6
 """Residual variance, as a share of what it is with the column taken as known, below which it does not fall
 where errors of that size explain all there is."""
@@ -37,9 +36,6 @@ where errors of that size explain all there is."""
 _CONDITION = 1e-9
 """The same as a share of the largest variance that the column's errors give the reward: with less of it, too
 many digits cancel."""
-
-_SETTLED = 1e-11
-"""Relative change of slope and variance at which the iteration ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -173,14 +169,16 @@ def _settled(moments: _Moments, first: FloatArray, free: int, scaled: bool) -> _
     least, largest = _EXPLAINED * variance, moments.roots.max(axis=-1)
     if scaled:
         variance = np.maximum(variance, _CONDITION * base**2 * largest)
-    for _ in range(_MOST_TURNS):
+    # Relative change of slope and variance at which the iteration ends.
+    settled = 1e-11
+    for _ in range(100):
         turn = _solved(moments, slope, base, u, variance, p)
         new_slope = base + turn.beta[..., UNCERTAIN]
         new_u = turn.own * (turn.pull - (turn.tie @ turn.beta[..., None])[..., 0])
         floor = np.maximum(least, _CONDITION * new_slope**2 * largest)
         new_variance = np.maximum(turn.rss / free, floor) if scaled else variance
-        moved = np.abs(new_slope - slope) <= _SETTLED * np.abs(new_slope)
-        moved &= np.abs(new_variance - variance) <= _SETTLED * new_variance
+        moved = np.abs(new_slope - slope) <= settled * np.abs(new_slope)
+        moved &= np.abs(new_variance - variance) <= settled * new_variance
         if moved.all():
             break
         slope, u, variance = new_slope, new_u, new_variance

@@ -25,9 +25,6 @@ from entropylaw.engine.grid import FloatArray, Grid
 _CELLS = 400_000
 """Numbers held at once while whitening: what a core's own cache holds."""
 
-_REMEMBERED = 250_000
-"""Steps times grid points up to which gains are kept for the next problem with the same steps."""
-
 
 _ROUNDING = 1e-14
 """Relative change of the gains from the first to the last step of a block that is none."""
@@ -184,8 +181,11 @@ def _blocks(
     step: FloatArray, grid: Grid, floor: FloatArray | None, rows: int
 ) -> Iterator[tuple[int, int, Gains]]:
     """The gains of ``rows`` steps at a time, with where the block begins and ends."""
-    if step.size <= rows and step.size * grid.length.size <= _REMEMBERED:
-        yield 0, step.size, _remembered(*map(_frozen, (step, grid.length, grid.drift, grid.noise, floor)))
+    # Gains of short runs are kept for the next problem with the same steps.
+    if step.size <= rows and step.size * grid.length.size <= 250_000:
+        arrays = (step, grid.length, grid.drift, grid.noise, floor)
+        frozen = (None if array is None else array.tobytes() for array in arrays)
+        yield 0, step.size, _remembered(*frozen)
         return
     before: Gains | None = None
     settled: float | None = None
@@ -207,10 +207,6 @@ def _at_rest(gains: Gains) -> bool:
         np.allclose(each[0], each[-1], rtol=_ROUNDING, atol=0.0)
         for each in (gains.decay, gains.carry, gains.inverse_sd)
     )
-
-
-def _frozen(array: FloatArray | None) -> bytes | None:
-    return None if array is None else array.tobytes()
 
 
 @lru_cache(maxsize=4)

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import ROOT, clean_environment
 
 # The choices of the options are made when they are imported, so that the entry is added before that.
-ADDED = '''
+ADDED = """
 import sys
 from entropylaw.analysis.residual_models import RESIDUAL_MODELS, ResidualModel
 
@@ -18,12 +18,13 @@ def grid(step):
     return point_grid(length=float(step[-1] - step[0]) / step.size, share=0.0)
 
 RESIDUAL_MODELS["ar1"] = ResidualModel(
-    name="ar1", method="first-order autoregression", help="neighbours alike.", grid=grid, assumed="like neighbours"
+    name="ar1", method="first-order autoregression", help="neighbours alike.",
+    grid=grid, assumed="like neighbours",
 )
 
 from entropylaw.__main__ import main
 main()
-'''
+"""
 LOG = ROOT / "data/lab/grpo_s0/metrics.parquet"
 
 
