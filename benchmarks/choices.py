@@ -16,7 +16,7 @@ from entropylaw.analysis.propagate import infer_run
 from entropylaw.analysis.residual import covariances
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.engine.grid import Grid
-from entropylaw.engine.posterior import Posteriors, posteriors
+from entropylaw.engine.posterior import Posteriors, infer
 
 SEED = 20261121
 
@@ -204,7 +204,7 @@ def plain(
     step: FloatArray, course: FloatArray, reward: FloatArray, grid: Grid, floor: FloatArray | None
 ) -> Posteriors:
     """The law in one run whose entropies are as good as exact."""
-    return posteriors(step, design(law_column(course))[None], reward[None], grid, floor)
+    return infer(step, design(law_column(course))[None], reward[None], grid, floor)
 
 
 def _courses(choice: Choice, sample: Sample, sd: FloatArray | None) -> Course:

@@ -32,10 +32,10 @@ import numpy as np
 from benchmarks.docs import replace_block
 from benchmarks.worlds import FloatArray
 from entropylaw import fit_laws
-from entropylaw.analysis.forms import design, law_column, stacked
+from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.paths import outlook
 from entropylaw.engine.grid import drift_grid
-from entropylaw.engine.posterior import posteriors
+from entropylaw.engine.posterior import infer
 
 SEED = 20250528
 DOCS = Path(__file__).parent.parent / "docs" / "method.md"
@@ -298,8 +298,8 @@ def our_forecasts(
 
 def law_test(step: FloatArray, entropy: FloatArray, rewards: FloatArray) -> FloatArray:
     """p-values of ``compare_forms(...).law_test`` for many runs at the same entropies (a test compares)."""
-    x = stacked(law_column(entropy), entropy * np.exp(entropy))
-    many = posteriors(step, np.broadcast_to(x, (len(rewards), *x.shape)), rewards, drift_grid(step))
+    x = design(law_column(entropy), entropy * np.exp(entropy))
+    many = infer(step, np.broadcast_to(x, (len(rewards), *x.shape)), rewards, drift_grid(step))
     sides = np.broadcast_to([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]], (len(rewards), 2, 3))
     tails = many.functional(sides, np.zeros(2)).cdf(np.zeros(2 * len(rewards)))
     return np.asarray(np.minimum(1.0, 2.0 * tails.reshape(-1, 2).min(axis=1)))
@@ -309,7 +309,7 @@ def log_odds(step: FloatArray, entropy: FloatArray, rewards: FloatArray) -> Floa
     """Log of the law's weight over the line's in ``fit_law`` (a test compares): their priors are the same."""
     grid = drift_grid(step)
     law, line = (
-        posteriors(step, np.broadcast_to(x, (len(rewards), *x.shape)), rewards, grid).log_evidence
+        infer(step, np.broadcast_to(x, (len(rewards), *x.shape)), rewards, grid).log_evidence
         for x in (design(law_column(entropy)), design(entropy))
     )
     return law - line

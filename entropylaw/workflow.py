@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from itertools import chain
 from typing import Any
 
 from entropylaw.analysis.fitting import fit_law
@@ -175,40 +176,31 @@ def combine(documents: Sequence[FitDocument]) -> FitDocument:
         if other.settings != first.settings:
             raise settings_differ(first.settings, other.settings)
     inputs = {(file.path, file.sha256): file for document in documents for file in document.inputs}
-    runs = [run for document in documents for run in document.runs]
-    names = (
-        told_apart([run.run for run in runs], [run.path for run in runs]) if others else [r.run for r in runs]
-    )
+    runs = tuple(chain.from_iterable(document.runs for document in documents))
+    if others:
+        names = told_apart([run.run for run in runs], [run.path for run in runs])
+        runs = tuple(map(_called, runs, names))
     return FitDocument(
         inputs=tuple(inputs.values()),
         settings=first.settings,
-        runs=tuple(_called(run, name) for run, name in zip(runs, names, strict=True)),
-        warnings=tuple(warning for document in documents for warning in document.warnings),
+        runs=runs,
+        warnings=tuple(chain.from_iterable(document.warnings for document in documents)),
     )
 
 
 def _called(run: RunFit, name: str) -> RunFit:
-    if name == run.run:
-        return run
     return replace(run, run=name, law=run.law and replace(run.law, run=name))
 
 
 def settings_differ(one: FitOptions, other: FitOptions) -> UsageError:
-    """The error of putting together what was fitted in different ways."""
+    """The error of putting together what was fitted in different ways; it names the first difference."""
+    pairs = ((field.name, getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
+    differ = next((f"{name} {left} and {right}" for name, left, right in pairs if left != right), "none")
     return UsageError(
         "settings-differ",
-        f"fits with different settings ({_difference(one, other)}), one document has one",
+        f"fits with different settings ({differ}), one document has one",
         "fit the logs anew with the same options, or treat them one by one",
     )
-
-
-def _difference(one: FitOptions, other: FitOptions) -> str:
-    """The first setting in which two differ."""
-    for field in fields(FitOptions):
-        left, right = getattr(one, field.name), getattr(other, field.name)
-        if left != right:
-            return f"{field.name} {left} and {right}"
-    return "none"
 
 
 def fit_or_refuse(run: Run, asked: FitOptions) -> RunFit:
@@ -224,18 +216,17 @@ def fit_or_refuse(run: Run, asked: FitOptions) -> RunFit:
         series = select(
             run, entropy=asked.entropy, reward=asked.reward, pair=asked.pair, entropy_sd=asked.entropy_sd
         )
-        law = fit_series(
-            series,
-            level=asked.level,
-            interval=asked.interval,
-            eval_size=asked.eval_size,
-            keep_outliers=asked.keep_outliers,
-        )
+        law = fit_series(series, keep_outliers=asked.keep_outliers, **_how(asked))
     except UsageError:
         raise
     except EntropyLawError as error:
         return refused_run(run, series, error)
     return as_stored(_with_seams(fitted_run(run, series, law), series, asked))
+
+
+def _how(asked: FitOptions) -> dict[str, Any]:
+    """The options that a run and its segments have in common."""
+    return {"level": asked.level, "interval": asked.interval, "eval_size": asked.eval_size}
 
 
 def _with_seams(entry: RunFit, series: Series, asked: FitOptions) -> RunFit:
@@ -253,11 +244,9 @@ def _with_seams(entry: RunFit, series: Series, asked: FitOptions) -> RunFit:
             series.entropy,
             series.reward,
             seams=steps,
-            level=asked.level,
-            interval=asked.interval,
-            eval_size=asked.eval_size,
             entropy_sd=series.entropy_sd,
             run=series.run,
+            **_how(asked),
         )
     except FitError as error:
         return replace(entry, seams=found, notes=(*entry.notes, f"{NO_SEGMENTS}: {error.message}"))

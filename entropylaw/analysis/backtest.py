@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from entropylaw.analysis.estimate import tails
 from entropylaw.analysis.fitting import complete, refuse
 from entropylaw.analysis.forecast import FEWEST, blocked
 from entropylaw.analysis.forms import design, law_column
@@ -148,8 +149,7 @@ def _score(protocol: str, blind: bool, series: Sequence[FloatArray], first: int,
     (s, at), (h, later), (r, truth) = ((column[:first], column[first:]) for column in series)
     spread = float(np.ptp(series[-1]))
     band = outlook(s, h, r, at, None if blind else later).band
-    tail = (1.0 - level) / 2.0
-    low, value, high = (band.quantile(p) for p in (tail, 0.5, 1.0 - tail))
+    low, value, high = (band.quantile(p) for p in tails(level))
 
     def rmse(told: FloatArray) -> float:
         return max(float(np.sqrt(np.mean((told - truth) ** 2))), RESOLUTION * spread)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropylaw.analysis.course import FEWEST, entropy_courses
+from entropylaw.analysis.estimate import tails
 from entropylaw.analysis.fitting import Evaluations, usable
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law import checked_level
@@ -137,11 +138,9 @@ def fit_laws(
             n[i] = found.step.size
             groups.setdefault(found.step.tobytes(), []).append((i, found))
     for group in groups.values():
-        for start in range(0, len(group), _TOGETHER):
-            part = group[start : start + _TOGETHER]
+        for part in (group[start : start + _TOGETHER] for start in range(0, len(group), _TOGETHER)):
             members = [i for i, _ in part]
-            h, r = (np.array([getattr(one, name) for _, one in part]) for name in ("entropy", "reward"))
-            table[:, :, members], about[:, members] = _numbers(part[0][1].step, h, r, level, model)
+            table[:, :, members], about[:, members] = _numbers([one for _, one in part], level, model)
     numbers = {
         name: Numbers(value=rows[0], low=rows[1], high=rows[2], std_error=rows[3])
         for name, rows in zip(_NUMBERS, table, strict=True)
@@ -159,9 +158,11 @@ def fit_laws(
 
 
 def _numbers(
-    step: FloatArray, entropy: FloatArray, reward: FloatArray, level: float, model: ResidualModel
+    runs: Sequence[Evaluations], level: float, model: ResidualModel
 ) -> tuple[FloatArray, FloatArray]:
     """Numbers of m runs with the same steps, shape (5, 4, m), and what is said of their drift, (3, m)."""
+    step = runs[0].step
+    entropy, reward = np.array([run.entropy for run in runs]), np.array([run.reward for run in runs])
     course, root = entropy, np.empty((*entropy.shape, 0))
     if model.smooths_entropy and step.size >= FEWEST:
         found = entropy_courses(entropy, step)
@@ -174,8 +175,7 @@ def _numbers(
     ceiling, a, b = (np.broadcast_to(row, now.shape) for row in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]))
     rows = np.stack([ceiling, a, b, now, ceiling - now], axis=1)
     mixture = many.pruned().functional(rows, np.array([0.0, 0.0, 0.0, 1.0, -1.0]))
-    tail = (1.0 - level) / 2.0
-    low, value, high = mixture.quantiles((tail, 0.5, 1.0 - tail))
+    low, value, high = mixture.quantiles(tails(level))
     spread = mixture.scale[:, 0] if grid.length.size == 1 else mixture.standard_deviation()
     table = np.array([value, low, high, spread]).reshape(4, len(rows), len(_NUMBERS)).transpose(2, 0, 1)
     long = (many.length >= 0.5 * (step[-1] - step[0])) & (many.drift_share > 0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from entropylaw.analysis.estimate import tails
+from entropylaw.analysis.law import checked_level
 from entropylaw.engine.changepoint import FIRST, LAST, Bends, Kinks, Null, bend, bend_posterior
 from entropylaw.engine.decays import likely_decays
 from entropylaw.engine.grid import FloatArray
@@ -34,13 +36,14 @@ _POINTS = 400
 
 
 def checked_test_level(level: float) -> float:
-    """``level``, if the simulations can resolve a p-value of 1 − level.
+    """``level`` as :func:`checked_level` has it, if the simulations can resolve a p-value of 1 − level.
 
     Raises
     ------
     UsageError
         ``bad-level``.
     """
+    level = checked_level(level)
     # Two simulated runs must lie beyond the critical value for it to be known.
     highest = 1.0 - 2 / (DRAWS + 1.0)
     if level > highest + 1e-12:
@@ -150,10 +153,9 @@ def boundary_of(found: Bends, first: float, span: float, level: float) -> Bounda
     ends = [float(edges[i]) for i in np.flatnonzero(np.diff(inside))]
     intervals = tuple(zip(ends[::2], ends[1::2], strict=True))
     widths, mass = _marginal(2.0 * found.half, found.weight)
-    below, tail = np.cumsum(mass), (1.0 - level) / 2.0
+    below = np.cumsum(mass)
     low, value, high = (
-        span * float(widths[min(int(np.searchsorted(below, q)), widths.size - 1)])
-        for q in (tail, 0.5, 1.0 - tail)
+        span * float(widths[min(int(np.searchsorted(below, q)), widths.size - 1)]) for q in tails(level)
     )
     return Boundary(
         step=Estimate(
@@ -206,8 +208,7 @@ def weighted_points(values: FloatArray, weight: FloatArray) -> FloatArray:
 
 def of_points(points: FloatArray, level: float, method: str) -> Estimate:
     """Median and equal-tailed interval of equally probable points."""
-    tail = (1.0 - level) / 2.0
-    low, value, high = (float(q) for q in np.quantile(points, (tail, 0.5, 1.0 - tail)))
+    low, value, high = np.quantile(points, tails(level)).tolist()
     return Estimate(value=value, low=low, high=high, level=level, method=method)
 
 

@@ -24,9 +24,6 @@ MOST_PIECES = 24
 FEWEST = 10
 """Below so many evaluations noise and course cannot be told apart, and the entropy is used as logged."""
 
-_IN_REACH = 1e-3
-"""Smallest diagonal element of the splines' triangle with which their coefficients are known."""
-
 _PENALTIES = np.geomspace(1e-6, 1e8, 57)
 
 
@@ -106,53 +103,42 @@ def entropy_courses(
     """
     n = entropy.shape[1]
     number = np.linspace(0.0, 1.0, n)
-    found = _smoothed(entropy, number, sd)
+    course, root, evidence = _smoothed(entropy, number, sd)
     if step is not None:
         time = (step - step[0]) / (step[-1] - step[0])
         if not np.allclose(time, number, rtol=0.0, atol=1e-9) and _can_follow(time):
-            other = _smoothed(entropy, time, sd)
-            better = (other.evidence < found.evidence)[:, None]
-            found = _Smooth(
-                course=np.where(better, other.course, found.course),
-                root=np.where(better[..., None], other.root, found.root),
-                evidence=np.minimum(other.evidence, found.evidence),
-            )
+            other, other_root, other_evidence = _smoothed(entropy, time, sd)
+            better = (other_evidence < evidence)[:, None]
+            course, root = np.where(better, other, course), np.where(better[..., None], other_root, root)
     never_negative = entropy.min(axis=1, keepdims=True) >= 0
-    course = np.where(never_negative, np.maximum(found.course, 0.0), found.course)
-    return Course(entropy=course, root=found.root)
+    return Course(entropy=np.where(never_negative, np.maximum(course, 0.0), course), root=root)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Smooth:
-    """Curves (runs, n), roots of their covariance (runs, n, k), −2 log restricted likelihood (runs,)."""
-
-    course: FloatArray
-    root: FloatArray
-    evidence: FloatArray
-
-
-def _smoothed(entropy: FloatArray, time: FloatArray, sd: FloatArray | None) -> _Smooth:
-    """Curves over ``time`` with the best penalty."""
+def _smoothed(
+    entropy: FloatArray, time: FloatArray, sd: FloatArray | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Curves over ``time`` with the best penalty: as :func:`_penalised`."""
     if sd is None:
-        basis, roughness = _decomposed(time.tobytes())
-        return _penalised(entropy, basis, roughness, None)
+        return _penalised(entropy, *_basis(time.tobytes(), np.ones(time.size).tobytes()), None)
     each = []
     for values, noise in zip(entropy, sd, strict=True):
         # Divided by its noise, up to a factor, each value has the same; the curve is brought back by it.
         typical = float(np.sqrt(np.mean(noise**2)))
         scale = noise / typical
-        basis, roughness = _basis(time, 1.0 / scale)
-        one = _penalised((values / scale)[None], basis, roughness, typical)
-        each.append((one.course[0] * scale, one.root[0] * scale[:, None], one.evidence[0]))
-    return _Smooth(
-        course=np.array([course for course, _, _ in each]),
-        root=np.array([root for _, root, _ in each]),
-        evidence=np.array([evidence for _, _, evidence in each]),
-    )
+        basis, roughness = _basis(time.tobytes(), (1.0 / scale).tobytes())
+        curve, root, evidence = _penalised((values / scale)[None], basis, roughness, typical)
+        each.append((curve[0] * scale, root[0] * scale[:, None], evidence[0]))
+    curves, roots, evidences = (np.array(parts) for parts in zip(*each, strict=True))
+    return curves, roots, evidences
 
 
-def _penalised(entropy: FloatArray, basis: FloatArray, roughness: FloatArray, known: float | None) -> _Smooth:
-    """Ridge regression on an orthonormal basis (n, k); ``known`` is the noise's sd, where it is known."""
+def _penalised(
+    entropy: FloatArray, basis: FloatArray, roughness: FloatArray, known: float | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Ridge regression on an orthonormal basis (n, k); ``known`` is the noise's sd, where it is known.
+
+    Returns curves (runs, n), roots of their covariance (runs, n, k), −2 log restricted likelihood (runs,).
+    """
     n = entropy.shape[1]
     # A straight line is not penalised: what is taken off before, and put back, costs no digits.
     centre = np.zeros((len(entropy), 1)) if known else entropy.mean(axis=1, keepdims=True)
@@ -166,31 +152,24 @@ def _penalised(entropy: FloatArray, basis: FloatArray, roughness: FloatArray, kn
     best = first_best(-evidence)
     row = np.arange(len(best))
     variance = np.full(len(best), known**2) if known else misfit[row, best] / (n - 2)
-    return _Smooth(
-        course=centre + (kept[best] * score) @ basis.T,
-        root=basis * np.sqrt(variance[:, None] * kept[best])[:, None, :],
-        evidence=evidence[row, best],
-    )
+    root = basis * np.sqrt(variance[:, None] * kept[best])[:, None, :]
+    return centre + (kept[best] * score) @ basis.T, root, evidence[row, best]
 
 
 def _can_follow(time: FloatArray) -> bool:
     """Whether an evaluation lies in reach of every spline over ``time``; after a long gap none does."""
     triangle = np.linalg.qr(_cubic_splines(time, min(time.size // 2, MOST_PIECES)), mode="r")
-    return bool(np.abs(np.diag(triangle)).min() > _IN_REACH)
+    # With smaller ones the coefficients are not known.
+    return bool(np.abs(np.diag(triangle)).min() > 1e-3)
 
 
 @lru_cache(maxsize=32)
-def _decomposed(times: bytes) -> tuple[FloatArray, FloatArray]:
-    """The basis of evaluations that all count the same; ``times`` holds their places (n,) in [0, 1]."""
-    time = np.frombuffer(times)
-    return _basis(time, np.ones(time.size))
+def _basis(times: bytes, weights: bytes) -> tuple[FloatArray, FloatArray]:
+    """Orthonormal basis (n, k) of the splines times ``weights`` in which the penalty is diagonal.
 
-
-def _basis(time: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Orthonormal basis (n, k) of the splines times ``weight`` (n,) in which the penalty is diagonal.
-
-    The second is that diagonal, shape (k,).
+    ``times`` are places in [0, 1]; both have shape (n,). The second is that diagonal, shape (k,).
     """
+    time, weight = np.frombuffer(times), np.frombuffer(weights)
     pieces = min(time.size // 2, MOST_PIECES)
     ortho, triangle = np.linalg.qr(weight[:, None] * _cubic_splines(time, pieces))
     penalty = np.linalg.solve(triangle.T, np.diff(np.eye(pieces), n=2, axis=0).T)

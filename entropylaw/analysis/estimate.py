@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropylaw.engine.mixture import Mixture
 from entropylaw.results import Estimate
+from entropylaw.results.mixture import Mixture
+
+
+def tails(level: float) -> tuple[float, float, float]:
+    """Probabilities below the low end, the median and the high end of an equal-tailed interval."""
+    tail = (1.0 - level) / 2.0
+    return tail, 0.5, 1.0 - tail
+
+
+def unknown(why: str, *, level: float, method: str) -> Estimate:
+    """No number and no interval, and the reason."""
+    return Estimate(value=None, low=None, high=None, level=level, method=method, note=why)
 
 
 def from_mixture(mixture: Mixture, *, level: float, method: str) -> Estimate:
@@ -15,20 +26,18 @@ def from_mixture(mixture: Mixture, *, level: float, method: str) -> Estimate:
 
 def estimates(mixture: Mixture, *, level: float, method: str) -> list[Estimate]:
     """Median and equal-tailed interval of every number of ``mixture``."""
-    tail = (1.0 - level) / 2.0
-    low, value, high = mixture.quantiles((tail, 0.5, 1.0 - tail))
-    spread = mixture.standard_deviation()
-    if mixture.location.shape[1] == 1:
-        # One component: the textbook standard error, not the standard deviation of its t.
-        spread = mixture.scale[:, 0]
+    # One component: the textbook standard error, not the standard deviation of its t.
+    single = mixture.location.shape[1] == 1
+    spread = mixture.scale[:, 0] if single else mixture.standard_deviation()
+    rows = np.vstack([mixture.quantiles(tails(level)), spread])
     return [
         Estimate(
-            value=float(value[i]),
-            low=float(low[i]),
-            high=float(high[i]),
+            value=value,
+            low=low,
+            high=high,
             level=level,
             method=method,
-            std_error=float(spread[i]) if np.isfinite(spread[i]) else None,
+            std_error=error if np.isfinite(error) else None,
         )
-        for i in range(value.size)
+        for low, value, high, error in rows.T.tolist()
     ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,14 @@ from entropylaw.analysis.course import Course, course_for
 from entropylaw.analysis.estimate import estimates
 from entropylaw.analysis.forms import FORMS, design, law_column
 from entropylaw.analysis.influence import strongest_influence
-from entropylaw.analysis.inverse import HIGHEST_ENTROPY, SMALLEST_ENTROPY
-from entropylaw.analysis.law import checked_level, predict_at, spent_entropy
-from entropylaw.analysis.outliers import gross_outliers, without
+from entropylaw.analysis.law import (
+    HIGHEST_ENTROPY,
+    SMALLEST_ENTROPY,
+    checked_level,
+    predict_at,
+    spent_entropy,
+)
+from entropylaw.analysis.outliers import gross_outliers
 from entropylaw.analysis.propagate import infer_run
 from entropylaw.analysis.residual import checked_sd, covariances
 from entropylaw.analysis.residual_models import ResidualModel, residual_model
@@ -30,9 +36,8 @@ from entropylaw.analysis.rivals import (
 from entropylaw.analysis.validity import judge, lag1
 from entropylaw.arguments import as_floats
 from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.posterior import split
 from entropylaw.errors import FitError
-from entropylaw.results import Curve, Residuals, Validity
+from entropylaw.results import Curve, Prediction, Residuals, Validity
 from entropylaw.results.law import LawFit
 from entropylaw.results.posterior import Posterior
 
@@ -44,11 +49,6 @@ LARGEST = 1e100
 
 ROUNDING = 1e-13
 """Relative differences that are rounding, not change."""
-
-CURVE_POINTS = 61
-
-_DRAWN = 1e-6
-"""Probability of the covariances that are left out of the curve's bands."""
 
 _CEILING = np.array([[1.0, 0.0]])
 _A = np.array([[0.0, 1.0]])
@@ -167,7 +167,8 @@ def usable(
         return found
     outliers = gross_outliers(found.step, found.entropy, found.reward)
     if outliers:
-        found = found.only(without(found.step, outliers), {outlier.sentence: 1 for outlier in outliers})
+        kept = ~np.isin(found.step, [outlier.step for outlier in outliers])
+        found = found.only(kept, {outlier.sentence: 1 for outlier in outliers})
         refuse(found.step, found.entropy, found.reward)
     return found
 
@@ -277,7 +278,7 @@ def _law_fit(
         array.setflags(write=False)
     told = infer_run(s, course, r, grid, floor, model.name)
     fits = fit_forms(s, course.entropy, r, grid, floor, None if told is None else told.blur(0, grid))
-    law = (fits.law if told is None else split(told.posteriors)[0]).pruned()
+    law = (fits.law if told is None else told.posteriors[0]).pruned()
     # A smoothed entropy is what the log says; a logged value is corrected by the reward.
     entropy_now = float(course.entropy[-1] if told is None or model.smooths_entropy else told.likely[0, -1])
     now = design(law_column(course.entropy[-1:]))
@@ -286,9 +287,14 @@ def _law_fit(
     ceiling, a, b, reward_now, headroom = estimates(numbers, level=level, method=model.method)
     fitted = design(law_column(course.entropy)) @ np.array([ceiling.value, a.value])
     fitted.setflags(write=False)
+    # Where the law is relative to the last evaluation, its residuals have a mean of their own.
+    residual = r - fitted - (0.0 if model.fixed_level else np.mean(r - fitted))
     weight = fits.weight["law"]
     rivals = rivals_of(fits, course.entropy, r, level=level, method=model.method)
     noise_floor = 0.0 if floor is None else float(floor[-1])
+    # From H = 0 (the ceiling) to the largest entropy; what is drawn need not be exact to nine digits.
+    entropies = np.linspace(min(0.0, float(h.min())), float(h.max()), 61)
+    drawn = predict_at(law.pruned(1e-6), noise_floor, course.entropy, entropies, level, model.name)
     fit = LawFit(
         run=run,
         n=s.size,
@@ -301,8 +307,13 @@ def _law_fit(
         entropy_noise=course.noise,
         reward_now=reward_now,
         headroom=headroom,
-        # Where the law is relative to the last evaluation, its residuals have a mean of their own.
-        residuals=_residuals(law, s, r - fitted - (0.0 if model.fixed_level else np.mean(r - fitted))),
+        residuals=Residuals(
+            sd=float(np.sqrt(residual @ residual / (residual.size - 2))),
+            lag1=lag1(residual),
+            effective_n=float(law.weight @ law.effective_n),
+            drift_share=float(law.weight @ law.drift_share),
+            long_memory=float(law.weight @ ((law.length >= 0.5 * (s[-1] - s[0])) & (law.drift_share > 0))),
+        ),
         influence=strongest_influence(s, h, r),
         law_weight=weight,
         law_ruled_out=weight < PLAUSIBLE,
@@ -315,7 +326,7 @@ def _law_fit(
         course=course.entropy,
         reward=r,
         fitted=fitted,
-        curve=_curve(h, course.entropy, law, fits, level=level, interval=model.name, floor=noise_floor),
+        curve=_curve(entropies, drawn, fits),
         level=level,
         interval=model.name,
         eval_size=eval_size,
@@ -325,19 +336,6 @@ def _law_fit(
         entropy_sd=known.entropy_sd,
     )
     return replace(fit, validity=judge(fit, None if floor is None else float(np.sqrt(np.mean(floor)))))
-
-
-def _residuals(law: Posterior, step: FloatArray, residual: FloatArray) -> Residuals:
-    """Summary of the residual model under the posterior."""
-    long = law.length >= 0.5 * (step[-1] - step[0])
-    drifting = law.drift_share > 0
-    return Residuals(
-        sd=float(np.sqrt(residual @ residual / (residual.size - 2))),
-        lag1=lag1(residual),
-        effective_n=float(law.weight @ law.effective_n),
-        drift_share=float(law.weight @ law.drift_share),
-        long_memory=float(law.weight @ (long & drifting)),
-    )
 
 
 def _correlation(law: Posterior) -> float:
@@ -350,31 +348,22 @@ def _correlation(law: Posterior) -> float:
     return float(total[0, 1] / (np.sqrt(total[0, 0]) * np.sqrt(total[1, 1])))
 
 
-def _curve(
-    logged: FloatArray,
-    course: FloatArray,
-    law: Posterior,
-    fits: FormFits,
-    *,
-    level: float,
-    interval: str,
-    floor: float,
-) -> Curve:
-    """Bands from H = 0 (the ceiling) to the largest entropy of the run."""
-    grid = np.linspace(min(0.0, float(logged.min())), float(logged.max()), CURVE_POINTS)
-    # What is drawn need not be exact to nine digits.
-    points = predict_at(law.pruned(_DRAWN), floor, course, grid, level, interval)
-    drawn = [fit for form, fit in fits.fits.items() if FORMS[form].colour]
+def _curve(grid: FloatArray, points: Sequence[Prediction], fits: FormFits) -> Curve:
+    """Bands from predictions over a grid of entropies, and the rivals' means."""
 
-    def column(values: Iterable[float | None]) -> tuple[float, ...]:
-        return tuple(float("nan") if value is None else value for value in values)
+    def column(number: str) -> tuple[float, ...]:
+        return tuple(np.array([*map(attrgetter(number), points)], dtype=float).tolist())
 
     return Curve(
-        entropy=tuple(float(h) for h in grid),
-        mean=column(p.mean.value for p in points),
-        low=column(p.mean.low for p in points),
-        high=column(p.mean.high for p in points),
-        observation_low=column(p.observation.low for p in points),
-        observation_high=column(p.observation.high for p in points),
-        rivals={fit.form.name: tuple(posterior_mean(fit, fit.form.onward(grid)).tolist()) for fit in drawn},
+        entropy=tuple(grid.tolist()),
+        mean=column("mean.value"),
+        low=column("mean.low"),
+        high=column("mean.high"),
+        observation_low=column("observation.low"),
+        observation_high=column("observation.high"),
+        rivals={
+            form: tuple(posterior_mean(fit, fit.form.onward(grid)).tolist())
+            for form, fit in fits.fits.items()
+            if FORMS[form].colour
+        },
     )

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from entropylaw.analysis.course import entropy_course
-from entropylaw.analysis.estimate import from_mixture
+from entropylaw.analysis.estimate import from_mixture, tails, unknown
 from entropylaw.analysis.fitting import LARGEST, complete, refuse
-from entropylaw.analysis.inverse import HIGHEST_ENTROPY
-from entropylaw.analysis.law import checked_level, spent_entropy
+from entropylaw.analysis.law import HIGHEST_ENTROPY, checked_level, spent_entropy
 from entropylaw.analysis.paths import REWARD_FORMULAS, Band, EntropyPath, level_now, outlook
 from entropylaw.analysis.paths import entropy_path as forecast_entropy
 from entropylaw.arguments import as_floats, as_number
@@ -176,7 +175,7 @@ def saturation_forecast(
     path = forecast_entropy(s, h, ahead)
     reached = _first_passage(ahead, path, target, level)
     none = "no step at which the entropy is spent was found"
-    there = Estimate(value=None, low=None, high=None, level=level, method=METHOD, note=none)
+    there = unknown(none, level=level, method=METHOD)
     if reached.value is not None:
         there = _estimates(outlook(s, h, r, np.array([reached.value]), None).band, level)[0]
     told: list[Gain] = []
@@ -201,8 +200,7 @@ def saturation_forecast(
 
 def _first_passage(step: FloatArray, path: EntropyPath, target: float, level: float) -> Estimate:
     """The first step at which the path is at or below ``target``; its lower end gets there first."""
-    tail = (1.0 - level) / 2.0
-    below = [np.flatnonzero(path.quantile(p) <= target) for p in (tail, 0.5, 1.0 - tail)]
+    below = [np.flatnonzero(path.quantile(p) <= target) for p in tails(level)]
     low, value, high = (float(step[at[0]]) if at.size else None for at in below)
     missing = "the entropy's path" if value is None else "its upper end" if high is None else ""
     note = f"{missing} stays above {target:.3g} nats within {REACH:g} spans of the run" if missing else None
@@ -215,8 +213,7 @@ def _now(step: FloatArray, reward: FloatArray, level: float) -> Estimate:
 
 def _estimates(band: Band | EntropyPath, level: float) -> list[Estimate]:
     """Median and equal-tailed interval at each point."""
-    tail = (1.0 - level) / 2.0
-    ends = [band.quantile(p) for p in (tail, 0.5, 1.0 - tail)]
+    ends = [band.quantile(p) for p in tails(level)]
     return [
         Estimate(value=float(value), low=float(low), high=float(high), level=level, method=METHOD)
         for low, value, high in zip(*ends, strict=True)

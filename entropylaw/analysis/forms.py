@@ -160,13 +160,8 @@ def rate_column(entropy: FloatArray, rate: float | FloatArray) -> FloatArray:
     return np.where(rate == 0, entropy, np.expm1(k * entropy) / k)
 
 
-def design(column: FloatArray) -> FloatArray:
-    """Design matrix of c − slope·g, shape (..., n, 2), from g of shape (..., n)."""
-    return np.stack([np.ones_like(column), -column], axis=-1)
-
-
-def stacked(*columns: FloatArray) -> FloatArray:
-    """Design matrix of c − slope·g − …, shape (..., n, p), from p − 1 columns of shape (..., n)."""
+def design(*columns: FloatArray) -> FloatArray:
+    """Design matrix of c − slope·g − …, shape (..., n, p), from p − 1 columns g of shape (..., n)."""
     x = np.ones((*np.broadcast_shapes(*(column.shape for column in columns)), len(columns) + 1))
     for i, column in enumerate(columns, start=1):
         x[..., i] = -column
@@ -261,7 +256,7 @@ FORMS = {
         label="the law",
         formula="c − a(exp(H) − 1)",
         coefficients=("ceiling", "a"),
-        design=lambda x, _: stacked(law_column(x["entropy"])),
+        design=lambda x, _: design(law_column(x["entropy"])),
         prepare=_of_entropy,
         core=True,
     ),
@@ -269,7 +264,7 @@ FORMS = {
         label="a straight line in H",
         formula="c − a·H",
         coefficients=("ceiling", "a"),
-        design=lambda x, _: stacked(x["entropy"]),
+        design=lambda x, _: design(x["entropy"]),
         prepare=_of_entropy,
         core=True,
         colour="vermilion",
@@ -287,7 +282,7 @@ FORMS = {
         label="the form with a free rate k",
         formula="c − a(exp(kH) − 1)",
         coefficients=("ceiling", "slope"),
-        design=lambda x, shape: stacked(rate_column(x["entropy"], shape[..., 0, None])),
+        design=lambda x, shape: design(rate_column(x["entropy"], shape[..., 0, None])),
         prepare=_of_rate,
         core=True,
         # The derivative by k, at the law's k = 1 and at the line's k = 0.
@@ -302,28 +297,28 @@ FORMS = {
         label="a parabola in H",
         formula="c − a·H − d·H²",
         coefficients=("ceiling", "a", "d"),
-        design=lambda x, _: stacked(x["entropy"], x["entropy"] ** 2),
+        design=lambda x, _: design(x["entropy"], x["entropy"] ** 2),
         prepare=_of_entropy,
     ),
     "power": FormKind(
         label="a power of H",
         formula="c − a·H^p",
         coefficients=("ceiling", "a"),
-        design=lambda x, shape: stacked(x["entropy"] ** shape[..., 0, None]),
+        design=lambda x, shape: design(x["entropy"] ** shape[..., 0, None]),
         prepare=_of_power,
     ),
     "hinge": FormKind(
         label="two straight lines in H",
         formula="c − a·H − d·max(H − H₀, 0)",
         coefficients=("ceiling", "a", "d"),
-        design=lambda x, shape: stacked(x["entropy"], np.maximum(x["entropy"] - shape[..., 0, None], 0.0)),
+        design=lambda x, shape: design(x["entropy"], np.maximum(x["entropy"] - shape[..., 0, None], 0.0)),
         prepare=_of_hinge,
     ),
     "branches": FormKind(
         label="the law with another slope where entropy rises",
         formula="c − a(exp(H) − 1) − d·rise(exp(H))",
         coefficients=("ceiling", "a", "d"),
-        design=lambda x, _: stacked(law_column(x["entropy"]), x["rise"]),
+        design=lambda x, _: design(law_column(x["entropy"]), x["rise"]),
         prepare=_of_branches,
         core=True,
         nested={"law": lambda x: (law_column(x["entropy"]), x["rise"])},
@@ -350,17 +345,16 @@ def _corners(entropy: FloatArray) -> list[int]:
     least = TURN * float(np.ptp(entropy))
     if entropy.size > 2:
         least = max(least, TURN_NOISE * float(np.std(np.diff(entropy, n=2))) / np.sqrt(6.0))
-    corners, high, low, direction = [0], 0, 0, 0
-    for i in range(1, entropy.size):
-        high = i if entropy[i] > entropy[high] else high
-        low = i if entropy[i] < entropy[low] else low
-        if direction >= 0 and entropy[high] - entropy[i] >= least:
-            # What came before the first move of that size belongs to it.
-            corners += [high] if direction else []
-            direction, low = -1, i
-        elif direction <= 0 and entropy[i] - entropy[low] >= least:
-            corners += [low] if direction else []
-            direction, high = 1, i
+    # Since the last turn: the number of the highest evaluation (1) and of the lowest (-1).
+    corners, extreme, direction = [0], {1: 0, -1: 0}, 0
+    for i, value in enumerate(entropy):
+        extreme = {side: i if side * (value - entropy[at]) > 0 else at for side, at in extreme.items()}
+        for side, at in extreme.items():
+            if direction != -side and side * (entropy[at] - value) >= least:
+                # What came before the first move of that size belongs to it.
+                corners += [at] if direction else []
+                direction, extreme[-side] = -side, i
+                break
     if corners[-1] < entropy.size - 1:
         corners.append(entropy.size - 1)
     return corners

@@ -78,7 +78,14 @@ def influences(law: LawFit) -> Influences:
     x = design(law_column(law.course))
     best = int(np.argmax(law.posterior.weight))
     share, length = float(law.posterior.drift_share[best]), float(law.posterior.length[best])
-    precision = np.linalg.inv(_covariance(law, share, length, float(law.posterior.variance[best])))
+    variance = float(law.posterior.variance[best])
+    _, floor = covariances(law.step, law.course, law.reward, law.interval, law.eval_size)
+    known = np.zeros(law.n) if floor is None else floor
+    # The share is the drift's of the whole variance, known noise included.
+    drift = share * (variance + float(known.mean()))
+    gap = np.abs(law.step[:, None] - law.step)
+    covariance = drift * np.exp(-gap / length) + np.diag(variance - drift + known)
+    precision = np.linalg.inv(covariance)
     normal = np.linalg.inv(x.T @ precision @ x)
     pull = normal @ x.T @ precision
     coefficient = pull @ law.reward
@@ -92,12 +99,3 @@ def influences(law: LawFit) -> Influences:
         length=length,
         drift_share=share,
     )
-
-
-def _covariance(law: LawFit, share: float, length: float, variance: float) -> FloatArray:
-    """Covariance of the residual, (n, n). ``share`` is the drift's of the whole, known noise included."""
-    _, floor = covariances(law.step, law.course, law.reward, law.interval, law.eval_size)
-    known = np.zeros(law.n) if floor is None else floor
-    drift = share * (variance + float(known.mean()))
-    gap = np.abs(law.step[:, None] - law.step)
-    return drift * np.exp(-gap / length) + np.diag(variance - drift + known)

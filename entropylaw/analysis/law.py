@@ -1,18 +1,28 @@
-"""The fitted law: its numbers, and what it says of a target entropy or a target reward."""
+"""What the fitted law says of a target entropy or a target reward."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
-from entropylaw.analysis.estimate import estimates
+from entropylaw.analysis.estimate import estimates, tails
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.residual_models import residual_model
-from entropylaw.arguments import as_number
+from entropylaw.arguments import as_floats, as_number
 from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.mixture import together
 from entropylaw.errors import UsageError
-from entropylaw.results import Prediction
+from entropylaw.results import EntropySet, Prediction, Saturation
 from entropylaw.results.posterior import Posterior
+
+if TYPE_CHECKING:
+    from entropylaw.results.law import LawFit
+
+SMALLEST_ENTROPY = 1e-12
+"""Entropies, in nats, that differ by less do not move by anything that a logger writes."""
+
+HIGHEST_ENTROPY = 12.0
+"""Nats; about the logarithm of the largest vocabularies. No token distribution has more."""
 
 
 def spent_entropy(now: float, share: float) -> float:
@@ -30,49 +40,122 @@ def checked_level(level: float) -> float:
     return float(number)
 
 
+def predict(law: LawFit, entropy: Any, level: float | None) -> Prediction | tuple[Prediction, ...]:
+    """:meth:`LawFit.predict <entropylaw.LawFit.predict>`."""
+    level = law.level if level is None else checked_level(level)
+    values = as_floats(entropy, "entropy")
+    bad = values[~((values >= 0) & (values <= HIGHEST_ENTROPY))]
+    if bad.size:
+        raise UsageError(
+            "bad-entropy",
+            f"entropy {bad[0]:g} nats, expected a number from 0 to {HIGHEST_ENTROPY:g}",
+            "give the target entropy in nats per token",
+        )
+    predictions = predict_at(law.posterior, law.noise_floor, law.course, values, level, law.interval)
+    return predictions[0] if np.ndim(entropy) == 0 else predictions
+
+
 def predict_at(
     law: Posterior, floor: float, fitted: FloatArray, values: FloatArray, level: float, interval: str
 ) -> tuple[Prediction, ...]:
     """Predictions at ``values``, all at once."""
-    rows = design(law_column(values))
-    method = residual_model(interval).method
-    both = together(law.functional(rows), law.functional(rows, fresh=1.0, floor=floor))
-    found = estimates(both, level=level, method=method)
-    mean, observation = found[: len(rows)], found[len(rows) :]
+    rows, fresh = np.tile(design(law_column(values)), (2, 1)), np.repeat([0.0, 1.0], len(values))
+    numbers = law.functional(rows, fresh=fresh, floor=floor)
+    found = estimates(numbers, level=level, method=residual_model(interval).method)
     lowest, highest = float(fitted.min()), float(fitted.max())
     return tuple(
         Prediction(
-            entropy=float(value),
-            mean=mean[i],
-            observation=observation[i],
-            extrapolated=not lowest <= value <= highest,
+            entropy=value, mean=mean, observation=observation, extrapolated=not lowest <= value <= highest
         )
-        for i, value in enumerate(values)
+        for value, mean, observation in zip(
+            values.tolist(), found[: len(values)], found[len(values) :], strict=True
+        )
     )
 
 
-def solve_for_entropy(
-    reward: float, ceiling: float | None, a: float | None
-) -> tuple[float | None, str | None]:
+def saturation(law: LawFit, share: float, level: float | None) -> Saturation:
+    """:meth:`LawFit.saturation <entropylaw.LawFit.saturation>`."""
+    share = as_number(share, "share")
+    if not 0 < share < 1:
+        raise UsageError("bad-share", f"share {share:g}, expected a number between 0 and 1", "give 0.95, say")
+    entropy = spent_entropy(law.entropy_now, share)
+    return Saturation(share=share, entropy=entropy, reward=law.predict(entropy, level=level).mean)
+
+
+def entropy_for(law: LawFit, reward: float, level: float | None) -> EntropySet:
+    """:meth:`LawFit.entropy_for <entropylaw.LawFit.entropy_for>`."""
+    level = law.level if level is None else checked_level(level)
+    if isinstance(reward, float) and not np.isfinite(reward):
+        raise UsageError("bad-reward", f"target reward {reward!r}, expected a finite number", "give a number")
+    reward = as_number(reward, "reward")
+    value, note = _solved(reward, law.ceiling.value, law.a.value)
+    intervals = _compatible(law.posterior, reward, tails(level)[0], value or 0.0)
+    if not intervals:
+        note = f"no entropy from 0 to {HIGHEST_ENTROPY:g} nats is compatible with a reward of {reward:g}"
+    elif intervals[-1][1] is None:
+        open_end = "the set has no upper end: the data do not settle how fast reward falls with entropy"
+        note = f"{note}; {open_end}" if note else open_end
+    return EntropySet(
+        reward=reward,
+        value=value,
+        intervals=intervals,
+        level=level,
+        method=f"inverted band ({residual_model(law.interval).method})",
+        note=note,
+    )
+
+
+def _solved(reward: float, ceiling: float | None, a: float | None) -> tuple[float | None, str | None]:
     """H with c − a(exp(H) − 1) = reward, or None and why."""
     if ceiling is None or a is None or a == 0:
         return None, "the fitted law is flat"
     ratio = (ceiling - reward) / a
-    if ratio < 0:
-        side = (
-            "above the ceiling"
-            if a > 0
-            else "below the reward at H = 0, and the fitted law rises with entropy"
-        )
-        return (
-            None,
-            f"the target {reward:g} lies {side} ({ceiling:.4g}): no entropy gives it under the fitted law",
-        )
-    return float(np.log1p(ratio)), None
+    if ratio >= 0:
+        return float(np.log1p(ratio)), None
+    below = "below the reward at H = 0, and the fitted law rises with entropy"
+    side = "above the ceiling" if a > 0 else below
+    place = f"the target {reward:g} lies {side} ({ceiling:.4g})"
+    return None, f"{place}: no entropy gives it under the fitted law"
 
 
-def solutions(law: Posterior, reward: float) -> FloatArray:
-    """Where each component's law gives ``reward``; nan where it never does."""
+def _compatible(
+    law: Posterior, reward: float, tail: float, hint: float
+) -> tuple[tuple[float, float | None], ...]:
+    """Entropies at which a target reward lies between two quantiles of the law's mean.
+
+    They are those at which the probability that the mean is at most the target lies in [tail, 1 − tail]: the
+    inversion of Fieller (1954, doi:10.1111/j.2517-6161.1954.tb00159.x), which may be empty, disjoint or
+    unbounded. The set can be narrower than any fixed grid, so that it is looked for at ``hint`` and where
+    each component's law gives the target, too.
+
+    Returns
+    -------
+    Disjoint intervals in nats, from 0; the upper end is None where the set reaches the largest
+    entropy that a vocabulary allows.
+    """
+    # Uniform in exp(H) − 1 near 0 would waste points; uniform in log1p(H) resolves both ends.
+    grid = np.expm1(np.linspace(0.0, np.log1p(HIGHEST_ENTROPY), 241))
     ceiling, a = law.coefficient[:, 0], law.coefficient[:, 1]
     ratio = np.divide(ceiling - reward, a, out=np.full_like(a, np.nan), where=a != 0)
-    return np.log1p(np.where(ratio > -1, ratio, np.nan))
+    near = np.append(np.log1p(np.where(ratio > -1, ratio, np.nan)), hint)
+    grid = np.union1d(grid, near[np.isfinite(near) & (near > 0) & (near < HIGHEST_ENTROPY)])
+
+    def covered(entropy: FloatArray) -> Any:
+        probability = law.functional(design(law_column(entropy))).cdf(np.full(entropy.size, reward))
+        return np.minimum(probability - tail, 1.0 - tail - probability) >= 0
+
+    inside = covered(grid)
+    starts = [0.0] if inside[0] else []
+    ends: list[float | None] = []
+    for i in np.flatnonzero(inside[1:] != inside[:-1]):
+        low, high, entering = float(grid[i]), float(grid[i + 1]), bool(inside[i + 1])
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            if bool(covered(np.array([middle]))[0]) == entering:
+                high = middle
+            else:
+                low = middle
+        (starts if entering else ends).append(0.5 * (low + high))
+    if inside[-1]:
+        ends.append(None)
+    return tuple(zip(starts, ends, strict=True))

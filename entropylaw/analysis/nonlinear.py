@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,12 +28,6 @@ from entropylaw.results.law import LawFit
 
 LARGEST_MATRIX = 1500
 """Evaluations up to which the whitening is kept as an n × n matrix; beyond, the filter runs each time."""
-
-_SETTLED = 1e-10
-"""Relative tolerances of Levenberg–Marquardt, for the digits that NIST certifies."""
-
-_METHOD = "profile likelihood (lmfit), whitened by the covariance at its posterior mode"
-_METHOD_ONE = "t interval (lmfit), whitened by the covariance at its posterior mode"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -188,8 +182,8 @@ def fit_nonlinear(form: str, law: LawFit, *, level: float | None = None) -> Nonl
 
 
 def fit_model(model: Any, reward: FloatArray) -> Any:
-    """``model.fit`` at its own inputs, to tight tolerances; an ``lmfit.model.ModelResult``."""
-    tolerances = {"ftol": _SETTLED, "xtol": _SETTLED, "gtol": 0.0}
+    """``model.fit`` at its own inputs, to the digits that NIST certifies; an ``lmfit.model.ModelResult``."""
+    tolerances = {"ftol": 1e-10, "xtol": 1e-10, "gtol": 0.0}
     return model.fit(reward, **model.inputs, fit_kws=tolerances)
 
 
@@ -199,30 +193,17 @@ def profile_intervals(result: Any, level: float) -> dict[str, Estimate]:
 
 
 def _interval(result: Any, name: str, level: float) -> Estimate:
-    """Profile interval of one parameter, with what lmfit has to say of it."""
-    import lmfit
-
-    parameter, note, method = result.params[name], None, _METHOD
-    low: float | None = None
-    high: float | None = None
+    """Interval of one parameter, with what lmfit has to say of it."""
+    parameter, kind = result.params[name], "profile likelihood"
     if result.nvarys == 1 and parameter.stderr is not None:
         # lmfit profiles from two parameters on; for one that is linear this is the same.
         half = float(stdtrit(result.nfree, 0.5 + level / 2.0) * parameter.stderr)
-        low, high, method = parameter.value - half, parameter.value + half, _METHOD_ONE
+        low, high, note, kind = parameter.value - half, parameter.value + half, None, "t interval"
     else:
-        with warnings.catch_warnings(record=True) as raised:
-            warnings.simplefilter("always")
-            try:
-                rows = lmfit.conf_interval(result, result, p_names=[name], sigmas=[level])[name]
-                low, high = float(rows[0][1]), float(rows[-1][1])
-            except (lmfit.MinimizerException, ValueError) as error:
-                note = f"no profile: {str(error).strip()}"
-        low, high = _reached(low, parameter.min), _reached(high, parameter.max)
-        if note is None and (low is None or high is None):
-            side = "on either side" if low is None and high is None else "below" if low is None else "above"
-            said = "; ".join(sorted({str(entry.message).strip() for entry in raised}))
-            note = f"the data do not bound it {side}" + (f" ({said})" if said else "")
-    if stuck := [other for other in _at_bounds(result) if other != name]:
+        low, high, note = _profile(result, parameter, level)
+    others = [result.params[other] for other in result.var_names if other != name]
+    stuck = [p.name for p in others if _reached(_reached(p.value, p.min), p.max) is None]
+    if stuck:
         given = f"holds with {', '.join(stuck)} at the end of its range"
         note = f"{note}; {given}" if note else given
     return Estimate(
@@ -230,18 +211,29 @@ def _interval(result: Any, name: str, level: float) -> Estimate:
         low=low,
         high=high,
         level=level,
-        method=method,
+        method=f"{kind} (lmfit), whitened by the covariance at its posterior mode",
         std_error=None if parameter.stderr is None else float(parameter.stderr),
         note=note,
     )
 
 
-def _at_bounds(result: Any) -> list[str]:
-    """Names of the parameters that the fit left at a bound."""
-    parameters = (result.params[name] for name in result.var_names)
-    return [
-        p.name for p in parameters if _reached(p.value, p.min) is None or _reached(p.value, p.max) is None
-    ]
+def _profile(result: Any, parameter: Any, level: float) -> tuple[float | None, float | None, str | None]:
+    """Ends of the profile interval, None where the data do not bound the parameter, and then a note."""
+    import lmfit
+
+    name = parameter.name
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always")
+        try:
+            rows = lmfit.conf_interval(result, result, p_names=[name], sigmas=[level])[name]
+        except (lmfit.MinimizerException, ValueError) as error:
+            return None, None, f"no profile: {str(error).strip()}"
+    low, high = _reached(float(rows[0][1]), parameter.min), _reached(float(rows[-1][1]), parameter.max)
+    if low is not None and high is not None:
+        return low, high, None
+    side = "above" if low is not None else "below" if high is not None else "on either side"
+    said = "; ".join(sorted({str(entry.message).strip() for entry in raised}))
+    return low, high, f"the data do not bound it {side}" + (f" ({said})" if said else "")
 
 
 def _reached(end: float | None, bound: float) -> float | None:
@@ -289,8 +281,10 @@ def _model(fit: FormFit, law: LawFit) -> Any:
     for name, value in zip(form.coefficients, start, strict=True):
         model.set_param_hint(name, value=float(value))
     for shape, value in zip(form.shapes, fit.shape[best], strict=True):
-        model.set_param_hint(shape.name, value=_inside(float(value), shape.low, shape.high))
-        model.set_param_hint(shape.name, min=shape.low, max=shape.high)
+        # Off the bounds, where lmfit's transform of a bounded parameter has no slope.
+        margin = 1e-3 * (shape.high - shape.low)
+        inside = min(max(float(value), shape.low + margin), shape.high - margin)
+        model.set_param_hint(shape.name, value=inside, min=shape.low, max=shape.high)
     return model
 
 
@@ -323,12 +317,6 @@ def whitened_model(form: Form, whitening: Whitening) -> Any:
     return model
 
 
-def _inside(value: float, low: float, high: float) -> float:
-    """Off the bounds, where lmfit's transform of a bounded parameter has no slope."""
-    margin = 1e-3 * (high - low)
-    return min(max(value, low + margin), high - margin)
-
-
 def _whitening(fit: FormFit, law: LawFit) -> Whitening:
     """The covariance at the posterior mode of a form's fit."""
     grid, floor, _ = residual_covariances(law)
@@ -344,13 +332,7 @@ def _whitening(fit: FormFit, law: LawFit) -> Whitening:
     if floor is not None:
         # Residual sums of squares in reward units, as without a floor: the covariance's mean variance is 1.
         unit = float(point.drift[0] + point.noise[0] + floor.mean())
-        point = Grid(
-            length=point.length,
-            drift=point.drift / unit,
-            noise=point.noise / unit,
-            log_prior=point.log_prior,
-            scaled=False,
-        )
+        point = replace(point, drift=point.drift / unit, noise=point.noise / unit)
         floor = floor / unit
     plain = Whitening(
         step=law.step,
@@ -360,13 +342,6 @@ def _whitening(fit: FormFit, law: LawFit) -> Whitening:
         floor=floor,
         matrix=None,
     )
-    if law.step.size > LARGEST_MATRIX:
+    if law.n > LARGEST_MATRIX:
         return plain
-    return Whitening(
-        step=plain.step,
-        length=plain.length,
-        drift_share=plain.drift_share,
-        grid=point,
-        floor=floor,
-        matrix=plain._filtered(np.eye(law.step.size)),
-    )
+    return replace(plain, matrix=plain._filtered(np.eye(law.n)))

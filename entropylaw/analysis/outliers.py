@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from entropylaw.engine.grid import FloatArray
 
@@ -102,11 +101,6 @@ def gross_outliers(step: FloatArray, entropy: FloatArray, reward: FloatArray) ->
     if len(steps) > max(1.0, MOST * step.size):
         return ()
     return tuple(sorted(found, key=lambda outlier: outlier.step))
-
-
-def without(step: FloatArray, outliers: tuple[Outlier, ...]) -> NDArray[np.bool_]:
-    """Which evaluations, shape (n,), are none of ``outliers``."""
-    return ~np.isin(step, [outlier.step for outlier in outliers])
 
 
 def _outside(column: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.inverse import HIGHEST_ENTROPY
+from entropylaw.analysis.law import HIGHEST_ENTROPY
 from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.mixture import Mixture
 from entropylaw.engine.walk import fit_walk, walk_grid
+from entropylaw.results.mixture import Mixture
 
 SHARPNESS = 4.0
 """Weights go with the mean squared error to this power, once origins are many: for the entropy, whose

@@ -23,8 +23,7 @@ from entropylaw.analysis.changepoint import (
 )
 from entropylaw.analysis.estimate import from_mixture
 from entropylaw.analysis.fitting import check_scale, check_steps
-from entropylaw.analysis.inverse import SMALLEST_ENTROPY
-from entropylaw.analysis.law import checked_level
+from entropylaw.analysis.law import SMALLEST_ENTROPY, checked_level
 from entropylaw.analysis.paths import level_now
 from entropylaw.analysis.phasecautions import FEWEST, TOLD, blocked, phase_cautions
 from entropylaw.analysis.randomeffects import random_effects
@@ -41,7 +40,6 @@ FEWEST_RUNS = 3
 """Boundaries below which there is no mean over runs."""
 
 NOW = "random walk + noise"
-_SHARE_POINTS = 101
 
 
 def fit_phases(
@@ -103,7 +101,7 @@ def fit_phases(
     *Entropy now*, and planning's share of it, are the levels of a random walk at the last step, not cut from
     either fitted curve.
     """
-    level = checked_test_level(checked_level(level))
+    level = checked_test_level(level)
     s = as_floats(step, "step")
     columns = {"planning": planning, "execution": execution, "aggregate": aggregate}
     given = {name: _column(s, values, name) for name, values in columns.items() if values is not None}
@@ -302,7 +300,7 @@ def _planning_share(
     if tokens is None and not 0 <= share <= 1:
         why = "the entropy of all tokens does not lie between those of the two classes"
         return None, f"{UNKNOWN_SHARE}: {why}"
-    points = ((np.arange(_SHARE_POINTS) + 0.5) / _SHARE_POINTS).tolist()
+    points = ((np.arange(101) + 0.5) / 101).tolist()
     plan, act = (
         np.maximum(level_now(curves[name].step, curves[name].entropy).quantiles(points)[:, 0], 0.0)
         for name in ("planning", "execution")

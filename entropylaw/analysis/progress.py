@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropylaw.analysis.estimate import from_mixture
+from entropylaw.analysis.estimate import from_mixture, tails, unknown
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.engine.grid import FloatArray, drift_grid
@@ -12,13 +12,10 @@ from entropylaw.engine.posterior import infer
 from entropylaw.results import Estimate
 from entropylaw.results.law import LawFit
 
-RECENT = 1.0 / 3.0
-"""Share of the run's steps over which the fall of its entropy is told."""
-
 FEWEST = 6
 """Evaluations that the recent part must have."""
 
-_LEAST, _MOST, _POINTS, _ROUNDS = -4.0, 6.0, 65, 4
+_LEAST, _MOST = -4.0, 6.0
 _CEILING = np.array([[1.0, 0.0]])
 
 
@@ -41,38 +38,33 @@ def used_share(law: LawFit, *, level: float | None = None) -> Estimate:
     level = law.level if level is None else level
     method = f"ratio, inverted ({residual_model(law.interval).method})"
     first, now = (float(np.expm1(h)) for h in (law.course[0], law.course[-1]))
-    tail = (1.0 - level) / 2.0
     promise = law.posterior.functional(np.array([[0.0, first]]))
-    unsettled = first <= 0 or float(promise.cdf(np.zeros(1))[0]) > tail
-    if unsettled:
-        return _unknown(level, method, "what entropy can buy in this run cannot be told from nothing")
+    if first <= 0 or float(promise.cdf(np.zeros(1))[0]) > tails(level)[0]:
+        why = "what entropy can buy in this run cannot be told from nothing"
+        return unknown(why, level=level, method=method)
     if not residual_model(law.interval).fixed_level:
         note = "follows from the form of the law and the entropies alone"
         return Estimate(
             value=(first - now) / first, low=None, high=None, level=level, method=method, note=note
         )
-    low, value, high = (_share_below(law, q) for q in (tail, 0.5, 1.0 - tail))
+    low, value, high = (_share_below(law, q) for q in tails(level))
     beyond = f"beyond {_LEAST:g} to {_MOST:g}"
     if value is None:
-        return _unknown(level, method, beyond)
+        return unknown(beyond, level=level, method=method)
     end = beyond if low is None or high is None else None
     return Estimate(value=value, low=low, high=high, level=level, method=method, note=end)
-
-
-def _unknown(level: float, method: str, why: str) -> Estimate:
-    return Estimate(value=None, low=None, high=None, level=level, method=method, note=why)
 
 
 def _share_below(law: LawFit, probability: float) -> float | None:
     """The share that is not reached with that probability; None where it is out of the range looked at."""
     start, now = design(law_column(law.course[:1])), design(law_column(law.course[-1:]))
     low, high = _LEAST, _MOST
-    for _ in range(_ROUNDS):
-        shares = np.linspace(low, high, _POINTS)
+    for _ in range(4):
+        shares = np.linspace(low, high, 65)
         rows = now - (1.0 - shares[:, None]) * start - shares[:, None] * _CEILING
-        below = law.posterior.functional(rows, drift_now=1.0).cdf(np.zeros(_POINTS))
+        below = law.posterior.functional(rows, drift_now=1.0).cdf(np.zeros(65))
         at = int(np.searchsorted(np.maximum.accumulate(below), probability))
-        if at in (0, _POINTS):
+        if at in (0, 65):
             return None
         low, high = float(shares[at - 1]), float(shares[at])
     return 0.5 * (low + high)
@@ -94,11 +86,11 @@ def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) 
     where the last third has fewer than six evaluations.
     """
     method = "slope of the last third, drift + noise integrated out"
-    recent = step >= step[-1] - RECENT * (step[-1] - step[0])
+    recent = step >= step[-1] - (1.0 / 3.0) * (step[-1] - step[0])
     s, h = step[recent], entropy[recent]
     if s.size < FEWEST:
         why = f"{s.size} evaluations in the last third of the steps, expected at least {FEWEST}"
-        return _unknown(level, method, why)
+        return unknown(why, level=level, method=method)
     if np.ptp(h) == 0:
         return Estimate(
             value=0.0, low=None, high=None, level=level, method=method, note="entropy is constant"

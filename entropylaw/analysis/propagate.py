@@ -12,7 +12,7 @@ from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import Posteriors, posteriors
+from entropylaw.engine.posterior import Posteriors, infer
 from entropylaw.engine.uncertain import uncertain_posteriors
 from entropylaw.results.posterior import SHARPEST
 
@@ -27,8 +27,6 @@ intervals by less than a hundredth of their width (courses of 150 evaluations, m
 CURVED, EXACT = 0.1, 1e-4
 """Error in the reward up to which exp(H) may be replaced by its tangent, in standard errors of a mean: a
 residual standard deviation over √n. The second is for entropies that are no course."""
-
-_MOST_TURNS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -87,11 +85,11 @@ def infer_law(
     """
     designs = design(law_column(entropy))
     if not root.shape[2]:
-        many = posteriors(step, designs, rewards, grid, floor)
+        many = infer(step, designs, rewards, grid, floor)
         return LawInference(posteriors=many, likely=entropy, root=root)
     slope, variance = _least_squares(designs, rewards)
     at, most = entropy, curved * np.sqrt(variance / step.size)[:, None]
-    for _ in range(_MOST_TURNS):
+    for _ in range(20):
         steep = np.exp(at)
         tangent = design(law_column(at) - steep * (at - entropy))
         many, u = uncertain_posteriors(step, tangent, -steep[:, :, None] * root, rewards, grid, floor)

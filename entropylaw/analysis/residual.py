@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.inverse import HIGHEST_ENTROPY, SMALLEST_ENTROPY
+from entropylaw.analysis.law import HIGHEST_ENTROPY, SMALLEST_ENTROPY
 from entropylaw.analysis.residual_models import ResidualModel, residual_model
 from entropylaw.arguments import as_floats, as_number
 from entropylaw.engine.grid import FloatArray, Grid

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from entropylaw.errors import UsageError
+from entropylaw.late import late
 
 if TYPE_CHECKING:
     from entropylaw.engine.grid import FloatArray, Grid
@@ -67,28 +69,9 @@ class ResidualModel:
     assumed: str | None
 
 
-def _drift(step: FloatArray) -> Grid:
-    from entropylaw.engine.grid import drift_grid
-
-    return drift_grid(step)
-
-
-def _drift_above_floor(step: FloatArray, variance: float) -> Grid:
-    from entropylaw.engine.grid import floor_grid
-
-    return floor_grid(step, variance)
-
-
-def _walk(step: FloatArray) -> Grid:
-    from entropylaw.engine.walk import local_level_grid
-
-    return local_level_grid(step)
-
-
-def _white(step: FloatArray) -> Grid:
-    from entropylaw.engine.grid import white_grid
-
-    return white_grid()
+def _engine(function: str) -> Callable[..., Grid]:
+    """A function of the engine by its dotted path, imported when it is called."""
+    return partial(late, f"engine.{function}")
 
 
 RESIDUAL_MODELS: dict[str, ResidualModel] = {
@@ -98,8 +81,8 @@ RESIDUAL_MODELS: dict[str, ResidualModel] = {
             name="drift",
             method="drift + noise, integrated out",
             help="slow drift plus noise, integrated out.",
-            grid=_drift,
-            known_noise_grid=_drift_above_floor,
+            grid=_engine("grid.drift_grid"),
+            known_noise_grid=_engine("grid.floor_grid"),
             smooths_entropy=True,
             drops_outliers=True,
             assumed=None,
@@ -108,7 +91,7 @@ RESIDUAL_MODELS: dict[str, ResidualModel] = {
             name="walk",
             method="random walk + noise, integrated out",
             help="a drift that never comes home; the ceiling is told from where the run stands.",
-            grid=_walk,
+            grid=_engine("walk.local_level_grid"),
             smooths_entropy=True,
             fixed_level=False,
             drops_outliers=True,
@@ -118,7 +101,7 @@ RESIDUAL_MODELS: dict[str, ResidualModel] = {
             name="odr",
             method="orthogonal distance regression",
             help="independent residuals, entropies with --entropy-sd.",
-            grid=_white,
+            grid=_engine("grid.white_grid"),
             entropy_sd="required",
             # Each entropy has an error of its own: that is a matrix of n by n.
             most_known=2000,
@@ -128,7 +111,7 @@ RESIDUAL_MODELS: dict[str, ResidualModel] = {
             name="ols",
             method="ordinary least squares",
             help="textbook, for independent residuals and exact entropies only.",
-            grid=_white,
+            grid=_engine("grid.white_grid"),
             entropy_sd="refused",
             assumed="independent",
         ),

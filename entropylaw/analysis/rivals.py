@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.estimate import from_mixture
-from entropylaw.analysis.forms import (
-    FORMS,
-    Inputs,
-    entropy_forms,
-    stacked,
-)
+from entropylaw.analysis.estimate import from_mixture, tails
+from entropylaw.analysis.forms import FORMS, Inputs, design, entropy_forms
 from entropylaw.analysis.propagate import blur_of
 from entropylaw.analysis.residual import covariances
 from entropylaw.analysis.residual_models import residual_model
@@ -22,10 +18,10 @@ from entropylaw.analysis.stepforms import step_forms
 from entropylaw.arguments import of_kind
 from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.mixture import Mixture, normalised
 from entropylaw.engine.posterior import infer, joined
 from entropylaw.results import Estimate, Rival
 from entropylaw.results.law import LawFit
+from entropylaw.results.mixture import Mixture, normalised
 from entropylaw.results.posterior import Posterior
 
 PLAUSIBLE = 0.05
@@ -131,9 +127,9 @@ def shape_estimate(fit: FormFit, number: int, level: float) -> Estimate:
     points, place = np.unique(fit.shape[:, number], return_inverse=True)
     weight = np.bincount(place.ravel(), weights=fit.weight)
     edge = np.cumsum(weight) - 0.5 * weight
-    tail = (1.0 - level) / 2.0
-    low, value, high = np.interp([tail, 0.5, 1.0 - tail], edge, points)
-    open_low, open_high = edge[0] > tail, edge[-1] < 1.0 - tail
+    below, _, above = tails(level)
+    low, value, high = np.interp(tails(level), edge, points)
+    open_low, open_high = edge[0] > below, edge[-1] < above
     reach = f"{shape.name} was searched in [{shape.low:.3g}, {shape.high:.3g}]"
     return Estimate(
         value=float(value),
@@ -151,13 +147,7 @@ def rivals_of(
     """The rivals of the law, heaviest first."""
     rivals = [
         Rival(
-            form=name,
-            formula=fit.form.formula,
-            parameters=fit.form.parameters,
-            ceiling=from_mixture(ceiling_of(fit), level=level, method=method),
-            weight=fits.weight[name],
-            residual_sd=residual_sd(fit, reward),
-            ruled_out=fits.weight[name] < PLAUSIBLE,
+            **_described(fit, fits.weight[name], reward, level, method),
             rate=shape_estimate(fit, 0, level) if FORMS[name].law_at is not None else None,
         )
         for name, fit in fits.fits.items()
@@ -166,10 +156,18 @@ def rivals_of(
     return tuple(sorted(rivals, key=lambda rival: (-float(f"{rival.weight:.9g}"), rival.form)))
 
 
-def residual_sd(fit: FormFit, reward: FloatArray) -> float:
-    """Root of the residual sum of squares about the posterior mean over the degrees of freedom."""
+def _described(fit: FormFit, weight: float, reward: FloatArray, level: float, method: str) -> dict[str, Any]:
+    """What a :class:`Rival` and a :class:`FormResult` say alike of a form."""
     residual = reward - posterior_mean(fit, fit.form.inputs)
-    return float(np.sqrt(residual @ residual / (residual.size - fit.form.parameters)))
+    return {
+        "form": fit.form.name,
+        "formula": fit.form.formula,
+        "parameters": fit.form.parameters,
+        "ceiling": from_mixture(ceiling_of(fit), level=level, method=method),
+        "weight": weight,
+        "residual_sd": float(np.sqrt(residual @ residual / (residual.size - fit.form.parameters))),
+        "ruled_out": weight < PLAUSIBLE,
+    }
 
 
 def ceiling_over_forms(law: Estimate, law_weight: float, rivals: tuple[Rival, ...]) -> Estimate:
@@ -188,54 +186,42 @@ def range_over(kept: Sequence[tuple[str, float, Estimate]], level: float) -> Est
     ``kept`` holds name, weight and estimate. An end that is None for one of them is None for all, and the
     note says whose it is.
     """
-    total = sum(weight for _, weight, _ in kept)
-    known = [(weight, estimate.value) for _, weight, estimate in kept if estimate.value is not None]
-    lows = [estimate.low for _, _, estimate in kept if estimate.low is not None]
-    highs = [estimate.high for _, _, estimate in kept if estimate.high is not None]
-    open_ends = [name for name, _, estimate in kept if estimate.low is None or estimate.high is None]
+    names, weights, each = zip(*kept, strict=True)
+    known = [weight * one.value for weight, one in zip(weights, each, strict=True) if one.value is not None]
+    open_ends = [name for name, one in zip(names, each, strict=True) if None in (one.low, one.high)]
+
+    def end(outermost: Callable[[Iterable[float]], float], ends: list[float | None]) -> float | None:
+        closed = [end for end in ends if end is not None]
+        return outermost(closed) if len(closed) == len(ends) else None
+
     return Estimate(
-        value=sum(weight * value for weight, value in known) / total if known else None,
-        low=min(lows) if len(lows) == len(kept) else None,
-        high=max(highs) if len(highs) == len(kept) else None,
+        value=sum(known) / sum(weights) if known else None,
+        low=end(min, [one.low for one in each]),
+        high=end(max, [one.high for one in each]),
         level=level,
-        method="range over the forms not ruled out: " + ", ".join(sorted(name for name, _, _ in kept)),
+        method="range over the forms not ruled out: " + ", ".join(sorted(names)),
         note=f"no end for {', '.join(open_ends)}" if open_ends else None,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FormResult:
-    """A form in a :class:`Comparison`.
+class FormResult(Rival):
+    """A form in a :class:`Comparison`, the law among them; its weight is that among forms of its variable.
 
     Attributes
     ----------
-    form, formula, variable, parameters
-        Key, symbols, ``"entropy"`` or ``"step"``, and number of free parameters.
-    weight
-        Posterior probability among the forms of the same variable, equal before the data.
+    variable
+        ``"entropy"``, or ``"step"``: the ceiling then is the limit in steps.
     log_odds
         Natural logarithm of its marginal likelihood over the law's: how much the data speak for this form
         against the law, whatever other forms there are.
-    ceiling
-        Reward at H = 0 for a form of the entropy, limit in steps for one of the step.
     shapes
-        Estimates of the parameters in which the form is not linear, by name.
-    residual_sd
-        Root of the residual sum of squares over n − parameters, reward units.
-    ruled_out
-        Whether the weight is below :data:`PLAUSIBLE`.
+        Estimates of the parameters in which the form is not linear, by name; ``rate`` is None.
     """
 
-    form: str
-    formula: str
     variable: str
-    parameters: int
-    weight: float
     log_odds: float
-    ceiling: Estimate
     shapes: dict[str, Estimate]
-    residual_sd: float
-    ruled_out: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,12 +300,21 @@ def compare_forms(law: LawFit) -> Comparison:
     by_step, more = step_forms(step)
     fits, degenerate = fit_each((*by_entropy, *by_step), step, reward, grid, floor, blur)
     results = _results(fits, law, reward)
-    good = [row for row in results if not row.ruled_out]
-    kept = {
-        variable: [(row.form, row.weight, row.ceiling) for row in good if row.variable == variable]
-        for variable in ("entropy", "step")
-    }
-    spent = float(entropy[-1]) <= SPENT * float(entropy.max())
+
+    def over(*variables: str) -> Estimate | None:
+        good = (row for row in results if row.variable in variables if not row.ruled_out)
+        kept = [(row.form, row.weight, row.ceiling) for row in good]
+        return range_over(kept, law.level) if kept else None
+
+    ceiling, limit, reach, reach_note = over("entropy"), over("step"), None, None
+    assert ceiling is not None
+    if entropy[-1] > SPENT * entropy.max():
+        reach_note = (
+            f"entropy stands at {entropy[-1] / entropy.max():.0%} of its largest value (limit {SPENT:.0%}): "
+            "the limit in steps is not the reward at H = 0"
+        )
+    elif limit is not None:
+        reach = over("entropy", "step")
     tests = {
         (null, name): nested_test(
             null, name, columns(fit.form.inputs), step, reward, grid, floor, blur, law.interval
@@ -331,6 +326,9 @@ def compare_forms(law: LawFit) -> Comparison:
     one_branch = NestedTest(
         null="law", alternative="branches", p_value=None, method=_TEST, note="entropy has one branch"
     )
+    rate = fits["rate"]
+    edge = np.cumsum(rate.weight) - 0.5 * rate.weight
+    below = float(np.interp(1.0, rate.shape[:, 0], edge, left=0.0, right=1.0))
     return Comparison(
         forms=results,
         skipped=reasons | more | degenerate,
@@ -338,14 +336,11 @@ def compare_forms(law: LawFit) -> Comparison:
         law_test=tests["law", "rate"],
         line_test=tests["line", "rate"],
         branch_test=tests.get(("law", "branches"), one_branch),
-        rate_tail=_tail_at(fits["rate"], 1.0),
-        ceiling=range_over(kept["entropy"], law.level),
-        limit=range_over(kept["step"], law.level) if kept["step"] else None,
-        reach=range_over([*kept["entropy"], *kept["step"]], law.level) if spent and kept["step"] else None,
-        reach_note=None
-        if spent
-        else f"entropy stands at {entropy[-1] / entropy.max():.0%} of its largest value (limit {SPENT:.0%}): "
-        "the limit in steps is not the reward at H = 0",
+        rate_tail=2.0 * min(below, 1.0 - below),
+        ceiling=ceiling,
+        limit=limit,
+        reach=reach,
+        reach_note=reach_note,
     )
 
 
@@ -363,16 +358,10 @@ def _results(fits: dict[str, FormFit], law: LawFit, reward: FloatArray) -> tuple
     base, method = fits["law"].log_evidence, residual_model(law.interval).method
     rows = [
         FormResult(
-            form=name,
-            formula=fit.form.formula,
+            **_described(fit, weight[name], reward, law.level, method),
             variable=fit.form.variable,
-            parameters=fit.form.parameters,
-            weight=weight[name],
             log_odds=fit.log_evidence - base,
-            ceiling=from_mixture(ceiling_of(fit), level=law.level, method=method),
             shapes={s.name: shape_estimate(fit, i, law.level) for i, s in enumerate(fit.form.shapes)},
-            residual_sd=residual_sd(fit, reward),
-            ruled_out=weight[name] < PLAUSIBLE,
         )
         for name, fit in fits.items()
     ]
@@ -405,7 +394,7 @@ def nested_test(
     drift is short, and somewhat more often where drift lasts for a large part of the run.
     """
     method = f"{_TEST}, {residual_model(interval).method}"
-    designs = stacked(*columns)[None]
+    designs = design(*columns)[None]
     left = np.abs(np.diagonal(np.linalg.qr(designs[0], mode="r")))
     if reward.size <= 3 or not np.all(left > DEPENDENT * np.linalg.norm(designs[0], axis=0)):
         why = "the run cannot tell the two columns apart"
@@ -415,10 +404,3 @@ def nested_test(
     sides = posterior.functional(np.array([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]))
     p_value = min(1.0, 2.0 * float(sides.cdf(np.zeros(2)).min()))
     return NestedTest(null=null, alternative=alternative, p_value=p_value, method=method)
-
-
-def _tail_at(fit: FormFit, value: float) -> float:
-    """Twice the smaller posterior probability below or above ``value`` of a form's one shape."""
-    edge = np.cumsum(fit.weight) - 0.5 * fit.weight
-    below = float(np.interp(value, fit.shape[:, 0], edge, left=0.0, right=1.0))
-    return 2.0 * min(below, 1.0 - below)

@@ -42,9 +42,6 @@ MOST_SPIKES = 10
 FEWEST_TO_SEARCH = 20
 """Evaluations below which no seam is looked for: drift and a jump cannot be told apart."""
 
-_CANDIDATES = 150
-"""Steps that are tried in one pass; beyond it those with the largest local change. All are counted."""
-
 _CELLS = 300_000
 """Steps times candidates, at most: long runs try fewer."""
 
@@ -104,35 +101,29 @@ def jumps_of(step: FloatArray, values: FloatArray, series: str, level: float) ->
     """The seams of one series, by forward search; as :func:`find_seams`, which looks at two."""
     if step.size < FEWEST_TO_SEARCH or np.ptp(values) <= 1e-13 * np.abs(values).max():
         return []
-    trend, at = _trend(step.size), np.empty(0, dtype=int)
-    chances: list[float] = []
-    place = np.arange(step.size)
+    # What a run does without a seam: slow changes, and the fast ones of its start.
+    time = np.arange(step.size) / (step.size - 1)
+    slow = np.polynomial.legendre.legvander(2.0 * time - 1.0, 3)
+    trend = np.column_stack([slow, np.exp(-5.0 * time), np.exp(-20.0 * time)])
+    place, found = np.arange(step.size), dict[int, float]()
     for _ in range(MOST_SEAMS + MOST_SPIKES):
-        best, chance = _clearest(step, values, trend, at)
-        if chance >= FALSE_SEAM or at.size == MOST_SEAMS:
+        best, chance = _clearest(step, values, trend, np.array(list(found), dtype=int))
+        if chance >= FALSE_SEAM or len(found) == MOST_SEAMS:
             break
         spike = _spike(step, values, trend, best)
         if spike is None:
-            at = np.append(at, best)
-            chances.append(chance)
+            found[best] = chance
         trend = np.column_stack([trend, place >= best if spike is None else place == spike])
-    if not at.size:
+    if not found:
         return []
     (posterior,) = infer(step, trend[None], values[None], drift_grid(step))
-    rows = np.array([(trend == (place >= i)[:, None]).all(axis=0) for i in at], dtype=float)
+    rows = np.array([(trend == (place >= i)[:, None]).all(axis=0) for i in found], dtype=float)
     method = RESIDUAL_MODELS[DEFAULT_RESIDUAL].method
     jumps = estimates(posterior.pruned().functional(rows), level=level, method=method)
     return [
         Seam(series=series, step=float(step[i]), after=float(step[i - 1]), jump=jump, p_value=chance)
-        for i, jump, chance in zip(at, jumps, chances, strict=True)
+        for (i, chance), jump in zip(found.items(), jumps, strict=True)
     ]
-
-
-def _trend(n: int) -> FloatArray:
-    """What a run does without a seam, shape (n, 6): slow changes, and the fast ones of its start."""
-    time = np.arange(n) / (n - 1)
-    slow = np.polynomial.legendre.legvander(2.0 * time - 1.0, 3)
-    return np.column_stack([slow, np.exp(-5.0 * time), np.exp(-20.0 * time)])
 
 
 def _clearest(
@@ -146,7 +137,8 @@ def _clearest(
     count = places.size
     if not count:
         return 0, 1.0
-    most = min(_CANDIDATES, max(_CELLS // n, 1))
+    # Beyond it those with the largest local change are tried. All are counted.
+    most = min(150, max(_CELLS // n, 1))
     if count > most:
         wide = max(SIDE, n // 100)
         total = np.concatenate([[0.0], np.cumsum(values)])

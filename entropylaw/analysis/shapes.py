@@ -10,23 +10,17 @@ import numpy as np
 from entropylaw.analysis.forms import Form
 from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.mixture import normalised
 from entropylaw.engine.span import Solver
 from entropylaw.engine.ties import first_best
+from entropylaw.results.mixture import normalised
 from entropylaw.results.posterior import Posterior
 
 FINE = 0.15
 """Largest probability that one point of a grid of shapes may hold; above it the grid is made finer. A normal
 peak is then summed at three eighths of its standard deviation, in two dimensions at one."""
 
-FINEST = 1e-7
-"""Share of a shape's range below which nothing is refined any more."""
-
 MOST_POINTS = 3000
 """Points of a grid of shapes from which it is refined no more."""
-
-_MOST_PARTS = 16
-"""Parts that a gap is cut into at once."""
 
 _HEAVY, _LIGHT = 0.02, 1e-8
 """Probability on an axis from which the gaps beside a point are split, and below which it is left out."""
@@ -175,7 +169,8 @@ def _finer(search: _Search) -> _Search | None:
     # One axis a round, the coarsest: a product grid grows fast.
     worst = int(first_best(np.array([margin.max() for margin in margins])))
     axes = list(search.axes)
-    finest = FINEST * float(np.ptp(search.form.shapes[worst].axis()))
+    # Nothing is refined below this share of a shape's range.
+    finest = 1e-7 * float(np.ptp(search.form.shapes[worst].axis()))
     axes[worst] = _split(axes[worst], margins[worst], finest)
     if np.array_equal(axes[worst], search.axes[worst]):
         return None
@@ -190,7 +185,7 @@ def _split(axis: FloatArray, weight: FloatArray, finest: float) -> FloatArray:
     top = int(first_best(weight))
     beside = weight[max(top - 1, 0) : top + 2]
     drop = float(np.log(weight[top] / max(beside.min(), np.finfo(float).tiny)))
-    parts = min(max(int(np.ceil(3.0 * np.sqrt(2.0 * drop))), 2), _MOST_PARTS)
+    parts = min(max(int(np.ceil(3.0 * np.sqrt(2.0 * drop))), 2), 16)
     some = np.flatnonzero(weight > _LIGHT)
     first, last = max(some[0] - 1, 0), min(some[-1] + 1, axis.size - 1)
     heavy = weight > _HEAVY

@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from entropylaw.analysis.estimate import estimates
+from entropylaw.analysis.estimate import from_mixture, tails, unknown
 from entropylaw.analysis.fitting import fit_law
 from entropylaw.analysis.randomeffects import random_effects
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.analysis.segments import welch_test
 from entropylaw.arguments import several
 from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.mixture import Mixture
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
 from entropylaw.results.groups import SeedSpread, SharedFit, SharedRun
 from entropylaw.results.law import LawFit
+from entropylaw.results.mixture import Mixture
 from entropylaw.results.posterior import Posterior
 
 ROWS: dict[str, tuple[float, float]] = {"a": (0.0, 1.0), "b": (1.0, 1.0), "ceiling": (1.0, 0.0)}
@@ -43,13 +43,8 @@ _REACH = 40.0
 _POINTS = {1: (401, 401), 2: (41, 101)}
 """Points an axis, coarse and fine, by dimension; uniform in asinh of the distance."""
 
-_TURN = 0.5
-"""Angle of the grid to the coefficients, radians."""
-
 _LIGHT = 1e-6
 """Weight of the components that a product leaves out, all together."""
-
-_CELLS = 100_000  # densities held at once
 
 _SLICES = 101
 """Points, equally probable, that stand for a distribution that is subtracted from another."""
@@ -112,37 +107,23 @@ def share(fits: Sequence[LawFit], *, shared: Sequence[str] = ("a", "b")) -> Shar
     """
     names = shared_names(shared)
     fits = several(fits, LawFit, "fits")
-    if len(fits) < 2:
-        raise FitError(
-            "too-few-runs",
-            f"{len(fits)} fitted run, expected at least 2 that share coefficients",
-            "give more logs, or fit the run alone",
-        )
-    level = fits[0].level
-    if any(fit.level != level for fit in fits):
-        raise UsageError("settings-differ", "fits of different levels, expected one", "fit the logs anew")
-    models = [residual_model(fit.interval) for fit in fits]
-    method = f"{' or '.join(sorted({model.method for model in models}))}; common to {len(fits)} runs"
-    if loose := [model.name for model in models if not model.fixed_level]:
-        raise UsageError(
-            "no-fixed-ceiling",
-            f"fits with interval {loose[0]!r} tell each ceiling from where its run stands, "
-            "and no two share one",
-            "fit with interval 'drift' to ask what the runs have in common",
-        )
+    level, method = _alike(fits)
     posteriors = [fit.posterior for fit in fits]
     rows = np.array([ROWS[name] for name in (names if len(names) == 1 else ("ceiling", "a"))])
     parts = [marginal(posterior, rows) for posterior in posteriors]
     points = product(parts)
-    within = {name: _alone(name, posteriors, level, method) for name in ROWS}
+    within = {}
+    for name in ROWS:
+        # Had the runs nothing but this one in common.
+        alone = product([marginal(posterior, np.array([ROWS[name]])) for posterior in posteriors])
+        within[name] = alone.estimate(np.array([1.0]), level=level, method=method)
     within |= {name: points.estimate(coordinates(name, names), level=level, method=method) for name in names}
-    why = "each run has its own"
-    private = Estimate(value=None, low=None, high=None, level=level, method=method, note=why)
+    private = unknown("each run has its own", level=level, method=method)
     common = {name: within[name] if name in names else private for name in ROWS}
-    moments = [part.moments() for part in parts]
+    mean, scale = map(np.array, zip(*(part.moments() for part in parts), strict=True))
     same = welch_test(
-        np.array([mean for mean, _ in moments]),
-        np.array([scale for _, scale in moments]),
+        mean,
+        scale,
         np.array([part.df for part in parts]),
         hypothesis=f"all {len(fits)} runs have the same {' and '.join(names[:2])}",
     )
@@ -180,10 +161,26 @@ def coordinates(name: str, names: Sequence[str]) -> FloatArray:
     return np.array([1.0]) if len(names) == 1 else np.array(ROWS[name])
 
 
-def _alone(name: str, posteriors: Sequence[Posterior], level: float, method: str) -> Estimate:
-    """One coefficient, had the runs nothing but this one in common."""
-    points = product([marginal(posterior, np.array([ROWS[name]])) for posterior in posteriors])
-    return points.estimate(np.array([1.0]), level=level, method=method)
+def _alike(fits: Sequence[LawFit]) -> tuple[float, str]:
+    """The one level of several fits and their common method; an error where they have no common law."""
+    if len(fits) < 2:
+        raise FitError(
+            "too-few-runs",
+            f"{len(fits)} fitted run, expected at least 2 that share coefficients",
+            "give more logs, or fit the run alone",
+        )
+    if any(fit.level != fits[0].level for fit in fits):
+        raise UsageError("settings-differ", "fits of different levels, expected one", "fit the logs anew")
+    models = [residual_model(fit.interval) for fit in fits]
+    if loose := [model.name for model in models if not model.fixed_level]:
+        raise UsageError(
+            "no-fixed-ceiling",
+            f"fits with interval {loose[0]!r} tell each ceiling from where its run stands, "
+            "and no two share one",
+            "fit with interval 'drift' to ask what the runs have in common",
+        )
+    methods = " or ".join(sorted({model.method for model in models}))
+    return fits[0].level, f"{methods}; common to {len(fits)} runs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -212,7 +209,8 @@ class Marginal:
 
     def log_density(self, points: FloatArray) -> FloatArray:
         """Log density at points (m, d); shape (m,)."""
-        pieces = np.array_split(points, points.shape[0] * self.weight.size // _CELLS + 1)
+        # 100,000 densities are held at once.
+        pieces = np.array_split(points, points.shape[0] * self.weight.size // 100_000 + 1)
         return np.concatenate([logsumexp(self.components(piece), axis=1) for piece in pieces])
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
@@ -250,13 +248,12 @@ class Points:
 
     def estimate(self, row: FloatArray, *, level: float, method: str) -> Estimate:
         """Median and equal-tailed interval of ``row @ point``."""
-        tail = (1.0 - level) / 2.0
-        low, value, high = self.quantiles(row, np.array([tail, 0.5, 1.0 - tail]))
+        low, value, high = self.quantiles(row, np.array(tails(level))).tolist()
         centred = self.point @ row - self.weight @ (self.point @ row)
         return Estimate(
-            value=float(value),
-            low=float(low),
-            high=float(high),
+            value=value,
+            low=low,
+            high=high,
             level=level,
             method=method,
             std_error=float(np.sqrt(self.weight @ centred**2)),
@@ -286,7 +283,8 @@ def _weighted(parts: Sequence[Marginal], centre: FloatArray, root: FloatArray, s
     away = np.sinh(mesh)
     if centre.size == 2:
         # Turned, so that no coefficient runs along an axis: its distribution would be a staircase.
-        away = away @ np.array([[np.cos(_TURN), np.sin(_TURN)], [-np.sin(_TURN), np.cos(_TURN)]])
+        cos, sin = np.cos(0.5), np.sin(0.5)
+        away = away @ np.array([[cos, sin], [-sin, cos]])
     point = centre + away @ root.T
     log_weight = np.log(np.cosh(mesh)).sum(axis=1) + sum(part.log_density(point) for part in parts)
     kept = log_weight > log_weight.max() - 30.0
@@ -330,7 +328,7 @@ def _together(
             scale=np.abs(of_free) * np.sqrt(np.broadcast_to(squared, free.shape)).reshape(1, -1),
             df=both.df + 1.0,
         )
-        answers[other] = estimates(mixture.pruned(), level=level, method=method)[0]
+        answers[other] = from_mixture(mixture.pruned(), level=level, method=method)
     return {name: answers[name] for name in ROWS}
 
 
@@ -350,7 +348,7 @@ def _deviations(
             scale=np.repeat(own.scale, _SLICES, axis=1),
             df=own.df,
         )
-        answers[name] = estimates(mixture, level=level, method="own less common to the other runs")[0]
+        answers[name] = from_mixture(mixture, level=level, method="own less common to the other runs")
     return answers
 
 
@@ -366,13 +364,13 @@ def seed_spread(name: str, posteriors: Sequence[Posterior], within: Estimate, le
     doi:10.1111/j.1467-985X.2008.00552.x); departure: se is never below that of the random-effects model.
     """
     row = np.array([ROWS[name]])
-    found = [estimates(p.functional(row).pruned(), level=level, method="")[0] for p in posteriors]
+    found = [from_mixture(p.functional(row).pruned(), level=level, method="") for p in posteriors]
     value = np.array([estimate.value for estimate in found], dtype=float)
     error = np.array([estimate.std_error for estimate in found], dtype=float)
     if len(found) < FEWEST_SEEDS or not np.isfinite(error).all():
         few = f"{len(found)} runs; {FEWEST_SEEDS} are needed before their spread says anything"
         why = few if len(found) < FEWEST_SEEDS else "a run is too short for a standard error"
-        lack = Estimate(value=None, low=None, high=None, level=level, method="between seeds", note=why)
+        lack = unknown(why, level=level, method="between seeds")
         parts = {"between": lack, "answer": within, "new_seed": lack, "tau": lack}
     else:
         between, new_seed, tau = random_effects(value, error**2, level=level)
@@ -382,8 +380,4 @@ def seed_spread(name: str, posteriors: Sequence[Posterior], within: Estimate, le
 
 def wider(within: Estimate, between: Estimate) -> Estimate:
     """The wider interval answers for the recipe: seeds that differ more than runs can explain rule."""
-
-    def width(one: Estimate) -> float:
-        return one.high - one.low if one.low is not None and one.high is not None else 0.0
-
-    return max((within, between), key=width)
+    return max((within, between), key=lambda one: one.width or 0.0)

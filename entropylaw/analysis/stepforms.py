@@ -1,4 +1,4 @@
-"""Forms R(step), which know no entropy, and the baselines that every forecast must beat.
+"""Forms R(step), which know no entropy.
 
 Each form is R = A − D · u(s), where u falls to 0 as steps go on, so that A is the limit in steps. That is
 not the reward at H = 0, unless the entropy is spent: a run that keeps its entropy has both.
@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import expit
 
-from entropylaw.analysis.forms import Form, Shape, stacked
+from entropylaw.analysis.forms import Form, Shape, design
 from entropylaw.engine.grid import FloatArray
 
 FORMULAS = {
@@ -20,8 +20,6 @@ FORMULAS = {
     "step_power": "A − D·(t/t₁)^(−B)",
     "step_logistic": "A − D/(1 + exp((s − m)/w))",
 }
-
-_NAMES = ("limit", "drop")
 
 
 def step_forms(step: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]]:
@@ -52,18 +50,25 @@ def step_forms(step: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]]:
     first, last = float(step[0]), float(step[-1])
     shift = 0.0 if first > 0 else spacing - first
     steep = Shape(name="B", low=0.1, high=4.0, points=21, log=True)
+
+    def sigmoid(step: FloatArray, middle: FloatArray, steepness: FloatArray) -> FloatArray:
+        # 1/(1 + (s/S)^B), through logarithms: no power of a step overflows.
+        with np.errstate(divide="ignore"):
+            distance = np.log(step) - np.log(middle)
+        return np.asarray(expit(-steepness * distance))
+
     forms = [
         _form(
             "step_exponential",
             step,
-            lambda s, x: np.exp(-(s - first) / _of(x, 0)),
+            lambda s, tau: np.exp(-(s - first) / tau),
             Shape(name="tau", low=0.5 * spacing, high=5.0 * span, points=25, log=True),
         ),
-        _form("step_power", step, lambda s, x: ((s + shift) / (first + shift)) ** -_of(x, 0), steep),
+        _form("step_power", step, lambda s, power: ((s + shift) / (first + shift)) ** -power, steep),
         _form(
             "step_logistic",
             step,
-            lambda s, x: expit(-(s - _of(x, 0)) / _of(x, 1)),
+            lambda s, middle, width: expit(-(s - middle) / width),
             Shape(name="midpoint", low=first - 0.5 * span, high=last + 0.5 * span, points=17),
             Shape(name="width", low=max(0.5 * spacing, 0.01 * span), high=span, points=11, log=True),
         ),
@@ -76,7 +81,7 @@ def step_forms(step: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]]:
             _form(
                 "scalerl",
                 step,
-                lambda s, x: _sigmoid(s, _of(x, 0), _of(x, 1)),
+                sigmoid,
                 Shape(name="midpoint", low=max(first, spacing), high=3.0 * last, points=17, log=True),
                 Shape(name="B", low=0.5, high=8.0, points=11, log=True),
             )
@@ -84,37 +89,14 @@ def step_forms(step: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]]:
     return tuple(forms), skipped
 
 
-def baselines(reward: FloatArray) -> dict[str, float]:
-    """Forecasts of every later reward that need no form: the last value, the mean of the last three.
-
-    Parameters
-    ----------
-    reward
-        Shape (n,), in the order of the steps, n ≥ 1; where n < 3 the mean is that of all.
-    """
-    return {"last value": float(reward[-1]), "mean of the last three": float(np.mean(reward[-3:]))}
-
-
-def _of(shape: FloatArray, number: int) -> FloatArray:
-    """One parameter of shapes (..., q), to be broadcast against steps (n,)."""
-    return shape[..., number, None]
-
-
-def _sigmoid(step: FloatArray, midpoint: FloatArray, steepness: FloatArray) -> FloatArray:
-    """1/(1 + (s/S)^B), through logarithms: no power of a step overflows."""
-    with np.errstate(divide="ignore"):
-        distance = np.log(step) - np.log(midpoint)
-    return np.asarray(expit(-steepness * distance))
-
-
-def _form(
-    name: str, step: FloatArray, left: Callable[[FloatArray, FloatArray], FloatArray], *shapes: Shape
-) -> Form:
+def _form(name: str, step: FloatArray, left: Callable[..., FloatArray], *shapes: Shape) -> Form:
+    """A form with ``left(step, *shapes)`` as the part u of its drop that is left at a step."""
     return Form(
         name=name,
         formula=FORMULAS[name],
         inputs={"step": step},
-        coefficients=_NAMES,
+        coefficients=("limit", "drop"),
         shapes=shapes,
-        design=lambda x, shape: stacked(left(x["step"], shape)),
+        # One number for each shape, to be broadcast against the steps.
+        design=lambda x, shape: design(left(x["step"], *np.moveaxis(shape, -1, 0)[..., None])),
     )

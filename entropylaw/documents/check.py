@@ -13,7 +13,7 @@ from typing import Any
 from entropylaw._version import __version__
 from entropylaw.documents.codec import encode
 from entropylaw.documents.kinds import KINDS
-from entropylaw.gates.decide import GateCase
+from entropylaw.results.check import GateCase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

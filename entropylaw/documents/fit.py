@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from entropylaw.documents.document import Document, Refusal, nothing_read, read_of, refusal_of
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
+from entropylaw.late import late
 from entropylaw.options import FitOptions
 from entropylaw.results import Estimate, Validity
 from entropylaw.results.columns import Choice
-from entropylaw.results.drawing import drawn
 from entropylaw.results.groups import Seam, SegmentFit, SharedFit
 from entropylaw.results.law import LawFit
 
@@ -82,7 +82,7 @@ class FitDocument(Document[RunFit]):
         return tuple(run.law for run in self.runs if run.law is not None)
 
     def _repr_html_(self) -> str:
-        return drawn("document_html", self)  # type: ignore[no-any-return]
+        return late("report.notebook.document_html", self)  # type: ignore[no-any-return]
 
 
 def fitted_run(run: Run, series: Series, law: LawFit) -> RunFit:

@@ -16,8 +16,8 @@ import numpy as np
 
 from entropylaw.engine.decays import SLIGHT, coarse_grid, log_diagonal, log_sum, unseen
 from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.mixture import Mixture
 from entropylaw.engine.whiten import filter_gains, whiten
+from entropylaw.results.mixture import Mixture
 
 PLACES = 16
 """Places of a bend in the test, evenly from :data:`FIRST` to :data:`LAST` of the run."""

@@ -110,8 +110,8 @@ def drift_points(step: FloatArray, lengths: FloatArray, shares: FloatArray, chan
     )
 
 
-def white_grid() -> Grid:
-    """The one-point grid of ordinary least squares: no drift."""
+def white_grid(step: FloatArray | None = None) -> Grid:
+    """The one-point grid of ordinary least squares, whatever the steps: no drift."""
     return point_grid(length=1.0, share=1.0)
 
 

@@ -8,7 +8,7 @@ doi:10.1093/biomet/61.2.383), so that an interval is a quantile of a mixture of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -16,8 +16,8 @@ from scipy.special import gammaln
 
 from entropylaw.engine.blur import Blur, blurred_products
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.mixture import normalised
 from entropylaw.engine.whiten import Products
+from entropylaw.results.mixture import normalised
 from entropylaw.results.posterior import SHARPEST, Posterior
 
 LEAST = 1e-280
@@ -26,9 +26,19 @@ LEAST = 1e-280
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Posteriors(Posterior):
-    """Posteriors of b problems on one grid: every array has one more axis in front, the evidence too."""
+    """Posteriors of b problems on one grid: every array has one more axis in front, the evidence too.
+
+    Iterating gives one posterior for each problem.
+    """
 
     log_evidence: FloatArray  # type: ignore[assignment]
+
+    def __iter__(self) -> Iterator[Posterior]:
+        return (self[i] for i in range(len(self.weight)))
+
+    def __getitem__(self, i: int) -> Posterior:
+        arrays = {name: getattr(self, name)[i] for name in _ARRAYS}
+        return Posterior(**arrays, df=self.df, log_evidence=float(self.log_evidence[i]))
 
 
 def infer(
@@ -38,8 +48,8 @@ def infer(
     grid: Grid,
     floor: FloatArray | None = None,
     blur: Blur | None = None,
-) -> list[Posterior]:
-    """Posterior of β for a batch of problems that share their steps.
+) -> Posteriors:
+    """Posterior of β for a batch of problems that share their steps, each whitened on its own.
 
     Parameters
     ----------
@@ -57,18 +67,6 @@ def infer(
     blur
         What errors in a regressor add to the covariance.
     """
-    return split(posteriors(step, designs, rewards, grid, floor, blur))
-
-
-def posteriors(
-    step: FloatArray,
-    designs: FloatArray,
-    rewards: FloatArray,
-    grid: Grid,
-    floor: FloatArray | None = None,
-    blur: Blur | None = None,
-) -> Posteriors:
-    """The same as :func:`infer`, each problem whitened on its own, and all in one."""
     mean_floor = 0.0 if floor is None else float(floor.mean())
     # Orthonormal columns and least-squares residuals: what is left to whiten is small and well
     # conditioned, so that normal equations lose no digits.
@@ -186,20 +184,8 @@ def reparametrise_at_last_step(many: Posteriors, grid: Grid) -> Posteriors:
     )
 
 
-def split(many: Posteriors) -> list[Posterior]:
-    """One posterior for each problem of a batch."""
-    return [
-        Posterior(
-            **{name: getattr(many, name)[i] for name in _ARRAYS},
-            df=many.df,
-            log_evidence=float(many.log_evidence[i]),
-        )
-        for i in range(len(many.weight))
-    ]
-
-
 def joined(each: Sequence[Posterior]) -> Posteriors:
-    """Posteriors on one grid as one: what :func:`split` takes apart."""
+    """Posteriors on one grid as one."""
     arrays = {name: np.array([getattr(one, name) for one in each]) for name in (*_ARRAYS, "log_evidence")}
     return Posteriors(**arrays, df=each[0].df)
 

@@ -14,18 +14,9 @@ from scipy.linalg import qr
 
 from entropylaw.engine.blur import Blur, blurred_products
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import Posteriors, posteriors, solve, split
+from entropylaw.engine.posterior import Posteriors, infer, solve
 from entropylaw.engine.whiten import Products
 from entropylaw.results.posterior import Posterior
-
-_FEW = 4
-"""Forms from which it pays to look for a basis that their columns share."""
-
-_KEPT = 1e-12
-"""Part of a column, relative to its length, beyond the basis so far, from which it adds to the basis."""
-
-_INSIDE = 1e-10
-"""Part of a column, relative to its length, that may lie outside of the basis."""
 
 _SHARP = 1e-6
 """Reward left over by the basis, relative to its spread, below which the basis is not used: the columns'
@@ -44,7 +35,7 @@ class Span:
         """Coordinates (m, c) of columns (n, c), or None where one of them lies outside."""
         found = self.basis.T @ columns
         outside = np.linalg.norm(columns - self.basis @ found, axis=0)
-        inside = outside <= _INSIDE * np.linalg.norm(columns, axis=0)
+        inside = outside <= 1e-10 * np.linalg.norm(columns, axis=0)
         return found if inside.all() else None
 
 
@@ -55,7 +46,7 @@ def common_span(designs: Sequence[FloatArray], reward: FloatArray) -> Span | Non
     rounding would be seen in what is left.
     """
     columns = np.concatenate(designs, axis=1)
-    if len(designs) < _FEW:
+    if len(designs) < 4:
         return None
     # The first form's columns are in the basis as they are, and lose no digit.
     p = designs[0].shape[1]
@@ -63,7 +54,8 @@ def common_span(designs: Sequence[FloatArray], reward: FloatArray) -> Span | Non
     left = columns[:, p:] - first @ (first.T @ columns[:, p:])
     left /= np.linalg.norm(columns[:, p:], axis=0)
     ortho, triangle, _ = qr(left, mode="economic", pivoting=True, check_finite=False)
-    more = ortho[:, np.abs(np.diag(triangle)) > _KEPT]
+    # What is left of the other columns is relative to their lengths.
+    more = ortho[:, np.abs(np.diag(triangle)) > 1e-12]
     # Once more, against rounding: what is left of a column is small beside it.
     more = np.linalg.qr(more - first @ (first.T @ more))[0]
     basis = np.concatenate([first, more], axis=1)
@@ -111,11 +103,13 @@ class Solver:
         for width in sorted({design.shape[1] for design in designs}):
             chosen = [i for i, design in enumerate(designs) if design.shape[1] == width]
             if coordinates is None:
-                many = self._alone(np.array([designs[i] for i in chosen]))
+                some = np.array([designs[i] for i in chosen])
+                rewards = np.broadcast_to(self._reward, some.shape[:2])
+                many = infer(self._step, some, rewards, self._grid, self._floor, self._blur)
             else:
                 places = starts[chosen][:, None] + np.arange(width)
                 many = self._within(coordinates[:, places].transpose(1, 0, 2))
-            answers |= dict(zip(chosen, split(many), strict=True))
+            answers |= dict(zip(chosen, many, strict=True))
         return [answers[i] for i in range(len(designs))]
 
     def _whiten(self, designs: Sequence[FloatArray], columns: FloatArray) -> FloatArray | None:
@@ -127,10 +121,6 @@ class Solver:
         self._span = found
         self._products = blurred_products(self._step, few[None], self._grid, self._floor, self._blur)
         return found.coordinates(columns)
-
-    def _alone(self, designs: FloatArray) -> Posteriors:
-        rewards = np.broadcast_to(self._reward, designs.shape[:2])
-        return posteriors(self._step, designs, rewards, self._grid, self._floor, self._blur)
 
     def _within(self, coordinates: FloatArray) -> Posteriors:
         """Posteriors of f forms whose designs have ``coordinates`` (f, m, p)."""

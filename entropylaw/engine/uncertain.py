@@ -29,7 +29,6 @@ from entropylaw.results.posterior import SHARPEST
 UNCERTAIN = 1
 """Which column of the design is uncertain."""
 
-_MOST_TURNS = 100
 _EXPLAINED = 1e-6
 """Residual variance, as a share of what it is with the column taken as known, below which it does not fall
 where errors of that size explain all there is."""
@@ -37,9 +36,6 @@ where errors of that size explain all there is."""
 _CONDITION = 1e-9
 """The same as a share of the largest variance that the column's errors give the reward: with less of it, too
 many digits cancel."""
-
-_SETTLED = 1e-11
-"""Relative change of slope and variance at which the iteration ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -121,8 +117,8 @@ def uncertain_posteriors(
     here, seen = (
         (each[..., None, :] @ turned)[..., 0, :] for each in (roots[:, None, -1], products.last[..., p + 1 :])
     )
-    error = _error_now(turn, here, first)
-    drift = _drift_now(turn, products.last[..., p], seen, products.last[..., :p] @ triangle, first)
+    error = _now(turn, first, here)
+    drift = _now(turn, first, -seen, products.last[..., p], products.last[..., :p] @ triangle)
     # Reward minus law at the last step: the drift there, and what the regressor's error does to the law.
     slope = -(error.slope + drift.slope)
     # log_det is of X and not of its orthonormal columns; the engine's evidence is for the latter.
@@ -165,30 +161,28 @@ def _settled(moments: _Moments, first: FloatArray, free: int, scaled: bool) -> _
     p = first.shape[1]
     base = np.broadcast_to(first[:, None, UNCERTAIN], moments.roots.shape[:2])
     slope, u = base, np.zeros_like(moments.roots)
-    rss = _plain_rss(moments, p)
+    # Residual sum of squares with the column taken as known.
+    normal, moment = moments.fixed[..., :p, :p], moments.fixed[..., :p, p]
+    explained = (moment * np.linalg.solve(normal, moment[..., None])[..., 0]).sum(axis=-1)
+    rss = moments.fixed[..., p, p] - explained
     variance = np.maximum(rss, LEAST) / free if scaled else np.ones_like(rss)
     least, largest = _EXPLAINED * variance, moments.roots.max(axis=-1)
     if scaled:
         variance = np.maximum(variance, _CONDITION * base**2 * largest)
-    for _ in range(_MOST_TURNS):
+    # Relative change of slope and variance at which the iteration ends.
+    settled = 1e-11
+    for _ in range(100):
         turn = _solved(moments, slope, base, u, variance, p)
         new_slope = base + turn.beta[..., UNCERTAIN]
         new_u = turn.own * (turn.pull - (turn.tie @ turn.beta[..., None])[..., 0])
         floor = np.maximum(least, _CONDITION * new_slope**2 * largest)
         new_variance = np.maximum(turn.rss / free, floor) if scaled else variance
-        moved = np.abs(new_slope - slope) <= _SETTLED * np.abs(new_slope)
-        moved &= np.abs(new_variance - variance) <= _SETTLED * new_variance
+        moved = np.abs(new_slope - slope) <= settled * np.abs(new_slope)
+        moved &= np.abs(new_variance - variance) <= settled * new_variance
         if moved.all():
             break
         slope, u, variance = new_slope, new_u, new_variance
     return turn
-
-
-def _plain_rss(moments: _Moments, p: int) -> FloatArray:
-    """Residual sum of squares with the column taken as known, (b, g)."""
-    normal, moment = moments.fixed[..., :p, :p], moments.fixed[..., :p, p]
-    explained = (moment * np.linalg.solve(normal, moment[..., None])[..., 0]).sum(axis=-1)
-    return np.asarray(moments.fixed[..., p, p] - explained)
 
 
 def _solved(
@@ -246,25 +240,23 @@ class _Part:
     root: FloatArray
 
 
-def _error_now(turn: _Turn, here: FloatArray, first: FloatArray) -> _Part:
-    """What the regressor's error does to the law at the last step: β₁ Z u; Z there is ``here`` (b, g, k)."""
-    at = (here * turn.u).sum(axis=-1)
-    root = turn.slope[..., None] * here
-    slope = -((root * turn.own)[..., None] * turn.tie).sum(axis=-2)
-    slope[..., UNCERTAIN] += at
-    mean = (root * turn.own * turn.pull).sum(axis=-1) - (turn.slope - first[:, None, UNCERTAIN]) * at
-    return _Part(mean=mean, slope=slope, root=root)
-
-
-def _drift_now(
-    turn: _Turn, last: FloatArray, seen: FloatArray, fixed: FloatArray, first: FloatArray
+def _now(
+    turn: _Turn,
+    first: FloatArray,
+    state: FloatArray,
+    last: FloatArray | float = 0.0,
+    fixed: FloatArray | float = 0.0,
 ) -> _Part:
-    """The filter's drift at the last step; ``seen`` (b, g, k) is its state on Z, ``fixed`` (b, g, p) on X."""
-    lifted = (seen * turn.u).sum(axis=-1)
-    root = -turn.slope[..., None] * seen
+    """A number at the last step: ``last`` − ``fixed`` · d + β₁ ``state`` · u, with ``state`` (b, g, k).
+
+    What the regressor's error does to the law there has Z's last row as its ``state``. The filter's drift has
+    less its state on Z, ``last`` (b, g) is its state on the residual, and ``fixed`` (b, g, p) that on X.
+    """
+    at = (state * turn.u).sum(axis=-1)
+    root = turn.slope[..., None] * state
     slope = -fixed - ((root * turn.own)[..., None] * turn.tie).sum(axis=-2)
-    slope[..., UNCERTAIN] -= lifted
-    mean = last + (turn.slope - first[:, None, UNCERTAIN]) * lifted
+    slope[..., UNCERTAIN] += at
+    mean = last - (turn.slope - first[:, None, UNCERTAIN]) * at
     mean = mean + (root * turn.own * turn.pull).sum(axis=-1)
     return _Part(mean=mean, slope=slope, root=root)
 

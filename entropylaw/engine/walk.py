@@ -21,8 +21,8 @@ from functools import lru_cache
 import numpy as np
 
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.mixture import Mixture, normalised
 from entropylaw.engine.posterior import log_likelihood
+from entropylaw.results.mixture import Mixture, normalised
 
 SHARES = 9
 """Grid points of the noise share between 0 and 1, at equal probabilities of the law Beta(1/2, 1/2)."""
@@ -33,12 +33,6 @@ PURE_MASS = 0.1
 FAR_HOME = 1e3
 """Correlation length, in spans, of a stationary drift that moves within the run as a walk does: its steps are
 independent, and of one size, to a thousandth."""
-
-_START = 1.0
-"""Variance of the level at the first step, in σ². Any number does: the constant column absorbs it."""
-
-_SMALLEST = 1e-24
-"""Least residual sum of squares, in squared units of the reward's largest residual from its mean."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -179,7 +173,8 @@ def fit_walk(step: FloatArray, design: FloatArray, reward: FloatArray, grid: Wal
     normal, moment = gram[:, :p, :p], gram[:, :p, p]
     inverse = np.linalg.inv(normal)
     shift = np.einsum("gpq,gq->gp", inverse, moment)
-    least = max(_SMALLEST * float(np.max(np.abs(reward - reward.mean()))) ** 2, np.finfo(float).tiny)
+    # In units of the largest residual from the mean.
+    least = max(1e-24 * float(np.max(np.abs(reward - reward.mean()))) ** 2, np.finfo(float).tiny)
     rss = np.maximum(gram[:, p, p] - np.einsum("gp,gp->g", moment, shift), least)
     log_like = log_likelihood(rss, log_det + np.linalg.slogdet(normal)[1], n - p, scaled=True)
     weight, evidence = normalised(grid.log_prior + log_like)
@@ -226,7 +221,8 @@ def _gains(gap: bytes, share: bytes) -> tuple[FloatArray, FloatArray, FloatArray
     """
     gaps, shares = np.frombuffer(gap), np.frombuffer(share)
     gain, innovation = np.empty((2, gaps.size, shares.size))
-    variance = np.full(shares.size, _START)
+    # Of the level at the first step, in σ². Any number does: the constant column absorbs it.
+    variance = np.ones(shares.size)
     for t, apart in enumerate(gaps):
         variance = variance + (1.0 - shares) * apart
         innovation[t] = variance + shares

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree as ET
 
 from entropylaw.documents.check import CheckDocument
-from entropylaw.gates.decide import GateCase, Outcome
+from entropylaw.gates.decide import Outcome
 from entropylaw.report.markdown import table, title, whole
 from entropylaw.report.numbers import count
 from entropylaw.report.printable import markdown_cell, one_line
+from entropylaw.results.check import GateCase
 
 NAME = "entropylaw check"
 

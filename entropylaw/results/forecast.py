@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from entropylaw.late import late
 from entropylaw.results import Estimate
 from entropylaw.results.arrays import lengths_flaw
-from entropylaw.results.drawing import drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,10 +86,10 @@ class Forecast:
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the fan of the reward on ``ax``, or on new axes of pyplot; returns them."""
-        return drawn("plot_forecast", self, ax)  # type: ignore[no-any-return]
+        return late("report.notebook.plot_forecast", self, ax)  # type: ignore[no-any-return]
 
     def _repr_html_(self) -> str:
-        return drawn("forecast_html", self)  # type: ignore[no-any-return]
+        return late("report.notebook.forecast_html", self)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,4 +135,4 @@ class SaturationForecast:
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Mark the step of saturation on ``ax``, or on new axes of pyplot; returns them."""
-        return drawn("plot_saturation", self, ax)  # type: ignore[no-any-return]
+        return late("report.notebook.plot_saturation", self, ax)  # type: ignore[no-any-return]

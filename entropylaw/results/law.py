@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, overload
 
-from entropylaw.errors import UsageError
+from entropylaw.late import late
 from entropylaw.results import (
     Curve,
     EntropySet,
@@ -17,7 +17,6 @@ from entropylaw.results import (
     Validity,
 )
 from entropylaw.results.arrays import FloatArray
-from entropylaw.results.drawing import drawn
 from entropylaw.results.posterior import Posterior
 
 if TYPE_CHECKING:
@@ -153,23 +152,7 @@ class LawFit:
         UsageError
             ``bad-level``, or ``bad-entropy`` where an entropy is negative, not finite or above 12 nats.
         """
-        import numpy as np
-
-        from entropylaw.analysis.inverse import HIGHEST_ENTROPY
-        from entropylaw.analysis.law import checked_level, predict_at
-        from entropylaw.arguments import as_floats
-
-        level = self.level if level is None else checked_level(level)
-        values = as_floats(entropy, "entropy")
-        bad = values[~((values >= 0) & (values <= HIGHEST_ENTROPY))]
-        if bad.size:
-            raise UsageError(
-                "bad-entropy",
-                f"entropy {bad[0]:g} nats, expected a number from 0 to {HIGHEST_ENTROPY:g}",
-                "give the target entropy in nats per token",
-            )
-        predictions = predict_at(self.posterior, self.noise_floor, self.course, values, level, self.interval)
-        return predictions[0] if np.ndim(entropy) == 0 else predictions
+        return late("analysis.law.predict", self, entropy, level)  # type: ignore[no-any-return]
 
     def entropy_for(self, reward: float, *, level: float | None = None) -> EntropySet:
         """The entropies at which the law's reward is compatible with a target reward.
@@ -187,41 +170,7 @@ class LawFit:
         where the target lies above (or below) every interval, and has no upper end where the sign of a
         is not settled.
         """
-        import numpy as np
-
-        from entropylaw.analysis.forms import design, law_column
-        from entropylaw.analysis.inverse import HIGHEST_ENTROPY, compatible_entropies
-        from entropylaw.analysis.law import checked_level, solutions, solve_for_entropy
-        from entropylaw.analysis.residual_models import residual_model
-        from entropylaw.arguments import as_number
-
-        level = self.level if level is None else checked_level(level)
-        if isinstance(reward, float) and not np.isfinite(reward):
-            raise UsageError(
-                "bad-reward", f"target reward {reward!r}, expected a finite number", "give a number"
-            )
-        reward = as_number(reward, "reward")
-
-        def below(entropy: FloatArray) -> FloatArray:
-            mixture = self.posterior.functional(design(law_column(entropy)))
-            return mixture.cdf(np.full(entropy.size, float(reward)))
-
-        value, note = solve_for_entropy(reward, self.ceiling.value, self.a.value)
-        hints = solutions(self.posterior, reward)
-        intervals = compatible_entropies(below, (1.0 - level) / 2.0, np.append(hints, value or 0.0))
-        if not intervals:
-            note = f"no entropy from 0 to {HIGHEST_ENTROPY:g} nats is compatible with a reward of {reward:g}"
-        elif intervals[-1][1] is None:
-            open_end = "the set has no upper end: the data do not settle how fast reward falls with entropy"
-            note = f"{note}; {open_end}" if note else open_end
-        return EntropySet(
-            reward=float(reward),
-            value=value,
-            intervals=intervals,
-            level=level,
-            method=f"inverted band ({residual_model(self.interval).method})",
-            note=note,
-        )
+        return late("analysis.law.entropy_for", self, reward, level)  # type: ignore[no-any-return]
 
     def saturation(self, share: float = 0.95, *, level: float | None = None) -> Saturation:
         """Entropy at which ``share`` of what the law still promises is spent, and the reward there.
@@ -229,23 +178,14 @@ class LawFit:
         The law promises a(exp(H_now) − 1) more; all but 1 − share of it is spent at
         H = ln(1 + (1 − share)(exp(H_now) − 1)), whatever a and b are.
         """
-        from entropylaw.analysis.law import spent_entropy
-        from entropylaw.arguments import as_number
-
-        share = as_number(share, "share")
-        if not 0 < share < 1:
-            raise UsageError(
-                "bad-share", f"share {share:g}, expected a number between 0 and 1", "give 0.95, say"
-            )
-        entropy = spent_entropy(self.entropy_now, share)
-        return Saturation(share=share, entropy=entropy, reward=self.predict(entropy, level=level).mean)
+        return late("analysis.law.saturation", self, share, level)  # type: ignore[no-any-return]
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the law on ``ax``, or on new axes of pyplot; returns them."""
-        return drawn("plot_law", self, ax)  # type: ignore[no-any-return]
+        return late("report.notebook.plot_law", self, ax)  # type: ignore[no-any-return]
 
     def _repr_html_(self) -> str:
-        return drawn("law_html", self)  # type: ignore[no-any-return]
+        return late("report.notebook.law_html", self)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

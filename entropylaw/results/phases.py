@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from entropylaw.late import late
 from entropylaw.results import VERDICTS, Estimate
 from entropylaw.results.arrays import FloatArray, lengths_flaw
-from entropylaw.results.drawing import drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -190,10 +190,10 @@ class PhaseFit:
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the curves and their boundaries on ``ax``, or on new axes of pyplot; returns them."""
-        return drawn("plot_phases", self, ax)  # type: ignore[no-any-return]
+        return late("report.notebook.plot_phases", self, ax)  # type: ignore[no-any-return]
 
     def _repr_html_(self) -> str:
-        return drawn("phases_html", self)  # type: ignore[no-any-return]
+        return late("report.notebook.phases_html", self)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 from entropylaw.results.arrays import FloatArray, Unbounded
 
 if TYPE_CHECKING:
-    from entropylaw.engine.mixture import Mixture
+    from entropylaw.results.mixture import Mixture
 
 SHARPEST = 1e-9
 """Smallest width of a component, in residual standard deviations."""
@@ -94,7 +94,7 @@ class Posterior:
         """
         import numpy as np
 
-        from entropylaw.engine.mixture import Mixture
+        from entropylaw.results.mixture import Mixture
 
         m = row.shape[-2]
         drift, own = (

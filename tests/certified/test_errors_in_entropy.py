@@ -8,7 +8,7 @@ from scipy.optimize import least_squares
 from entropylaw import FitError, UsageError, fit_law
 from entropylaw.analysis.course import entropy_course
 from entropylaw.engine.grid import Grid, drift_grid, point_grid, white_grid
-from entropylaw.engine.posterior import posteriors
+from entropylaw.engine.posterior import infer
 from entropylaw.engine.uncertain import uncertain_posteriors
 from entropylaw.engine.walk import local_level_grid
 
@@ -51,7 +51,7 @@ def test_without_drift_a_line_is_that_of_odrpack(seed):
     assert theirs.res_var == pytest.approx(1.0, abs=1e-6)
     np.testing.assert_allclose(ours.coefficient[0, 0], theirs.beta, rtol=0, atol=1e-5 * theirs.sd_beta.max())
     np.testing.assert_allclose(np.sqrt(np.diag(ours.covariance[0, 0])), theirs.sd_beta, rtol=1e-4)
-    plain = posteriors(step, design, reward[None], white_grid())
+    plain = infer(step, design, reward[None], white_grid())
     assert abs(plain.coefficient[0, 0, 1] - theirs.beta[1]) > 0.05 * theirs.sd_beta[1]
 
 
@@ -178,7 +178,7 @@ def test_without_errors_it_is_the_plain_engine():
     step, x, sd, reward = problem()
     design, root = columns(x, sd)
     grid = drift_grid(step)
-    plain = posteriors(step, design, reward[None], grid)
+    plain = infer(step, design, reward[None], grid)
     ours, _ = uncertain_posteriors(step, design, 0.0 * root[:, :, :3], reward[None], grid)
     for name in ("weight", "coefficient", "covariance", "variance", "now_offset", "now_variance"):
         np.testing.assert_allclose(getattr(ours, name), getattr(plain, name), rtol=1e-9, atol=1e-12)

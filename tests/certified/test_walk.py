@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from entropylaw.engine.posterior import posteriors
+from entropylaw.engine.posterior import infer
 from entropylaw.engine.walk import WalkGrid, fit_walk, local_level_grid, walk_grid
 
 statsmodels = pytest.importorskip("statsmodels.api")
@@ -152,7 +152,7 @@ def test_as_covariances_it_gives_the_same_level_now():
     reward = 0.5 - 0.2 * x + 0.01 * np.cumsum(rng.standard_normal(50)) + 0.01 * rng.standard_normal(50)
     rows = np.array([[1.0, 0.0], [1.0, -x[-1]]])
     walk = fit_walk(step, design, reward, walk_grid()).now(rows).quantiles((0.025, 0.5, 0.975))
-    many = posteriors(step, design[None], reward[None], local_level_grid(step))
+    many = infer(step, design[None], reward[None], local_level_grid(step))
     ours = many.functional(rows[None], np.zeros(2)).quantiles((0.025, 0.5, 0.975))
     width = walk[2] - walk[0]
     assert np.abs(ours - walk).max() < 2e-3 * width.min()

@@ -6,11 +6,11 @@ from scipy.special import stdtr
 
 from entropylaw.engine import whiten as filtering
 from entropylaw.engine.grid import NO_DRIFT_MASS, NO_NOISE_MASS, drift_grid, floor_grid
-from entropylaw.engine.mixture import Mixture
-from entropylaw.engine.posterior import posteriors, split
+from entropylaw.engine.posterior import infer
 from entropylaw.engine.span import Solver, common_span
-from entropylaw.engine.student import t_cdf
 from entropylaw.engine.whiten import cross_products, filter_gains, whiten
+from entropylaw.results.mixture import Mixture
+from entropylaw.results.student import t_cdf
 
 
 def steps(n, *, even):
@@ -69,7 +69,7 @@ def test_forms_in_a_shared_basis_are_forms_on_their_own():
     step, designs, rewards = forms()
     grid = drift_grid(step)
     assert common_span(list(designs), rewards[0]).basis.shape[1] < 20
-    alone = split(posteriors(step, designs, rewards, grid))
+    alone = list(infer(step, designs, rewards, grid))
     solver = Solver(step, rewards[0], grid)
     _, coarse, _ = forms(rates=17)
     solver.posteriors(list(coarse))

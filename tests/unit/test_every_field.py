@@ -29,13 +29,13 @@ from entropylaw.documents.phases import RunPhases
 from entropylaw.documents.prediction import PredictionDocument
 from entropylaw.documents.report import ReportDocument
 from entropylaw.errors import EntropyLawError
-from entropylaw.gates.decide import GateCase
 from entropylaw.ingest import explain, read_all
 from entropylaw.options import PhaseOptions
 from entropylaw.report import columntext, index_page, prediction, run_page
 from entropylaw.report.index_rows import index_row
 from entropylaw.reporting import report_runs
 from entropylaw.results import Estimate
+from entropylaw.results.check import GateCase
 from entropylaw.tokens.summary import text_of
 from tests.conftest import ended
 from tests.golden import inputs

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from entropylaw.analysis.forms import FORMS, FormKind, stacked
+from entropylaw.analysis.forms import FORMS, FormKind, design
 from entropylaw.analysis.nonlinear import fit_nonlinear
 from entropylaw.analysis.rivals import compare_forms
 from entropylaw.documents.fit import load_fit
@@ -26,7 +26,7 @@ def wave(monkeypatch, tmp_path):
         label=LABEL,
         formula=FORMULA,
         coefficients=("ceiling", "a"),
-        design=lambda x, _: stacked(1 - np.cos(12 * x["entropy"])),
+        design=lambda x, _: design(1 - np.cos(12 * x["entropy"])),
         prepare=lambda entropy: ({"entropy": entropy}, ()),
         core=True,
         colour="purple",

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from entropylaw import FitError, UsageError, fit_law
-from entropylaw.analysis.inverse import HIGHEST_ENTROPY
+from entropylaw.analysis.law import HIGHEST_ENTROPY
 
 
 def world(n=60, *, a=0.2, ceiling=0.55, sd=0.004, seed=0, start=1.0):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from entropylaw.engine.mixture import Mixture
+from entropylaw.results.mixture import Mixture
 
 
 def test_one_component_is_student_t():

@@ -12,6 +12,7 @@ from scipy.special import gammaln
 from benchmarks.worlds import World, simulate
 from entropylaw import fit_law
 from entropylaw.analysis.forms import FORMS, entropy_forms, law_column, risen
+from entropylaw.analysis.paths import reward_members
 from entropylaw.analysis.rivals import (
     FormResult,
     compare_forms,
@@ -22,7 +23,7 @@ from entropylaw.analysis.rivals import (
 )
 from entropylaw.analysis.shapes import fit_each
 from entropylaw.analysis.stepforms import FORMULAS as STEP_FORMULAS
-from entropylaw.analysis.stepforms import baselines, step_forms
+from entropylaw.analysis.stepforms import step_forms
 from entropylaw.engine.grid import drift_grid, white_grid
 from entropylaw.results import Estimate
 from tests.conftest import clean_environment
@@ -315,11 +316,11 @@ def test_the_comparison_uses_the_residual_model_of_the_fit(settings):
 
 
 def test_baselines():
-    assert baselines(np.array([0.1, 0.2, 0.3, 0.7])) == {
-        "last value": 0.7,
-        "mean of the last three": pytest.approx(0.4),
-    }
-    assert baselines(np.array([0.2]))["mean of the last three"] == 0.2
+    """Forecasts of every later reward that need no form."""
+    step, entropy = np.arange(4.0), np.array([1.0, 0.8, 0.6, 0.5])
+    members = reward_members(step, entropy, np.array([0.1, 0.2, 0.3, 0.7]), np.array([9.0]), np.array([0.4]))
+    assert members["last"].location.tolist() == [[0.7] * members["last"].weight.size]
+    assert members["mean of three"].location == pytest.approx(0.4)
 
 
 def test_a_fit_imports_no_lmfit(tmp_path):

@@ -10,16 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.student import t_cdf, t_density
+from entropylaw.results.arrays import FloatArray
+from entropylaw.results.student import t_cdf, t_density
 
 IntArray = NDArray[np.intp]
-
-_ITERATIONS = 200
-_NEGLIGIBLE = 1e-9
-
-_CLOSE = 1e-7
-"""Error in normal deviates from which Newton's next step is the last: its error is the square."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,7 +63,7 @@ class Mixture:
         value = part._mean(each)
         tolerance = 1e-13 * (high - low)
         target = ndtri(chance)[row // m]
-        for _ in range(_ITERATIONS):
+        for _ in range(200):
             z = (value[:, None] - part.location) / part.scale
             below = part._mean(t_cdf(self.df, z))
             density = part._mean(t_density(self.df, z) / part.scale)
@@ -80,7 +74,8 @@ class Mixture:
                 newton = value - error * np.exp(-0.5 * deviate**2) / (np.sqrt(2 * np.pi) * density)
             inside = (newton >= low) & (newton <= high)
             move = np.where(inside, newton, 0.5 * (low + high))
-            done = (np.abs(move - value) <= tolerance) | (inside & (np.abs(error) <= _CLOSE))
+            # The error after Newton's step is the square of the one before.
+            done = (np.abs(move - value) <= tolerance) | (inside & (np.abs(error) <= 1e-7))
             answer[row] = move
             if done.all():
                 break
@@ -109,7 +104,7 @@ class Mixture:
         spread = self._mean(self.scale**2 * inflate + (self.location - mean[:, None]) ** 2)
         return np.asarray(np.sqrt(spread))
 
-    def pruned(self, mass: float = _NEGLIGIBLE) -> Mixture:
+    def pruned(self, mass: float = 1e-9) -> Mixture:
         """The same without components whose weights (common to all numbers) add up to less than ``mass``."""
         order = np.argsort(self.weight, kind="stable")
         keep = np.sort(order[np.cumsum(self.weight[order]) > mass])
@@ -128,13 +123,3 @@ def normalised(log_weight: FloatArray) -> tuple[FloatArray, Any]:
     weight = np.exp(log_weight - top)
     total = weight.sum(axis=-1, keepdims=True)
     return weight / total, (top + np.log(total))[..., 0]
-
-
-def together(one: Mixture, other: Mixture) -> Mixture:
-    """The numbers of two mixtures with the same components and weights, those of the first one first."""
-    return Mixture(
-        weight=one.weight,
-        location=np.concatenate([one.location, other.location]),
-        scale=np.concatenate([one.scale, other.scale]),
-        df=one.df,
-    )

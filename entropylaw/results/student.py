@@ -7,16 +7,13 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaln, ndtr, stdtr
 
-from entropylaw.engine.grid import FloatArray
+from entropylaw.results.arrays import FloatArray
 
 _PER_UNIT = 48
 """Pieces for each unit of arsinh(z)."""
 
 _REACH = 14
 """Largest |arsinh(z)| in the table, z about 600,000; farther out the exact function is called."""
-
-_ENDLESS = 1e150
-"""A |z| whose square is a number still."""
 
 
 def t_cdf(df: float, z: FloatArray) -> FloatArray:
@@ -47,7 +44,7 @@ def t_cdf(df: float, z: FloatArray) -> FloatArray:
 
 def t_density(df: float, z: FloatArray) -> FloatArray:
     """Density of Student's t with ``df`` degrees of freedom (normal where infinite)."""
-    z = np.minimum(np.abs(z), _ENDLESS)
+    z = np.minimum(np.abs(z), 1e150)  # its square is a number still
     if np.isinf(df):
         return np.asarray(np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi))
     constant = gammaln((df + 1) / 2) - gammaln(df / 2) - 0.5 * np.log(np.pi * df)
