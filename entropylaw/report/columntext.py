@@ -18,7 +18,7 @@ _MOST = 8
 
 def render(report: ColumnReport) -> str:
     """One run: what would be used first, then what else was found."""
-    return "\n".join(_lines(report)) + "\n"
+    return "".join(f"{line}\n" for line in _lines(report))
 
 
 def _lines(report: ColumnReport) -> Iterator[str]:
@@ -59,9 +59,8 @@ def _candidates(role: str, candidates: tuple[Candidate, ...]) -> Iterator[str]:
 
 
 def _candidate_words(candidate: Candidate) -> str:
-    if candidate.low is None or candidate.high is None:
-        values = "no usable values"
-    else:
+    values = "no usable values"
+    if candidate.low is not None and candidate.high is not None:
         ends = f"{format_number(candidate.low)} to {format_number(candidate.high)}"
         values = f"{count(candidate.usable, 'value')}, {ends}"
     known = meaning(candidate.meaning)

@@ -104,8 +104,7 @@ def _law_described(report: RunReport) -> str:
 def _phases_described(report: RunReport) -> str | None:
     from entropylaw.report.reportwords import phases_sentence
 
-    found = report.phases is not None and report.phases.phases is not None
-    return phases_sentence(report.phases) if report.phases is not None and found else None
+    return phases_sentence(report.phases) if report.phases and report.phases.phases else None
 
 
 FIGURES = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -17,8 +17,8 @@ from entropylaw._version import __version__
 from entropylaw.analysis.forecast import SPENT
 from entropylaw.report import reportwords
 from entropylaw.report.html import environment
-from entropylaw.report.index_rows import MOST_POINTS, NO_CURVES, AheadRow, IndexRow, LawRow, Spark, by_name
-from entropylaw.report.numbers import format_interval, format_number, format_step
+from entropylaw.report.index_rows import MOST_POINTS, NO_CURVES, IndexRow, LawRow, Spark, by_name
+from entropylaw.report.numbers import format_interval, format_interval_of_steps, format_number, format_step
 from entropylaw.results import Estimate
 from entropylaw.results.groups import SharedFit
 
@@ -63,20 +63,6 @@ class _Picture(NamedTuple):
     title: str
     marks: Markup
     ends: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _View:
-    """What the template needs of a row besides the row itself."""
-
-    row: IndexRow
-    order: str
-    why: str
-    spent: str
-    no_phases: str
-    entropy: _Picture | None
-    reward: _Picture | None
-    forest: _Picture | None
 
 
 def render(
@@ -136,21 +122,12 @@ def ceiling_axis(rows: Sequence[IndexRow]) -> Axis:
     cut = len(now) // 20
     core = [*now[cut : len(now) - cut], *(e.value for e in holding if e.value is not None)] or [0.0, 1.0]
     low, high = min(core), max(core)
-    reach = max(_REACH * (high - low), _typical_width(holding)) or abs(high) or 1.0
-    near = [x for law in laws for x in _ends(law.ceiling) if low - reach <= x <= high + reach]
+    widths = sorted(e.high - e.low for e in holding if e.low is not None and e.high is not None) or [0.0]
+    reach = max(_REACH * (high - low), widths[len(widths) // 2]) or abs(high) or 1.0
+    ends = [x for law in laws for x in (law.ceiling.low, law.ceiling.value, law.ceiling.high)]
+    near = [x for x in ends if x is not None and low - reach <= x <= high + reach]
     low, high = min([low, *near]), max([high, *near])
     return _axis(low, high) if low < high else _axis(low - reach, high + reach)
-
-
-def _typical_width(ceilings: Sequence[Estimate]) -> float:
-    """The middle one of the intervals' widths."""
-    widths = sorted(e.high - e.low for e in ceilings if e.low is not None and e.high is not None)
-    return widths[len(widths) // 2] if widths else 0.0
-
-
-def _ends(estimate: Estimate) -> list[float]:
-    """What is known of an interval's ends and its value."""
-    return [x for x in (estimate.low, estimate.value, estimate.high) if x is not None]
 
 
 def _axis(low: float, high: float) -> Axis:
@@ -163,17 +140,15 @@ def _axis(low: float, high: float) -> Axis:
         # The smallest of 1, 2 and 5 times a power of ten that is at least so large.
         step = next(power * m for m in (1, 2, 5, 10) if power * m >= least * (1 - 1e-9))
         at = [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
-        ticks = tuple(Tick(x=_short(bare.place(x)), label=_tick_label(x, step)) for x in at)
+        plain = (f"{x + 0.0:.{max(0, -math.floor(math.log10(step)))}f}" for x in at)
+        labels = [
+            text if len(text) <= _LONGEST_LABEL else f"{x:.2g}" for x, text in zip(at, plain, strict=True)
+        ]
+        ticks = tuple(Tick(x=_short(bare.place(x)), label=text) for x, text in zip(at, labels, strict=True))
         widest = max((len(tick.label) for tick in ticks), default=0)
         if len(at) < 2 or bare.place(at[1]) - bare.place(at[0]) > _LETTER * (widest + 1):
             break
     return replace(bare, ticks=ticks, title=f"reward from {format_number(low)} to {format_number(high)}")
-
-
-def _tick_label(x: float, step: float) -> str:
-    decimals = max(0, -math.floor(math.log10(step)))
-    plain = f"{x + 0.0:.{decimals}f}"
-    return plain if len(plain) <= _LONGEST_LABEL else f"{x:.2g}"
 
 
 def _orders(rows: Sequence[IndexRow]) -> list[str]:
@@ -199,31 +174,26 @@ def _ranks(rows: Sequence[IndexRow], number: Callable[[LawRow], Estimate | None]
     return [places[key] for key in keys]
 
 
-def _view(row: IndexRow, order: str, axis: Axis) -> _View:
+def _view(row: IndexRow, order: str, axis: Axis) -> dict[str, Any]:
+    """What the template needs of a row besides the row itself."""
     law, ahead = row.law, row.ahead
-    return _View(
-        row=row,
-        order=order,
-        why=_why(row),
-        spent=_spent(ahead),
-        no_phases="no curves" if row.no_phases == NO_CURVES else "not told, see its page",
-        entropy=_line(law.entropy, "entropy", " nats", 2) if law else None,
-        reward=_line(law.reward, "reward", "", 3) if law else None,
-        forest=_forest(law, axis) if law else None,
-    )
+    view = {"row": row, "order": order, "why": _why(row)}
+    view["no_phases"] = "no curves" if row.no_phases == NO_CURVES else "not told, see its page"
+    if ahead is not None:
+        view["spent"] = _spent(ahead.spent)
+    if law is not None:
+        view["entropy"] = _line(law.entropy, "entropy", " nats", 2)
+        view["reward"] = _line(law.reward, "reward", "", 3)
+        view["forest"] = _forest(law, axis)
+    return view
 
 
-def _spent(ahead: AheadRow | None) -> str:
+def _spent(step: Estimate) -> str:
     """The step by which the entropy is spent, or the earliest that cannot be excluded."""
-    if ahead is None:
-        return ""
-    low, value, high = (
-        "?" if end is None else format_step(round(end))
-        for end in (ahead.spent.low, ahead.spent.value, ahead.spent.high)
-    )
-    if ahead.spent.value is not None:
+    low, value, high = format_interval_of_steps(step, "?")
+    if step.value is not None:
         return f"spent by {value} [{low}, {high}]"
-    return "spent: not foreseen" if ahead.spent.low is None else f"spent: {low} or later"
+    return "spent: not foreseen" if step.low is None else f"spent: {low} or later"
 
 
 def _why(row: IndexRow) -> str:

@@ -44,13 +44,17 @@ def whole(
     return "\n".join(blocks)
 
 
+def paragraphs(*texts: str) -> Iterator[str]:
+    """Headings and paragraphs, each with the empty line that ends it."""
+    for text in texts:
+        yield from (text, "")
+
+
 def title(text: str, warnings: Sequence[str]) -> Iterator[str]:
     """The title, and what is to be known of the files; ``warnings`` are escaped already."""
-    yield f"# {text}"
-    yield ""
+    yield from paragraphs(f"# {text}")
     for warning in warnings:
-        yield f"> {warning}"
-        yield ">"
+        yield from (f"> {warning}", ">")
     if warnings:
         yield ""
 

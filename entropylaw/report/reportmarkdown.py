@@ -11,14 +11,14 @@ from itertools import chain
 from entropylaw.documents.report import RunReport
 from entropylaw.report import fit, reportwords
 from entropylaw.report.index_rows import IndexRow, by_name
-from entropylaw.report.markdown import MOST_BYTES, escaped_text, sparkline, table, title
+from entropylaw.report.markdown import MOST_BYTES, escaped_text, paragraphs, sparkline, table, title
 from entropylaw.report.numbers import (
     MISSING,
     count,
-    format_estimate,
     format_interval,
     format_share,
     format_step,
+    value_and_interval,
 )
 from entropylaw.report.printable import markdown_cell
 from entropylaw.report.shared import segments_markdown, shared_markdown
@@ -106,9 +106,7 @@ def _head(rows: Sequence[IndexRow], warnings: Sequence[str]) -> Iterator[str]:
     if len(warnings) > _WARNINGS:
         told.append(f"Left out of this text: {count(len(warnings) - _WARNINGS, 'more warning')}.")
     yield from title("Entropy law report", told)
-    for sentence in reportwords.overall(rows):
-        yield escaped_text(sentence)
-        yield ""
+    yield from paragraphs(*map(escaped_text, reportwords.overall(rows)))
 
 
 def _cells(row: IndexRow) -> tuple[str, ...]:
@@ -117,14 +115,7 @@ def _cells(row: IndexRow) -> tuple[str, ...]:
     if law is None:
         return (name, row.verdict, *[MISSING] * 7, phases)
     # Without the reasons for what is missing: a cell has no room for them.
-    drop = law.drop_per_100_steps
-    rate = MISSING
-    if drop is not None and drop.value is not None:
-        text = format_estimate(drop)
-        rate = f"{text.value} {text.interval}"
-    reward = (
-        MISSING if ahead is None else f"{format_interval(ahead.reward)} at step {format_step(ahead.step)}"
-    )
+    used, drop = law.used, law.drop_per_100_steps
     return (
         name,
         row.verdict,
@@ -132,9 +123,9 @@ def _cells(row: IndexRow) -> tuple[str, ...]:
         sparkline(law.reward.value),
         format_interval(law.ceiling),
         format_interval(law.headroom),
-        MISSING if law.used is None or law.used.value is None else format_share(law.used),
-        rate,
-        reward,
+        MISSING if used is None or used.value is None else format_share(used),
+        MISSING if drop is None or drop.value is None else value_and_interval(drop),
+        MISSING if ahead is None else f"{format_interval(ahead.reward)} at step {format_step(ahead.step)}",
         phases,
     )
 
@@ -148,22 +139,18 @@ def _section(report: RunReport, figures: Mapping[str, str]) -> Iterator[str]:
         yield from fit.rivals(run.law)
         yield from segments_markdown(run)
         yield from _forecast(report)
-    why = reportwords.no_phases(report.phases)
-    if why is None and report.phases is not None:
-        why = reportwords.phases_sentence(report.phases)
-    yield from ("### Phases", "", escaped_text(why or ""), "")
+    yield from paragraphs("### Phases", escaped_text(reportwords.phases_sentence(report.phases)))
     if run.law is not None:
         yield from fit.checks(run.law)
     yield from fit.read(run)
 
 
 def _forecast(report: RunReport) -> Iterator[str]:
-    yield "### Forecast"
-    yield ""
+    yield from paragraphs("### Forecast")
     told = report.forecast
     if told is None:
-        yield f"There is no forecast: {escaped_text(report.no_forecast or 'none was asked for')}."
-        yield ""
+        why = escaped_text(report.no_forecast or "none was asked for")
+        yield from paragraphs(f"There is no forecast: {why}.")
     else:
         steps = zip(told.step, told.reward, told.entropy, told.extrapolated, strict=True)
         yield from table(
@@ -173,6 +160,4 @@ def _forecast(report: RunReport) -> Iterator[str]:
                 for s, r, h, outside in steps
             ),
         )
-    for sentence in reportwords.forecast_notes(report):
-        yield escaped_text(sentence)
-        yield ""
+    yield from paragraphs(*map(escaped_text, reportwords.forecast_notes(report)))

@@ -97,7 +97,6 @@ def files_of(document: ReportDocument, run: RunReport) -> tuple[InputFile, ...]:
 _WORDS: dict[str, Any] = {
     "opening": reportwords.opening,
     "forecast_notes": reportwords.forecast_notes,
-    "no_phases": reportwords.no_phases,
     "phases_sentence": reportwords.phases_sentence,
     "curves_of": phasewords.curves_of,
     "table_rows": phasewords.table_rows,

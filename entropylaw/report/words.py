@@ -175,6 +175,12 @@ def sentence(text: str) -> str:
     return text.rstrip().rstrip(".") + "."
 
 
+def labelled_checks(law: LawFit) -> list[tuple[str, str]]:
+    """What speaks against the numbers: every reason, then every caution, each with its label."""
+    reasons, cautions = law.validity.reasons, law.validity.cautions
+    return [*(("reason", text) for text in reasons), *(("caution", text) for text in cautions)]
+
+
 def drops(run: RunFit) -> list[tuple[str, int]]:
     """What was left out of a run, by reason: while reading and pairing, and by the fit itself."""
     fitted = dict(run.law.dropped) if run.law is not None else {}
