@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
 from entropylaw.documents.document import InputFile
 from entropylaw.documents.report import ReportDocument, RunReport
-from entropylaw.report import phasewords, reportwords
 from entropylaw.report.figures import FIGURES, FigureEntry
 from entropylaw.report.html import compact, environment, figure_markup
 from entropylaw.report.printable import one_line
@@ -80,7 +78,6 @@ def render(
             previous=previous,
             following=following,
             index=index,
-            **_WORDS,
         )
     )
 
@@ -92,16 +89,3 @@ def files_of(document: ReportDocument, run: RunReport) -> tuple[InputFile, ...]:
     path = run.fit.path
     exact = tuple(file for file in document.inputs if file.path == path)
     return exact or tuple(file for file in document.inputs if file.path.startswith(f"{path}/"))
-
-
-_WORDS: dict[str, Any] = {
-    "opening": reportwords.opening,
-    "forecast_notes": reportwords.forecast_notes,
-    "phases_sentence": reportwords.phases_sentence,
-    "curves_of": phasewords.curves_of,
-    "table_rows": phasewords.table_rows,
-    "share_words": phasewords.share_words,
-    "phase_cautions": phasewords.all_cautions,
-    "phase_columns": phasewords.read_words,
-    "phase_drops": phasewords.dropped_words,
-}

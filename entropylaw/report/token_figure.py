@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 
 from entropylaw.report import plotting as p
 from entropylaw.report.palette import as_text, light
-from entropylaw.tokens.query import FORK, LOW
-from entropylaw.tokens.summary import TokenHistogram
+from entropylaw.results.tokens import FORK, LOW, TokenHistogram
 
 HEAT = LinearSegmentedColormap.from_list("tokens", ["#ffffff", "#c7b3d6", p.ENTROPY, "#24102f"])
 """White to nearly black through the colour of entropy: read by lightness alone."""
