@@ -7,7 +7,7 @@ grid rows do the ordering; a browser that knows no ``:has`` shows the rows by na
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -34,8 +34,7 @@ _REACH = 0.6
 _VERDICTS = ("valid", "with cautions", "law fails", "undecided", "refused")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tick:
+class Tick(NamedTuple):
     """A number on the axis, at ``x``."""
 
     x: str
@@ -153,18 +152,14 @@ def _axis(low: float, high: float) -> Axis:
 
 def _orders(rows: Sequence[IndexRow]) -> list[str]:
     """For each row its place in every order, as custom properties; a tie is broken by name."""
-    places = {
-        "v": [_VERDICTS.index(row.verdict) for row in rows],
-        "c": _ranks(rows, lambda law: law.ceiling),
-        "h": _ranks(rows, lambda law: law.headroom),
-        "u": _ranks(rows, lambda law: law.used),
-    }
+    places = {"v": [_VERDICTS.index(row.verdict) for row in rows]}
+    places |= {name[0]: _ranks(rows, name) for name in ("ceiling", "headroom", "used")}
     return [";".join(f"--{key}:{ranks[i]}" for key, ranks in places.items()) for i in range(len(rows))]
 
 
-def _ranks(rows: Sequence[IndexRow], number: Callable[[LawRow], Estimate | None]) -> list[int]:
+def _ranks(rows: Sequence[IndexRow], name: str) -> list[int]:
     """Largest first; what is not to be read after what is, and what is not known last."""
-    estimates = [number(row.law) if row.law is not None else None for row in rows]
+    estimates: list[Estimate | None] = [getattr(row.law, name, None) for row in rows]
     values = [None if estimate is None else estimate.value for estimate in estimates]
     keys = [
         (value is None, not row.readable, -(value or 0.0), place)
@@ -213,9 +208,8 @@ def _line(spark: Spark, name: str, unit: str, digits: int) -> _Picture:
     first, last = spark.step[0], spark.step[-1]
     across = 96.0 / ((last - first) or 1.0)
     up = 18.0 / ((high - low) or 1.0)
-    points = [
-        (2 + (s - first) * across, 20 - (v - low) * up) for s, v in zip(spark.step, spark.value, strict=True)
-    ]
+    pairs = zip(spark.step, spark.value, strict=True)
+    points = [(2 + (step - first) * across, 20 - (value - low) * up) for step, value in pairs]
     shown = " ".join(f"{_short(x)},{_short(y)}" for x, y in points)
     x, y = points[-1]
     begins, ends = format_number(spark.first, digits), format_number(spark.last, digits)

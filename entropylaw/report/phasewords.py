@@ -144,8 +144,8 @@ def chance(curve: CurvePhases) -> str:
 def read_words(run: RunPhases) -> str:
     """Which columns were used, and for what."""
     columns = (run.planning_column, run.execution_column, run.aggregate_column)
-    kinds = ("planning", "execution", "all tokens")
-    used = [(kind, column) for kind, column in zip(kinds, columns, strict=True) if column is not None]
+    named = zip(("planning", "execution", "all tokens"), columns, strict=True)
+    used = [(kind, column) for kind, column in named if column is not None]
     whats = {column.what for _, column in used}
     parts = [
         f"{kind} '{column.column}'" + (f" ({column.what})" if len(whats) > 1 else "") for kind, column in used
@@ -206,9 +206,8 @@ def _width(curve: CurvePhases) -> str:
     if width.high is None or width.high < widest:
         return value_and_interval(width)
     text = format_estimate(width)
-    if width.low is not None and width.low >= widest:
-        return f"{text.value} or more"
-    return f"{text.value} [{text.low}, {text.high} or more]"
+    beyond = width.low is not None and width.low >= widest
+    return f"{text.value} or more" if beyond else f"{text.value} [{text.low}, {text.high} or more]"
 
 
 def table_rows(curves: Curves) -> Iterator[tuple[str, list[str]]]:
@@ -250,19 +249,17 @@ def percent_words(estimate: Estimate) -> str:
 
 def across_rows(across: PhasesAcross) -> Iterator[tuple[str, str]]:
     """What several runs say together, each with its label."""
-    yield "two boundaries", f"in both curves {_counted(across.both, across.runs, across.share_both)}"
-    if across.share_rises_after is not None:
-        counted = _counted(across.rises_after, across.runs, across.share_rises_after)
-        yield "planning's rise", f"planning turns to rise after execution's fall {counted}"
+    both, rises = across.share_both, across.share_rises_after
+    shown = f"in {across.both} of {across.runs} runs: {percent_words(both)} ({both.method})"
+    yield "two boundaries", f"in both curves {shown}"
+    if rises is not None:
+        shown = f"in {across.rises_after} of {across.runs} runs: {percent_words(rises)} ({rises.method})"
+        yield "planning's rise", f"planning turns to rise after execution's fall {shown}"
     yield "", PUBLISHED
     labels = ("planning at", "execution at", "planning later by")
     for label, estimate in zip(labels, (across.planning, across.execution, across.delta), strict=True):
         if estimate is not None:
             yield label, f"{percent_words(estimate)} of the run ({estimate.method})"
-
-
-def _counted(some: int, total: int, share: Estimate) -> str:
-    return f"in {some} of {total} runs: {percent_words(share)} ({share.method})"
 
 
 def _ends_before(curve: CurvePhases, until: float) -> bool:
@@ -284,9 +281,8 @@ def _two_boundaries(phases: PhaseFit, plan: tuple[CurvePhases, str], act: tuple[
             f"{steps_words(gap)} later"
         )
     both = f"overlapping: {plan[1]} {does(plan[0])}, {act[1]} {does(act[0])}; which comes first is open"
-    if phases.later is None:
-        return both
-    return f"{both} ({plan[1]} is later with probability {format_weight(phases.later)})"
+    chances = f" ({plan[1]} is later with probability {format_weight(phases.later)})"
+    return both if phases.later is None else both + chances
 
 
 def _after(phases: PhaseFit, execution: str) -> str:

@@ -178,10 +178,10 @@ def _alone(row: IndexRow) -> Iterator[str]:
     if row.law is None or row.reason is not None:
         yield f"One run. {row.headline.removesuffix('.')}: {sentence(row.reason or 'no reason is given')}"
         return
-    used, left = row.law.used, format_interval(row.law.headroom)
-    share = "an unknown share" if used is None else format_share(used)
-    if used is not None and used.value is None:
-        share = f"a share that is not known ({used.note or 'no reason is given'})"
+    used, left, share = row.law.used, format_interval(row.law.headroom), "an unknown share"
+    if used is not None:
+        unknown = f"a share that is not known ({used.note or 'no reason is given'})"
+        share = unknown if used.value is None else format_share(used)
     yield f"One run. {row.headline}"
     yield f"By the law it has used {share} of the reward that its entropy can buy; its headroom is {left}."
 
@@ -223,7 +223,7 @@ def _through(laws: Sequence[LawRow]) -> str:
     if not known:
         return "What share of the reward that entropy can buy has been used is not known, or has no interval."
     above, below = sum(low > MOSTLY for low, _ in known), sum(high < MOSTLY for _, high in known)
-    more, less, between = (str(n or "none") for n in (above, below, len(known) - above - below))
+    more, less, between = (n or "none" for n in (above, below, len(known) - above - below))
     unknown, share = len(laws) - len(known), format_percent(MOSTLY)
     beside = f" In {unknown} that share has no interval." if unknown else ""
     return (
