@@ -11,15 +11,9 @@ from markupsafe import Markup
 from entropylaw.analysis.forms import FORMS, form_label
 from entropylaw.report import numbers, palette, phasewords, reportwords, shared, words
 from entropylaw.report.printable import one_line
-from entropylaw.report.svg import inline
 
 _CURVE = 400
 _PATH = re.compile(r'\sd="([^"]*)"')
-
-
-def figure_markup(svg: str, prefix: str, title: str, description: str) -> Markup:
-    """An SVG of ours as safe markup: everything from outside is escaped in :func:`inline`."""
-    return Markup(compact(inline(svg, prefix, title, description)))
 
 
 def compact(svg: str) -> str:

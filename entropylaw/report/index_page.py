@@ -90,21 +90,18 @@ def render(
     named = by_name(rows)
     axis = ceiling_axis(named)
     views = [_view(row, order, axis) for row, order in zip(named, _orders(named), strict=True)]
-    return (
-        environment()
-        .get_template("index_page.html.j2")
-        .render(
-            views=views,
-            axis=axis,
-            sentences=reportwords.overall(named),
-            levels=sorted({row.law.level for row in named if row.law is not None}),
-            most_points=MOST_POINTS,
-            spent=SPENT,
-            warnings=warnings,
-            files=files or {},
-            version=version,
-            shared=shared,
-        )
+    template = environment().get_template("index_page.html.j2")
+    return template.render(
+        views=views,
+        axis=axis,
+        sentences=reportwords.overall(named),
+        levels=sorted({row.law.level for row in named if row.law is not None}),
+        most_points=MOST_POINTS,
+        spent=SPENT,
+        warnings=warnings,
+        files=files or {},
+        version=version,
+        shared=shared,
     )
 
 
@@ -139,15 +136,16 @@ def _axis(low: float, high: float) -> Axis:
         # The smallest of 1, 2 and 5 times a power of ten that is at least so large.
         step = next(power * m for m in (1, 2, 5, 10) if power * m >= least * (1 - 1e-9))
         at = [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
-        plain = (f"{x + 0.0:.{max(0, -math.floor(math.log10(step)))}f}" for x in at)
-        labels = [
-            text if len(text) <= _LONGEST_LABEL else f"{x:.2g}" for x, text in zip(at, plain, strict=True)
-        ]
-        ticks = tuple(Tick(x=_short(bare.place(x)), label=text) for x, text in zip(at, labels, strict=True))
+        ticks = tuple(Tick(x=_short(bare.place(x)), label=_tick_label(x, step)) for x in at)
         widest = max((len(tick.label) for tick in ticks), default=0)
         if len(at) < 2 or bare.place(at[1]) - bare.place(at[0]) > _LETTER * (widest + 1):
             break
     return replace(bare, ticks=ticks, title=f"reward from {format_number(low)} to {format_number(high)}")
+
+
+def _tick_label(x: float, step: float) -> str:
+    plain = f"{x + 0.0:.{max(0, -math.floor(math.log10(step)))}f}"
+    return plain if len(plain) <= _LONGEST_LABEL else f"{x:.2g}"
 
 
 def _orders(rows: Sequence[IndexRow]) -> list[str]:

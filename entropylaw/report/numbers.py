@@ -49,11 +49,12 @@ def format_estimate(estimate: Estimate) -> EstimateText:
     is common to all three, so that they can be compared at a glance.
     """
     value, low, high = estimate.value, estimate.low, estimate.high
-    size, width = max((abs(x) for x in (value, low, high) if x is not None), default=0.0), 0.0
-    if low is not None and high is not None:
-        width = high / 2 - low / 2
-    elif value is not None and (low is not None or high is not None):
-        width = abs(value - (low if low is not None else high or 0.0))
+    ends = [x for x in (low, high) if x is not None]
+    size, width = max((abs(x) for x in (value, *ends) if x is not None), default=0.0), 0.0
+    if len(ends) == 2:
+        width = ends[1] / 2 - ends[0] / 2
+    elif ends and value is not None:
+        width = abs(value - ends[0])
     decimals = _decimals(size, 3) if width <= ZERO_WIDTH * size else _decimals(width, 2)
     return EstimateText(*(_fixed(x, decimals, size) for x in (value, low, high)))
 

@@ -18,7 +18,7 @@ from entropylaw.report.printable import (
     one_line,
     refusal_lines,
 )
-from entropylaw.results.phases import PhasesAcross
+from entropylaw.results.phases import CurvePhases, PhasesAcross
 
 _LINES, _REASONS = 20, 3
 _LABEL, _CELL = 23, 38
@@ -160,20 +160,24 @@ def _csv_rows(run: RunPhases) -> Iterator[dict[str, str]]:
     for name in OF_THE_RUN:
         base |= cells(name, getattr(phases, name))
     for curve, column in words.fitted_curves(run):
-        boundary = curve.boundary
-        row = base | {
-            **({"entropy_of": column.what, "column": column.column} if column else {}),
-            "curve": curve.name,
-            "n": str(curve.n),
-            "found": str(curve.found).lower(),
-            "kind": curve.kind or "",
-            "boundary_stretches": " ".join(f"{low:g}:{high:g}" for low, high in boundary.intervals),
-            "boundary_whole": str(boundary.whole).lower(),
-            "method": boundary.step.method,
-        }
-        for name in ("p_value", "first_step", "last_step", "detectable", "lag1", "noise"):
-            row[name] = number(getattr(curve, name))
-        place = {"boundary": boundary.step, "width": boundary.width}
-        for name in ESTIMATES:
-            row |= cells(name, place.get(name) or getattr(curve, name))
-        yield row
+        read = {"entropy_of": column.what, "column": column.column} if column else {}
+        yield base | read | _curve_cells(curve)
+
+
+def _curve_cells(curve: CurvePhases) -> dict[str, str]:
+    boundary = curve.boundary
+    row = {
+        "curve": curve.name,
+        "n": str(curve.n),
+        "found": str(curve.found).lower(),
+        "kind": curve.kind or "",
+        "boundary_stretches": " ".join(f"{low:g}:{high:g}" for low, high in boundary.intervals),
+        "boundary_whole": str(boundary.whole).lower(),
+        "method": boundary.step.method,
+    }
+    for name in ("p_value", "first_step", "last_step", "detectable", "lag1", "noise"):
+        row[name] = number(getattr(curve, name))
+    place = {"boundary": boundary.step, "width": boundary.width}
+    for name in ESTIMATES:
+        row |= cells(name, place.get(name) or getattr(curve, name))
+    return row

@@ -6,12 +6,12 @@ It is made from the rows of the index; whole documents are taken one at a time, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import accumulate, chain
 
 from entropylaw.documents.report import RunReport
 from entropylaw.report import fit, reportwords
 from entropylaw.report.index_rows import IndexRow, by_name
-from entropylaw.report.markdown import MOST_BYTES, escaped_text, paragraphs, sparkline, table, title
+from entropylaw.report.markdown import MOST_BYTES, escaped_text, fitting, paragraphs, sparkline, table, title
 from entropylaw.report.numbers import (
     MISSING,
     count,
@@ -35,15 +35,13 @@ _HEAD = (
     *("forecast", "phases"),
 )
 
-Figures = Mapping[str, Mapping[str, str]]
-
 
 def render_rows(
     rows: Iterable[IndexRow],
     sections: Iterable[tuple[RunReport, str]] = (),
     *,
     warnings: Sequence[str] = (),
-    figures: Figures | None = None,
+    figures: Mapping[str, Mapping[str, str]] | None = None,
     shared: Sequence[SharedFit] = (),
 ) -> str:
     """The Markdown of a report whose documents need not be held.
@@ -64,41 +62,19 @@ def render_rows(
     named = by_name(rows)
     common = chain.from_iterable(map(shared_markdown, shared))
     head = "\n".join([*_head(named, warnings), *common])
-    left = MOST_BYTES - _ROOM - len(head.encode())
-    listed, missing = _fitting("\n".join(table(_HEAD, map(_cells, named))).split("\n"), left)
-    blocks = [head, *listed]
-    if missing:
-        what = f"{count(missing, 'more run')} and the sections of all runs"
-        return "\n".join([*blocks, "", f"*Left out of this text: {what}; {_WHERE}.*", ""])
-    left -= len("\n".join(listed).encode())
-    return "\n".join([*blocks, *_sections(sections, figures or {}, len(named), left)])
+    left, lines = MOST_BYTES - _ROOM - len(head.encode()), [*table(_HEAD, map(_cells, named))]
+    shown = sum(size <= left for size in accumulate(len(line.encode()) + 1 for line in lines))
+    if any(lines[shown:]):
+        what = f"{count(sum(map(bool, lines[shown:])), 'more run')} and the sections of all runs"
+        where = "the page index.html and the table report.csv hold them all"
+        return "\n".join([head, *lines[:shown], "", f"*Left out of this text: {what}; {where}.*", ""])
+    left -= len("\n".join(lines[:shown]).encode())
+    blocks = ("\n".join(_section(report, (figures or {}).get(slug, {}))) for report, slug in sections)
 
+    def left_out(before: int) -> str:
+        return f"the sections of {count(len(named) - before, 'run')}; their pages hold them"
 
-_WHERE = "the page index.html and the table report.csv hold them all"
-
-
-def _sections(
-    sections: Iterable[tuple[RunReport, str]], figures: Figures, runs: int, left: int
-) -> Iterator[str]:
-    """A block a run while there is room, then a line that counts the others."""
-    for shown, (report, slug) in enumerate(sections):
-        block = "\n".join(_section(report, figures.get(slug, {})))
-        left -= len(block.encode()) + 1
-        if left < 0:
-            left_out = count(runs - shown, "run")
-            yield f"*Left out of this text: the sections of {left_out}; their pages hold them.*\n"
-            return
-        yield block
-
-
-def _fitting(lines: Sequence[str], most: int) -> tuple[list[str], int]:
-    """As many lines as fit, and how many do not."""
-    size = 0
-    for place, line in enumerate(lines):
-        size += len(line.encode()) + 1
-        if size > most:
-            return list(lines[:place]), sum(bool(line) for line in lines[place:])
-    return list(lines), 0
+    return "\n".join([head, *lines[:shown], *fitting(blocks, left, left_out)])
 
 
 def _head(rows: Sequence[IndexRow], warnings: Sequence[str]) -> Iterator[str]:

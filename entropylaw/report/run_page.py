@@ -10,9 +10,9 @@ from markupsafe import Markup
 from entropylaw.documents.document import InputFile
 from entropylaw.documents.report import ReportDocument, RunReport
 from entropylaw.report.figures import FIGURES, FigureEntry
-from entropylaw.report.html import compact, environment, figure_markup
+from entropylaw.report.html import compact, environment
 from entropylaw.report.printable import one_line
-from entropylaw.report.svg import glyphs
+from entropylaw.report.svg import glyphs, inline
 
 INDEX = "../index.html"
 
@@ -61,24 +61,22 @@ def render(
     def markup(entry: FigureEntry) -> Markup:
         """A figure with a title and a description for those who listen."""
         words = one_line(entry.description(run))
-        return figure_markup(figures[entry.name], entry.name, f"{entry.title} {name}", words)
+        # Everything from outside is escaped in inline.
+        return Markup(compact(inline(figures[entry.name], entry.name, f"{entry.title} {name}", words)))
 
-    return (
-        environment()
-        .get_template("run_page.html.j2")
-        .render(
-            document=document,
-            report=run,
-            name=name,
-            figures=[(entry, markup(entry)) for entry in shown],
-            glyphs=Markup(compact(glyphs(figures[entry.name] for entry in shown))),
-            links=links or {},
-            others={name: found for name, found in (links or {}).items() if name not in names},
-            inputs=files_of(document, run),
-            previous=previous,
-            following=following,
-            index=index,
-        )
+    template = environment().get_template("run_page.html.j2")
+    return template.render(
+        document=document,
+        report=run,
+        name=name,
+        figures=[(entry, markup(entry)) for entry in shown],
+        glyphs=Markup(compact(glyphs(figures[entry.name] for entry in shown))),
+        links=links or {},
+        others={name: found for name, found in (links or {}).items() if name not in names},
+        inputs=files_of(document, run),
+        previous=previous,
+        following=following,
+        index=index,
     )
 
 
