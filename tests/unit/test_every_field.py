@@ -106,7 +106,7 @@ PHASE_OPTIONS = PhaseOptions(
     level=0.95, planning="planning", execution="execution", entropy="entropy", step="step", run="run"
 )
 
-WORDS: dict[str, tuple[str, ...]] = {"form": ("line", "constant")}
+WORDS: dict[str, tuple[str, ...]] = {"form": ("line", "constant"), "interval": ("drift", "walk", "ols")}
 """Fields whose words are from a list → some of it."""
 
 OF_ALL = {name: f".ESTIMATES.{name}" for name in ("level", "method", "std_error")}
