@@ -57,10 +57,11 @@ def curves_of(run: RunPhases) -> Curves:
     """The curves of a run that were fitted, each with its full name; planning first."""
     named = []
     for curve, column in fitted_curves(run):
-        name = f"token entropy of {_TOKENS[curve.name]}"
+        # A semantic entropy is never called a token entropy.
         if column is not None and column.what == SEMANTIC:
-            # A semantic entropy is never called a token entropy.
             name = "semantic entropy" + (" of plans" if curve.name == "planning" else "")
+        else:
+            name = f"token entropy of {_TOKENS[curve.name]}"
         named.append((curve, name))
     return named
 
