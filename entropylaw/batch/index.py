@@ -53,27 +53,18 @@ def write_index(
     sections = (
         (load_report(folder / "runs" / f"{row.slug}.json").runs[0], row.slug) for row in document.rows
     )
-    figures = {
-        slug: {
-            entry.label: f"figures/{slug}-{entry.name}.svg"
-            for entry in FIGURES
-            if f"figures/{slug}-{entry.name}.svg" in set(names)
-        }
-        for slug, names in files.items()
-    }
+    figures: dict[str, dict[str, str]] = {}
+    for slug, names in files.items():
+        paths = {entry.label: f"figures/{slug}-{entry.name}.svg" for entry in FIGURES}
+        figures[slug] = {label: path for label, path in paths.items() if path in set(names)}
+    rows, warnings, shared = document.rows, document.warnings, document.shared
     contents = {
         "report.md": reportmarkdown.render_rows(
-            document.rows,
-            sections,
-            warnings=document.warnings,
-            figures=figures,
-            shared=document.shared,
+            rows, sections, warnings=warnings, figures=figures, shared=shared
         ),
-        "report.csv": csvtable.render_rows(document.rows, document.shared),
+        "report.csv": csvtable.render_rows(rows, shared),
         "report.json": dumps(document.to_json()),
-        PAGE: index_page.render(
-            document.rows, warnings=document.warnings, files=FILES, shared=document.shared
-        ),
+        PAGE: index_page.render(rows, warnings=warnings, files=FILES, shared=shared),
     }
     for name, content in contents.items():
         write_atomically(folder / name, content)

@@ -24,7 +24,12 @@ def files_of(task: Task, document: ReportDocument) -> Iterator[tuple[str, str | 
     kinds = task.making.kinds or ()
     # The page needs SVG, whatever is chosen.
     drawn: list[Kind] = list(dict.fromkeys(("svg", *kinds)))  # type: ignore[arg-type]
-    found = parts(report, task.histogram[0] if task.histogram is not None else None)
+    tokens = None
+    if task.histogram is not None:
+        from entropylaw.tokens.summary import read_histogram
+
+        tokens = read_histogram(task.histogram[0])
+    found = parts(report, tokens)
     svgs: dict[str, str] = {}
     with plotting.style(plotting.read_style(task.making.style) if task.making.style else None):
         for entry in FIGURES:
@@ -39,11 +44,8 @@ def files_of(task: Task, document: ReportDocument) -> Iterator[tuple[str, str | 
                 if kind in kinds:
                     yield f"figures/{task.slug}-{entry.name}.{kind}", data
     links = {name: [f"../figures/{task.slug}-{name}.{kind}" for kind in kinds] for name in svgs}
-    before, after = _neighbour(task.before), _neighbour(task.after)
+    places = (task.before, task.after)
+    before, after = (place and Neighbour(run=place[0], href=f"{place[1]}.html") for place in places)
     page = run_page.render(document, report, task.slug, svgs, links, previous=before, following=after)
     yield f"runs/{task.slug}.html", page
     yield f"runs/{task.slug}.json", dumps(document.to_json())
-
-
-def _neighbour(place: tuple[str, str] | None) -> Neighbour | None:
-    return None if place is None else Neighbour(run=place[0], href=f"{place[1]}.html")

@@ -54,11 +54,7 @@ class Outcome:
     @property
     def answered(self) -> int:
         """Runs with a law, or with phases: what `entropylaw tokens` wrote has no reward."""
-        return sum(map(_answered, self.done))
-
-
-def _answered(done: Done) -> bool:
-    return done.failure is None or done.row.phases is not None
+        return sum(one.answered for one in self.done)
 
 
 def report_logs(
@@ -96,17 +92,11 @@ def report_logs(
         in_order = tuple(done[task.slug] for task in gathered.tasks if task.slug in done)
         unfinished = len(gathered.tasks) - len(in_order)
         # Where no run succeeded (a typo in an option, say), an index that is there is not overwritten.
-        answered = any(map(_answered, in_order))
-        index = _index(gathered, in_order, unfinished)
-        files = {one.row.slug: one.files for one in in_order}
+        index, files = _index(gathered, in_order, unfinished), {one.row.slug: one.files for one in in_order}
+        answered = any(one.answered for one in in_order)
         written = write_index(making.folder, index, files) if answered else ()
-    return Outcome(
-        done=in_order,
-        unchanged=unchanged,
-        unfinished=unfinished,
-        warnings=gathered.warnings,
-        written=written,
-    )
+    counts = {"unchanged": unchanged, "unfinished": unfinished}
+    return Outcome(done=in_order, **counts, warnings=gathered.warnings, written=written)
 
 
 def _targets(tasks: Sequence[Task], folder: Path) -> Iterator[Path]:

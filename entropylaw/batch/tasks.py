@@ -98,6 +98,11 @@ class Done:
     files: Mapping[str, int]
     failure: Failure | None = None
 
+    @property
+    def answered(self) -> bool:
+        """Whether the run has a law, or phases."""
+        return self.failure is None or self.row.phases is not None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:

@@ -56,7 +56,14 @@ def work(task: Task) -> Done:
         A setting that is wrong for one run is wrong for all.
     """
     try:
-        return _written(task, _report(task))
+        if task.again:
+            report = load_report(document_of(task)).runs[0]
+        elif task.run is not None:
+            report = run_report(fit_or_refuse(task.run, task.making.settings), _phases(task, task.run))
+        else:
+            assert task.known is not None
+            report = task.known if isinstance(task.known, RunReport) else run_report(task.known)
+        return _written(task, report)
     except (OutputError, UsageError):
         raise
     except Exception as error:
@@ -68,17 +75,6 @@ def died(task: Task) -> Done:
     """Say of a run that its process was killed."""
     why = "the process that fitted it was killed twice, as happens where memory runs out"
     return _failed(task, FitError("worker-killed", why, "try that log alone, with --jobs 1"))
-
-
-def _report(task: Task) -> RunReport:
-    if task.again:
-        return load_report(document_of(task)).runs[0]
-    if isinstance(task.known, RunReport):
-        return task.known
-    if task.known is not None:
-        return run_report(task.known)
-    assert task.run is not None
-    return run_report(fit_or_refuse(task.run, task.making.settings), _phases(task, task.run))
 
 
 def _phases(task: Task, run: Run) -> RunPhases | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from entropylaw.documents.backtest import BacktestDocument
-from entropylaw.report.markdown import table, title, whole
+from entropylaw.report.markdown import paragraphs, table, title, whole
 from entropylaw.report.numbers import count, format_number, format_percent
 from entropylaw.report.printable import csv_text, markdown_cell, one_line
 from entropylaw.results.backtest import Backtest, RunBacktest, Score, Skill
@@ -14,6 +14,13 @@ COLUMNS = (
     *("run", "protocol", "entropy", "fitted", "predicted", "rmse", "last_value", "law", "line", "scalerl"),
     *("covered", "width", "spread", "level", "note"),
 )
+
+
+def _columns(cells: Iterable[str]) -> str:
+    return " ".join(f"{cell:>9}" for cell in cells)
+
+
+_PEERS = _columns(("last", "law", "line", "ScaleRL"))
 
 
 def render_text(told: Backtest) -> str:
@@ -30,27 +37,19 @@ def _run_lines(run: RunBacktest) -> Iterator[str]:
         yield f"  not tested: {one_line(run.refusal)}"
         return
     yield f"  {_tested(run)}; root mean squared errors of what was not fitted"
-    yield (
-        f"  {'fitted':<17} {'entropy':<9} {'n':>3} {'forecast':>9} {'last':>9} {'law':>9} {'line':>9} "
-        f"{'ScaleRL':>9}  in band"
-    )
+    yield f"  {'fitted':<17} {'entropy':<9} {'n':>3} {'forecast':>9} {_PEERS}  in band"
     for score in run.scores:
-        errors = " ".join(f"{error:>9}" for error in _errors(score))
-        covered = format_percent(score.covered)
+        errors, covered = _columns(_errors(score)), format_percent(score.covered)
         yield f"  {score.protocol:<17} {_entropy(score):<9} {score.fitted:>3} {errors}  {covered}"
 
 
 def _overall_lines(told: Backtest) -> Iterator[str]:
     runs = count(told.overall[0].runs, "run")
     yield f"{runs}: error of the forecast over that of the peer, geometric mean; below 1 it is better"
-    yield (
-        f"  {'fitted':<17} {'entropy':<9} {'last':>9} {'law':>9} {'line':>9} {'ScaleRL':>9}  "
-        f"in {format_percent(told.level)} band  worst to last"
-    )
+    yield f"  {'fitted':<17} {'entropy':<9} {_PEERS}  in {format_percent(told.level)} band  worst to last"
     for skill in told.overall:
-        ratios = " ".join(f"{ratio:>9}" for ratio in _ratios(skill))
+        ratios, covered = _columns(_ratios(skill)), format_percent(skill.covered)
         worst = f"{skill.worst:.2f} ({one_line(skill.worst_run)})"
-        covered = format_percent(skill.covered)
         yield f"  {skill.protocol:<17} {_entropy(skill):<9} {ratios}  {covered:<12}  {worst}"
 
 
@@ -69,17 +68,17 @@ def _head(document: BacktestDocument, level: str) -> Iterator[str]:
     yield from title("Backtest of forecasts", [markdown_cell(warning) for warning in document.warnings])
     refused = sum(run.refusal is not None for run in document.runs)
     if refused:
-        yield f"Not tested: {refused} of {len(document.runs)} runs, each with its reason below."
-        yield ""
+        yield from paragraphs(
+            f"Not tested: {refused} of {len(document.runs)} runs, each with its reason below."
+        )
     if not document.overall:
         return
-    yield (
+    yield from paragraphs(
         f"{count(document.overall[0].runs, 'run')}: error of the forecast over that of the peer, "
         "geometric mean over runs; below 1 the forecast is better. Law and line are by least squares, and "
         "know the observed entropies in every row. The band's width is a share of the run's range of "
         "rewards, median over runs."
     )
-    yield ""
     rows = (
         (
             *(skill.protocol, _entropy(skill), *_ratios(skill)),
@@ -93,14 +92,12 @@ def _head(document: BacktestDocument, level: str) -> Iterator[str]:
 
 
 def _section(run: RunBacktest, level: str) -> Iterator[str]:
-    yield f"## {markdown_cell(run.run)}"
-    yield ""
+    yield from paragraphs(f"## {markdown_cell(run.run)}")
     if run.refusal is not None:
-        yield f"**Not tested:** {markdown_cell(run.refusal)}"
-        yield ""
+        yield from paragraphs(f"**Not tested:** {markdown_cell(run.refusal)}")
         return
-    yield f"{_tested(run)}; root mean squared errors of what was not fitted, in reward units."
-    yield ""
+    errors = f"{_tested(run)}; root mean squared errors of what was not fitted, in reward units."
+    yield from paragraphs(errors)
     rows = (
         (
             *(score.protocol, _entropy(score), f"{score.fitted} → {score.predicted}", *_errors(score)),

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 from entropylaw.documents.check import CheckDocument
 from entropylaw.gates.decide import Outcome
-from entropylaw.report.markdown import table, title, whole
+from entropylaw.report.markdown import paragraphs, table, title, whole
 from entropylaw.report.numbers import count
 from entropylaw.report.printable import markdown_cell, one_line
 from entropylaw.results.check import GateCase
@@ -45,13 +45,11 @@ def render_markdown(document: CheckDocument) -> str:
 
     def head() -> Iterator[str]:
         yield from title("Entropy law check", [markdown_cell(warning) for warning in document.warnings])
-        yield f"**{markdown_cell(summary(document))}**"
-        yield ""
+        yield from paragraphs(f"**{markdown_cell(summary(document))}**")
 
     def section(run: tuple[str, list[GateCase]]) -> Iterator[str]:
         name, cases = run
-        yield f"## {markdown_cell(name)}"
-        yield ""
+        yield from paragraphs(f"## {markdown_cell(name)}")
         rows = (
             (
                 f"**{case.outcome}**" if case.failed else case.outcome,

@@ -18,7 +18,7 @@ _MOST = 8
 
 def render(report: ColumnReport) -> str:
     """One run: what would be used first, then what else was found."""
-    return "\n".join(_lines(report)) + "\n"
+    return "".join(f"{line}\n" for line in _lines(report))
 
 
 def _lines(report: ColumnReport) -> Iterator[str]:
@@ -52,21 +52,14 @@ def _candidates(role: str, candidates: tuple[Candidate, ...]) -> Iterator[str]:
     if not candidates:
         yield from _entry(role, "none found")
     for candidate in candidates[:_MOST]:
-        mark = f"{role} *" if candidate.used else role
-        yield from _entry(mark, _candidate_words(candidate))
+        values, known = "no usable values", meaning(candidate.meaning)
+        if candidate.low is not None and candidate.high is not None:
+            ends = f"{format_number(candidate.low)} to {format_number(candidate.high)}"
+            values = f"{count(candidate.usable, 'value')}, {ends}"
+        what = f"'{candidate.column}' ({values}{f'; {known}' if known else ''}): {candidate.why}"
+        yield from _entry(f"{role} *" if candidate.used else role, what)
     if len(candidates) > _MOST:
         yield from _entry(role, f"and {len(candidates) - _MOST} more")
-
-
-def _candidate_words(candidate: Candidate) -> str:
-    if candidate.low is None or candidate.high is None:
-        values = "no usable values"
-    else:
-        ends = f"{format_number(candidate.low)} to {format_number(candidate.high)}"
-        values = f"{count(candidate.usable, 'value')}, {ends}"
-    known = meaning(candidate.meaning)
-    what = f"; {known}" if known else ""
-    return f"'{candidate.column}' ({values}{what}): {candidate.why}"
 
 
 def _entry(label: str, text: str) -> list[str]:

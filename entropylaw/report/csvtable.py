@@ -62,8 +62,7 @@ def _whole(row: IndexRow) -> dict[str, str]:
     law = row.law
     if law is None:
         return found
-    for name in ESTIMATES:
-        found |= cells(name, getattr(law, name))
+    found |= _coefficients("run", {name: getattr(law, name) for name in ESTIMATES})
     return found | {
         "n": str(law.n),
         "valid": str(row.readable).lower(),
@@ -81,9 +80,9 @@ def _parts(row: IndexRow) -> Iterator[dict[str, str]]:
     for seam in row.seams:
         steps = {"first_step": repr(seam.after), "last_step": repr(seam.step), "p_value": repr(seam.p_value)}
         yield base | steps | {"part": f"jump of {seam.series}"} | cells("jump", seam.jump)
-    for i, segment in enumerate(row.segments):
+    for i, segment in enumerate(row.segments, 1):
         yield base | {
-            **_coefficients(f"segment {i + 1}", {name: getattr(segment, name) for name in _LAW}),
+            **_coefficients(f"segment {i}", {name: getattr(segment, name) for name in _LAW}),
             "n": str(segment.n),
             "valid": "" if segment.valid is None else str(segment.valid).lower(),
             "first_step": repr(segment.first_step),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from entropylaw.documents.report import RunReport
+    from entropylaw.results.tokens import TokenHistogram
 
 Need = Literal["law", "forecast", "phases", "tokens"]
 """The part of a run that a figure is made from: a ``RunFit`` with its law, a ``RunReport`` with its forecast,
@@ -104,8 +105,7 @@ def _law_described(report: RunReport) -> str:
 def _phases_described(report: RunReport) -> str | None:
     from entropylaw.report.reportwords import phases_sentence
 
-    found = report.phases is not None and report.phases.phases is not None
-    return phases_sentence(report.phases) if report.phases is not None and found else None
+    return phases_sentence(report.phases) if report.phases and report.phases.phases else None
 
 
 FIGURES = (
@@ -179,8 +179,8 @@ FIGURES = (
 """In the order in which they are listed, drawn and linked."""
 
 
-def parts(report: RunReport, histogram: str | None = None) -> dict[Need, Any]:
-    """What figures of a run can be made from; ``histogram`` is the file with its tokens' sums."""
+def parts(report: RunReport, tokens: TokenHistogram | None = None) -> dict[Need, Any]:
+    """What figures of a run can be made from."""
     found: dict[Need, Any] = {}
     if report.fit.law is not None:
         found["law"] = report.fit
@@ -188,8 +188,6 @@ def parts(report: RunReport, histogram: str | None = None) -> dict[Need, Any]:
             found["forecast"] = report
     if report.phases is not None and report.phases.phases is not None:
         found["phases"] = report.phases
-    if histogram is not None:
-        from entropylaw.tokens.summary import read_histogram
-
-        found["tokens"] = read_histogram(histogram)
+    if tokens is not None:
+        found["tokens"] = tokens
     return found

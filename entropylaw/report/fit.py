@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
@@ -9,7 +10,7 @@ from entropylaw.analysis.forms import FORMS, form_label
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.documents.fit import FitDocument, RunFit
 from entropylaw.report import words
-from entropylaw.report.markdown import escaped_text, table, title, whole
+from entropylaw.report.markdown import escaped_text, paragraphs, table, title, whole
 from entropylaw.report.numbers import (
     MISSING,
     count,
@@ -20,7 +21,7 @@ from entropylaw.report.numbers import (
     format_weight,
     in_percent,
 )
-from entropylaw.report.printable import WIDTH, labelled_lines, markdown_cell, one_line
+from entropylaw.report.printable import WIDTH, labelled_lines, markdown_cell, one_line, refusal_lines
 from entropylaw.report.shared import segments_markdown, segments_text, shared_markdown, shared_text
 from entropylaw.results import Estimate
 from entropylaw.results.columns import Choice
@@ -49,29 +50,24 @@ def _run_lines(run: RunFit) -> list[str]:
     """
     law = run.law
     if law is None:
-        assert run.refusal is not None
-        title = one_line(run.run) if run.run == run.path else f"{one_line(run.run)} · {one_line(run.path)}"
-        refusal = labelled_lines("NOT FITTED", f"{run.refusal.message} [{run.refusal.slug}]")
-        return [title, *refusal, *_read_lines(run)]
-    steps = f"steps {law.step[0]:g}–{law.step[-1]:g}"
-    counts = (("reason", len(law.validity.reasons)), ("caution", len(law.validity.cautions)))
-    found = ", ".join(count(n, word) for word, n in counts if n)
+        return [*refusal_lines(run), *_read_lines(run)]
+    steps, labelled = f"steps {law.step[0]:g}–{law.step[-1]:g}", words.labelled_checks(law)
+    counts = Counter(label for label, _ in labelled)
+    found = ", ".join(count(n, word) for word, n in counts.items())
     verdict = words.headline(law) + (f" ({found})" if found else "")
     top = [
         f"{one_line(run.run)} · {law.n} evaluations, {steps} · {one_line(run.path)}",
         f"  {'VALID' if law.validity.ok else 'NOT VALID':<10} {verdict}",
     ]
     bottom = [*_number_lines(law), *_rival_lines(law), *_read_lines(run)]
-    return [*top, *_fitting_sentences(law, _LINES - len(top) - len(bottom)), *bottom]
+    return [*top, *_fitting_sentences(labelled, _LINES - len(top) - len(bottom)), *bottom]
 
 
-def _fitting_sentences(law: LawFit, lines: int) -> list[str]:
+def _fitting_sentences(labelled: Iterable[tuple[str, str]], lines: int) -> list[str]:
     """Whole sentences, reasons first, while they fit into ``lines``; the first in any case.
 
     Those that are not shown are counted, behind the last one where there is room.
     """
-    labelled = [("reason", text) for text in law.validity.reasons]
-    labelled += [("caution", text) for text in law.validity.cautions]
     blocks = [labelled_lines(label, text) for label, text in labelled]
     for shown in range(len(blocks), 0, -1):
         found = [line for block in blocks[:shown] for line in block]
@@ -98,7 +94,7 @@ def _number_lines(law: LawFit) -> list[str]:
         _number_line("ceiling", law.ceiling, words.ceiling_words(law)),
         _number_line("reward now", law.reward_now, f"{now}, evaluation noise taken out"),
         _number_line("headroom", law.headroom, spent),
-        "  " + _residual_words(law),
+        f"  {'residual':<19} {_residual_words(law)}",
     ]
 
 
@@ -110,19 +106,17 @@ def _number_line(name: str, estimate: Estimate, note: str = "") -> str:
 
 def _residual_words(law: LawFit) -> str:
     """The residuals, and what was taken out of the entropy."""
-    residuals = law.residuals
-    lag1 = "unknown" if residuals.lag1 is None else f"{residuals.lag1:.2f}"
-    parts = [f"sd {format_number(residuals.sd)}, lag-1 {lag1}"]
+    left = law.residuals
+    lag1 = "unknown" if left.lag1 is None else f"{left.lag1:.2f}"
+    parts = [f"sd {format_number(left.sd)}, lag-1 {lag1}"]
     if residual_model(law.interval).assumed is None:
-        parts.append(
-            f"drift share {residuals.drift_share:.2f}, effective sample size {residuals.effective_n:.0f}"
-        )
+        parts.append(f"drift share {left.drift_share:.2f}, effective sample size {left.effective_n:.0f}")
     if law.entropy_noise is not None:
         parts.append(f"entropy noise {format_number(law.entropy_noise, 2)}")
     if law.entropy_sd is not None:
         low, high = format_number(law.entropy_sd.min(), 2), format_number(law.entropy_sd.max(), 2)
         parts.append(f"given as {low}" if low == high else f"given as {low} to {high}")
-    return f"{'residual':<19} {'; '.join(parts)}"
+    return "; ".join(parts)
 
 
 def _rival_lines(law: LawFit) -> list[str]:
@@ -146,7 +140,7 @@ def _rival_lines(law: LawFit) -> list[str]:
 def _read_lines(run: RunFit) -> Iterator[str]:
     """What was read, what was dropped."""
     if run.entropy_column is not None and run.reward_column is not None:
-        entropy, reward = _column_words(run.entropy_column), _column_words(run.reward_column)
+        entropy, reward = map(_column_words, (run.entropy_column, run.reward_column))
         yield from labelled_lines("read", f"entropy {entropy}; reward {reward}; pair {run.pair}")
     dropped = words.drop_words(run)
     if dropped:
@@ -200,38 +194,29 @@ def _markdown_section(run: RunFit) -> Iterator[str]:
 
 def run_head(run: RunFit, sentences: Iterable[str], figures: Mapping[str, str]) -> Iterator[str]:
     """The verdict, some sentences, and the figures: caption → link."""
-    yield f"## {markdown_cell(run.run)}"
-    yield ""
-    yield f"**{words.run_headline(run)}**"
-    yield ""
+    yield from paragraphs(f"## {markdown_cell(run.run)}", f"**{words.run_headline(run)}**")
     yield from (escaped_text(sentence) for sentence in sentences)
     yield ""
-    for caption, link in figures.items():
-        yield f"![{markdown_cell(caption)}]({link})"
-        yield ""
+    yield from paragraphs(*(f"![{markdown_cell(caption)}]({link})" for caption, link in figures.items()))
     if run.refusal is not None:
-        yield f"Refused with `{run.refusal.slug}`."
-        yield ""
+        yield from paragraphs(f"Refused with `{run.refusal.slug}`.")
 
 
 def numbers(run: RunFit) -> Iterator[str]:
     """The numbers of a fitted run, with a warning where they are not to be read."""
     law = run.law
     assert law is not None
-    yield "### Numbers"
-    yield ""
+    yield from paragraphs("### Numbers")
     if not law.validity.ok:
-        yield f"*{words.headline(law)} These numbers are shown for completeness, not for use.*"
-        yield ""
+        yield from paragraphs(
+            f"*{words.headline(law)} These numbers are shown for completeness, not for use.*"
+        )
+    now = f"at H = {format_number(law.entropy_now)}"
     rows: list[tuple[str, Estimate, str]] = [
         ("a", law.a, "reward that one unit of exp(H) costs"),
         ("b", law.b, "ceiling + a"),
         ("ceiling", law.ceiling, words.ceiling_words(law)),
-        (
-            "reward now",
-            law.reward_now,
-            f"at H = {format_number(law.entropy_now)} nats, evaluation noise taken out",
-        ),
+        ("reward now", law.reward_now, f"{now} nats, evaluation noise taken out"),
         ("headroom", law.headroom, "ceiling − reward now"),
     ]
     if run.used is not None:
@@ -239,22 +224,17 @@ def numbers(run: RunFit) -> Iterator[str]:
         rows.append(("used, %", share, "of the reward between the law at the first entropy and at H = 0"))
     if run.drop_per_100_steps is not None:
         rows.append(("drop per 100 steps", run.drop_per_100_steps, "nats, over the last third of the run"))
-    texts = [(name, format_estimate(estimate), note, estimate.note) for name, estimate, note in rows]
-    yield from table(
-        ("R = −a·exp(H) + b", "value", "interval", ""),
-        (
-            (name, t.value, t.interval, escaped_text(f"{note}; {more}" if more else note))
-            for name, t, note, more in texts
-        ),
-    )
-    yield f"{words.interval_words(law)}."
-    yield ""
+    cells = []
+    for name, estimate, note in rows:
+        text, more = format_estimate(estimate), f"; {estimate.note}" if estimate.note else ""
+        cells.append((name, text.value, text.interval, escaped_text(note + more)))
+    yield from table(("R = −a·exp(H) + b", "value", "interval", ""), cells)
+    yield from paragraphs(f"{words.interval_words(law)}.")
 
 
 def rivals(law: LawFit) -> Iterator[str]:
     """The law and its rivals, heaviest first."""
-    yield "### Forms"
-    yield ""
+    yield from paragraphs("### Forms")
     rows = [(form_label("law"), FORMS["law"].formula, law.law_weight, law.ceiling)]
     rows += [(form_label(r.form), r.formula, r.weight, r.ceiling) for r in law.rivals]
     yield from table(
@@ -265,32 +245,31 @@ def rivals(law: LawFit) -> Iterator[str]:
         ),
     )
     mean = format_estimate(law.ceiling_over_forms).value
-    yield (
+    yield from paragraphs(
         f"Over the forms that are not ruled out the ceiling is {mean} by weight, and lies anywhere from "
         f"{escaped_text(words.ceiling_range(law))}."
     )
-    yield ""
 
 
 def checks(law: LawFit) -> Iterator[str]:
     """Reasons, cautions, and what the residuals say."""
-    yield "### How far to trust them"
-    yield ""
+    yield from paragraphs("### How far to trust them")
     yield from (f"- **reason:** {escaped_text(text)}" for text in law.validity.reasons)
     yield from (f"- caution: {escaped_text(text)}" for text in law.validity.cautions)
     yield f"- {escaped_text(words.residual_words(law))}"
-    yield f"- {escaped_text(words.influence(law))}"
-    yield ""
+    yield from paragraphs(f"- {escaped_text(words.influence(law))}")
 
 
 def read(run: RunFit) -> Iterator[str]:
     """What was read, and what was dropped."""
-    yield "### Read and dropped"
-    yield ""
+    yield from paragraphs("### Read and dropped")
     yield f"- file: {markdown_cell(run.path)}"
     for role, choice in (("entropy", run.entropy_column), ("reward", run.reward_column)):
         if choice is not None:
-            yield f"- {role}: {_column(choice)}"
+            known = words.meaning(choice.meaning)
+            known = f" ({escaped_text(known)})" if known else ""
+            column = f"column {markdown_cell(choice.column)}{known}"
+            yield f"- {role}: {column}: {escaped_text(choice.why)}"
     if run.pair is not None:
         yield f"- pairing: {markdown_cell(run.pair)}"
     drops = words.drops(run)
@@ -298,9 +277,3 @@ def read(run: RunFit) -> Iterator[str]:
     yield f"- dropped: {escaped_text(dropped)}"
     yield from (f"- note: {escaped_text(note)}" for note in run.notes)
     yield ""
-
-
-def _column(choice: Choice) -> str:
-    known = words.meaning(choice.meaning)
-    known = f" ({escaped_text(known)})" if known else ""
-    return f"column {markdown_cell(choice.column)}{known}: {escaped_text(choice.why)}"

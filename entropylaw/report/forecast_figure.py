@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from entropylaw.documents.report import RunReport
 from entropylaw.report import plotting as p
 from entropylaw.report.law_figure import reward_label, verdict_title
-from entropylaw.report.numbers import format_interval, format_percent, format_step
+from entropylaw.report.numbers import format_interval, format_interval_of_steps, format_percent, format_step
 from entropylaw.report.palette import as_text, light
 from entropylaw.results import Estimate
 from entropylaw.results.forecast import Forecast, SaturationForecast
@@ -50,8 +50,8 @@ def forecast_figure(run: RunReport) -> Figure:
         bottom = _BOTTOM + p.LINE * len(notes)
         figure = p.new_figure(top + _REWARD + _GAP + _ENTROPY + bottom)
         p.write_lines(figure, 0.05, title, **p.TITLE)
-        for i, (kind, text) in enumerate(keys):
-            _key(figure, 0.06 + p.LINE * (len(title) + i), kind, text)
+        for i, (kind, text) in enumerate(keys, len(title)):
+            _key(figure, 0.06 + p.LINE * i, kind, text)
         sides = {"left": _LEFT, "right": _RIGHT}
         upper = p.add_axes(figure, **sides, bottom=bottom + _ENTROPY + _GAP, top=top)
         lower = p.add_axes(figure, **sides, bottom=bottom, top=top + _REWARD + _GAP)
@@ -129,8 +129,7 @@ def _fan(
     axes: Axes, last: float, now: Estimate, step: tuple[float, ...], told: tuple[Estimate, ...], colour: str
 ) -> None:
     """Medians and intervals over the later steps; steps whose interval is not known have a median only."""
-    order = np.argsort(step)
-    later = [(step[i], told[i]) for i in order if told[i].value is not None]
+    later = [(step[i], told[i]) for i in np.argsort(step) if told[i].value is not None]
     if not later:
         return
     first = later[0][1] if now.value is None else now
@@ -139,12 +138,11 @@ def _fan(
     banded = [(x, e.low, e.high) for x, e in later if e.low is not None and e.high is not None]
     if not banded:
         return
-    if now.low is not None and now.high is not None:
-        (x, low, high) = banded[0]
-        between: dict[str, Any] = {"color": colour, "alpha": 0.12, "linewidth": 0, "zorder": 2}
-        axes.fill_between([last, x], [now.low, low], [now.high, high], **between)
     x, low, high = (list(part) for part in zip(*banded, strict=True))
-    axes.fill_between(x, low, high, color=colour, alpha=0.24, linewidth=0, zorder=2)
+    look: dict[str, Any] = {"color": colour, "linewidth": 0, "zorder": 2}
+    if now.low is not None and now.high is not None:
+        axes.fill_between([last, x[0]], [now.low, low[0]], [now.high, high[0]], alpha=0.12, **look)
+    axes.fill_between(x, low, high, alpha=0.24, **look)
     ends = (len(x) - 1,) if len(x) > 4 else range(len(x))
     for i in ends:
         axes.plot([x[i], x[i]], [low[i], high[i]], color=colour, linewidth=0.8, alpha=0.8, zorder=3)
@@ -154,8 +152,7 @@ def _spent(axes: Axes, spending: SaturationForecast | None) -> None:
     """An upright line with its interval, as far as it is in the picture; an open end reaches the edge."""
     if spending is None:
         return
-    left, right = axes.get_xlim()
-    step = spending.step
+    (left, right), step = axes.get_xlim(), spending.step
     high = right if step.high is None else min(step.high, right)
     if step.low is not None and step.low < right:
         axes.axvspan(max(step.low, left), high, color=p.MUTED, alpha=0.13, linewidth=0, zorder=0)
@@ -201,9 +198,7 @@ def _keys(run: RunReport, law: LawFit) -> list[tuple[str, str]]:
 
 def _spending(told: SaturationForecast) -> str:
     what, step = f"{format_percent(told.share)} of the law’s promise spent", told.step
-    low, value, high = (
-        "?" if end is None else format_step(round(end)) for end in (step.low, step.value, step.high)
-    )
+    low, value, high = format_interval_of_steps(step, "?")
     if step.value is not None:
         return f"{what}: step {value} [{low}, {high}]"
     return f"{what}: no step" if step.low is None else f"{what}: step {low} at the earliest"
@@ -229,10 +224,11 @@ def _notes(run: RunReport, law: LawFit) -> list[str]:
 
 def _key(figure: Figure, y: float, kind: str, text: str) -> None:
     """A small mark as in the panels, and its words."""
-    colour = {"fan": p.REWARD, "ceiling": CEILING, "spent": p.MUTED}[kind]
+    marks = {"fan": (p.REWARD, _DASHED), "ceiling": (CEILING, "-"), "spent": (p.MUTED, _DOTTED)}
+    colour, style = marks[kind]
     p.patch(figure, 0.08, y, 0.2, facecolor=colour, alpha=0.24)
-    upright = kind == "spent"
-    start, end = ((0.18, y + 0.015), (0.18, y + 0.1)) if upright else ((0.08, y + 0.0575), (0.28, y + 0.0575))
-    style = {"fan": _DASHED, "ceiling": "-", "spent": _DOTTED}[kind]
+    start, end = (0.08, y + 0.0575), (0.28, y + 0.0575)
+    if kind == "spent":
+        start, end = (0.18, y + 0.015), (0.18, y + 0.1)
     p.stroke(figure, start, end, color=colour, linewidth=1.0, linestyle=style)
     p.write(figure, 0.34, y, text, size=7.0, color=as_text(colour))

@@ -9,27 +9,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from entropylaw.analysis.forms import FORMS, form_label
-from entropylaw.report import palette, shared, words
-from entropylaw.report.numbers import (
-    format_estimate,
-    format_interval,
-    format_number,
-    format_percent,
-    format_share,
-    format_step,
-    format_weight,
-    in_percent,
-)
+from entropylaw.report import numbers, palette, phasewords, reportwords, shared, words
 from entropylaw.report.printable import one_line
-from entropylaw.report.svg import inline
 
 _CURVE = 400
 _PATH = re.compile(r'\sd="([^"]*)"')
-
-
-def figure_markup(svg: str, prefix: str, title: str, description: str) -> Markup:
-    """An SVG of ours as safe markup: everything from outside is escaped in :func:`inline`."""
-    return Markup(compact(inline(svg, prefix, title, description)))
 
 
 def compact(svg: str) -> str:
@@ -56,37 +40,26 @@ def environment() -> Environment:
         keep_trailing_newline=True,
     )
     made.filters |= {
-        "estimate": format_estimate,
-        "interval": format_interval,
-        "share": format_share,
-        "in_percent": in_percent,
-        "number": format_number,
-        "percent": format_percent,
-        "step": format_step,
-        "weight": format_weight,
+        "estimate": numbers.format_estimate,
+        "interval": numbers.format_interval,
+        "share": numbers.format_share,
+        "in_percent": numbers.in_percent,
+        "number": numbers.format_number,
+        "percent": numbers.format_percent,
+        "step": numbers.format_step,
+        "weight": numbers.format_weight,
         "typeset": typeset,
         "one_line": one_line,
         "meaning": lambda choice: words.meaning(choice.meaning),
     }
     made.globals |= {
         "colours": Markup(palette.css()),
-        "summary": words.summary,
-        "headline": words.run_headline,
-        "badge": words.badge,
-        "drops": words.drops,
         "form_label": form_label,
         "law_formula": FORMS["law"].formula,
-        "influence": words.influence,
-        "ceiling_range": words.ceiling_range,
-        "ceiling_words": words.ceiling_words,
-        "law_headline": words.headline,
-        "same_verdict": shared.verdict,
-        "seam_words": shared.seam_words,
-        "segments_title": shared.segments_title,
-        "shared_cautions": shared.cautions,
-        "shared_title": shared.title,
-        "residual_words": words.residual_words,
-        "interval_words": words.interval_words,
+        "words": words,
+        "groups": shared,
+        "phasewords": phasewords,
+        "reportwords": reportwords,
     }
     return made
 

@@ -7,9 +7,9 @@ grid rows do the ordering; a browser that knows no ``:has`` shows the rows by na
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -17,8 +17,8 @@ from entropylaw._version import __version__
 from entropylaw.analysis.forecast import SPENT
 from entropylaw.report import reportwords
 from entropylaw.report.html import environment
-from entropylaw.report.index_rows import MOST_POINTS, NO_CURVES, AheadRow, IndexRow, LawRow, Spark, by_name
-from entropylaw.report.numbers import format_interval, format_number, format_step
+from entropylaw.report.index_rows import MOST_POINTS, NO_CURVES, IndexRow, LawRow, Spark, by_name
+from entropylaw.report.numbers import format_interval, format_interval_of_steps, format_number, format_step
 from entropylaw.results import Estimate
 from entropylaw.results.groups import SharedFit
 
@@ -34,8 +34,7 @@ _REACH = 0.6
 _VERDICTS = ("valid", "with cautions", "law fails", "undecided", "refused")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tick:
+class Tick(NamedTuple):
     """A number on the axis, at ``x``."""
 
     x: str
@@ -65,20 +64,6 @@ class _Picture(NamedTuple):
     ends: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _View:
-    """What the template needs of a row besides the row itself."""
-
-    row: IndexRow
-    order: str
-    why: str
-    spent: str
-    no_phases: str
-    entropy: _Picture | None
-    reward: _Picture | None
-    forest: _Picture | None
-
-
 def render(
     rows: Iterable[IndexRow],
     *,
@@ -105,21 +90,18 @@ def render(
     named = by_name(rows)
     axis = ceiling_axis(named)
     views = [_view(row, order, axis) for row, order in zip(named, _orders(named), strict=True)]
-    return (
-        environment()
-        .get_template("index_page.html.j2")
-        .render(
-            views=views,
-            axis=axis,
-            sentences=reportwords.overall(named),
-            levels=sorted({row.law.level for row in named if row.law is not None}),
-            most_points=MOST_POINTS,
-            spent=SPENT,
-            warnings=warnings,
-            files=files or {},
-            version=version,
-            shared=shared,
-        )
+    template = environment().get_template("index_page.html.j2")
+    return template.render(
+        views=views,
+        axis=axis,
+        sentences=reportwords.overall(named),
+        levels=sorted({row.law.level for row in named if row.law is not None}),
+        most_points=MOST_POINTS,
+        spent=SPENT,
+        warnings=warnings,
+        files=files or {},
+        version=version,
+        shared=shared,
     )
 
 
@@ -136,21 +118,12 @@ def ceiling_axis(rows: Sequence[IndexRow]) -> Axis:
     cut = len(now) // 20
     core = [*now[cut : len(now) - cut], *(e.value for e in holding if e.value is not None)] or [0.0, 1.0]
     low, high = min(core), max(core)
-    reach = max(_REACH * (high - low), _typical_width(holding)) or abs(high) or 1.0
-    near = [x for law in laws for x in _ends(law.ceiling) if low - reach <= x <= high + reach]
+    widths = sorted(e.high - e.low for e in holding if e.low is not None and e.high is not None) or [0.0]
+    reach = max(_REACH * (high - low), widths[len(widths) // 2]) or abs(high) or 1.0
+    ends = [x for law in laws for x in (law.ceiling.low, law.ceiling.value, law.ceiling.high)]
+    near = [x for x in ends if x is not None and low - reach <= x <= high + reach]
     low, high = min([low, *near]), max([high, *near])
     return _axis(low, high) if low < high else _axis(low - reach, high + reach)
-
-
-def _typical_width(ceilings: Sequence[Estimate]) -> float:
-    """The middle one of the intervals' widths."""
-    widths = sorted(e.high - e.low for e in ceilings if e.low is not None and e.high is not None)
-    return widths[len(widths) // 2] if widths else 0.0
-
-
-def _ends(estimate: Estimate) -> list[float]:
-    """What is known of an interval's ends and its value."""
-    return [x for x in (estimate.low, estimate.value, estimate.high) if x is not None]
 
 
 def _axis(low: float, high: float) -> Axis:
@@ -171,25 +144,20 @@ def _axis(low: float, high: float) -> Axis:
 
 
 def _tick_label(x: float, step: float) -> str:
-    decimals = max(0, -math.floor(math.log10(step)))
-    plain = f"{x + 0.0:.{decimals}f}"
+    plain = f"{x + 0.0:.{max(0, -math.floor(math.log10(step)))}f}"
     return plain if len(plain) <= _LONGEST_LABEL else f"{x:.2g}"
 
 
 def _orders(rows: Sequence[IndexRow]) -> list[str]:
     """For each row its place in every order, as custom properties; a tie is broken by name."""
-    places = {
-        "v": [_VERDICTS.index(row.verdict) for row in rows],
-        "c": _ranks(rows, lambda law: law.ceiling),
-        "h": _ranks(rows, lambda law: law.headroom),
-        "u": _ranks(rows, lambda law: law.used),
-    }
+    places = {"v": [_VERDICTS.index(row.verdict) for row in rows]}
+    places |= {name[0]: _ranks(rows, name) for name in ("ceiling", "headroom", "used")}
     return [";".join(f"--{key}:{ranks[i]}" for key, ranks in places.items()) for i in range(len(rows))]
 
 
-def _ranks(rows: Sequence[IndexRow], number: Callable[[LawRow], Estimate | None]) -> list[int]:
+def _ranks(rows: Sequence[IndexRow], name: str) -> list[int]:
     """Largest first; what is not to be read after what is, and what is not known last."""
-    estimates = [number(row.law) if row.law is not None else None for row in rows]
+    estimates: list[Estimate | None] = [getattr(row.law, name, None) for row in rows]
     values = [None if estimate is None else estimate.value for estimate in estimates]
     keys = [
         (value is None, not row.readable, -(value or 0.0), place)
@@ -199,31 +167,26 @@ def _ranks(rows: Sequence[IndexRow], number: Callable[[LawRow], Estimate | None]
     return [places[key] for key in keys]
 
 
-def _view(row: IndexRow, order: str, axis: Axis) -> _View:
+def _view(row: IndexRow, order: str, axis: Axis) -> dict[str, Any]:
+    """What the template needs of a row besides the row itself."""
     law, ahead = row.law, row.ahead
-    return _View(
-        row=row,
-        order=order,
-        why=_why(row),
-        spent=_spent(ahead),
-        no_phases="no curves" if row.no_phases == NO_CURVES else "not told, see its page",
-        entropy=_line(law.entropy, "entropy", " nats", 2) if law else None,
-        reward=_line(law.reward, "reward", "", 3) if law else None,
-        forest=_forest(law, axis) if law else None,
-    )
+    view = {"row": row, "order": order, "why": _why(row)}
+    view["no_phases"] = "no curves" if row.no_phases == NO_CURVES else "not told, see its page"
+    if ahead is not None:
+        view["spent"] = _spent(ahead.spent)
+    if law is not None:
+        view["entropy"] = _line(law.entropy, "entropy", " nats", 2)
+        view["reward"] = _line(law.reward, "reward", "", 3)
+        view["forest"] = _forest(law, axis)
+    return view
 
 
-def _spent(ahead: AheadRow | None) -> str:
+def _spent(step: Estimate) -> str:
     """The step by which the entropy is spent, or the earliest that cannot be excluded."""
-    if ahead is None:
-        return ""
-    low, value, high = (
-        "?" if end is None else format_step(round(end))
-        for end in (ahead.spent.low, ahead.spent.value, ahead.spent.high)
-    )
-    if ahead.spent.value is not None:
+    low, value, high = format_interval_of_steps(step, "?")
+    if step.value is not None:
         return f"spent by {value} [{low}, {high}]"
-    return "spent: not foreseen" if ahead.spent.low is None else f"spent: {low} or later"
+    return "spent: not foreseen" if step.low is None else f"spent: {low} or later"
 
 
 def _why(row: IndexRow) -> str:
@@ -243,9 +206,8 @@ def _line(spark: Spark, name: str, unit: str, digits: int) -> _Picture:
     first, last = spark.step[0], spark.step[-1]
     across = 96.0 / ((last - first) or 1.0)
     up = 18.0 / ((high - low) or 1.0)
-    points = [
-        (2 + (s - first) * across, 20 - (v - low) * up) for s, v in zip(spark.step, spark.value, strict=True)
-    ]
+    pairs = zip(spark.step, spark.value, strict=True)
+    points = [(2 + (step - first) * across, 20 - (value - low) * up) for step, value in pairs]
     shown = " ".join(f"{_short(x)},{_short(y)}" for x, y in points)
     x, y = points[-1]
     begins, ends = format_number(spark.first, digits), format_number(spark.last, digits)

@@ -79,20 +79,14 @@ def _colour(law: LawFit) -> str:
 
 
 def _header(figure: Figure, law: LawFit, y: float) -> None:
-    """One row above the axes: what the bands are, and which colour is which step."""
-    write_small: dict[str, Any] = {"size": 7.0, "color": p.MUTED}
+    """One row above the axes: what the bands are, and dots in the colours of the first step to the last."""
+    small: dict[str, Any] = {"size": 7.0, "color": p.MUTED}
     p.patch(figure, 0.08, y, 0.13, facecolor=_colour(law), alpha=0.38)
-    p.write(figure, 0.25, y, f"{format_percent(law.level)}, mean", **write_small)
+    p.write(figure, 0.25, y, f"{format_percent(law.level)}, mean", **small)
     p.patch(figure, 0.95, y, 0.13, facecolor=_colour(law), alpha=0.15)
-    p.write(figure, 1.12, y, "new evaluation", **write_small)
-    _step_key(figure, law, y)
-
-
-def _step_key(figure: Figure, law: LawFit, y: float) -> None:
-    """Dots from the first to the last step."""
-    width, _ = figure.get_size_inches()
-    first, last = format_step(law.step[0]), format_step(law.step[-1])
-    p.write(figure, width - 0.06, y, last, size=7.0, color=p.MUTED, ha="right")
+    p.write(figure, 1.12, y, "new evaluation", **small)
+    width, last = figure.get_size_inches()[0], format_step(law.step[-1])
+    p.write(figure, width - 0.06, y, last, ha="right", **small)
     right = width - 0.06 - 0.062 * len(last) - 0.08
     places = right - 0.085 * np.arange(4, -1, -1)
     for share, x in zip(np.linspace(0, 1, 5), places, strict=True):
@@ -101,7 +95,7 @@ def _step_key(figure: Figure, law: LawFit, y: float) -> None:
         dot.set_color(p.STEPS(float(share)))
         dot.set_rasterized(law.n > p.MOST_VECTOR_POINTS)
         figure.add_artist(dot)
-    p.write(figure, float(places[0]) - 0.08, y, f"step {first}", size=7.0, color=p.MUTED, ha="right")
+    p.write(figure, float(places[0]) - 0.08, y, f"step {format_step(law.step[0])}", ha="right", **small)
 
 
 def _limits(axes: Axes, law: LawFit) -> tuple[float, float]:
@@ -114,9 +108,8 @@ def _limits(axes: Axes, law: LawFit) -> tuple[float, float]:
     room = 0.6 * ((highest - lowest) or 1.0)
     wanted = [*law.curve.observation_low, *law.curve.observation_high, *law.curve.mean]
     wanted += [y for mean in law.curve.rivals.values() for y in mean]
-    wanted += [
-        end for e in (law.ceiling, law.reward_now) for end in (e.low, e.value, e.high) if end is not None
-    ]
+    ends = [end for e in (law.ceiling, law.reward_now) for end in (e.low, e.value, e.high)]
+    wanted += [end for end in ends if end is not None]
     inside = [min(max(y, lowest - room), highest + room) for y in wanted if np.isfinite(y)]
     low, high = p.padded(min(lowest, *inside), max(highest, *inside), 0.13, 0.15)
     axes.set_ylim(low, high)
@@ -129,11 +122,10 @@ def _forms(axes: Axes, law: LawFit, low: float, high: float) -> None:
     weights = {rival.form: rival.weight for rival in law.rivals}
     ruled_out = {rival.form for rival in law.rivals if rival.ruled_out}
     drawn = [("law", curve.mean, law.law_weight, _colour(law))]
-    drawn += [
-        (form, curve.rivals[form], weights[form], _rival_colour(form))
-        for form in weights
-        if form in curve.rivals
-    ]
+    for form in filter(curve.rivals.__contains__, weights):
+        # A stored document may hold a form that this version does not know.
+        name = FORMS[form].colour if form in FORMS else None
+        drawn.append((form, curve.rivals[form], weights[form], light(name) if name else p.MUTED))
     for form, mean, _, colour in drawn:
         style: dict[str, Any] = {"linewidth": 0.9, "linestyle": (0, (3.5, 2)), "zorder": 4}
         if form == "law":
@@ -151,12 +143,6 @@ def _forms(axes: Axes, law: LawFit, low: float, high: float) -> None:
         axes.annotate(form, (edge, y), (2.5, 0), weight=bold, **words)
         axes.annotate(format_weight(weight), (edge, y), (58, 0), ha="right", **words)
     axes.annotate("weight", (edge, high), (58, 0), color=p.MUTED, va="center", ha="right", **offset)
-
-
-def _rival_colour(form: str) -> str:
-    """The colour of a rival's mean; a stored document may hold a form that this version does not know."""
-    name = FORMS[form].colour if form in FORMS else None
-    return light(name) if name else p.MUTED
 
 
 def _points(axes: Axes, law: LawFit) -> None:
@@ -186,13 +172,13 @@ def _marks(axes: Axes, law: LawFit, limits: tuple[float, float]) -> None:
     high = ceiling.value is not None and ceiling.value >= middle
     if ceiling.value is not None:
         _interval(axes, 0.0, ceiling, "s", _colour(law))
-        _label(axes, 0.0, "ceiling", ceiling, high, limits)
+        _label(axes, 0.0, "ceiling", ceiling, high, limits, 1)
     if now.value is not None:
         _interval(axes, law.entropy_now, now, "D", p.INK)
         upward = now.value < middle
         # The ceiling's label has the row at the edge, and may be as long as the axes are wide.
         taken = ceiling.value is not None and upward == high
-        _label(axes, law.entropy_now, "now", now, upward, limits, row=1 + taken)
+        _label(axes, law.entropy_now, "now", now, upward, limits, 1 + taken)
 
 
 def _interval(axes: Axes, x: float, estimate: Estimate, marker: str, colour: str) -> None:
@@ -204,20 +190,13 @@ def _interval(axes: Axes, x: float, estimate: Estimate, marker: str, colour: str
 
 
 def _label(
-    axes: Axes,
-    x: float,
-    name: str,
-    estimate: Estimate,
-    upward: bool,
-    limits: tuple[float, float],
-    *,
-    row: int = 1,
+    axes: Axes, x: float, name: str, estimate: Estimate, upward: bool, limits: tuple[float, float], row: int
 ) -> None:
     """A name and its numbers in a row at an edge, with a thin line to the end of the interval."""
     low, high = limits
     text = format_estimate(estimate)
     room = name == "ceiling" and len(text.interval) <= _LONGEST_INTERVAL
-    shown = f"{name} {text.value}" + (f" {text.interval}" if room else "")
+    words = f"{name} {text.value}" + (f" {text.interval}" if room else "")
     inward = (0.09 * row - 0.04) * (high - low)
     at = high - inward if upward else low + inward
     end = estimate.high if upward else estimate.low
@@ -227,5 +206,4 @@ def _label(
     side, offset = ("left", 3.0) if x < (left + right) / 2 else ("right", -3.0)
     look: dict[str, Any] = {"ha": side, "va": "center", "size": 7.0, "zorder": 9, "color": p.INK}
     box = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.6}
-    words = shown.replace("-", "−")
-    axes.annotate(words, (x, at), (offset, 0), textcoords="offset points", bbox=box, **look)
+    axes.annotate(words.replace("-", "−"), (x, at), (offset, 0), textcoords="offset points", bbox=box, **look)

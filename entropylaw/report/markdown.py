@@ -31,26 +31,36 @@ def whole(
     head: Iterable[str], runs: Sequence[T], lines_of: Callable[[T], Iterable[str]], *, where: str
 ) -> str:
     """The head and a block a run, as far as there is room; ``where`` says what holds the others."""
-    blocks = ["\n".join(head)]
-    size = len(blocks[0].encode())
-    for place, run in enumerate(runs):
-        block = "\n".join(lines_of(run))
-        size += len(block.encode()) + 1
-        if size > MOST_BYTES:
-            left_out = count(len(runs) - place, "more run")
-            blocks.append(f"*Left out of this text: {left_out}; {where}.*\n")
-            break
-        blocks.append(block)
-    return "\n".join(blocks)
+    first = "\n".join(head)
+    blocks = ("\n".join(lines_of(run)) for run in runs)
+
+    def left_out(shown: int) -> str:
+        return f"{count(len(runs) - shown, 'more run')}; {where}"
+
+    return "\n".join([first, *fitting(blocks, MOST_BYTES - len(first.encode()), left_out)])
+
+
+def fitting(blocks: Iterable[str], room: int, left_out: Callable[[int], str]) -> Iterator[str]:
+    """Blocks while there is room in bytes, then what is ``left_out`` after so many."""
+    for shown, block in enumerate(blocks):
+        room -= len(block.encode()) + 1
+        if room < 0:
+            yield f"*Left out of this text: {left_out(shown)}.*\n"
+            return
+        yield block
+
+
+def paragraphs(*texts: str) -> Iterator[str]:
+    """Headings and paragraphs, each with the empty line that ends it."""
+    for text in texts:
+        yield from (text, "")
 
 
 def title(text: str, warnings: Sequence[str]) -> Iterator[str]:
     """The title, and what is to be known of the files; ``warnings`` are escaped already."""
-    yield f"# {text}"
-    yield ""
+    yield from paragraphs(f"# {text}")
     for warning in warnings:
-        yield f"> {warning}"
-        yield ">"
+        yield from (f"> {warning}", ">")
     if warnings:
         yield ""
 

@@ -76,14 +76,12 @@ def law_html(law: LawFit) -> str:
     """The verdict, the numbers with their intervals, what speaks against them, the figure."""
     from entropylaw.report import law_figure, words
 
-    checks = [("reason", text) for text in law.validity.reasons]
-    checks += [("caution", text) for text in law.validity.cautions]
     named = (("a", law.a), ("b", law.b), ("ceiling", law.ceiling), ("reward now", law.reward_now))
     return _html(
         name=law.run,
         headline=words.headline(law),
         ok=law.validity.ok,
-        checks=checks,
+        checks=words.labelled_checks(law),
         head=("", "value", f"{format_percent(law.level)} interval"),
         rows=[(label, *_cells(number)) for label, number in (*named, ("headroom", law.headroom))],
         foot=[
@@ -116,6 +114,14 @@ def phases_html(found: PhaseFit) -> str:
 
 def forecast_html(told: Forecast) -> str:
     """What to mind, the reward at every step with its interval, who was mixed, the fan."""
+    from entropylaw.report import forecast_figure, plotting
+
+    def draw() -> Figure:
+        figure = plotting.new_figure(1.7)
+        forecast_figure.draw_on(plotting.add_axes(figure, left=0.56, right=0.1, bottom=0.4, top=0.08), told)
+        plotting.make_room(figure)
+        return figure
+
     members = ", ".join(f"{member.name} {format_weight(member.weight)}" for member in told.members[:4])
     entropies = told.entropy or (None,) * len(told.step)
     now = f"step {format_step(told.last_step)}, where the reward is {format_interval(told.reward_now)}"
@@ -132,7 +138,7 @@ def forecast_html(told: Forecast) -> str:
             )
         ],
         foot=[f"weights: {members}", f"{told.n} points fitted; a new evaluation, {told.reward[0].method}"],
-        figures=[_svg(lambda: _forecast_figure(told))],
+        figures=[_svg(draw)],
     )
 
 
@@ -175,20 +181,9 @@ def _entropy(estimate: Any) -> str:
 
 def _run_phases(found: PhaseFit) -> RunPhases:
     """Phases without a log behind them, for the renderers."""
-    return RunPhases(
-        run=found.run,
-        path="",
-        planning_column=None,
-        execution_column=None,
-        aggregate_column=None,
-        share_column=None,
-        length_column=None,
-        dropped=found.dropped,
-        notes=(),
-        cautions=(),
-        phases=found,
-        refusal=None,
-    )
+    columns = ("planning_column", "execution_column", "aggregate_column", "share_column", "length_column")
+    empty: dict[str, Any] = dict.fromkeys((*columns, "refusal")) | {"path": "", "notes": (), "cautions": ()}
+    return RunPhases(run=found.run, dropped=found.dropped, phases=found, **empty)
 
 
 def _axes(ax: Axes | None) -> Axes:
@@ -198,16 +193,6 @@ def _axes(ax: Axes | None) -> Axes:
     from matplotlib import pyplot
 
     return pyplot.subplots(figsize=(5.0, 3.4), layout="constrained")[1]
-
-
-def _forecast_figure(told: Forecast) -> Figure:
-    from entropylaw.report import forecast_figure, plotting
-
-    figure = plotting.new_figure(1.7)
-    axes = plotting.add_axes(figure, left=0.56, right=0.1, bottom=0.4, top=0.08)
-    forecast_figure.draw_on(axes, told)
-    plotting.make_room(figure)
-    return figure
 
 
 def _svg(make: Callable[[], Figure]) -> str:

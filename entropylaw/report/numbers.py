@@ -48,36 +48,45 @@ def format_estimate(estimate: Estimate) -> EstimateText:
     an interval the value gets three significant digits. The exponent of very large or very small numbers
     is common to all three, so that they can be compared at a glance.
     """
-    numbers = [x for x in (estimate.value, estimate.low, estimate.high) if x is not None]
-    if not numbers:
-        return EstimateText(MISSING, MISSING, MISSING)
-    size = max(abs(x) for x in numbers)
-    width = _half_width(estimate)
+    value, low, high = estimate.value, estimate.low, estimate.high
+    ends = [x for x in (low, high) if x is not None]
+    size, width = max((abs(x) for x in (value, *ends) if x is not None), default=0.0), 0.0
+    if len(ends) == 2:
+        width = ends[1] / 2 - ends[0] / 2
+    elif ends and value is not None:
+        width = abs(value - ends[0])
     decimals = _decimals(size, 3) if width <= ZERO_WIDTH * size else _decimals(width, 2)
-    texts = (_fixed(x, decimals, size) for x in (estimate.value, estimate.low, estimate.high))
-    return EstimateText(*texts)
+    return EstimateText(*(_fixed(x, decimals, size) for x in (value, low, high)))
 
 
-def format_interval(estimate: Estimate) -> str:
+def value_and_interval(estimate: Estimate, unit: str = "") -> str:
+    """``0.538 [0.474, 0.581]``, with a dash for what is missing."""
+    text = format_estimate(estimate)
+    return f"{text.value}{unit} {text.interval}"
+
+
+def format_interval(estimate: Estimate, unit: str = "") -> str:
     """``0.538 [0.474, 0.581]``; what is missing is said with its reason, where one is given."""
     text = format_estimate(estimate)
     reason = f" ({estimate.note})" if estimate.note else ""
-    if text.value == MISSING and text.interval == MISSING:
+    if text.value == MISSING and (unit or text.interval == MISSING):
         return MISSING + reason
     if text.interval == MISSING:
-        return f"{text.value}, without interval{reason}"
-    return f"{text.value} {text.interval}" + (reason if MISSING in text else "")
+        return f"{text.value}{unit}, without interval{reason}"
+    return f"{text.value}{unit} {text.interval}" + (reason if MISSING in text else "")
 
 
 def format_share(estimate: Estimate) -> str:
     """A share in per cent: ``87 % [81, 93]``; what is missing is said with its reason, where one is given."""
-    text = format_estimate(in_percent(estimate))
-    reason = f" ({estimate.note})" if estimate.note else ""
-    if text.value == MISSING:
-        return MISSING + reason
-    if text.interval == MISSING:
-        return f"{text.value} %, without interval{reason}"
-    return f"{text.value} % {text.interval}" + (reason if MISSING in text else "")
+    return format_interval(in_percent(estimate), " %")
+
+
+def format_interval_of_steps(step: Estimate, unknown: str) -> tuple[str, str, str]:
+    """Low end, value and high end of a step that is known with its interval, whole."""
+    low, value, high = (
+        unknown if x is None else format_step(round(x)) for x in (step.low, step.value, step.high)
+    )
+    return low, value, high
 
 
 def in_percent(estimate: Estimate) -> Estimate:
@@ -125,15 +134,6 @@ def format_step(x: float | None) -> str:
     if x is None:
         return MISSING
     return str(int(x)) if float(x).is_integer() else f"{x:g}"
-
-
-def _half_width(estimate: Estimate) -> float:
-    """Half of the interval; with one end its distance to the value, without ends 0."""
-    value, low, high = estimate.value, estimate.low, estimate.high
-    if low is not None and high is not None:
-        return high / 2 - low / 2
-    end = low if low is not None else high
-    return abs(value - end) if value is not None and end is not None else 0.0
 
 
 def _decimals(size: float, digits: int) -> int:

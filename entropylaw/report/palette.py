@@ -96,21 +96,16 @@ def themed(colour: str, *, stroke: bool = False) -> str:
 
 def css() -> str:
     """The colours as custom properties; dark on screens whose reader asks for it, and never in print."""
-    dark = _properties({name: colour.dark for name, colour in PALETTE.items()})
-    return (
-        f"{_properties({name: colour.light for name, colour in PALETTE.items()})}\n"
-        f"@media screen and (prefers-color-scheme:dark){{{dark}{_IMAGES}}}\n"
+    bright, dark = (
+        ":root{" + ";".join(f"--{name}:{colour[i]}" for name, colour in PALETTE.items()) + "}" for i in (0, 1)
     )
+    return f"{bright}\n@media screen and (prefers-color-scheme:dark){{{dark}{_IMAGES}}}\n"
 
 
 def contrast(one: str, other: str) -> float:
     """Contrast of two colours by WCAG 2: 1 for the same, 21 for black on white."""
     bright, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (bright + 0.05) / (dark + 0.05)
-
-
-def _properties(colours: dict[str, str]) -> str:
-    return ":root{" + ";".join(f"--{name}:{colour}" for name, colour in colours.items()) + "}"
 
 
 def _luminance(colour: str) -> float:

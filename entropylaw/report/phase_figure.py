@@ -27,7 +27,6 @@ from entropylaw.results.phases import CurvePhases
 COLOURS = {"planning": light("vermilion"), "execution": light("blue"), "aggregate": p.ENTROPY}
 """Vermilion and blue, which differ in lightness too; purple for all tokens."""
 
-
 SHORT = {"planning": "planning", "execution": "execution", "aggregate": "all"}
 
 _LINE, _KEY, _BODY, _REST, _STRIP, _GAP, _BOTTOM = 0.14, 0.13, 1.3, 0.62, 0.2, 0.07, 0.36
@@ -80,7 +79,7 @@ def phase_figure(run: RunPhases) -> Figure:
         for i, (curve, name) in enumerate(curves):
             bottom = _BOTTOM + (len(curves) - 1 - i) * (_STRIP + _GAP)
             label = "plans" if name.startswith(SEMANTIC) else SHORT[curve.name]
-            below = _strip(figure, axes, curve, label, bottom, height, tallest)
+            below = _strip(axes, curve, label, bottom, tallest)
             below.tick_params(labelbottom=i == len(curves) - 1, bottom=i == len(curves) - 1)
         below.set_xlabel("step (strips: boundary's place; grey: not tried)", labelpad=2)
         p.make_room(figure)
@@ -109,10 +108,8 @@ def draw_on(axes: Axes, run: RunPhases) -> None:
 
 def _unit(run: RunPhases) -> str:
     """What the axis shows; two different entropies are never called by the name of one."""
-    columns = (run.planning_column, run.execution_column)
-    if any(column is not None and column.what == SEMANTIC for column in columns):
-        return "entropy (nats)"
-    return "token entropy (nats)"
+    whats = [column.what for column in (run.planning_column, run.execution_column) if column is not None]
+    return "entropy (nats)" if SEMANTIC in whats else "token entropy (nats)"
 
 
 def _keys(figure: Figure, curves: Curves, keys: list[str], y: float) -> None:
@@ -151,17 +148,15 @@ def _shape(axes: Axes, curve: CurvePhases, less: p.FloatArray) -> None:
     p.dots(axes, curve.step, curve.entropy - less, size=1.6, color=colour, alpha=0.35, zorder=2)
     if not curve.found:
         return
-    axes.fill_between(
-        curve.step, curve.low - less, curve.high - less, color=colour, alpha=0.22, linewidth=0, zorder=3
-    )
+    band: dict[str, Any] = {"color": colour, "alpha": 0.22, "linewidth": 0, "zorder": 3}
+    axes.fill_between(curve.step, curve.low - less, curve.high - less, **band)
     axes.plot(curve.step, curve.fitted - less, color=colour, linewidth=1.1, zorder=5)
 
 
 def _limits(axes: Axes, curves: Curves) -> None:
     """All points and lines; bands that run out of them are cut, and the axis starts at 0."""
-    first = min(float(curve.step[0]) for curve, _ in curves)
-    last = max(float(curve.step[-1]) for curve, _ in curves)
-    axes.set_xlim(*p.padded(first, last, 0.025, 0.025))
+    steps = np.concatenate([curve.step for curve, _ in curves])
+    axes.set_xlim(*p.padded(float(steps.min()), float(steps.max()), 0.025, 0.025))
     shown = [c.entropy for c, _ in curves] + [c.decay for c, _ in curves]
     whole = np.concatenate([*shown, *(c.fitted for c, _ in curves if c.found)])
     axes.set_ylim(*p.padded(min(0.0, float(whole.min())), float(whole.max()), 0.02, 0.06))
@@ -179,18 +174,12 @@ def _tallest(curves: Curves) -> float:
     return float(max([1.0 / (_SHARP * span), *(_a_step(curve).max() for curve, _ in curves if curve.found)]))
 
 
-def _strip(
-    figure: Figure,
-    above: Axes,
-    curve: CurvePhases,
-    label: str,
-    bottom: float,
-    height: float,
-    tallest: float,
-) -> Axes:
+def _strip(above: Axes, curve: CurvePhases, label: str, bottom: float, tallest: float) -> Axes:
     """The boundary's distribution in the curve's colour, over a bar along its most probable steps."""
     colour = COLOURS[curve.name]
-    axes = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=bottom, top=height - bottom - _STRIP)
+    figure: Any = above.figure
+    top = figure.get_size_inches()[1] - bottom - _STRIP
+    axes = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=bottom, top=top)
     axes.sharex(above)
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)
@@ -220,13 +209,8 @@ def _extent(axes: Axes, curve: CurvePhases, first: float, last: float) -> None:
     """How many steps the interval has, on the side of the strip where there is less of the distribution."""
     boundary = curve.boundary
     total = sum(high - low for low, high in boundary.intervals)
-    left = float(boundary.density @ boundary.places) > 0.5 * (first + last)
-    level = format_percent(boundary.step.level)
-    axes.annotate(
-        f"{level} in {format_number(total, 2)} steps",
-        (0.02 if left else 0.98, 0.5),
-        xycoords="axes fraction",
-        ha="left" if left else "right",
-        va="center",
-        color=as_text(COLOURS[curve.name]),
-    )
+    late = float(boundary.density @ boundary.places) > 0.5 * (first + last)
+    x, side = (0.02, "left") if late else (0.98, "right")
+    words = f"{format_percent(boundary.step.level)} in {format_number(total, 2)} steps"
+    look: dict[str, Any] = {"ha": side, "va": "center", "color": as_text(COLOURS[curve.name])}
+    axes.annotate(words, (x, 0.5), xycoords="axes fraction", **look)

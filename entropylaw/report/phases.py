@@ -8,9 +8,16 @@ from collections.abc import Iterator, Sequence
 from entropylaw.documents.phases import PhasesDocument, RunPhases
 from entropylaw.report import phasewords as words
 from entropylaw.report.csvtable import cells, number
-from entropylaw.report.markdown import table, title, whole
+from entropylaw.report.markdown import paragraphs, table, title, whole
 from entropylaw.report.numbers import format_percent, format_step
-from entropylaw.report.printable import WIDTH, csv_text, labelled_lines, markdown_cell, one_line
+from entropylaw.report.printable import (
+    WIDTH,
+    csv_text,
+    labelled_lines,
+    markdown_cell,
+    one_line,
+    refusal_lines,
+)
 from entropylaw.results.phases import CurvePhases, PhasesAcross
 
 _LINES, _REASONS = 20, 3
@@ -40,10 +47,8 @@ def render_text(document: PhasesDocument) -> str:
 def _run_lines(run: RunPhases) -> list[str]:
     """One block: what it is, the verdict, the numbers, what was read."""
     if run.phases is None:
-        assert run.refusal is not None
-        title = one_line(run.run) if run.run == run.path else f"{one_line(run.run)} · {one_line(run.path)}"
-        return [title, *labelled_lines("NOT FITTED", f"{run.refusal.message} [{run.refusal.slug}]")]
-    curves = words.curves_of(run)
+        return refusal_lines(run)
+    curves, share = words.curves_of(run), words.share_words(run)
     verdict = words.headline(run) + words.cautions_counted(run)
     # A row per number, a column per curve: the two curves are there to be compared.
     head = (f"{format_percent(run.phases.level)}, nats", [name for _, name in curves])
@@ -53,7 +58,6 @@ def _run_lines(run: RunPhases) -> list[str]:
     ]
     for label, row in (head, *words.table_rows(curves)):
         top.append(f"  {label:<{_LABEL}}{' '.join(f'{cell:<{_CELL - 1}}' for cell in row)}".rstrip())
-    share = words.share_words(run.phases, curves)
     bottom = [
         *(labelled_lines("share", share) if share else ()),
         *labelled_lines("read", f"{words.read_words(run)}; dropped: {words.dropped_words(run, _REASONS)}"),
@@ -67,8 +71,8 @@ def _extent(curves: words.Curves) -> str:
     """``101 points, steps 0–200``: of the curves themselves, not of the middles of blocks."""
     points = " and ".join(dict.fromkeys(str(curve.n) for curve, _ in curves))
     blocks = any(curve.first_step < curve.step[0] or curve.step[-1] < curve.last_step for curve, _ in curves)
-    first = min(curve.first_step for curve, _ in curves)
-    steps = f"steps {format_step(first)}–{format_step(words.last_step(curves))}"
+    first, last = min(curve.first_step for curve, _ in curves), words.last_step(curves)
+    steps = f"steps {format_step(first)}–{format_step(last)}"
     return f"{points} {'means of neighbours' if blocks else 'points'}, {steps}"
 
 
@@ -105,8 +109,7 @@ def render_markdown(document: PhasesDocument) -> str:
 def _head(document: PhasesDocument) -> Iterator[str]:
     yield from title("Phases of entropy", [markdown_cell(warning) for warning in document.warnings])
     if document.across is not None:
-        yield f"**{document.across.runs} runs together**"
-        yield ""
+        yield from paragraphs(f"**{document.across.runs} runs together**")
         for label, text in words.across_rows(document.across):
             yield f"- {label + ': ' if label else ''}{markdown_cell(text)}"
         yield from (f"- {markdown_cell(note)}" for note in document.across.notes)
@@ -114,23 +117,20 @@ def _head(document: PhasesDocument) -> Iterator[str]:
 
 
 def _section(run: RunPhases) -> Iterator[str]:
-    yield f"## {markdown_cell(run.run)}"
-    yield ""
+    yield from paragraphs(f"## {markdown_cell(run.run)}")
     if run.phases is None:
         known = run.refusal
         reason = f"{known.message} ({known.slug})" if known is not None else "no reason is given"
-        yield f"**Not fitted:** {markdown_cell(reason)}"
-        yield ""
+        yield from paragraphs(f"**Not fitted:** {markdown_cell(reason)}")
         return
-    yield f"**{markdown_cell(words.headline(run))}.**"
-    yield ""
+    yield from paragraphs(f"**{markdown_cell(words.headline(run))}.**")
     curves = words.curves_of(run)
     yield from table(
         (f"{format_percent(run.phases.level)} intervals, nats", *(name for _, name in curves)),
         ((label, *map(markdown_cell, row)) for label, row in words.table_rows(curves)),
         words=1,
     )
-    share = words.share_words(run.phases, curves)
+    share = words.share_words(run)
     facts = [share] if share else []
     facts += [f"caution: {text}" for text in words.all_cautions(run)]
     facts += words.told_notes(run)
@@ -159,11 +159,9 @@ def _csv_rows(run: RunPhases) -> Iterator[dict[str, str]]:
     base |= {"verdict": phases.verdict or "", "later": number(phases.later), "level": repr(phases.level)}
     for name in OF_THE_RUN:
         base |= cells(name, getattr(phases, name))
-    columns = (run.planning_column, run.execution_column, run.aggregate_column)
-    for curve, column in zip((phases.planning, phases.execution, phases.aggregate), columns, strict=True):
-        if curve is not None:
-            read = {"entropy_of": column.what, "column": column.column} if column else {}
-            yield base | read | _curve_cells(curve)
+    for curve, column in words.fitted_curves(run):
+        read = {"entropy_of": column.what, "column": column.column} if column else {}
+        yield base | read | _curve_cells(curve)
 
 
 def _curve_cells(curve: CurvePhases) -> dict[str, str]:
@@ -179,7 +177,7 @@ def _curve_cells(curve: CurvePhases) -> dict[str, str]:
     }
     for name in ("p_value", "first_step", "last_step", "detectable", "lag1", "noise"):
         row[name] = number(getattr(curve, name))
+    place = {"boundary": boundary.step, "width": boundary.width}
     for name in ESTIMATES:
-        place = {"boundary": boundary.step, "width": boundary.width}
-        row |= cells(name, place[name] if name in place else getattr(curve, name))
+        row |= cells(name, place.get(name) or getattr(curve, name))
     return row

@@ -21,6 +21,7 @@ from entropylaw.report.numbers import (
     format_step,
     format_weight,
     in_percent,
+    value_and_interval,
 )
 from entropylaw.report.printable import one_line
 from entropylaw.results import Estimate
@@ -42,25 +43,27 @@ BENDS = KINDS[-1]
 _TOKENS = {"planning": "planning tokens", "execution": "execution tokens", "aggregate": "all tokens"}
 
 
-def curves_of(run: RunPhases) -> Curves:
-    """The curves of a run that were fitted, each with its full name; planning first."""
+def fitted_curves(run: RunPhases) -> list[tuple[CurvePhases, PhaseColumn | None]]:
+    """The curves of a run that were fitted, each with the column that it was read from; planning first."""
     phases = run.phases
     if phases is None:
         return []
     columns = (run.planning_column, run.execution_column, run.aggregate_column)
     curves = (phases.planning, phases.execution, phases.aggregate)
-    return [
-        (curve, _full_name(column, curve.name))
-        for curve, column in zip(curves, columns, strict=True)
-        if curve is not None
-    ]
+    return [(curve, column) for curve, column in zip(curves, columns, strict=True) if curve is not None]
 
 
-def _full_name(column: PhaseColumn | None, kind: str) -> str:
-    """``token entropy of planning tokens``; a semantic entropy is never called by that name."""
-    if column is not None and column.what == SEMANTIC:
-        return "semantic entropy of plans" if kind == "planning" else "semantic entropy"
-    return f"token entropy of {_TOKENS[kind]}"
+def curves_of(run: RunPhases) -> Curves:
+    """The curves of a run that were fitted, each with its full name; planning first."""
+    named = []
+    for curve, column in fitted_curves(run):
+        # A semantic entropy is never called a token entropy.
+        if column is not None and column.what == SEMANTIC:
+            name = "semantic entropy" + (" of plans" if curve.name == "planning" else "")
+        else:
+            name = f"token entropy of {_TOKENS[curve.name]}"
+        named.append((curve, name))
+    return named
 
 
 def headline(run: RunPhases) -> str:
@@ -108,9 +111,7 @@ def does(curve: CurvePhases) -> str:
 
 def place(boundary: Boundary) -> str:
     """``at step 41 [30, 55]``; several stretches, or the whole run, where it is no better known."""
-    if boundary.whole:
-        return "somewhere in the run"
-    return f"at step {stretches(boundary)}"
+    return stretches(boundary) if boundary.whole else f"at step {stretches(boundary)}"
 
 
 def stretches(boundary: Boundary) -> str:
@@ -144,8 +145,8 @@ def chance(curve: CurvePhases) -> str:
 def read_words(run: RunPhases) -> str:
     """Which columns were used, and for what."""
     columns = (run.planning_column, run.execution_column, run.aggregate_column)
-    kinds = ("planning", "execution", "all tokens")
-    used = [(kind, column) for kind, column in zip(kinds, columns, strict=True) if column is not None]
+    named = zip(("planning", "execution", "all tokens"), columns, strict=True)
+    used = [(kind, column) for kind, column in named if column is not None]
     whats = {column.what for _, column in used}
     parts = [
         f"{kind} '{column.column}'" + (f" ({column.what})" if len(whats) > 1 else "") for kind, column in used
@@ -184,7 +185,7 @@ def rows_of(curve: CurvePhases, until: float) -> tuple[tuple[str, str], ...]:
     if curve.found:
         shape, seen = curve.kind or BENDS, MISSING
         boundary, width = stretches(curve.boundary), _width(curve)
-        before, after, rise = map(value_words, (curve.slope_before, curve.slope_after, curve.rise))
+        before, after, rise = map(value_and_interval, (curve.slope_before, curve.slope_after, curve.rise))
     ended = f", step {format_step(curve.last_step)}" if _ends_before(curve, until) else ""
     return (
         ("what it does", f"{shape}, {chance(curve)}"),
@@ -194,8 +195,8 @@ def rows_of(curve: CurvePhases, until: float) -> tuple[tuple[str, str], ...]:
         ("slope after, a step", after),
         ("rise by the end", rise),
         ("rise that would show", seen),
-        ("95 % fallen by step", MISSING if curve.settled is None else value_words(curve.settled)),
-        ("entropy now", value_words(curve.last) + ended),
+        ("95 % fallen by step", MISSING if curve.settled is None else value_and_interval(curve.settled)),
+        ("entropy now", value_and_interval(curve.last) + ended),
     )
 
 
@@ -204,11 +205,10 @@ def _width(curve: CurvePhases) -> str:
     width, span = curve.boundary.width, float(curve.step[-1] - curve.step[0])
     widest = 2.0 * HALF_WIDTHS[-1] * span * (1.0 - 1e-9)
     if width.high is None or width.high < widest:
-        return value_words(width)
+        return value_and_interval(width)
     text = format_estimate(width)
-    if width.low is not None and width.low >= widest:
-        return f"{text.value} or more"
-    return f"{text.value} [{text.low}, {text.high} or more]"
+    beyond = width.low is not None and width.low >= widest
+    return f"{text.value} or more" if beyond else f"{text.value} [{text.low}, {text.high} or more]"
 
 
 def table_rows(curves: Curves) -> Iterator[tuple[str, list[str]]]:
@@ -226,22 +226,17 @@ def wrapped(text: str, width: int) -> list[str]:
     return [line.replace("\xa0", " ") for line in textwrap.wrap(joined, width, break_on_hyphens=False)]
 
 
-def value_words(estimate: Estimate) -> str:
-    """``0.08 [0.04, 0.12]``."""
-    text = format_estimate(estimate)
-    return f"{text.value} {text.interval}"
-
-
 def last_step(curves: Curves) -> float:
     """The last step that any of the curves reaches."""
     return max(curve.last_step for curve, _ in curves)
 
 
-def share_words(phases: PhaseFit, curves: Curves) -> str:
+def share_words(run: RunPhases) -> str:
     """Planning's share of all entropy at the last step; where it is not known, a note says why."""
-    if phases.share_planning is None:
+    if run.phases is None or run.phases.share_planning is None:
         return ""
-    share, until = percent_words(phases.share_planning), last_step(curves)
+    share, curves = percent_words(run.phases.share_planning), curves_of(run)
+    until = last_step(curves)
     short = [curve for curve, _ in curves if _ends_before(curve, until)]
     ends = "".join(f"; {TOLD[c.name]}'s curve ends at step {format_step(c.last_step)}" for c in short)
     return f"planning tokens hold {share} of all entropy at step {format_step(until)}{ends}"
@@ -249,25 +244,23 @@ def share_words(phases: PhaseFit, curves: Curves) -> str:
 
 def percent_words(estimate: Estimate) -> str:
     """A share with its interval, in per cent."""
-    text = format_estimate(in_percent(estimate))
-    return MISSING if text.value == MISSING else f"{text.value} % {text.interval}"
+    share = value_and_interval(in_percent(estimate), " %")
+    return MISSING if share.startswith(MISSING) else share
 
 
 def across_rows(across: PhasesAcross) -> Iterator[tuple[str, str]]:
     """What several runs say together, each with its label."""
-    yield "two boundaries", f"in both curves {_counted(across.both, across.runs, across.share_both)}"
-    if across.share_rises_after is not None:
-        counted = _counted(across.rises_after, across.runs, across.share_rises_after)
-        yield "planning's rise", f"planning turns to rise after execution's fall {counted}"
+    both, rises = across.share_both, across.share_rises_after
+    shown = f"in {across.both} of {across.runs} runs: {percent_words(both)} ({both.method})"
+    yield "two boundaries", f"in both curves {shown}"
+    if rises is not None:
+        shown = f"in {across.rises_after} of {across.runs} runs: {percent_words(rises)} ({rises.method})"
+        yield "planning's rise", f"planning turns to rise after execution's fall {shown}"
     yield "", PUBLISHED
     labels = ("planning at", "execution at", "planning later by")
     for label, estimate in zip(labels, (across.planning, across.execution, across.delta), strict=True):
         if estimate is not None:
             yield label, f"{percent_words(estimate)} of the run ({estimate.method})"
-
-
-def _counted(some: int, total: int, share: Estimate) -> str:
-    return f"in {some} of {total} runs: {percent_words(share)} ({share.method})"
 
 
 def _ends_before(curve: CurvePhases, until: float) -> bool:
@@ -289,9 +282,8 @@ def _two_boundaries(phases: PhaseFit, plan: tuple[CurvePhases, str], act: tuple[
             f"{steps_words(gap)} later"
         )
     both = f"overlapping: {plan[1]} {does(plan[0])}, {act[1]} {does(act[0])}; which comes first is open"
-    if phases.later is None:
-        return both
-    return f"{both} ({plan[1]} is later with probability {format_weight(phases.later)})"
+    chances = f" ({plan[1]} is later with probability {format_weight(phases.later)})"
+    return both if phases.later is None else both + chances
 
 
 def _after(phases: PhaseFit, execution: str) -> str:
@@ -311,8 +303,7 @@ def _after(phases: PhaseFit, execution: str) -> str:
 
 def steps_words(estimate: Estimate) -> str:
     """``86 steps [60, 112]``."""
-    text = format_estimate(estimate)
-    return f"{text.value} steps {text.interval}"
+    return value_and_interval(estimate, " steps")
 
 
 def _negated(estimate: Estimate) -> Estimate:

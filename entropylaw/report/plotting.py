@@ -158,11 +158,9 @@ def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
 
 def missing_fonts(extra: Mapping[str, Any]) -> list[str]:
     """The font families that a style of the user's names, if none of them is installed."""
-    families = [
-        name
-        for family in extra.get("font.family", [])
-        for name in (extra.get(f"font.{family}", []) if family in _GENERIC else [family])
-    ]
+    families: list[str] = []
+    for family in extra.get("font.family", []):
+        families += extra.get(f"font.{family}", []) if family in _GENERIC else [family]
     return [] if set(families) & {*fontManager.get_font_names(), *_GENERIC} else families
 
 
@@ -223,10 +221,9 @@ def read_style(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def is_dark(paper: Any) -> bool:
-    """Whether words on this paper have to be light; under clear paper there is white, as far as we know."""
-    if to_rgba(paper)[3] == 0:
-        return False
-    return contrast(to_hex(paper), "#ffffff") > contrast(to_hex(paper), "#000000")
+    """Whether the background is dark, so that words have to be light; transparent is taken as white."""
+    clear, colour = to_rgba(paper)[3] == 0, to_hex(paper)
+    return not clear and contrast(colour, "#ffffff") > contrast(colour, "#000000")
 
 
 def _twin(colour: Any) -> str:
@@ -246,10 +243,14 @@ def _onto_dark(figure: Figure) -> None:
     for artist in [*figure.findobj(), *boxes]:
         if isinstance(artist, ScalarMappable) and artist.get_cmap() is STEPS:
             artist.set_cmap(shades)
+        parted = {"facecolor"} if artist in boxes else set()
+        if isinstance(artist, Collection):
+            parted = {"edgecolor"}
+        elif isinstance(artist, Line2D) and artist.get_marker() in ("s", "D"):
+            parted = {"markeredgecolor"}
         for part in _PARTS:
             if hasattr(artist, f"get_{part}") and hasattr(artist, f"set_{part}"):
-                boxed = artist in boxes and part == "facecolor"
-                _turn(artist, part, paper if boxed or _parts(artist, part) else "#ffffff")
+                _turn(artist, part, paper if part in parted else "#ffffff")
 
 
 def _turn(artist: Any, part: str, white: str) -> None:
@@ -259,13 +260,6 @@ def _turn(artist: Any, part: str, white: str) -> None:
     if turned != [to_hex(c) for c in found]:
         new = [to_rgba(c, alpha) for c, alpha in zip(turned, found[:, 3], strict=True)]
         getattr(artist, f"set_{part}")(new if isinstance(artist, Collection) else new[0])
-
-
-def _parts(artist: Any, part: str) -> bool:
-    """Whether this is the edge of a mark."""
-    if isinstance(artist, Collection):
-        return part == "edgecolor"
-    return part == "markeredgecolor" and isinstance(artist, Line2D) and artist.get_marker() in ("s", "D")
 
 
 def new_figure(height: float) -> Figure:
@@ -302,8 +296,8 @@ def make_room(figure: Figure) -> None:
         far = labels[axes] + size[1 if upright[axes] else 0] if axes.get_ylabel() else beside
         missing = max(missing, far + 1.5 - width * axes.get_position().x0)
     share = missing / width
-    ticks_below = mpl.rcParams["xtick.major.size"] + mpl.rcParams["xtick.major.pad"]
-    below = ticks_below + _extent("", _tick_font(mpl.rcParams["xtick.labelsize"]))[1]
+    length = mpl.rcParams["xtick.major.size"] + mpl.rcParams["xtick.major.pad"]
+    below = length + _extent("", _tick_font(mpl.rcParams["xtick.labelsize"]))[1]
     for axes, at in labels.items():
         place = axes.get_position()
         if share:
@@ -379,17 +373,15 @@ def dots(
     Few points are one path of round ends, which takes a third of the bytes and the time of as many marks.
     Where there are many, how densely they lie shows in how they cover each other, and each is its own.
     """
+    look: dict[str, Any] = {"color": color, "alpha": alpha, "zorder": zorder}
     if x.size > MOST_VECTOR_POINTS:
-        many: dict[str, Any] = {"linewidths": 0, "alpha": alpha, "zorder": zorder, "rasterized": True}
-        axes.scatter(x, y, s=size**2, color=color, **many)
+        axes.scatter(x, y, s=size**2, linewidths=0, rasterized=True, **look)
         return
     ends = np.repeat(np.column_stack([x, y]), 2, axis=0)
     ends[1::2, 0] += 1e-5 * (float(np.ptp(x)) or 1.0)
     path = Path(ends, np.tile([Path.MOVETO, Path.LINETO], x.size))
     path.should_simplify = False
-    drawn = PathPatch(path, fill=False, color=color, alpha=alpha, linewidth=size, zorder=zorder)
-    drawn.set_capstyle("round")
-    drawn.set_snap(False)
+    drawn = PathPatch(path, fill=False, linewidth=size, capstyle="round", snap=False, **look)
     # As add_patch does, less its search of every segment for bends.
     axes.add_artist(drawn)
     axes.update_datalim(ends[::2])
@@ -422,9 +414,8 @@ def write_notes(figure: Figure, notes: Sequence[str]) -> None:
 def patch(figure: Figure, x: float, y: float, wide: float, **look: Any) -> None:
     """A small area of a key, so many inches from the figure's left and top."""
     width, height = figure.get_size_inches()
-    place = (x / width, 1 - (y + 0.1) / height)
-    box = Rectangle(place, wide / width, 0.085 / height, transform=figure.transFigure, linewidth=0, **look)
-    figure.add_artist(box)
+    look |= {"transform": figure.transFigure, "linewidth": 0}
+    figure.add_artist(Rectangle(inches(figure, x, y + 0.1), wide / width, 0.085 / height, **look))
 
 
 def stroke(figure: Figure, start: tuple[float, float], end: tuple[float, float], **look: Any) -> None:
@@ -451,12 +442,11 @@ def padded(low: float, high: float, below: float, above: float) -> tuple[float, 
 
 def spread(places: list[float], gap: float, low: float, high: float) -> list[float]:
     """``places`` moved as little as it takes to be ``gap`` apart and between ``low`` and ``high``."""
-    order = sorted(range(len(places)), key=lambda i: (places[i], i))
+    order = sorted(range(len(places)), key=places.__getitem__)
     moved = [min(max(place, low), high) for place in places]
     for before, after in pairwise(order):
         moved[after] = max(moved[after], moved[before] + gap)
-    ceiling = high
     for i in reversed(order):
-        moved[i] = min(moved[i], ceiling)
-        ceiling = moved[i] - gap
+        moved[i] = min(moved[i], high)
+        high = moved[i] - gap
     return moved

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from entropylaw.documents.prediction import PredictionDocument, RunPrediction
 from entropylaw.documents.store import dumps
@@ -17,7 +18,7 @@ from entropylaw.report.numbers import (
 )
 from entropylaw.report.printable import csv_text, markdown_cell, one_line
 from entropylaw.report.words import invalid_headline
-from entropylaw.results import EntropySet, Estimate, Saturation
+from entropylaw.results import EntropySet, Estimate
 from entropylaw.results.forecast import Forecast, SaturationForecast
 
 SHOWN_WEIGHT = 0.05
@@ -46,13 +47,10 @@ def _text_lines(run: RunPrediction) -> Iterator[str]:
     if run.predictions:
         intervals = f"{format_percent(run.predictions[0].mean.level)} intervals"
         yield f"  {'entropy':>8}   {'reward of the law':<28} {'a new evaluation':<20} {intervals}"
-    for prediction in run.predictions:
-        mean, new = _bracketed(prediction.mean), format_estimate(prediction.observation)
-        mark = "extrapolated" if prediction.extrapolated else ""
-        yield f"  {prediction.entropy:>8.4g}   {mean:<28} [{new.low}, {new.high}]  {mark}".rstrip()
+    for entropy, mean, new, mark in _prediction_cells(run):
+        yield f"  {entropy:>8}   {mean:<28} {new}  {mark}".rstrip()
     yield from (f"  {sentence}" for sentence in _sentences(run))
-    for lines in _ahead(run):
-        yield from lines
+    yield from chain.from_iterable(_ahead(run))
     if run.no_forecast:
         yield f"  no forecast: {one_line(run.no_forecast)}"
 
@@ -62,16 +60,20 @@ def _markdown_lines(run: RunPrediction) -> Iterator[str]:
     if run.predictions:
         yield "| entropy | reward of the law | a new evaluation | |"
         yield "| ---: | --- | --- | --- |"
-        for prediction in run.predictions:
-            mean, new = _bracketed(prediction.mean), format_estimate(prediction.observation)
-            mark = "extrapolated" if prediction.extrapolated else ""
-            yield f"| {prediction.entropy:.4g} | {mean} | [{new.low}, {new.high}] | {mark} |"
+        yield from (f"| {' | '.join(cells)} |" for cells in _prediction_cells(run))
         yield ""
     yield from (f"- {sentence}" for sentence in _sentences(run))
     for lines in _ahead(run):
         yield from ("", "```text", *lines, "```")
     if run.no_forecast:
         yield f"- no forecast: {markdown_cell(run.no_forecast)}"
+
+
+def _prediction_cells(run: RunPrediction) -> Iterator[tuple[str, str, str, str]]:
+    for prediction in run.predictions:
+        new = format_estimate(prediction.observation)
+        mark = "extrapolated" if prediction.extrapolated else ""
+        yield f"{prediction.entropy:.4g}", _bracketed(prediction.mean), f"[{new.low}, {new.high}]", mark
 
 
 def _csv_rows(run: RunPrediction) -> Iterator[dict[str, object]]:
@@ -113,8 +115,13 @@ def _sentences(run: RunPrediction) -> Iterator[str]:
     """The entropies for the rewards that were given, and the saturation."""
     for target in run.entropies:
         yield f"reward {target.reward:g}: {_entropy_words(target)}"
-    if run.saturation is not None:
-        yield _saturation_words(run.saturation)
+    saturation = run.saturation
+    if saturation is not None:
+        share, entropy = format_percent(saturation.share), format_number(saturation.entropy)
+        yield (
+            f"saturation: {share} of what the law still promises is spent at entropy {entropy} nats, "
+            f"reward {_bracketed(saturation.reward)}"
+        )
 
 
 def _entropy_words(target: EntropySet) -> str:
@@ -130,25 +137,18 @@ def _entropy_words(target: EntropySet) -> str:
     return f"{value}, {shown}{floor}" + (f"; {target.note}" if target.note else "")
 
 
-def _saturation_words(saturation: Saturation) -> str:
-    return (
-        f"saturation: {format_percent(saturation.share)} of what the law still promises is spent at entropy "
-        f"{format_number(saturation.entropy)} nats, reward {_bracketed(saturation.reward)}"
-    )
-
-
 def _bracketed(estimate: Estimate) -> str:
     """``0.538 [0.474, 0.581]``; a dash for each number that is not known."""
     value, low, high = format_estimate(estimate)
     return f"{value} [{low}, {high}]"
 
 
-def _ahead(run: RunPrediction) -> Iterator[list[str]]:
+def _ahead(run: RunPrediction) -> Iterator[Iterator[str]]:
     """The forecasts over steps as text, each in lines without the name of the run."""
     if run.forecast is not None:
-        yield [*forecast_lines(run.forecast)]
+        yield forecast_lines(run.forecast)
     if run.spending is not None:
-        yield [*saturation_lines(run.spending)]
+        yield saturation_lines(run.spending)
 
 
 def forecast_lines(told: Forecast) -> Iterator[str]:
@@ -162,9 +162,8 @@ def forecast_lines(told: Forecast) -> Iterator[str]:
         yield "  entropy " + _members_words(told.path_members)
     source = "forecast too" if told.blind else "as given"
     yield f"  {'step':>8}   {'reward':<28} entropy, {source:<17} {format_percent(told.level)} intervals"
-    for step, reward, entropy, outside in zip(
-        told.step, told.reward, told.entropy, told.extrapolated, strict=True
-    ):
+    rows = zip(told.step, told.reward, told.entropy, told.extrapolated, strict=True)
+    for step, reward, entropy, outside in rows:
         given = format_estimate(entropy).value if entropy.low is None else _bracketed(entropy)
         mark = "extrapolated" if outside else ""
         yield f"  {format_step(step):>8}   {_bracketed(reward):<28} {given:<27} {mark}".rstrip()
@@ -191,9 +190,8 @@ def saturation_lines(told: SaturationForecast) -> Iterator[str]:
     if told.step.value is None:
         yield f"  no step: {told.step.note}"
     else:
-        low, high = (
-            "not known" if end is None else format_step(end) for end in (told.step.low, told.step.high)
-        )
+        ends = (told.step.low, told.step.high)
+        low, high = ("not known" if end is None else format_step(end) for end in ends)
         note = f" ({told.step.note})" if told.step.note else ""
         yield (
             f"  step {format_step(round(told.step.value))}, {format_percent(told.step.level)} interval "

@@ -8,6 +8,11 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from entropylaw.documents.fit import RunFit
+    from entropylaw.documents.phases import RunPhases
 
 WIDTH = 100
 """Columns of a terminal that are used."""
@@ -41,6 +46,13 @@ def labelled_lines(label: str, text: str) -> list[str]:
     """A labelled sentence for a terminal, wrapped under itself."""
     lines = textwrap.wrap(one_line(text), WIDTH - 13)
     return [f"  {label:<10} {lines[0]}"] + [" " * 13 + line for line in lines[1:]]
+
+
+def refusal_lines(run: RunFit | RunPhases) -> list[str]:
+    """A run that could not be fitted, for a terminal: its name, its file unless that is the name, and why."""
+    assert run.refusal is not None
+    title = one_line(run.run) if run.run == run.path else f"{one_line(run.run)} · {one_line(run.path)}"
+    return [title, *labelled_lines("NOT FITTED", f"{run.refusal.message} [{run.refusal.slug}]")]
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:

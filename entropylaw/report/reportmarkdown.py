@@ -6,19 +6,19 @@ It is made from the rows of the index; whole documents are taken one at a time, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import accumulate, chain
 
 from entropylaw.documents.report import RunReport
 from entropylaw.report import fit, reportwords
 from entropylaw.report.index_rows import IndexRow, by_name
-from entropylaw.report.markdown import MOST_BYTES, escaped_text, sparkline, table, title
+from entropylaw.report.markdown import MOST_BYTES, escaped_text, fitting, paragraphs, sparkline, table, title
 from entropylaw.report.numbers import (
     MISSING,
     count,
-    format_estimate,
     format_interval,
     format_share,
     format_step,
+    value_and_interval,
 )
 from entropylaw.report.printable import markdown_cell
 from entropylaw.report.shared import segments_markdown, shared_markdown
@@ -35,15 +35,13 @@ _HEAD = (
     *("forecast", "phases"),
 )
 
-Figures = Mapping[str, Mapping[str, str]]
-
 
 def render_rows(
     rows: Iterable[IndexRow],
     sections: Iterable[tuple[RunReport, str]] = (),
     *,
     warnings: Sequence[str] = (),
-    figures: Figures | None = None,
+    figures: Mapping[str, Mapping[str, str]] | None = None,
     shared: Sequence[SharedFit] = (),
 ) -> str:
     """The Markdown of a report whose documents need not be held.
@@ -64,41 +62,19 @@ def render_rows(
     named = by_name(rows)
     common = chain.from_iterable(map(shared_markdown, shared))
     head = "\n".join([*_head(named, warnings), *common])
-    left = MOST_BYTES - _ROOM - len(head.encode())
-    listed, missing = _fitting("\n".join(table(_HEAD, map(_cells, named))).split("\n"), left)
-    blocks = [head, *listed]
-    if missing:
-        what = f"{count(missing, 'more run')} and the sections of all runs"
-        return "\n".join([*blocks, "", f"*Left out of this text: {what}; {_WHERE}.*", ""])
-    left -= len("\n".join(listed).encode())
-    return "\n".join([*blocks, *_sections(sections, figures or {}, len(named), left)])
+    left, lines = MOST_BYTES - _ROOM - len(head.encode()), [*table(_HEAD, map(_cells, named))]
+    shown = sum(size <= left for size in accumulate(len(line.encode()) + 1 for line in lines))
+    if any(lines[shown:]):
+        what = f"{count(sum(map(bool, lines[shown:])), 'more run')} and the sections of all runs"
+        where = "the page index.html and the table report.csv hold them all"
+        return "\n".join([head, *lines[:shown], "", f"*Left out of this text: {what}; {where}.*", ""])
+    left -= len("\n".join(lines[:shown]).encode())
+    blocks = ("\n".join(_section(report, (figures or {}).get(slug, {}))) for report, slug in sections)
 
+    def left_out(before: int) -> str:
+        return f"the sections of {count(len(named) - before, 'run')}; their pages hold them"
 
-_WHERE = "the page index.html and the table report.csv hold them all"
-
-
-def _sections(
-    sections: Iterable[tuple[RunReport, str]], figures: Figures, runs: int, left: int
-) -> Iterator[str]:
-    """A block a run while there is room, then a line that counts the others."""
-    for shown, (report, slug) in enumerate(sections):
-        block = "\n".join(_section(report, figures.get(slug, {})))
-        left -= len(block.encode()) + 1
-        if left < 0:
-            left_out = count(runs - shown, "run")
-            yield f"*Left out of this text: the sections of {left_out}; their pages hold them.*\n"
-            return
-        yield block
-
-
-def _fitting(lines: Sequence[str], most: int) -> tuple[list[str], int]:
-    """As many lines as fit, and how many do not."""
-    size = 0
-    for place, line in enumerate(lines):
-        size += len(line.encode()) + 1
-        if size > most:
-            return list(lines[:place]), sum(bool(line) for line in lines[place:])
-    return list(lines), 0
+    return "\n".join([head, *lines[:shown], *fitting(blocks, left, left_out)])
 
 
 def _head(rows: Sequence[IndexRow], warnings: Sequence[str]) -> Iterator[str]:
@@ -106,9 +82,7 @@ def _head(rows: Sequence[IndexRow], warnings: Sequence[str]) -> Iterator[str]:
     if len(warnings) > _WARNINGS:
         told.append(f"Left out of this text: {count(len(warnings) - _WARNINGS, 'more warning')}.")
     yield from title("Entropy law report", told)
-    for sentence in reportwords.overall(rows):
-        yield escaped_text(sentence)
-        yield ""
+    yield from paragraphs(*map(escaped_text, reportwords.overall(rows)))
 
 
 def _cells(row: IndexRow) -> tuple[str, ...]:
@@ -117,14 +91,7 @@ def _cells(row: IndexRow) -> tuple[str, ...]:
     if law is None:
         return (name, row.verdict, *[MISSING] * 7, phases)
     # Without the reasons for what is missing: a cell has no room for them.
-    drop = law.drop_per_100_steps
-    rate = MISSING
-    if drop is not None and drop.value is not None:
-        text = format_estimate(drop)
-        rate = f"{text.value} {text.interval}"
-    reward = (
-        MISSING if ahead is None else f"{format_interval(ahead.reward)} at step {format_step(ahead.step)}"
-    )
+    used, drop = law.used, law.drop_per_100_steps
     return (
         name,
         row.verdict,
@@ -132,9 +99,9 @@ def _cells(row: IndexRow) -> tuple[str, ...]:
         sparkline(law.reward.value),
         format_interval(law.ceiling),
         format_interval(law.headroom),
-        MISSING if law.used is None or law.used.value is None else format_share(law.used),
-        rate,
-        reward,
+        MISSING if used is None or used.value is None else format_share(used),
+        MISSING if drop is None or drop.value is None else value_and_interval(drop),
+        MISSING if ahead is None else f"{format_interval(ahead.reward)} at step {format_step(ahead.step)}",
         phases,
     )
 
@@ -148,22 +115,18 @@ def _section(report: RunReport, figures: Mapping[str, str]) -> Iterator[str]:
         yield from fit.rivals(run.law)
         yield from segments_markdown(run)
         yield from _forecast(report)
-    why = reportwords.no_phases(report.phases)
-    if why is None and report.phases is not None:
-        why = reportwords.phases_sentence(report.phases)
-    yield from ("### Phases", "", escaped_text(why or ""), "")
+    yield from paragraphs("### Phases", escaped_text(reportwords.phases_sentence(report.phases)))
     if run.law is not None:
         yield from fit.checks(run.law)
     yield from fit.read(run)
 
 
 def _forecast(report: RunReport) -> Iterator[str]:
-    yield "### Forecast"
-    yield ""
+    yield from paragraphs("### Forecast")
     told = report.forecast
     if told is None:
-        yield f"There is no forecast: {escaped_text(report.no_forecast or 'none was asked for')}."
-        yield ""
+        why = escaped_text(report.no_forecast or "none was asked for")
+        yield from paragraphs(f"There is no forecast: {why}.")
     else:
         steps = zip(told.step, told.reward, told.entropy, told.extrapolated, strict=True)
         yield from table(
@@ -173,6 +136,4 @@ def _forecast(report: RunReport) -> Iterator[str]:
                 for s, r, h, outside in steps
             ),
         )
-    for sentence in reportwords.forecast_notes(report):
-        yield escaped_text(sentence)
-        yield ""
+    yield from paragraphs(*map(escaped_text, reportwords.forecast_notes(report)))

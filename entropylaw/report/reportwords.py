@@ -13,6 +13,7 @@ from entropylaw.report.index_rows import NO_CURVES, IndexRow, LawRow
 from entropylaw.report.numbers import (
     count,
     format_interval,
+    format_interval_of_steps,
     format_number,
     format_percent,
     format_share,
@@ -23,7 +24,7 @@ from entropylaw.report.phasewords import headline as phases_headline
 from entropylaw.report.prediction import SHOWN_WEIGHT
 from entropylaw.report.words import listed, sentence
 from entropylaw.results import Estimate
-from entropylaw.results.forecast import Forecast, SaturationForecast
+from entropylaw.results.forecast import SaturationForecast
 from entropylaw.results.law import LawFit
 
 MOSTLY = 0.9
@@ -96,9 +97,7 @@ def spent_words(step: Estimate) -> str:
 
 def step_interval(step: Estimate) -> str:
     """A step that is known with its interval, whole; an end that is not known is said not to be."""
-    low, value, high = (
-        "not known" if x is None else format_step(round(x)) for x in (step.low, step.value, step.high)
-    )
+    low, value, high = format_interval_of_steps(step, "not known")
     return f"{value} [{low}, {high}]" + (f" ({step.note})" if step.note else "")
 
 
@@ -110,11 +109,20 @@ def _earliest(step: Estimate) -> str:
 
 def forecast_notes(report: RunReport) -> Iterator[str]:
     """What stands beside the table of a forecast: its members, when the entropy is spent, what to mind."""
+    ahead = report.forecast
     if report.spending is not None:
         yield _spending(report.spending)
-    if report.forecast is not None:
-        yield _members(report.forecast)
-        yield from (sentence(_capital(note)) for note in report.forecast.notes)
+    if ahead is not None:
+        shown = [m for m in ahead.members if m.weight >= SHOWN_WEIGHT]
+        named = ", ".join(f"{m.name} {format_weight(m.weight)}" for m in shown)
+        others = len(ahead.members) - len(shown)
+        rest = f", {count(others, 'other')} less" if others else ""
+        origins = count(len(ahead.origins), "origin")
+        yield (
+            f"Mixed, with weights from how each would have forecast from {origins} inside the run: "
+            f"{named}{rest}."
+        )
+        yield from (sentence(_capital(note)) for note in ahead.notes)
     law = report.fit.law
     if law is not None and not law.validity.ok:
         yield (
@@ -138,30 +146,13 @@ def _spending(spending: SaturationForecast) -> str:
     )
 
 
-def _members(ahead: Forecast) -> str:
-    """What was mixed, heaviest first."""
-    shown = [m for m in ahead.members if m.weight >= SHOWN_WEIGHT]
-    named = ", ".join(f"{m.name} {format_weight(m.weight)}" for m in shown)
-    others = len(ahead.members) - len(shown)
-    rest = f", {count(others, 'other')} less" if others else ""
-    return (
-        f"Mixed, with weights from how each would have forecast from {count(len(ahead.origins), 'origin')} "
-        f"inside the run: {named}{rest}."
-    )
-
-
-def no_phases(run: RunPhases | None) -> str | None:
-    """Why there are no phases; None where there are."""
+def phases_sentence(run: RunPhases | None) -> str:
+    """The verdict on the phases, or why there is none."""
     if run is None:
         return sentence(_capital(NO_CURVES))
     if run.phases is None:
         why = run.refusal.message if run.refusal is not None else "its document gives no reason"
         return f"The phases could not be told: {sentence(why)}"
-    return None
-
-
-def phases_sentence(run: RunPhases) -> str:
-    """The verdict on the phases."""
     return sentence(_capital(phases_headline(run)))
 
 
@@ -187,10 +178,10 @@ def _alone(row: IndexRow) -> Iterator[str]:
     if row.law is None or row.reason is not None:
         yield f"One run. {row.headline.removesuffix('.')}: {sentence(row.reason or 'no reason is given')}"
         return
-    used, left = row.law.used, format_interval(row.law.headroom)
-    share = "an unknown share" if used is None else format_share(used)
-    if used is not None and used.value is None:
-        share = f"a share that is not known ({used.note or 'no reason is given'})"
+    used, left, share = row.law.used, format_interval(row.law.headroom), "an unknown share"
+    if used is not None:
+        unknown = f"a share that is not known ({used.note or 'no reason is given'})"
+        share = unknown if used.value is None else format_share(used)
     yield f"One run. {row.headline}"
     yield f"By the law it has used {share} of the reward that its entropy can buy; its headroom is {left}."
 
@@ -198,12 +189,14 @@ def _alone(row: IndexRow) -> Iterator[str]:
 def _counted(rows: Sequence[IndexRow]) -> str:
     """How many runs there are, and what the law does in them."""
     seen = Counter(row.verdict for row in rows)
-    cautious = seen["with cautions"]
-    care = f" ({_of(cautious, seen['valid'] + cautious)} with cautions)" if cautious else ""
-    parts = [f"the law holds in {seen['valid'] + cautious}{care}"]
-    parts += [f"fails in {seen['law fails']}"] if seen["law fails"] else []
-    parts += [f"cannot be told in {seen['undecided']}"] if seen["undecided"] else []
-    parts += [f"{seen['refused']} could not be fitted"] if seen["refused"] else []
+    cautious, holding = seen["with cautions"], seen["valid"] + seen["with cautions"]
+    care = f" ({_of(cautious, holding)} with cautions)" if cautious else ""
+    others = (
+        ("fails in {}", seen["law fails"]),
+        ("cannot be told in {}", seen["undecided"]),
+        ("{} could not be fitted", seen["refused"]),
+    )
+    parts = [f"the law holds in {holding}{care}", *(text.format(n) for text, n in others if n)]
     better = sum(row.readable and row.law is not None and row.law.rival is not None for row in rows)
     rival = f"; where it holds, another form fits clearly better in {better}" if better else ""
     return f"Of {len(rows)} runs {listed(parts)}{rival}."
@@ -230,7 +223,7 @@ def _through(laws: Sequence[LawRow]) -> str:
     if not known:
         return "What share of the reward that entropy can buy has been used is not known, or has no interval."
     above, below = sum(low > MOSTLY for low, _ in known), sum(high < MOSTLY for _, high in known)
-    more, less, between = (str(n or "none") for n in (above, below, len(known) - above - below))
+    more, less, between = (n or "none" for n in (above, below, len(known) - above - below))
     unknown, share = len(laws) - len(known), format_percent(MOSTLY)
     beside = f" In {unknown} that share has no interval." if unknown else ""
     return (

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
 from entropylaw.documents.document import InputFile
 from entropylaw.documents.report import ReportDocument, RunReport
-from entropylaw.report import phasewords, reportwords
 from entropylaw.report.figures import FIGURES, FigureEntry
-from entropylaw.report.html import compact, environment, figure_markup
+from entropylaw.report.html import compact, environment
 from entropylaw.report.printable import one_line
-from entropylaw.report.svg import glyphs
+from entropylaw.report.svg import glyphs, inline
 
 INDEX = "../index.html"
 
@@ -63,25 +61,22 @@ def render(
     def markup(entry: FigureEntry) -> Markup:
         """A figure with a title and a description for those who listen."""
         words = one_line(entry.description(run))
-        return figure_markup(figures[entry.name], entry.name, f"{entry.title} {name}", words)
+        # Everything from outside is escaped in inline.
+        return Markup(compact(inline(figures[entry.name], entry.name, f"{entry.title} {name}", words)))
 
-    return (
-        environment()
-        .get_template("run_page.html.j2")
-        .render(
-            document=document,
-            report=run,
-            name=name,
-            figures=[(entry, markup(entry)) for entry in shown],
-            glyphs=Markup(compact(glyphs(figures[entry.name] for entry in shown))),
-            links=links or {},
-            others={name: found for name, found in (links or {}).items() if name not in names},
-            inputs=files_of(document, run),
-            previous=previous,
-            following=following,
-            index=index,
-            **_WORDS,
-        )
+    template = environment().get_template("run_page.html.j2")
+    return template.render(
+        document=document,
+        report=run,
+        name=name,
+        figures=[(entry, markup(entry)) for entry in shown],
+        glyphs=Markup(compact(glyphs(figures[entry.name] for entry in shown))),
+        links=links or {},
+        others={name: found for name, found in (links or {}).items() if name not in names},
+        inputs=files_of(document, run),
+        previous=previous,
+        following=following,
+        index=index,
     )
 
 
@@ -92,17 +87,3 @@ def files_of(document: ReportDocument, run: RunReport) -> tuple[InputFile, ...]:
     path = run.fit.path
     exact = tuple(file for file in document.inputs if file.path == path)
     return exact or tuple(file for file in document.inputs if file.path.startswith(f"{path}/"))
-
-
-_WORDS: dict[str, Any] = {
-    "opening": reportwords.opening,
-    "forecast_notes": reportwords.forecast_notes,
-    "no_phases": reportwords.no_phases,
-    "phases_sentence": reportwords.phases_sentence,
-    "curves_of": phasewords.curves_of,
-    "table_rows": phasewords.table_rows,
-    "share_words": phasewords.share_words,
-    "phase_cautions": phasewords.all_cautions,
-    "phase_columns": phasewords.read_words,
-    "phase_drops": phasewords.dropped_words,
-}

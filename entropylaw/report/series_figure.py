@@ -60,8 +60,7 @@ def residual_figure(run: RunFit) -> Figure:
         figure = p.new_figure(1.35 + bottom + top)
         axes = p.add_axes(figure, left=_LEFT + 0.06, right=_RIGHT, bottom=bottom, top=top)
         p.write_lines(figure, 0.05, title, **p.TITLE)
-        left = law.reward - law.fitted
-        sd = law.residuals.sd
+        left, sd = law.reward - law.fitted, law.residuals.sd
         axes.axhspan(-sd, sd, color=p.REWARD, alpha=0.12, linewidth=0)
         axes.axhline(0.0, color=p.INK, linewidth=0.8, alpha=0.7, zorder=6)
         for y in (-sd, sd):
@@ -80,20 +79,17 @@ def residual_figure(run: RunFit) -> Figure:
 
 def _trace(axes: Axes, law: LawFit, values: p.FloatArray, colour: str) -> None:
     """The evaluations as points, joined by a thin line where they are few enough to be told apart."""
-    many = law.n > 120
     if law.n <= MOST_JOINED:
         axes.plot(law.step, values, color=colour, linewidth=0.5, alpha=0.45, zorder=3)
-    size, alpha = (1.7, 0.45) if many else (2.8, 1.0)
+    size, alpha = (1.7, 0.45) if law.n > 120 else (2.8, 1.0)
     p.dots(axes, law.step, values, size=size, color=colour, alpha=alpha, zorder=4)
     axes.set_xlim(*p.padded(float(law.step[0]), float(law.step[-1]), 0.025, 0.025))
 
 
 def _at_right(axes: Axes, y: float, text: str, colour: str) -> None:
     """A label beside the axes at height ``y``."""
-    at = (axes.get_xlim()[1], y)
-    axes.annotate(
-        text, at, (2, 0), textcoords="offset points", va="center", color=colour, annotation_clip=False
-    )
+    look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "annotation_clip": False}
+    axes.annotate(text, (axes.get_xlim()[1], y), (2, 0), color=colour, **look)
 
 
 def _leading(upper: Axes, lower: Axes, law: LawFit) -> None:
@@ -103,19 +99,11 @@ def _leading(upper: Axes, lower: Axes, law: LawFit) -> None:
     ring: dict[str, Any] = {"s": 34, "facecolors": "none", "edgecolors": p.WARNING, "linewidths": 1.0}
     for axes, values in ((upper, law.entropy), (lower, law.reward)):
         axes.scatter(law.step[here], values[here], zorder=6, **ring)
-    if not here.any():
-        return
-    late = step > (law.step[0] + law.step[-1]) / 2
-    upper.annotate(
-        f"step {format_step(step)} moves the fit most",
-        (step, float(law.entropy[here][0])),
-        (-6 if late else 6, 0),
-        textcoords="offset points",
-        ha="right" if late else "left",
-        va="center",
-        color=p.WARNING,
-        zorder=7,
-    )
+    if here.any():
+        text, place = f"step {format_step(step)} moves the fit most", (step, float(law.entropy[here][0]))
+        side, offset = ("right", -6) if step > (law.step[0] + law.step[-1]) / 2 else ("left", 6)
+        look: dict[str, Any] = {"ha": side, "va": "center", "color": p.WARNING, "zorder": 7}
+        upper.annotate(text, place, (offset, 0), textcoords="offset points", **look)
 
 
 def _residual_note(law: LawFit) -> str:
@@ -125,6 +113,5 @@ def _residual_note(law: LawFit) -> str:
     if residual_model(law.interval).assumed is not None:
         return f"{sd} · lag-1 {lag1}".replace("-0", "−0")
     effective = f"effective n {format_number(residuals.effective_n, 2)} of {law.n}"
-    return f"{sd} · lag-1 {lag1} · drift share {residuals.drift_share:.2f} · {effective}".replace(
-        " -0", " −0"
-    )
+    note = f"{sd} · lag-1 {lag1} · drift share {residuals.drift_share:.2f} · {effective}"
+    return note.replace(" -0", " −0")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from entropylaw.analysis.segments import SAME
 from entropylaw.documents.fit import NO_SEAM, NO_SEGMENTS, RunFit
-from entropylaw.report.markdown import MOST_BYTES, table
+from entropylaw.report.markdown import MOST_BYTES, paragraphs, table
 from entropylaw.report.numbers import (
     MISSING,
     count,
@@ -148,9 +148,8 @@ def _number_line(name: str, estimate: Estimate) -> str:
 
 def shared_markdown(fit: SharedFit) -> Iterator[str]:
     """The test, the coefficients in common, each run beside them, and the recipe over its seeds."""
-    yield from ("## In common", "", f"**{title(fit)}**", "")
-    yield markdown_cell(": ".join(verdict(fit.same, "runs"))) + "."
-    yield ""
+    same = markdown_cell(": ".join(verdict(fit.same, "runs")))
+    yield from paragraphs("## In common", f"**{title(fit)}**", f"{same}.")
     yield from (f"- caution: {markdown_cell(sentence)}" for sentence in cautions(fit))
     yield ""
     yield from table(
@@ -166,9 +165,8 @@ def shared_markdown(fit: SharedFit) -> Iterator[str]:
         for run in fit.runs
         for name in run.own
     )
-    lines = [
-        *table(("run", "evaluations", "valid alone", "", "alone", "in common", "less the other runs'"), rows)
-    ]
+    head = ("run", "evaluations", "valid alone", "", "alone", "in common", "less the other runs'")
+    lines = [*table(head, rows)]
     if len("\n".join(lines).encode()) > MOST_BYTES // 3:
         left_out = count(len(fit.runs), "run")
         lines = [f"*Left out of this text: the table of {left_out}; the CSV and JSON files hold it.*", ""]
@@ -184,19 +182,16 @@ def segments_markdown(run: RunFit) -> Iterator[str]:
     fit = run.segments
     if not run.seams and fit is None:
         return
-    yield from ("### Segments", "")
+    yield from paragraphs("### Segments")
     yield from (f"- {markdown_cell(seam_words(seam))}" for seam in run.seams)
     yield ""
     if fit is None:
         return
-    yield f"{segments_title(fit)}."
-    yield ""
+    yield from paragraphs(f"{segments_title(fit)}.")
     if fit.same is not None:
-        yield f"**{markdown_cell(': '.join(verdict(fit.same, 'segments')))}**"
-        yield ""
+        yield from paragraphs(f"**{markdown_cell(': '.join(verdict(fit.same, 'segments')))}**")
     if fit.note:
-        yield f"{markdown_cell(fit.note)}."
-        yield ""
+        yield from paragraphs(f"{markdown_cell(fit.note)}.")
     rows = []
     for part in fit.segments:
         words = headline(part.law) if part.law is not None else part.refusal or "refused"

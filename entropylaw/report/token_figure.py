@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 
 from entropylaw.report import plotting as p
 from entropylaw.report.palette import as_text, light
-from entropylaw.tokens.query import FORK, LOW
-from entropylaw.tokens.summary import TokenHistogram
+from entropylaw.results.tokens import FORK, LOW, TokenHistogram
 
 HEAT = LinearSegmentedColormap.from_list("tokens", ["#ffffff", "#c7b3d6", p.ENTROPY, "#24102f"])
 """White to nearly black through the colour of entropy: read by lightness alone."""
@@ -35,8 +34,7 @@ def token_figure(told: TokenHistogram) -> Figure:
         bottom = 0.36 + _SHARES + _BETWEEN
         heat = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=bottom, top=0.52)
         shares = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=0.36, top=_HEIGHT - 0.36 - _SHARES)
-        drawn = _heat(heat, told)
-        _header(figure, drawn, float(told.share.max()))
+        _header(figure, _heat(heat, told), float(told.share.max()))
         _shares(shares, told)
         shares.sharex(heat)
         heat.tick_params(labelbottom=False)
@@ -47,8 +45,11 @@ def token_figure(told: TokenHistogram) -> Figure:
 
 def _heat(axes: Axes, told: TokenHistogram) -> Any:
     """The histogram; steps are as wide as they are apart."""
-    highest = int(np.flatnonzero(told.share.max(axis=0))[-1]) + 1
-    sides = _sides(told.step)
+    highest, step = int(np.flatnonzero(told.share.max(axis=0))[-1]) + 1, told.step
+    # Half-way between the steps, the first and the last as they are.
+    sides = np.concatenate([step[:1], 0.5 * (step[1:] + step[:-1]), step[-1:]])
+    if step.size == 1:
+        sides = np.array([step[0] - 0.5, step[0] + 0.5])
     drawn = axes.pcolormesh(
         sides,
         told.edges[: highest + 1] ** 0.25,
@@ -81,13 +82,6 @@ def _ticks(top: float) -> list[float]:
     return [0.0, *reversed(kept)]
 
 
-def _sides(step: p.FloatArray) -> p.FloatArray:
-    """Edges of the columns: half-way between the steps, the first and the last as they are."""
-    if step.size == 1:
-        return np.array([step[0] - 0.5, step[0] + 0.5])
-    return np.concatenate([step[:1], 0.5 * (step[1:] + step[:-1]), step[-1:]])
-
-
 def _header(figure: Figure, drawn: Any, most: float) -> None:
     """What the colours and the dashes mean."""
     width, height = figure.get_size_inches()
@@ -105,15 +99,14 @@ def _header(figure: Figure, drawn: Any, most: float) -> None:
 def _shares(axes: Axes, told: TokenHistogram) -> None:
     """Two shares, each named in its colour above the panel."""
     marker = "o" if told.step.size <= 60 else ""
-    for values, colour in ((told.top20, FORKING), (told.low, FEW)):
-        axes.plot(told.step, 100 * values, color=colour, linewidth=1.1, marker=marker, markersize=2.5)
+    shown = (
+        (told.top20, FORKING, "of all entropy, in the fifth of tokens with most of it"),
+        (told.low, FEW, "of tokens, below 0.01 nats"),
+    )
     axes.set_ylim(0, 103)
     axes.set_yticks([0, 25, 50, 75, 100])
     axes.set_ylabel("share (%)")
-    names = (
-        ("of all entropy, in the fifth of tokens with most of it", FORKING),
-        ("of tokens, below 0.01 nats", FEW),
-    )
-    for i, (text, colour) in enumerate(names):
+    for i, (values, colour, text) in enumerate(shown):
+        axes.plot(told.step, 100 * values, color=colour, linewidth=1.1, marker=marker, markersize=2.5)
         y = _HEIGHT - 0.36 - _SHARES - 0.31 + 0.135 * i
         p.write(axes.figure, _LEFT + 0.08, y, text, size=7.0, color=as_text(colour))  # type: ignore[arg-type]

@@ -80,18 +80,17 @@ def interval_words(law: LawFit) -> str:
 def verdict(law: LawFit) -> str:
     """How the law does beside its rivals."""
     where = f"{law.n} evaluations, steps {format_step(law.step[0])} to {format_step(law.step[-1])}"
-    best = better_rival(law)
-    weight = f"weight {format_weight(law.law_weight)} among the forms"
+    best, same, own = better_rival(law), _as_good(law), format_weight(law.law_weight)
     if not law.rivals:
         return f"The law fits the run ({where})."
     if best is not None:
-        against = f"{format_weight(best.weight)} against {format_weight(law.law_weight)}"
+        against = f"{format_weight(best.weight)} against {own}"
         return f"The law fits the run ({where}), but {form_label(best.form)} has more weight: {against}."
-    same = _as_good(law)
+    where += f"; weight {own} among the forms"
     if same:
         rivals = listed(f"{form_label(r.form)} ({format_weight(r.weight)})" for r in same)
-        return f"The law fits the run ({where}; {weight}), and the data cannot tell it from {rivals}."
-    return f"The law describes the run ({where}; {weight})."
+        return f"The law fits the run ({where}), and the data cannot tell it from {rivals}."
+    return f"The law describes the run ({where})."
 
 
 def _standing(law: LawFit) -> str:
@@ -129,27 +128,21 @@ def _invalid(law: LawFit) -> tuple[str, ...]:
     reasons = law.validity.reasons
     more = f" ({count(len(reasons) - 1, 'more reason')} below)" if len(reasons) > 1 else ""
     now, headroom, ceiling = map(format_interval, (law.reward_now, law.headroom, law.ceiling))
+    better = "No other form was fitted."
+    if law.rivals:
+        best = law.rivals[0]
+        weights, own = format_weight(best.weight), format_weight(law.law_weight)
+        better = f"No rival does better: the law has weight {own}, {form_label(best.form)} {weights}."
+        if best.weight > law.law_weight:
+            better = (
+                f"Of the forms, {form_label(best.form)} does best (weight {weights} against {own}); it puts "
+                f"the ceiling at {format_interval(best.ceiling)}."
+            )
     return (
         f"{headline(law).removesuffix('.')}: {reasons[0]}{more}.",
-        _better(law),
+        better,
         f"Whoever reads the numbers of the law anyway finds a reward of {now} now, a headroom of {headroom} "
         f"and a ceiling of {ceiling} ({interval_words(law)}).",
-    )
-
-
-def _better(law: LawFit) -> str:
-    best = law.rivals[0] if law.rivals else None
-    if best is None:
-        return "No other form was fitted."
-    weights = f"weight {format_weight(best.weight)} against {format_weight(law.law_weight)}"
-    ceiling = format_interval(best.ceiling)
-    if best.weight > law.law_weight:
-        return (
-            f"Of the forms, {form_label(best.form)} does best ({weights}); it puts the ceiling at {ceiling}."
-        )
-    return (
-        f"No rival does better: the law has weight {format_weight(law.law_weight)}, "
-        f"{form_label(best.form)} {format_weight(best.weight)}."
     )
 
 
@@ -173,6 +166,12 @@ def listed(items: Iterable[str]) -> str:
 def sentence(text: str) -> str:
     """With exactly one full stop."""
     return text.rstrip().rstrip(".") + "."
+
+
+def labelled_checks(law: LawFit) -> list[tuple[str, str]]:
+    """What speaks against the numbers: every reason, then every caution, each with its label."""
+    reasons, cautions = law.validity.reasons, law.validity.cautions
+    return [*(("reason", text) for text in reasons), *(("caution", text) for text in cautions)]
 
 
 def drops(run: RunFit) -> list[tuple[str, int]]:
@@ -232,12 +231,11 @@ def meaning(known: Meaning) -> str:
 
 def influence(law: LawFit) -> str:
     """Which evaluation carries the fit, in a sentence."""
-    shift = format_number(law.influence.ceiling_shift, 2)
+    step, shift = format_step(law.influence.step), format_number(law.influence.ceiling_shift, 2)
     sign = "" if shift.startswith("-") else "+"
     return (
-        f"Leaving out the evaluation at step {format_step(law.influence.step)} moves the least-squares fit "
-        "most: "
-        f"the ceiling by {sign}{shift}, a to {format_number(law.influence.a_ratio)} times its value."
+        f"Leaving out the evaluation at step {step} moves the least-squares fit most: the ceiling by "
+        f"{sign}{shift}, a to {format_number(law.influence.a_ratio)} times its value."
     )
 
 
@@ -250,10 +248,8 @@ def ceiling_words(law: LawFit) -> str:
 def residual_words(law: LawFit) -> str:
     """The residuals in a sentence."""
     left = law.residuals
-    lag1 = "unknown" if left.lag1 is None else format_number(left.lag1, 2)
-    first = (
-        f"The residuals have standard deviation {format_number(left.sd, 2)} and lag-1 autocorrelation {lag1}"
-    )
+    sd, lag1 = format_number(left.sd, 2), "unknown" if left.lag1 is None else format_number(left.lag1, 2)
+    first = f"The residuals have standard deviation {sd} and lag-1 autocorrelation {lag1}"
     model = residual_model(law.interval)
     if model.assumed is not None:
         noise = _entropy_noise(law) if model.smooths_entropy else ""

@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from entropylaw.results.tokens import FORK, LOW
+
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
@@ -31,9 +33,6 @@ IntArray = NDArray[np.int64]
 
 FINENESS = 128
 """Bins to a unit of the fourth root of H."""
-
-LOW, FORK = 0.01, 0.672
-"""Nats: below LOW lie 50.64 % of the tokens of Qwen3-8B, above FORK a fifth (arXiv:2506.01939, section 3)."""
 
 TOP = 247
 """Bins of the fourth root. The last ends at 13.87 nats: a uniform choice among a million tokens has 13.82."""

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from entropylaw.results.tokens import LOW, TokenHistogram
 from entropylaw.tokens import query
-from entropylaw.tokens.query import BINS, EDGES, HALF, LOW, POINT, FloatArray, IntArray
+from entropylaw.tokens.query import BINS, EDGES, HALF, POINT, FloatArray, IntArray
 from entropylaw.tokens.responses import Responses
 from entropylaw.tokens.sums import Sums
 
@@ -256,31 +257,6 @@ def _of_clusters(sums: Sums, step: int) -> dict[str, Value]:
         row["prompts"] = one and one.number
         row["entropy_se_prompts"] = one and one.error
     return row
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TokenHistogram:
-    """Where the tokens' entropies lie, step by step.
-
-    Attributes
-    ----------
-    step
-        Shape (n,), ascending.
-    edges
-        Shape (k + 1,), edges of the bands in nats.
-    share
-        Shape (n, k): share of a step's tokens in each band; a row adds up to 1.
-    top20
-        Shape (n,): share of all entropy that a fifth of the tokens holds; nan where all entropies are 0.
-    low
-        Shape (n,): share of tokens below 0.01 nats.
-    """
-
-    step: FloatArray
-    edges: FloatArray
-    share: FloatArray
-    top20: FloatArray
-    low: FloatArray
 
 
 def read_histogram(path: str) -> TokenHistogram:

@@ -28,8 +28,8 @@ from entropylaw.report.token_figure import token_figure
 from entropylaw.results import Estimate
 from entropylaw.results.columns import PhaseColumn
 from entropylaw.results.phases import UNKNOWN_SHARE, Boundary, CurvePhases, PhaseFit, PhasesAcross
+from entropylaw.results.tokens import TokenHistogram
 from entropylaw.tokens.query import EDGES
-from entropylaw.tokens.summary import TokenHistogram
 from tests.unit.test_report_samples import HOSTILE
 
 ROOT = Path(__file__).parents[2]

@@ -14,17 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from entropylaw.results.tokens import FORK, LOW
 from entropylaw.tokens import query
 from entropylaw.tokens.backends import duckdb_backend
 from entropylaw.tokens.query import (
     BINS,
     EDGES,
-    FORK,
     HALF,
     LEAST_LOGPROB,
     LIMIT,
     LOGPROB_POINT,
-    LOW,
     MEAN_POINT,
     POINT,
 )
