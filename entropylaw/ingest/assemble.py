@@ -11,13 +11,19 @@ import numpy as np
 
 from entropylaw.errors import InputError
 from entropylaw.ingest import packed
-from entropylaw.ingest.axes import on_one_axis
 from entropylaw.ingest.catalog import is_metric
 from entropylaw.ingest.labels import Group, Split, split_runs
 from entropylaw.ingest.run import Run, Source, added
-from entropylaw.ingest.samples import refuse_samples
 from entropylaw.ingest.segments import OVERWRITTEN, SUPERSEDED, is_bookkeeping, lives, merge
-from entropylaw.ingest.steps import COUNTERS, NO_STEP, StepColumn, find_step, folded
+from entropylaw.ingest.steps import (
+    COUNTERS,
+    NO_STEP,
+    StepColumn,
+    find_step,
+    folded,
+    on_one_axis,
+    refuse_samples,
+)
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import FloatArray, Parsed, classify, parse_column
 from entropylaw.ingest.wording import counted, shown, shown_cell, shown_path

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from entropylaw.ingest.labels import RUN_NAMES
-from entropylaw.ingest.samples import sample_columns
 from entropylaw.ingest.segments import BOOKKEEPING
-from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded
+from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded, sample_columns
 from entropylaw.ingest.trainers import Key, Trainer, names, trainers
 from entropylaw.ingest.wording import listing
 

@@ -13,16 +13,15 @@ from typing import NamedTuple
 
 from entropylaw.arguments import several, text_or_none
 from entropylaw.errors import EntropyLawError, InputError, UsageError
-from entropylaw.ingest import catalog, folders, frames
+from entropylaw.ingest import catalog, folders
 from entropylaw.ingest.assemble import assemble, display_name
 from entropylaw.ingest.content import MOST_AT_ONCE, Content
 from entropylaw.ingest.formats.wandb_export import history_notes
-from entropylaw.ingest.joining import joined
-from entropylaw.ingest.naming import told_apart
+from entropylaw.ingest.joining import joined, without_copies
+from entropylaw.ingest.labels import told_apart
 from entropylaw.ingest.opening import is_empty, is_remote, is_remote_folder, load, remote_listing
 from entropylaw.ingest.regime import relevant
 from entropylaw.ingest.registry import find_reader, split_format
-from entropylaw.ingest.repeats import without_copies
 from entropylaw.ingest.run import Run, Source
 from entropylaw.ingest.settings import settings_beside
 from entropylaw.ingest.skipping import (
@@ -34,7 +33,7 @@ from entropylaw.ingest.skipping import (
     why_no_log,
     why_skipped,
 )
-from entropylaw.ingest.table import Table
+from entropylaw.ingest.table import FRAME, Table, fingerprint, from_frame, is_frame
 from entropylaw.ingest.wording import counted, shown_path
 from entropylaw.inputs import is_own, note_input, release_input
 from entropylaw.paths import hostless, is_folder
@@ -187,13 +186,12 @@ class _Collector:
 
     def take(self, path: object) -> None:
         """Read a file, a folder, standard input or a table in memory."""
-        argument = os.fsdecode(path) if isinstance(path, (str, os.PathLike)) else frames.PATH
+        argument = os.fsdecode(path) if isinstance(path, (str, os.PathLike)) else FRAME
         self.given.setdefault(argument, argument)
         try:
-            if frames.is_frame(path):
-                table = frames.from_frame(path)
-                digest = frames.fingerprint(table)
-                source = Source(path=frames.PATH, format="frame", sha256=digest, rows=table.rows)
+            if is_frame(path):
+                table = from_frame(path)
+                source = Source(path=FRAME, format="frame", sha256=fingerprint(table), rows=table.rows)
                 self._add(_Read(table, source, "frame"))
             elif not isinstance(path, (str, os.PathLike)):
                 raise UsageError(

@@ -7,12 +7,13 @@ the functions ``recognises`` and ``read``. Another package brings one by an entr
 
 from __future__ import annotations
 
+import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Protocol
 
 from entropylaw.errors import InputError, UsageError
@@ -112,7 +113,7 @@ class Format:
         object in it that has these methods, as ``module:OBJECT``. Empty where the signature is all;
         ``NAME_console:CONSOLE`` where nothing is said.
     signature
-        What such a file starts with; only then is ``recognises`` called, which may be absent.
+        A pattern for what such a file starts with; only then is ``recognises`` called, which may be absent.
     title, why, hint
         Of a format that is recognised and refused, for the documentation: what it is, why, and what to do.
     last_values
@@ -146,7 +147,7 @@ class Format:
 
     def recognises(self, content: Content) -> bool:
         """Whether the bytes look like this format."""
-        if not content.head.startswith(self.signature):
+        if not re.match(self.signature, content.head, re.DOTALL):
             return False
         recognises = getattr(self._implementation, "recognises", None)
         return recognises is None or bool(recognises(content))
@@ -218,7 +219,8 @@ READERS: tuple[Format, ...] = (
     Format(
         "compressed",
         suffixes=(".zip", ".tar", ".tgz"),
-        module="archive",
+        module="",
+        signature=rb"PK\x03\x04|.{257}ustar",
         title="an archive of several files",
         why="several files, which may be several runs",
         hint="unpack it, and name the folder with what was in it",
@@ -372,7 +374,9 @@ def split_format(path: str) -> tuple[str, str | None]:
 
     """
     base, colon, name = path.rpartition(":")
-    if not colon or not base or _exists(path) or not (base == "-" or _exists(base)):
+    # A name that the system refuses is that of no file: pathlib raises there.
+    there, base_there = os.path.exists(path), base == "-" or os.path.exists(base)  # noqa: PTH110
+    if not colon or not base or there or not base_there:
         return path, None
     if name not in format_names():
         close = nearest([name], format_names(), most=1)
@@ -413,10 +417,3 @@ def find_reader(content: Content, forced: str | None = None) -> tuple[Reader, tu
         "files were tried",
         f"if it is one, force its format: {shown(content.path + ':csv')}, or :parquet, :jsonl, :verl",
     )
-
-
-def _exists(path: str) -> bool:
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError):
-        return False

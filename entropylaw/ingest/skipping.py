@@ -20,8 +20,7 @@ from entropylaw.ingest.assemble import GENERIC_STEMS
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.phasecolumns import candidates
 from entropylaw.ingest.registry import find_reader
-from entropylaw.ingest.samples import sample_columns
-from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded
+from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded, sample_columns
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import parse_column, parse_number
 

@@ -29,11 +29,11 @@ from entropylaw.ingest.formats.records import UNREADABLE, StepRows
 from entropylaw.ingest.formats.sqlite import beside, opened, plain_columns
 from entropylaw.ingest.registry import BundleReader
 from entropylaw.ingest.segments import OVERWRITTEN
+from entropylaw.ingest.settings import read_yaml
 from entropylaw.ingest.steps import NO_STEP
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import is_missing, parse_number
 from entropylaw.ingest.wording import counted, listing, shown, shown_path, sqlite_cause
-from entropylaw.ingest.yamltext import read_yaml
 
 _META, _METRICS, _PARAMS = "meta.yaml", "metrics", "params"
 # Keys and names are shorter in MLflow; a longer one is none.

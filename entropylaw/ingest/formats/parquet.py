@@ -10,7 +10,7 @@ import numpy as np
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.samples import refuse_samples, sample_columns
+from entropylaw.ingest.steps import refuse_samples, sample_columns
 from entropylaw.ingest.table import Table, unique_names
 from entropylaw.ingest.values import Column, FloatArray, MixedColumn, classify
 from entropylaw.ingest.wording import counted, shown, shown_path
