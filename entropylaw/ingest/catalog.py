@@ -23,7 +23,7 @@ _BROAD = ("eval/<data>",)
 # Bounded: with several in one template, a name without end would take for ever.
 _SOMETHING = ".{1,200}"
 _ROLES = ("entropy", "training", "validation")
-_HOLE = re.compile(r"(<[a-z]+>)")
+_HOLE = re.compile(r"<[a-z]+>")
 
 # What bears entropy in its name and is none of the policy's. The first match gives the reason.
 _DECOYS: tuple[tuple[str, str], ...] = (
@@ -173,25 +173,17 @@ def _any_key() -> Callable[[str], bool]:
 @cache
 def _any_of(templates: tuple[str, ...]) -> Callable[[str], bool]:
     """Return a test for whether any of the templates matches a name."""
+
+    def hole(found: re.Match[str]) -> str:
+        return r"\d+" if found[0] == "<n>" else _SOMETHING
+
     exact = frozenset(folded(template) for template in templates if "<" not in template)
-    holes = [_pattern(template).pattern for template in templates if "<" in template]
-    pattern = re.compile("|".join(f"(?:{hole})" for hole in holes) or r"(?!)", re.DOTALL)
+    parts = [re.escape(folded(template)) for template in templates if "<" in template]
+    patterns = [_HOLE.sub(hole, part.replace("@", "(?:@|_at_)")) for part in parts]
+    pattern = re.compile("|".join(f"(?:{one})" for one in patterns) or r"(?!)", re.DOTALL)
 
     def test(column: str) -> bool:
         name = folded(column)
         return name in exact or pattern.fullmatch(name) is not None
 
     return test
-
-
-@cache
-def _pattern(template: str) -> re.Pattern[str]:
-    parts = []
-    for part in _HOLE.split(folded(template)):
-        if part == "<n>":
-            parts.append(r"\d+")
-        elif _HOLE.fullmatch(part):
-            parts.append(_SOMETHING)
-        else:
-            parts.append(re.escape(part).replace("@", "(?:@|_at_)"))
-    return re.compile("".join(parts), re.DOTALL)

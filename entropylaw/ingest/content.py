@@ -375,7 +375,13 @@ def _whole_lines(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
     parts: list[bytes] = []
     size = 0
     for piece in pieces:
-        end = _line_end(piece)
+        # Behind the last line end that nothing follows which belongs to it; 0 for none.
+        for mark in (b"\n", b"\r"):
+            end = piece.rfind(mark, 0, len(piece) - 1) + 1
+            while end and piece[end : end + 1] in (b"\x1b", b"\n", b"\r"):
+                end = piece.rfind(mark, 0, end - 1) + 1
+            if end:
+                break
         if end:
             yield b"".join((*parts, piece[:end]))
             parts, size = [], 0
@@ -394,17 +400,6 @@ def _whole_lines(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
 def is_blank(piece: bytes) -> bool:
     """Whether there is nothing but white space and NUL."""
     return not piece.strip(_BLANK)
-
-
-def _line_end(piece: bytes) -> int:
-    """Return the place behind the last line end that nothing follows which belongs to it, 0 for none."""
-    for mark in (b"\n", b"\r"):
-        end = piece.rfind(mark, 0, len(piece) - 1) + 1
-        while end and piece[end : end + 1] in (b"\x1b", b"\n", b"\r"):
-            end = piece.rfind(mark, 0, end - 1) + 1
-        if end:
-            return end
-    return 0
 
 
 def unreadable_file(path: str, problem: OSError) -> InputError:

@@ -152,12 +152,11 @@ class _Dense:
         self._chunks.append(parsed.values)
         if parsed.texts or self._label:
             code = self._words.code
-            texts = [code(cell) if self._is_text(cell) else -1 for cell in cells]
+            texts = [
+                code(cell) if is_text or (self._label and value == value) else -1
+                for cell, (value, is_text) in zip(cells, map(classify, cells), strict=True)
+            ]
             self._texts.append((at, np.array(texts, dtype=np.int32)))
-
-    def _is_text(self, cell: str) -> bool:
-        value, is_text = classify(cell)
-        return is_text or (self._label and value == value)
 
     def column(self) -> FloatArray | MixedColumn:
         values = np.concatenate(self._chunks)

@@ -246,15 +246,10 @@ def _half(run: Run) -> str | None:
 
 def _partner(one: Run, others: Sequence[Run]) -> Run | None:
     """Find the only other half that lies nearest: in the same folder, or in the one above or beside it."""
-    for near in (_same_folder, _next_folder):
-        found = [other for other in others if other.step_column == one.step_column and near(one, other)]
-        if found:
-            return found[0] if len(found) == 1 else None
-    return None
-
-
-def _same_folder(one: Run, other: Run) -> bool:
-    return one.source.path != other.source.path and _folder(one) == _folder(other)
+    alike = [run for run in others if run.step_column == one.step_column]
+    beside = [run for run in alike if run.source.path != one.source.path and _folder(run) == _folder(one)]
+    found = beside or [run for run in alike if _next_folder(one, run)]
+    return found[0] if len(found) == 1 else None
 
 
 def _next_folder(one: Run, other: Run) -> bool:

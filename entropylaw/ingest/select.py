@@ -337,6 +337,13 @@ class _Rewards:
                 "buckets of steps",
                 "use --pair same, or export the whole history in place of a chart",
             )
+        # Where this one has few pairs, a training reward that has many is offered.
+        offer, few = "", len(pairs) < ANSWERING_PAIRS and match.key.meaning.kind != "training"
+        for other in self.trainings if few else ():
+            if (many := len(self.pairs(other))) >= ANSWERING_PAIRS:
+                found = f"the training reward has {counted(many, 'evaluation')}, this one {len(pairs)}"
+                offer = f"{found}: --reward {shlex.quote(other.column)}"
+                break
         usable = _finite(run, match.column)
         return ChosenReward(
             choice=Choice(column=match.column, meaning=match.key.meaning, why=why, usable=usable),
@@ -345,7 +352,7 @@ class _Rewards:
             pair_why=how_why,
             pairs=pairs,
             notes=tuple(notes),
-            offer=self._offer(match, len(pairs)),
+            offer=offer,
         )
 
     def _how(self, match: catalog.Match) -> tuple[str, str]:
@@ -363,17 +370,6 @@ class _Rewards:
     def _averaged(self, match: catalog.Match) -> bool:
         """Whether pairing with the next step would leave the bucket of steps that a point is the mean of."""
         return any(averaged(self.run, name).any() for name in (self.entropy.choice.column, match.column))
-
-    def _offer(self, match: catalog.Match, few: int) -> str:
-        """Name the training reward that has many pairs where the one that is used has few."""
-        if few >= ANSWERING_PAIRS or match.key.meaning.kind == "training":
-            return ""
-        for other in self.trainings:
-            many = len(self.pairs(other))
-            if many >= ANSWERING_PAIRS:
-                flag = f"--reward {shlex.quote(other.column)}"
-                return f"the training reward has {counted(many, 'evaluation')}, this one {few}: {flag}"
-        return ""
 
 
 def _as_key(match: catalog.Match) -> str:

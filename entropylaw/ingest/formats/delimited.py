@@ -145,9 +145,12 @@ class _Rectangle:
             self._begin_again(row)
             return
         self.seen += 1
-        for cell in row:
-            if "\n" in cell:
-                self._look_within(cell)
+        # A quote without its partner has made rows the text of one cell.
+        within = [line for cell in row if "\n" in cell for line in islice(io.StringIO(cell), 1, None)]
+        for parts in (line.split(self._delimiter) for line in within):
+            if len(parts) == self._width > 1:
+                self.seen += 1
+                self._refuse(parts, SWALLOWED)
         if len(row) == self._width:
             self._put(row)
         elif len(row) < self._width:
@@ -163,14 +166,6 @@ class _Rectangle:
             self.dropped[CUT_OFF] += 1
         else:
             self._put_short()
-
-    def _look_within(self, cell: str) -> None:
-        """Count the rows that a quote without its partner has made the text of one cell."""
-        for line in islice(io.StringIO(cell), 1, None):
-            parts = line.split(self._delimiter)
-            if len(parts) == self._width > 1:
-                self.seen += 1
-                self._refuse(parts, SWALLOWED)
 
     def _refuse(self, row: Sequence[str], reason: str) -> None:
         self.dropped[reason] += 1
