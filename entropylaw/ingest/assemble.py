@@ -97,17 +97,10 @@ class Lost(NamedTuple):
     error: InputError
 
 
-class Assembled(NamedTuple):
-    """The runs of a table, and what was read and gave none."""
-
-    runs: tuple[Run, ...]
-    lost: tuple[Lost, ...] = ()
-
-
 def assemble(
     table: Table, source: Source, name: str, *, step: str | None = None, run: str | None = None
-) -> Assembled:
-    """Turn a table into runs.
+) -> tuple[list[Run], list[Lost]]:
+    """Turn a table into runs, and what was read and gave none.
 
     Records that belong to no run (without a step, unreadable) are counted in the first run of the file. Where
     they name a run that has no other record, or are so many that they may be a run, they are returned as
@@ -152,7 +145,7 @@ def assemble(
         without_step &= ~table.unreadable
     dropped = added(table.dropped, {NO_STEP: int(without_step.sum())}, runs[0].dropped)
     runs[0] = replace(runs[0], dropped=dropped)
-    return Assembled(tuple(runs), tuple(_lost(split, parts)))
+    return runs, list(_lost(split, parts))
 
 
 def _lost(split: Split, parts: _Parts) -> Iterator[Lost]:
