@@ -73,23 +73,11 @@ def detect(columns: Iterable[str]) -> Detection:
     return Detection(trainer=known[-1], why="no column points to a known trainer")
 
 
-def entropies(columns: Sequence[str], trainer: Trainer) -> list[Match]:
-    """List every column that is an entropy for some trainer, this trainer's first."""
-    return _ranked(columns, trainer, "entropy")
+def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
+    """List every column that plays a role for some trainer: this trainer's, generic ones, then exact ones.
 
-
-def validations(columns: Sequence[str], trainer: Trainer) -> list[Match]:
-    """List every column that is a validation reward for some trainer, this trainer's first."""
-    return _ranked(columns, trainer, "validation")
-
-
-def trainings(columns: Sequence[str], trainer: Trainer) -> list[Match]:
-    """List every column that is a training reward for some trainer, this trainer's first."""
-    return _ranked(columns, trainer, "training")
-
-
-def _ranked(columns: Sequence[str], trainer: Trainer, role: str) -> list[Match]:
-    """Match columns with the trainer's keys, then with generic ones, then with exact ones of all others."""
+    The role is ``entropy``, ``training`` or ``validation``, the latter two of rewards.
+    """
     *others, generic = trainers()
     # Beyond the trainer that they belong to, keys with a placeholder match too much.
     exact = (key for other in others for key in getattr(other, role) if "<" not in key.template)

@@ -237,8 +237,8 @@ def _half(run: Run) -> str | None:
     if not found.halves or run.partial:
         return None
     names = tuple(run.columns)
-    has_entropy = bool(catalog.entropies(names, found))
-    has_reward = bool(catalog.trainings(names, found) or catalog.validations(names, found))
+    has_entropy = bool(catalog.matches("entropy", names, found))
+    has_reward = any(catalog.matches(role, names, found) for role in ("training", "validation"))
     if has_entropy == has_reward:
         return None
     return "entropy" if has_entropy else "reward"
@@ -320,7 +320,7 @@ def without_copies(
 
 def _mark(run: Run) -> object | None:
     """Return what tells a run from all others; None where its entropy could be anybody's."""
-    found = catalog.entropies(tuple(run.columns), catalog.detect(run.names).trainer)
+    found = catalog.matches("entropy", tuple(run.columns), catalog.detect(run.names).trainer)
     for match in sorted(found, key=lambda match: match.rank):
         values = run.columns[match.column]
         finite = np.isfinite(values)
@@ -375,5 +375,5 @@ def _richness(run: Run) -> tuple[bool, bool, int, int]:
     """Order runs by what can be made of them: a validation first, then a reward, then columns."""
     trainer = catalog.detect(run.names).trainer
     names = tuple(run.columns)
-    validated, rewarded = catalog.validations(names, trainer), catalog.trainings(names, trainer)
-    return bool(validated), bool(rewarded), len(names), len(run.step)
+    validated, rewarded = (bool(catalog.matches(role, names, trainer)) for role in ("validation", "training"))
+    return validated, rewarded, len(names), len(run.step)

@@ -111,8 +111,8 @@ class Format:
         As in :class:`Reader`; the suffixes are those of a console where nothing else is said.
     module
         The module in ``entropylaw.ingest.formats`` with the functions ``recognises`` and ``read``, or the
-        object in it that has these methods, as ``module:OBJECT``. Empty where the signature is all;
-        ``NAME_console:CONSOLE`` where nothing is said.
+        object in it that has these methods, as ``module:OBJECT``; of a format that is refused, the function
+        that recognises it. Empty where the signature is all; ``NAME_console:CONSOLE`` where nothing is said.
     signature
         A pattern for what such a file starts with; only then is ``recognises`` called, which may be absent.
     title, why, hint
@@ -150,7 +150,8 @@ class Format:
         """Whether the bytes look like this format."""
         if not re.match(self.signature, content.head, re.DOTALL):
             return False
-        recognises = getattr(self._implementation, "recognises", None)
+        found = self._implementation
+        recognises = found if callable(found) else getattr(found, "recognises", None)
         return recognises is None or bool(recognises(content))
 
     def read(self, content: Content) -> Table:
@@ -250,7 +251,7 @@ READERS: tuple[Format, ...] = (
     Format(
         "wandb-summary",
         suffixes=(".json",),
-        module="wandb_summary",
+        module="wandb_last_values:is_summary",
         title="`wandb-summary.json`",
         why="one value of each metric; the law needs their course",
         hint="read the run's `.wandb` file, or export the history",
@@ -313,7 +314,7 @@ READERS: tuple[Format, ...] = (
     Format(
         "wandb-run-table",
         suffixes=(".csv",),
-        module="wandb_run_table",
+        module="wandb_last_values:is_run_table",
         title="W&B's table of runs, as CSV",
         why="one value of each metric a run; the law needs their course",
         hint="export the charts of entropy and reward, or the history",

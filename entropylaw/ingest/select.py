@@ -126,7 +126,7 @@ def choose_entropy(run: Run, wanted: str | None = None) -> Chosen:
     """
     if wanted is not None:
         return _as_entropy(run, _named(run, wanted, "--entropy"), "named by the user", named=True)
-    known = catalog.entropies(tuple(run.columns), catalog.detect(run.names).trainer)
+    known = catalog.matches("entropy", tuple(run.columns), catalog.detect(run.names).trainer)
     usable = [match for match in known if _finite(run, match.column)]
     if not usable:
         raise _missing(run, known, "entropy")
@@ -177,7 +177,7 @@ def first_usable(run: Run, wanted: Sequence[str]) -> str | None:
 
 def _as_entropy(run: Run, column: str, why: str, option: str = "--entropy", *, named: bool = False) -> Chosen:
     """Take a column for an entropy: its meaning, its sign, and the errors where it is none."""
-    known = catalog.entropies(tuple(run.columns), catalog.detect(run.names).trainer)
+    known = catalog.matches("entropy", tuple(run.columns), catalog.detect(run.names).trainer)
     unknown = Meaning(role="entropy", trainer="user")
     meaning = next((match.key.meaning for match in known if match.column == column), unknown)
     settings = regime.regime_of(run)
@@ -302,7 +302,8 @@ class _Rewards:
         self.run, self.entropy, self.pair = run, entropy, pair
         columns = tuple(name for name in run.columns if name != entropy.choice.column)
         trainer = catalog.detect(run.names).trainer
-        validations, trainings = catalog.validations(columns, trainer), catalog.trainings(columns, trainer)
+        roles = ("validation", "training")
+        validations, trainings = (catalog.matches(role, columns, trainer) for role in roles)
         self.known = (*validations, *trainings)
         self.validations = [match for match in validations if _finite(run, match.column)]
         self.trainings = [match for match in trainings if _finite(run, match.column)]

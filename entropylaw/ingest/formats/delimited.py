@@ -94,7 +94,7 @@ def read(content: Content) -> Table:
         rows=shape.seen,
         dropped=dict(shape.dropped),
         notes=(*content.text_notes, *notes, *shape.notes),
-        unread=shape.rows.unread,
+        unread=tuple(shape.rows.unread),
         unreadable=np.isin(np.arange(shape.rows.rows), shape.unreadable) if shape.unreadable else None,
     )
 
