@@ -83,11 +83,7 @@ class _Parts:
     texts: Mapping[str, str]
     notes: tuple[str, ...]
     table: Table
-
-    @property
-    def where(self) -> str:
-        """The file, for an error."""
-        return shown_path(self.source.path)
+    where: str  # the file, for an error
 
 
 class Lost(NamedTuple):
@@ -138,6 +134,7 @@ def assemble(
         texts={column: p.example or "" for column, p in parsed.items() if not p.numeric},
         notes=(*table.notes, *_notes(table, steps, split, parsed)),
         table=table,
+        where=shown_path(source.path),
     )
     runs = [one for group in split.groups for one in _starts(group, group.label or name, parts)]
     without_step = np.isnan(steps.values)

@@ -128,8 +128,7 @@ def _aligned(by_axis: Mapping[str, list[Run]]) -> list[Run] | None:
             return None
         columns = {name: values[known] for name, values in run.columns.items()}
         dropped = added(run.dropped, {NO_COUNTERPART: int((~known).sum())})
-        notes = (*run.notes, note)
-        run = replace(run, columns=columns, dropped=dropped, notes=notes)
+        run = replace(run, columns=columns, dropped=dropped, notes=(*run.notes, note))
         moved.append(replace(run, step=step[known], step_column=both.step_column))
     return [*own, *moved]
 

@@ -61,7 +61,8 @@ def lives(step: FloatArray, values: Sequence[FloatArray]) -> list[Life]:
     walk = _Walk(step, present)
     for row in range(len(step)):
         walk.take(row)
-    return walk.finish()
+    walk.close()
+    return walk.done
 
 
 def _out_of_order(step: FloatArray, values: Sequence[FloatArray], *, often: bool) -> bool:
@@ -115,7 +116,7 @@ class _Walk:
             if now <= self.first:
                 why = "the run was started again in the same file, and each start is a run of its own"
                 self.notes.append(f"{fall}: {why}")
-                self._close()
+                self.close()
                 self._start(now)
                 self.notes.append(f"{fall}: {why}")
             else:
@@ -123,11 +124,6 @@ class _Walk:
                 self.notes.append(f"{fall}: resumed run, later values are kept")
         self.kept.append(row)
         self.top[columns] = np.maximum(self.top[columns], now)
-
-    def finish(self) -> list[Life]:
-        """Close the last life and return all."""
-        self._close()
-        return self.done
 
     def _start(self, now: float) -> None:
         self.first = now
@@ -142,7 +138,8 @@ class _Walk:
         self.resumed.append(now)
         self.top = np.minimum(self.top, now)
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """End the life that is being read."""
         life = Life(
             rows=np.array(sorted(self.kept + self.late), dtype=np.intp),
             superseded=self.superseded,

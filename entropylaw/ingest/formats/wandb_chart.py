@@ -137,11 +137,6 @@ class _Layout:
         """Whether the axis is W&B's own step."""
         return self.axis == _STEP_AXIS
 
-    @property
-    def metrics(self) -> list[str]:
-        """The metrics' names, each once."""
-        return list(dict.fromkeys(one.metric for one in self.series))
-
 
 def _layout(content: Content) -> _Layout | None:
     """Understand the header; None where it is not a chart's."""
@@ -229,7 +224,7 @@ def _is_chart(layout: _Layout, *, quoted: bool) -> bool:
     if bounded:
         named = layout.runs != [_NAMELESS] or (telling and not layout.ignored)
         return named and bounded * 2 >= len(layout.series)
-    few = len(layout.runs) == 1 or len(layout.metrics) <= _FEW_METRICS
+    few = len(layout.runs) == 1 or len({one.metric for one in layout.series}) <= _FEW_METRICS
     return not layout.ignored and few and (quoted or telling or bool(layout.counters))
 
 
