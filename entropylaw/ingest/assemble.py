@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -86,21 +85,14 @@ class _Parts:
     where: str  # the file, for an error
 
 
-class Lost(NamedTuple):
-    """A run, or records that may be one, of which nothing can be used; the name is empty if unknown."""
-
-    name: str
-    error: InputError
-
-
 def assemble(
     table: Table, source: Source, name: str, *, step: str | None = None, run: str | None = None
-) -> tuple[list[Run], list[Lost]]:
+) -> tuple[list[Run], list[tuple[str, InputError]]]:
     """Turn a table into runs, and what was read and gave none.
 
     Records that belong to no run (without a step, unreadable) are counted in the first run of the file. Where
     they name a run that has no other record, or are so many that they may be a run, they are returned as
-    lost: nobody may take the file for the runs that are left.
+    lost, with the run's name, which is empty if unknown: nobody may take the file for the runs that are left.
 
     Parameters
     ----------
@@ -145,19 +137,19 @@ def assemble(
     return runs, list(_lost(split, parts))
 
 
-def _lost(split: Split, parts: _Parts) -> Iterator[Lost]:
+def _lost(split: Split, parts: _Parts) -> Iterator[tuple[str, InputError]]:
     """Yield the runs that have no step, and what may have been a run."""
     where = parts.where
     hint = "mend these records, name another step column with --step, or take them out of the file"
     for group in split.lost:
         what = f"none of the {counted(len(group.rows), 'record')} of run {shown(group.label)} in {where} "
-        yield Lost(group.label, InputError("run-without-steps", f"{what}has a readable step", hint))
+        yield group.label, InputError("run-without-steps", f"{what}has a readable step", hint)
     for name in parts.table.lost:
         what = f"none of the records of run {shown(name)} in {where} can be read"
         again = "write the file again, or take the run out of it"
-        yield Lost(name, InputError("run-without-steps", what, again))
+        yield name, InputError("run-without-steps", what, again)
     for what in (*_stepless(split, parts), *_valueless(parts), *_contradicted(parts)):
-        yield Lost("", InputError("records-without-run", f"{what}; a run may be among them", hint))
+        yield "", InputError("records-without-run", f"{what}; a run may be among them", hint)
 
 
 def _stepless(split: Split, parts: _Parts) -> Iterator[str]:

@@ -16,6 +16,7 @@ from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest import catalog, folders
 from entropylaw.ingest.assemble import assemble, display_name
 from entropylaw.ingest.content import MOST_AT_ONCE, Content
+from entropylaw.ingest.formats.parquet import FRAME, fingerprint, from_frame, is_frame
 from entropylaw.ingest.formats.wandb_export import history_notes
 from entropylaw.ingest.joining import joined, without_copies
 from entropylaw.ingest.labels import told_apart
@@ -24,7 +25,7 @@ from entropylaw.ingest.regime import relevant
 from entropylaw.ingest.registry import find_reader, split_format
 from entropylaw.ingest.run import Run, Source
 from entropylaw.ingest.settings import settings_beside
-from entropylaw.ingest.table import FRAME, Table, fingerprint, from_frame, is_frame
+from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, shown_path
 from entropylaw.inputs import is_own, note_input, release_input
 from entropylaw.paths import hostless, is_folder
