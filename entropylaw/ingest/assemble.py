@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -85,14 +86,21 @@ class _Parts:
     where: str  # the file, for an error
 
 
+class Assembled(NamedTuple):
+    """The runs of a table, and what was read and gave none: a run's name, empty if unknown, and why."""
+
+    runs: tuple[Run, ...]
+    lost: tuple[tuple[str, InputError], ...] = ()
+
+
 def assemble(
     table: Table, source: Source, name: str, *, step: str | None = None, run: str | None = None
-) -> tuple[list[Run], list[tuple[str, InputError]]]:
-    """Turn a table into runs, and what was read and gave none.
+) -> Assembled:
+    """Turn a table into runs.
 
     Records that belong to no run (without a step, unreadable) are counted in the first run of the file. Where
     they name a run that has no other record, or are so many that they may be a run, they are returned as
-    lost, with the run's name, which is empty if unknown: nobody may take the file for the runs that are left.
+    lost: nobody may take the file for the runs that are left.
 
     Parameters
     ----------
@@ -134,7 +142,7 @@ def assemble(
         without_step &= ~table.unreadable
     dropped = added(table.dropped, {NO_STEP: int(without_step.sum())}, runs[0].dropped)
     runs[0] = replace(runs[0], dropped=dropped)
-    return runs, list(_lost(split, parts))
+    return Assembled(tuple(runs), tuple(_lost(split, parts)))
 
 
 def _lost(split: Split, parts: _Parts) -> Iterator[tuple[str, InputError]]:
