@@ -27,8 +27,8 @@ from entropylaw.documents.fit import (
 )
 from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.ingest import select
+from entropylaw.ingest.labels import told_apart
 from entropylaw.ingest.load import Reading, read_all
-from entropylaw.ingest.naming import told_apart
 from entropylaw.ingest.pairing import as_number
 from entropylaw.ingest.run import Run, Series
 from entropylaw.options import FitOptions

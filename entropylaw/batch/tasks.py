@@ -17,7 +17,7 @@ from entropylaw.documents.fit import RunFit, load_fit, refused_file
 from entropylaw.documents.report import RunReport, load_report
 from entropylaw.errors import InputError, UsageError, known_form
 from entropylaw.ingest import catalog
-from entropylaw.ingest.naming import told_apart
+from entropylaw.ingest.labels import told_apart
 from entropylaw.ingest.phasecolumns import candidates
 from entropylaw.ingest.run import Run
 from entropylaw.inputs import note_input

@@ -11,13 +11,19 @@ import numpy as np
 
 from entropylaw.errors import InputError
 from entropylaw.ingest import packed
-from entropylaw.ingest.axes import on_one_axis
 from entropylaw.ingest.catalog import is_metric
 from entropylaw.ingest.labels import Group, Split, split_runs
 from entropylaw.ingest.run import Run, Source, added
-from entropylaw.ingest.samples import refuse_samples
 from entropylaw.ingest.segments import OVERWRITTEN, SUPERSEDED, is_bookkeeping, lives, merge
-from entropylaw.ingest.steps import COUNTERS, NO_STEP, StepColumn, find_step, folded
+from entropylaw.ingest.steps import (
+    COUNTERS,
+    NO_STEP,
+    StepColumn,
+    find_step,
+    folded,
+    on_one_axis,
+    refuse_samples,
+)
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import FloatArray, Parsed, classify, parse_column
 from entropylaw.ingest.wording import counted, shown, shown_cell, shown_path
@@ -77,25 +83,14 @@ class _Parts:
     texts: Mapping[str, str]
     notes: tuple[str, ...]
     table: Table
-
-    @property
-    def where(self) -> str:
-        """The file, for an error."""
-        return shown_path(self.source.path)
-
-
-class Lost(NamedTuple):
-    """A run, or records that may be one, of which nothing can be used; the name is empty if unknown."""
-
-    name: str
-    error: InputError
+    where: str  # the file, for an error
 
 
 class Assembled(NamedTuple):
-    """The runs of a table, and what was read and gave none."""
+    """The runs of a table, and what was read and gave none: a run's name, empty if unknown, and why."""
 
     runs: tuple[Run, ...]
-    lost: tuple[Lost, ...] = ()
+    lost: tuple[tuple[str, InputError], ...] = ()
 
 
 def assemble(
@@ -139,6 +134,7 @@ def assemble(
         texts={column: p.example or "" for column, p in parsed.items() if not p.numeric},
         notes=(*table.notes, *_notes(table, steps, split, parsed)),
         table=table,
+        where=shown_path(source.path),
     )
     runs = [one for group in split.groups for one in _starts(group, group.label or name, parts)]
     without_step = np.isnan(steps.values)
@@ -149,19 +145,19 @@ def assemble(
     return Assembled(tuple(runs), tuple(_lost(split, parts)))
 
 
-def _lost(split: Split, parts: _Parts) -> Iterator[Lost]:
+def _lost(split: Split, parts: _Parts) -> Iterator[tuple[str, InputError]]:
     """Yield the runs that have no step, and what may have been a run."""
     where = parts.where
     hint = "mend these records, name another step column with --step, or take them out of the file"
     for group in split.lost:
         what = f"none of the {counted(len(group.rows), 'record')} of run {shown(group.label)} in {where} "
-        yield Lost(group.label, InputError("run-without-steps", f"{what}has a readable step", hint))
+        yield group.label, InputError("run-without-steps", f"{what}has a readable step", hint)
     for name in parts.table.lost:
         what = f"none of the records of run {shown(name)} in {where} can be read"
         again = "write the file again, or take the run out of it"
-        yield Lost(name, InputError("run-without-steps", what, again))
+        yield name, InputError("run-without-steps", what, again)
     for what in (*_stepless(split, parts), *_valueless(parts), *_contradicted(parts)):
-        yield Lost("", InputError("records-without-run", f"{what}; a run may be among them", hint))
+        yield "", InputError("records-without-run", f"{what}; a run may be among them", hint)
 
 
 def _stepless(split: Split, parts: _Parts) -> Iterator[str]:

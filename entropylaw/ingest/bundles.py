@@ -208,7 +208,15 @@ class ParquetParts(BundleReader):
         """List the parts in the order of their names."""
         paths = [str(path) for path in _listed(folder) if path.suffix == ".parquet"]
         parts = [path for path in paths if _PART.fullmatch(Path(path).stem)]
-        return tuple(parts) if len(parts) > 1 and _same_schema(parts) else ()
+        if len(parts) < 2:
+            return ()
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            return tuple(parts) if len({tuple(pq.read_schema(path).names) for path in parts}) == 1 else ()
+        except (pa.ArrowException, OSError, ValueError):
+            return ()
 
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
         """Read them as one table.
@@ -272,13 +280,3 @@ def _listed(folder: str, kind: Callable[[Path], bool] = Path.is_file) -> list[Pa
         return sorted(filter(kind, Path(folder).iterdir()))
     except OSError:
         return []
-
-
-def _same_schema(paths: list[str]) -> bool:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return len({tuple(pq.read_schema(path).names) for path in paths}) == 1
-    except (pa.ArrowException, OSError, ValueError):
-        return False

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from entropylaw.ingest.labels import RUN_NAMES
-from entropylaw.ingest.samples import sample_columns
 from entropylaw.ingest.segments import BOOKKEEPING
-from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded
+from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded, sample_columns
 from entropylaw.ingest.trainers import Key, Trainer, names, trainers
 from entropylaw.ingest.wording import listing
 
@@ -24,7 +23,7 @@ _BROAD = ("eval/<data>",)
 # Bounded: with several in one template, a name without end would take for ever.
 _SOMETHING = ".{1,200}"
 _ROLES = ("entropy", "training", "validation")
-_HOLE = re.compile(r"(<[a-z]+>)")
+_HOLE = re.compile(r"<[a-z]+>")
 
 # What bears entropy in its name and is none of the policy's. The first match gives the reason.
 _DECOYS: tuple[tuple[str, str], ...] = (
@@ -74,23 +73,11 @@ def detect(columns: Iterable[str]) -> Detection:
     return Detection(trainer=known[-1], why="no column points to a known trainer")
 
 
-def entropies(columns: Sequence[str], trainer: Trainer) -> list[Match]:
-    """List every column that is an entropy for some trainer, this trainer's first."""
-    return _ranked(columns, trainer, "entropy")
+def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
+    """List every column that plays a role for some trainer: this trainer's, generic ones, then exact ones.
 
-
-def validations(columns: Sequence[str], trainer: Trainer) -> list[Match]:
-    """List every column that is a validation reward for some trainer, this trainer's first."""
-    return _ranked(columns, trainer, "validation")
-
-
-def trainings(columns: Sequence[str], trainer: Trainer) -> list[Match]:
-    """List every column that is a training reward for some trainer, this trainer's first."""
-    return _ranked(columns, trainer, "training")
-
-
-def _ranked(columns: Sequence[str], trainer: Trainer, role: str) -> list[Match]:
-    """Match columns with the trainer's keys, then with generic ones, then with exact ones of all others."""
+    The role is ``entropy``, ``training`` or ``validation``, the latter two of rewards.
+    """
     *others, generic = trainers()
     # Beyond the trainer that they belong to, keys with a placeholder match too much.
     exact = (key for other in others for key in getattr(other, role) if "<" not in key.template)
@@ -174,25 +161,17 @@ def _any_key() -> Callable[[str], bool]:
 @cache
 def _any_of(templates: tuple[str, ...]) -> Callable[[str], bool]:
     """Return a test for whether any of the templates matches a name."""
+
+    def hole(found: re.Match[str]) -> str:
+        return r"\d+" if found[0] == "<n>" else _SOMETHING
+
     exact = frozenset(folded(template) for template in templates if "<" not in template)
-    holes = [_pattern(template).pattern for template in templates if "<" in template]
-    pattern = re.compile("|".join(f"(?:{hole})" for hole in holes) or r"(?!)", re.DOTALL)
+    parts = [re.escape(folded(template)) for template in templates if "<" in template]
+    patterns = [_HOLE.sub(hole, part.replace("@", "(?:@|_at_)")) for part in parts]
+    pattern = re.compile("|".join(f"(?:{one})" for one in patterns) or r"(?!)", re.DOTALL)
 
     def test(column: str) -> bool:
         name = folded(column)
         return name in exact or pattern.fullmatch(name) is not None
 
     return test
-
-
-@cache
-def _pattern(template: str) -> re.Pattern[str]:
-    parts = []
-    for part in _HOLE.split(folded(template)):
-        if part == "<n>":
-            parts.append(r"\d+")
-        elif _HOLE.fullmatch(part):
-            parts.append(_SOMETHING)
-        else:
-            parts.append(re.escape(part).replace("@", "(?:@|_at_)"))
-    return re.compile("".join(parts), re.DOTALL)

@@ -269,12 +269,22 @@ class Content:
 
         """
         with self._stream() as stream:
-            tap = _Tap(stream, self.path, self.size)
+            digest, report, done = hashlib.sha256(), PROGRESS.get(), 0
+
+            def read(size: int) -> bytes:
+                nonlocal done
+                piece = stream.read(size)
+                digest.update(piece)
+                done += len(piece)
+                if report is not None:
+                    report(self.path, done, self.size)
+                return piece
+
             if not self.packed:
-                yield from iter(lambda: tap.read(_PIECE), b"")
+                yield from iter(lambda: read(_PIECE), b"")
             most, size = max(_MOST_UNPACKED * self.size, _OPENING), 0
             try:
-                for piece in packed.unpacked(tap, self.packed) if self.packed else ():
+                for piece in packed.unpacked(read, self.packed) if self.packed else ():
                     size += len(piece)
                     if size > most:
                         raise InputError(
@@ -290,8 +300,8 @@ class Content:
                     f"the compressed file breaks off or is damaged ({problem}): what came before was read"
                 )
                 return
-            if tap.at_end():
-                self._digest = self._digest or tap.digest.hexdigest()
+            if not read(1):
+                self._digest = self._digest or digest.hexdigest()
 
     def _without_tail(self) -> Iterator[bytes]:
         """Yield the bytes without the NULs at the end, and without the mark of UTF-8 at the start."""
@@ -332,29 +342,6 @@ class Content:
             )
 
 
-class _Tap:
-    """A stream that is hashed and reported while it is read."""
-
-    def __init__(self, stream: IO[bytes], path: str, size: int) -> None:
-        self.digest = hashlib.sha256()
-        self._stream, self._path, self._size = stream, path, size
-        self._done = 0
-        self._told = PROGRESS.get()
-
-    def read(self, size: int = -1) -> bytes:
-        """Read as a file does."""
-        piece = self._stream.read(size)
-        self.digest.update(piece)
-        self._done += len(piece)
-        if self._told is not None:
-            self._told(self._path, self._done, self._size)
-        return piece
-
-    def at_end(self) -> bool:
-        """Whether nothing is left."""
-        return self.read(1) == b""
-
-
 def _unwound(pieces: Iterator[bytes]) -> Iterator[str]:
     """Decode UTF-16, and end blocks where lines end."""
     decoder = codecs.getincrementaldecoder("utf-16")("replace")
@@ -375,7 +362,13 @@ def _whole_lines(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
     parts: list[bytes] = []
     size = 0
     for piece in pieces:
-        end = _line_end(piece)
+        # Behind the last line end that nothing follows which belongs to it; 0 for none.
+        for mark in (b"\n", b"\r"):
+            end = piece.rfind(mark, 0, len(piece) - 1) + 1
+            while end and piece[end : end + 1] in (b"\x1b", b"\n", b"\r"):
+                end = piece.rfind(mark, 0, end - 1) + 1
+            if end:
+                break
         if end:
             yield b"".join((*parts, piece[:end]))
             parts, size = [], 0
@@ -394,17 +387,6 @@ def _whole_lines(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
 def is_blank(piece: bytes) -> bool:
     """Whether there is nothing but white space and NUL."""
     return not piece.strip(_BLANK)
-
-
-def _line_end(piece: bytes) -> int:
-    """Return the place behind the last line end that nothing follows which belongs to it, 0 for none."""
-    for mark in (b"\n", b"\r"):
-        end = piece.rfind(mark, 0, len(piece) - 1) + 1
-        while end and piece[end : end + 1] in (b"\x1b", b"\n", b"\r"):
-            end = piece.rfind(mark, 0, end - 1) + 1
-        if end:
-            return end
-    return 0
 
 
 def unreadable_file(path: str, problem: OSError) -> InputError:

@@ -1,19 +1,31 @@
-"""Finding logs below a folder: which files may be some, which belong together, which may be copies."""
+"""Finding logs below a folder: which files may be some, which belong together, which may be copies.
+
+A folder of experiments holds configurations, tables of prompts and the output of other programs beside its
+logs. Skipping these is right; skipping the log of a run is not, for nobody would miss it. So a file that is
+empty, damaged or without the columns that it needs is skipped only where its name does not make it a log
+either.
+"""
 
 from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from entropylaw.errors import InputError
-from entropylaw.ingest import packed
+import numpy as np
+
+from entropylaw.errors import EntropyLawError, InputError
+from entropylaw.ingest import catalog, packed
+from entropylaw.ingest.assemble import GENERIC_STEMS
 from entropylaw.ingest.bundles import bundle_readers
-from entropylaw.ingest.content import missing_file, unreadable_file
-from entropylaw.ingest.plugins import plugin_readers
-from entropylaw.ingest.registry import BundleReader
+from entropylaw.ingest.content import Content, missing_file, unreadable_file
+from entropylaw.ingest.phasecolumns import candidates
+from entropylaw.ingest.registry import BundleReader, find_reader, plugin_readers
+from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded, sample_columns
+from entropylaw.ingest.table import Table
+from entropylaw.ingest.values import parse_column, parse_number
 from entropylaw.ingest.wording import shown_path
 from entropylaw.walk import walk
 
@@ -35,6 +47,38 @@ _REPEATS = {"logs.log": "metrics.jsonl", "trainer": "trainer.log"}
 _GLOBAL_STEP = re.compile(rb'"global_step"\s*:\s*(\d{1,15})')
 # In a trainer's state, the step stands behind the list of log entries: at the end of the file.
 _TAIL = 1 << 16
+
+# Nobody writes anything but tables and events into such files: an empty or a damaged one may have been a log.
+_TABLES = frozenset((".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".wandb", ".swanlab"))
+_OTHERS = frozenset((".log", ".out", ".stdout", ".txt", ".json", ".db", ".sqlite"))
+_SQLITE = b"SQLite format 3\0"
+_ERROR_STREAM = re.compile(r"(?:.*[._-])?(?:stderr|err|e\d+)(?:\.(?:log|txt))?", re.IGNORECASE)
+_LOG_WORD = re.compile(
+    r"(?:.*[^a-z])?(?:metrics?|train|training|trainer|history|progress|console|stdout|nohup|slurm|job)(?:[^a-z].*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+# "actor/entropy: 0.31" in a text of which no reader made anything: the console of an unknown trainer.
+_MEASURED = re.compile(r"entropy[\w/.'\"]{0,40}\s{0,3}[:=|\s]\s{0,3}-?\d", re.IGNORECASE)
+_PAIR = re.compile(r"([A-Za-z_][\w/.@-]{0,80})['\"]?\s{0,3}[:=]\s{0,3}-?\d")
+_HEAD = 1 << 16
+_STEPS = frozenset(folded(name) for name in (*STEP_NAMES, *COUNTERS))
+# A table with fewer numbered rows is a summary.
+_FEWEST = 8
+
+UNMEASURED = "neither an entropy nor a reward among its columns"
+_RECOGNISED = {
+    "token-level-table": "one row per token or answer",
+    "last-values-only": "last values only, not one row per step",
+    "no-scalars": "no scalars, such as the hyperparameters of a run",
+}
+_UNUSABLE = {
+    "not-a-log": "in none of the formats that are read",
+    "no-step-column": "no step column",
+    "step-not-numeric": "no numbers in its step column",
+    "several-rows-a-step": "several rows per step",
+    "no-records": "no record in it",
+    "file-empty": "empty",
+}
 
 
 class Log(NamedTuple):
@@ -134,3 +178,126 @@ def _global_step(path: Path) -> int:
         return int(found[-1]) if found else -1
     except OSError:
         return -1
+
+
+def names_a_log(path: str) -> bool:
+    """Whether a file's name says that it is the log of a run, such as ``train_metrics.csv``."""
+    name = packed.plain_name(path)
+    if "tfevents" in name.name or name.name == "trainer_state.json":
+        return True
+    stem = name.name.removesuffix(name.suffix)
+    return stem.casefold() in GENERIC_STEMS or _LOG_WORD.fullmatch(stem) is not None
+
+
+def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> str:
+    """Say why a table that could be read is no log; nothing where it is one.
+
+    ``also`` are further columns that make it one, because the user names them; ``alone`` says that its format
+    is JSON, where a single record is a configuration or a summary.
+    """
+    names = frozenset(map(folded, table.columns))
+    of_classes = frozenset(map(folded, candidates()))
+    wanted = frozenset(map(folded, also)) - of_classes | {name for name in of_classes if "entropy" in name}
+    measured = any(map(catalog.is_metric, table.columns)) or not names.isdisjoint(wanted)
+    # The first record of a run that has begun has a step.
+    begun = measured and (not names.isdisjoint(_STEPS) or packed.plain_name(path).suffix.lower() in _TABLES)
+    if alone and table.rows < 2 and not begun:
+        return "a single record, such as a configuration or a summary"
+    if measured or sample_columns(table.columns) or _is_headless(table):
+        return ""
+    logged = _has_steps(table) or (names_a_log(path) and _counts_rows(table))
+    return "" if logged and not table.partial else UNMEASURED
+
+
+def resembles(path: str, table: Table | None, logs: Collection[PurePath]) -> bool:
+    """Whether a file may be one of the logs beside it: it has their suffix, or the name of one elsewhere.
+
+    Its table has no metric, and a column that numbers its rows; or it has none, since it is empty or damaged.
+    """
+    own = PurePath(path)
+    kinds = {(log.parent, log.suffix) for log in logs}
+    alike = (own.parent, own.suffix) in kinds or own.name in {log.name for log in logs}
+    return alike and (table is None or (_counts_rows(table) and not table.partial))
+
+
+def looks_measured(content: Content) -> bool:
+    """Whether a file has a log's content, though not its name: a text that names an entropy, or binary."""
+    try:
+        reader, _ = find_reader(content)
+    except InputError:
+        return False
+    return not getattr(reader, "refuses", False) and (
+        not content.is_text or b"entropy" in content.head.lower()
+    )
+
+
+def holds_nothing(error: EntropyLawError, content: Content | None) -> bool:
+    """Whether a file was skipped because there is nothing in it that could be read."""
+    unreadable = error.slug == "not-a-log" and content is not None and not content.is_text
+    return unreadable or error.slug in ("file-empty", "no-records")
+
+
+def why_skipped(path: str, error: EntropyLawError, content: Content | None, table: Table | None) -> str:
+    """Say why a file that gave an error may be skipped; nothing where it may be a log that went wrong."""
+    if error.slug in _RECOGNISED:
+        return _RECOGNISED[error.slug]
+    if error.slug not in _UNUSABLE:
+        return ""
+    if table is not None:
+        may_be = _table_may_be_log(path, error.slug, table)
+    elif error.slug != "file-empty" and content is not None and content.is_text:
+        may_be = _text_may_be_log(path, error.slug, content)
+    else:
+        name = packed.plain_name(path)
+        other = content is not None and content.head.startswith(_SQLITE)
+        if error.slug == "file-empty":
+            other = _ERROR_STREAM.fullmatch(name.name) is not None
+        may_be = (names_a_log(path) or name.suffix.lower() in _TABLES | _OTHERS) and not other
+    return "" if may_be else _UNUSABLE[error.slug]
+
+
+def _table_may_be_log(path: str, slug: str, table: Table) -> bool:
+    """Whether a table that could be read and not be used may be a run's."""
+    named = names_a_log(path)
+    if _is_headless(table) or (named and _counts_rows(table)):
+        return True
+    metrics = [column for column in table.columns if catalog.is_metric(column)]
+    if slug == "several-rows-a-step":
+        return len(metrics) > 1
+    numbers = any(np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
+    return numbers or (bool(metrics) and (named or packed.plain_name(path).suffix.lower() in _TABLES))
+
+
+def _text_may_be_log(path: str, slug: str, content: Content) -> bool:
+    """Whether a text of which nothing could be read may be a run's log."""
+    suffix, named = packed.plain_name(path).suffix.lower(), names_a_log(path)
+    opening = content.opening
+    if suffix in (".csv", ".tsv") and slug == "no-records":
+        first, *rest = filter(str.strip, opening.splitlines())
+        header = [cell.strip() for cell in re.split(r"[,;\t]", first)]
+        # Rows that do not fit their header are no table's.
+        return named or bool(rest) or any(folded(one) in _STEPS or catalog.is_metric(one) for one in header)
+    pairs = set(_PAIR.findall(opening[:_HEAD]))
+    if _MEASURED.search(opening) or suffix in _TABLES or any(map(catalog.is_metric, pairs)):
+        return True
+    return named and suffix != ".ipynb"
+
+
+def _is_headless(table: Table) -> bool:
+    """Whether numbers stand where the names of columns should: the first lines were lost."""
+    values = [parse_number(name.partition("#")[0]) for name in table.columns]
+    return bool(np.isfinite(values).sum() * 2 > len(values))
+
+
+def _has_steps(table: Table) -> bool:
+    """Whether a column has the name of a trainer's step, and a step hardly repeats, as those of tokens do."""
+    steps = [parse_column(cells).values for name, cells in table.columns.items() if folded(name) in _STEPS]
+    found = [values[np.isfinite(values)] for values in steps]
+    return any(len(values) >= _FEWEST and len(np.unique(values)) * 2 > len(values) for values in found)
+
+
+def _counts_rows(table: Table) -> bool:
+    """Whether a column of a table of numbers rises from row to row, as steps do."""
+    columns = [parse_column(cells).values for cells in table.columns.values()]
+    filled = [values[np.isfinite(values)] for values in columns if np.isfinite(values).sum() >= _FEWEST]
+    return _has_steps(table) or (len(filled) > 1 and any((np.diff(values) > 0).all() for values in filled))

@@ -152,12 +152,11 @@ class _Dense:
         self._chunks.append(parsed.values)
         if parsed.texts or self._label:
             code = self._words.code
-            texts = [code(cell) if self._is_text(cell) else -1 for cell in cells]
+            texts = [
+                code(cell) if is_text or (self._label and value == value) else -1
+                for cell, (value, is_text) in zip(cells, map(classify, cells), strict=True)
+            ]
             self._texts.append((at, np.array(texts, dtype=np.int32)))
-
-    def _is_text(self, cell: str) -> bool:
-        value, is_text = classify(cell)
-        return is_text or (self._label and value == value)
 
     def column(self) -> FloatArray | MixedColumn:
         values = np.concatenate(self._chunks)
@@ -174,7 +173,8 @@ class Rows:
     """Rows of equal length below a header, such as those of a CSV file."""
 
     def __init__(self, header: Sequence[str], wanted: Wanted | None = None) -> None:
-        self._unread: list[str] = []
+        #: Names of the columns that are not kept.
+        self.unread: list[str] = []
         self._columns: dict[int, tuple[str, _Dense]] = {}
         self._width = self._flushed = 0
         self._pending: list[Sequence[str]] = []
@@ -187,18 +187,13 @@ class Rows:
         """Number of rows."""
         return self._flushed + len(self._pending)
 
-    @property
-    def unread(self) -> tuple[str, ...]:
-        """Names of the columns that are not kept."""
-        return tuple(self._unread)
-
     def widen(self, name: str) -> None:
         """Add a column, which is empty in all rows so far."""
         self._flush()
         if len(self._columns) < _MOST_COLUMNS and (self._wanted is None or self._wanted(name)):
             self._columns[self._width] = name, _Dense(empty=self._flushed, label=folded(name) in RUN_NAMES)
         else:
-            self._unread.append(name)
+            self.unread.append(name)
         self._width += 1
 
     def add(self, row: Sequence[str]) -> None:

@@ -1,4 +1,8 @@
-"""Joining what belongs to one run and lies in several files: charts of one metric, logs of two processes."""
+"""One run in several files: parts are joined, and of files that hold the same, one is kept.
+
+Parts are charts of one metric, or logs of two processes. The same run is in a trainer's state and in its
+TensorBoard events, or in a copy beside the log.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,15 @@ from dataclasses import replace
 from pathlib import PurePath
 
 import numpy as np
+from numpy.typing import NDArray
 
 from entropylaw.ingest import catalog
 from entropylaw.ingest.assemble import display_name, says_nothing
 from entropylaw.ingest.run import Run, Source, added
+from entropylaw.ingest.segments import is_bookkeeping
+from entropylaw.ingest.steps import by_folded_name, folded
 from entropylaw.ingest.values import BoolArray, FloatArray
-from entropylaw.ingest.wording import counted, listing, shown
+from entropylaw.ingest.wording import counted, listing, shown, shown_path
 
 #: W&B's pages write the least and the greatest of the values behind a point into columns of these names.
 LEAST, GREATEST = "__MIN", "__MAX"
@@ -25,6 +32,11 @@ UNLIKE_POINTS = "average over several steps beside a single value"
 #: How a reader begins the note that the other half of a log is elsewhere.
 HALF = "this is the log of"
 NO_COUNTERPART = "log call without a step in the other file"
+
+# Evaluations that make an entropy anybody's no longer.
+_FEWEST = 8
+# What a console prints of a number.
+_PRINTED, _LAST_DIGIT = 5e-3, 1e-4
 
 
 def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
@@ -116,8 +128,7 @@ def _aligned(by_axis: Mapping[str, list[Run]]) -> list[Run] | None:
             return None
         columns = {name: values[known] for name, values in run.columns.items()}
         dropped = added(run.dropped, {NO_COUNTERPART: int((~known).sum())})
-        notes = (*run.notes, note)
-        run = replace(run, columns=columns, dropped=dropped, notes=notes)
+        run = replace(run, columns=columns, dropped=dropped, notes=(*run.notes, note))
         moved.append(replace(run, step=step[known], step_column=both.step_column))
     return [*own, *moved]
 
@@ -225,8 +236,8 @@ def _half(run: Run) -> str | None:
     if not found.halves or run.partial:
         return None
     names = tuple(run.columns)
-    has_entropy = bool(catalog.entropies(names, found))
-    has_reward = bool(catalog.trainings(names, found) or catalog.validations(names, found))
+    has_entropy = bool(catalog.matches("entropy", names, found))
+    has_reward = any(catalog.matches(role, names, found) for role in ("training", "validation"))
     if has_entropy == has_reward:
         return None
     return "entropy" if has_entropy else "reward"
@@ -234,15 +245,10 @@ def _half(run: Run) -> str | None:
 
 def _partner(one: Run, others: Sequence[Run]) -> Run | None:
     """Find the only other half that lies nearest: in the same folder, or in the one above or beside it."""
-    for near in (_same_folder, _next_folder):
-        found = [other for other in others if other.step_column == one.step_column and near(one, other)]
-        if found:
-            return found[0] if len(found) == 1 else None
-    return None
-
-
-def _same_folder(one: Run, other: Run) -> bool:
-    return one.source.path != other.source.path and _folder(one) == _folder(other)
+    alike = [run for run in others if run.step_column == one.step_column]
+    beside = [run for run in alike if run.source.path != one.source.path and _folder(run) == _folder(one)]
+    found = beside or [run for run in alike if _next_folder(one, run)]
+    return found[0] if len(found) == 1 else None
 
 
 def _next_folder(one: Run, other: Run) -> bool:
@@ -265,3 +271,108 @@ def _source(sources: Sequence[Source]) -> Source:
         rows=sum(part.rows for part in unique),
         parts=unique,
     )
+
+
+def without_copies(
+    runs: Sequence[Run], supposed: Mapping[str, str]
+) -> tuple[list[Run], list[tuple[str, str]]]:
+    """Keep of each run the file that says most; return the others' paths with the reason.
+
+    A run is a copy of another one where all that it measures stands there, too: the same values at the same
+    steps, in the float32 that some files keep, for columns of the same name, and for its other metrics under
+    whatever name.
+
+    Parameters
+    ----------
+    runs
+        In the order in which they were read.
+    supposed
+        File → the log of which it is a copy by its place and name; such a copy may be short, and printed.
+
+    """
+    order = sorted(range(len(runs)), key=lambda index: (*_richness(runs[index]), -index), reverse=True)
+    kept: dict[int, list[str]] = {}
+    marks: dict[object, list[int]] = {}
+    skipped: list[tuple[str, str]] = []
+    for index in order:
+        run, mark = runs[index], _mark(runs[index])
+        whole = supposed.get(run.source.path)
+        others = marks.get(mark, []) if whole is None else [i for i in kept if runs[i].source.path == whole]
+        for other in others:
+            original = runs[other].source
+            printed = whole is not None and original.format != run.source.format
+            if original.path != run.source.path and _contains(runs[other], run, printed=printed):
+                kept[other].append(run.source.path)
+                skipped.append((run.source.path, f"{shown_path(original.path)} holds the same run"))
+                break
+        else:
+            kept[index] = []
+            if mark is not None:
+                marks.setdefault(mark, []).append(index)
+    unique = []
+    for index, copies in sorted(kept.items()):
+        note = f"the same run is in {', '.join(map(shown_path, copies))}: skipped"
+        notes = (*runs[index].notes, note) if copies else runs[index].notes
+        unique.append(replace(runs[index], notes=notes))
+    return unique, skipped
+
+
+def _mark(run: Run) -> object | None:
+    """Return what tells a run from all others; None where its entropy could be anybody's."""
+    found = catalog.matches("entropy", tuple(run.columns), catalog.detect(run.names).trainer)
+    for match in sorted(found, key=lambda match: match.rank):
+        values = run.columns[match.column]
+        finite = np.isfinite(values)
+        if finite.sum() >= _FEWEST and np.ptp(values[finite]) > 0:
+            return run.step[finite].tobytes(), _short(np.abs(values[finite])).tobytes()
+    return None
+
+
+def _contains(whole: Run, part: Run, *, printed: bool) -> bool:
+    """Whether all that ``part`` measures is in ``whole``, and nothing of what both have differs."""
+    _, mine, theirs = np.intersect1d(whole.step, part.step, return_indices=True)
+    names = by_folded_name(whole.columns)
+    # Without a known reward, any other column may be one.
+    rewarded = any(_richness(part)[:2])
+    for column, values in part.columns.items():
+        namesake = names.get(folded(column))
+        needed = catalog.is_metric(column) or not rewarded
+        if is_bookkeeping(column) or not (needed or (namesake and not printed)):
+            continue
+        own = _unsigned(column, values[theirs])
+        lacking = needed and np.isfinite(values).sum() > np.isfinite(own).sum()
+        others = [namesake] if namesake else list(whole.columns)
+        full = (_unsigned(other, whole.columns[other][mine]) for other in others)
+        if lacking or not any(_agree(one, own, all_of_them=needed, printed=printed) for one in full):
+            return False
+    return True
+
+
+def _agree(whole: FloatArray, part: FloatArray, *, all_of_them: bool, printed: bool) -> bool:
+    """Whether values are the same where both are there, and those of ``part`` are all there if need be."""
+    there = np.isfinite(part)
+    both = there & np.isfinite(whole)
+    if all_of_them and (there & ~both).any():
+        return False
+    left, right = _short(whole[both]), _short(part[both])
+    if printed:
+        return bool((np.abs(left - right) <= _PRINTED * np.abs(left) + _LAST_DIGIT).all())
+    return bool((left == right).all())
+
+
+def _unsigned(column: str, values: FloatArray) -> FloatArray:
+    """Some loggers negate the entropy."""
+    return np.abs(values) if "entropy" in column.casefold() else values
+
+
+def _short(values: FloatArray) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # what float32 cannot hold is infinite in either copy
+        return values.astype(np.float32)
+
+
+def _richness(run: Run) -> tuple[bool, bool, int, int]:
+    """Order runs by what can be made of them: a validation first, then a reward, then columns."""
+    trainer = catalog.detect(run.names).trainer
+    names = tuple(run.columns)
+    validated, rewarded = (bool(catalog.matches(role, names, trainer)) for role in ("validation", "training"))
+    return validated, rewarded, len(names), len(run.step)

@@ -1,9 +1,12 @@
-"""Telling the runs of one long table apart by the columns that label them."""
+"""Telling runs apart: in one table by the columns that label them, in several files by their paths."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 import numpy as np
 
@@ -12,6 +15,7 @@ from entropylaw.ingest.steps import by_folded_name, folded, require_column
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import FloatArray, is_missing, parse_number
 from entropylaw.ingest.wording import counted, shown
+from entropylaw.paths import hostless
 
 # These say "run"; the others may say anything, and count where splitting by them stops steps from repeating.
 _RUN_NAMES = ("run", "run_name", "run_id", "arm", "experiment", "exp_name", "experiment_name")
@@ -148,3 +152,35 @@ def _labels(table: Table, name: str) -> list[str]:
         else:
             labels.append(f"{name}={cell.strip()}" if isinstance(cell, str) else f"{name}={number:.17g}")
     return labels
+
+
+def told_apart(names: Sequence[str], paths: Sequence[str]) -> list[str]:
+    """Give every run a name of its own.
+
+    Where runs of different files have the same name, the part of the paths that differs is added; then a
+    number, where that does not help.
+    """
+    paths = [hostless(path) for path in paths]
+    shared: dict[str, set[str]] = {}
+    for name, path in zip(names, paths, strict=True):
+        shared.setdefault(name, set()).add(path)
+    seen: Counter[str] = Counter()
+    unique: list[str] = []
+    for name, path in zip(names, paths, strict=True):
+        own = f"{name} ({_difference(path, shared[name])})" if len(shared[name]) > 1 else name
+        seen[own] += 1
+        unique.append(own if seen[own] == 1 else f"{own} ({seen[own]})")
+    return unique
+
+
+def _difference(path: str, others: set[str]) -> str:
+    """Return the parts of a path from the first to the last in which the others differ."""
+    # Of a run that was joined from several files, the first one stands for all.
+    split = {other: PurePath(other.split(" + ")[0]).parts for other in others}
+    rows = list(split.values())
+    shortest = min(map(len, rows))
+    start = next((i for i in range(shortest) if len({row[i] for row in rows}) > 1), shortest)
+    end = next((i for i in range(1, shortest + 1) if len({row[-i] for row in rows}) > 1), shortest + 1)
+    parts = split[path]
+    middle = parts[start : len(parts) - end + 1]
+    return "/".join(middle) or parts[-1]

@@ -13,27 +13,18 @@ from typing import NamedTuple
 
 from entropylaw.arguments import several, text_or_none
 from entropylaw.errors import EntropyLawError, InputError, UsageError
-from entropylaw.ingest import catalog, folders, frames
+from entropylaw.ingest import catalog, folders
 from entropylaw.ingest.assemble import assemble, display_name
 from entropylaw.ingest.content import MOST_AT_ONCE, Content
+from entropylaw.ingest.formats.parquet import FRAME, fingerprint, from_frame, is_frame
 from entropylaw.ingest.formats.wandb_export import history_notes
-from entropylaw.ingest.joining import joined
-from entropylaw.ingest.naming import told_apart
+from entropylaw.ingest.joining import joined, without_copies
+from entropylaw.ingest.labels import told_apart
 from entropylaw.ingest.opening import is_empty, is_remote, is_remote_folder, load, remote_listing
 from entropylaw.ingest.regime import relevant
 from entropylaw.ingest.registry import find_reader, split_format
-from entropylaw.ingest.repeats import without_copies
 from entropylaw.ingest.run import Run, Source
 from entropylaw.ingest.settings import settings_beside
-from entropylaw.ingest.skipping import (
-    UNMEASURED,
-    holds_nothing,
-    looks_measured,
-    names_a_log,
-    resembles,
-    why_no_log,
-    why_skipped,
-)
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, shown_path
 from entropylaw.inputs import is_own, note_input, release_input
@@ -187,13 +178,12 @@ class _Collector:
 
     def take(self, path: object) -> None:
         """Read a file, a folder, standard input or a table in memory."""
-        argument = os.fsdecode(path) if isinstance(path, (str, os.PathLike)) else frames.PATH
+        argument = os.fsdecode(path) if isinstance(path, (str, os.PathLike)) else FRAME
         self.given.setdefault(argument, argument)
         try:
-            if frames.is_frame(path):
-                table = frames.from_frame(path)
-                digest = frames.fingerprint(table)
-                source = Source(path=frames.PATH, format="frame", sha256=digest, rows=table.rows)
+            if is_frame(path):
+                table = from_frame(path)
+                source = Source(path=FRAME, format="frame", sha256=fingerprint(table), rows=table.rows)
                 self._add(_Read(table, source, "frame"))
             elif not isinstance(path, (str, os.PathLike)):
                 raise UsageError(
@@ -239,7 +229,7 @@ class _Collector:
         logs = [PurePath(run.source.path) for run in self.runs[runs:]]
         for path, why, outcome in doubtful:
             table = outcome.table if isinstance(outcome, _Read) else None
-            if not resembles(path, table, logs):
+            if not folders.resembles(path, table, logs):
                 self.ignored.append(Ignored(path=path, why=why))
                 continue
             try:
@@ -277,17 +267,17 @@ class _Collector:
                 if content.suffix in (".csv", ".json") and is_own(content.data if whole else content.head):
                     self.ignored.append(Ignored(path=log.path, why="written by entropylaw, no log"))
                     return False
-                if not (log.named or names_a_log(log.path) or looks_measured(content)):
+                if not (log.named or folders.names_a_log(log.path) or folders.looks_measured(content)):
                     return False
                 read = _table_of(content, self._options)
             columns, alone = self._options.columns, read.source.format == "jsonl"
-            why = why_no_log(log.path, read.table, columns, alone=alone)
-            if not why or (why == UNMEASURED and self._options.step is not None):
+            why = folders.why_no_log(log.path, read.table, columns, alone=alone)
+            if not why or (why == folders.UNMEASURED and self._options.step is not None):
                 self._add(read)
                 return True
         except EntropyLawError as error:
             return self._not_read(log, error, content, read, doubtful)
-        if why != UNMEASURED:
+        if why != folders.UNMEASURED:
             self.ignored.append(Ignored(path=log.path, why=why))
         elif log.named:
             doubtful.append((log.path, why, read))
@@ -302,15 +292,15 @@ class _Collector:
         doubtful: list[_Doubtful],
     ) -> bool:
         """Tell a log that cannot be used from a file that is none; returns whether it was a log."""
-        if not (log.named or names_a_log(log.path)) and error.slug in ("not-a-log", "file-empty"):
+        if not (log.named or folders.names_a_log(log.path)) and error.slug in ("not-a-log", "file-empty"):
             return False
         table = None if read is None else read.table
         # Files that are one log together were recognised as such.
-        why = "" if log.reader else why_skipped(log.path, error, content, table)
+        why = "" if log.reader else folders.why_skipped(log.path, error, content, table)
         if not why:
             self.failures.append(Failure(path=log.path, error=error))
             return True
-        if table is None and holds_nothing(error, content):
+        if table is None and folders.holds_nothing(error, content):
             doubtful.append((log.path, why, error))
             return False
         if error.slug == "not-a-log":
@@ -354,7 +344,7 @@ class _Read(NamedTuple):
     """What of the file could not be read, where that may have been a run."""
 
 
-# A file of a folder that is skipped, for a reason, unless it resembles the logs beside it.
+# A file of a folder that is skipped, for a reason, unless it folders.resembles the logs beside it.
 _Doubtful = tuple[str, str, _Read | EntropyLawError]
 
 

@@ -45,12 +45,7 @@ def load(path: str) -> Content:
         ``remote-not-installed``.
 
     """
-    if path == "-":
-        content = _standard_input()
-    elif is_remote(path):
-        content = _remote_file(path)
-    else:
-        content = _local_file(path)
+    content = _remote_file(path) if is_remote(path) else _local_file(path)
     if content.packed and not content.head:
         raise InputError(
             "file-corrupt",
@@ -94,6 +89,12 @@ def _local_file(path: str) -> Content:
     if not path:
         raise missing_file(path)
     try:
+        if path == "-":
+            if sys.stdin is None:
+                why = "standard input is closed, a log was expected from it"
+                raise InputError("file-unreadable", why, "name a file, or use a pipe")
+            note_input(0)
+            return _spooled(path, sys.stdin.buffer)
         file = Path(path)
         kind = file.stat().st_mode
         if stat.S_ISFIFO(kind):
@@ -114,20 +115,6 @@ def _local_file(path: str) -> Content:
         raise unreadable_file(path, problem) from None
 
 
-def _standard_input() -> Content:
-    if sys.stdin is None:
-        raise InputError(
-            "file-unreadable",
-            "standard input is closed, a log was expected from it",
-            "name a file, or use a pipe",
-        )
-    note_input(0)
-    try:
-        return _spooled("-", sys.stdin.buffer)
-    except OSError as problem:
-        raise unreadable_file("-", problem) from None
-
-
 def _spooled(path: str, stream: IO[bytes]) -> Content:
     """Keep a short input in memory, a long one in a temporary file, for it is read more than once."""
     head = stream.read(_IN_MEMORY)
@@ -144,7 +131,12 @@ def _spooled(path: str, stream: IO[bytes]) -> Content:
                 f"more than {_MOST_SPOOLED >> 30} GiB came through {shown_path(path)}",
                 "write it to a file, and name the file",
             )
-    return Content(path, opened=lambda: _again(spool), size=spool.tell())  # type: ignore[arg-type,return-value]
+
+    def again() -> _Stream:  # from its start, and left open
+        spool.seek(0)
+        return _Stream(spool.read, lambda: None)
+
+    return Content(path, opened=again, size=spool.tell())  # type: ignore[arg-type]
 
 
 class _Stream(NamedTuple):
@@ -152,12 +144,6 @@ class _Stream(NamedTuple):
 
     read: Callable[[int], bytes]
     close: Callable[[], None]
-
-
-def _again(file: IO[bytes]) -> _Stream:
-    """Read a file from its start, and leave it open."""
-    file.seek(0)
-    return _Stream(file.read, lambda: None)
 
 
 def remote_files(path: str) -> Any:
@@ -197,16 +183,14 @@ def _remote_file(path: str) -> Content:
     files, inside = remote_files(path)
     info = _answered(path, lambda: files.info(inside))
     if info.get("type", "file") != "file":
-        raise InputError(
-            "file-unreadable", f"{shown_path(path)} cannot be read: it is no file", "name a file"
-        )
-    return Content(path, opened=lambda: _elsewhere(path, files, inside), size=int(info.get("size") or 0))  # type: ignore[arg-type,return-value]
+        what = f"{shown_path(path)} cannot be read: it is no file"
+        raise InputError("file-unreadable", what, "name a file")
 
+    def elsewhere() -> _Stream:  # every piece is waited for no longer than an answer
+        file = _answered(path, lambda: files.open(inside, "rb"))
+        return _Stream(lambda size: _answered(path, lambda: file.read(size)), file.close)
 
-def _elsewhere(path: str, files: Any, inside: str) -> _Stream:
-    """Open a file elsewhere, whose every piece is waited for no longer than an answer."""
-    file = _answered(path, lambda: files.open(inside, "rb"))
-    return _Stream(lambda size: _answered(path, lambda: file.read(size)), file.close)
+    return Content(path, opened=elsewhere, size=int(info.get("size") or 0))  # type: ignore[arg-type]
 
 
 def is_remote_folder(path: str) -> bool:

@@ -8,7 +8,7 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import PurePath
-from typing import Any, Protocol
+from typing import Any
 
 _SIGNATURES = {
     b"\x1f\x8b": "gzip",
@@ -25,8 +25,8 @@ class DamagedError(Exception):
     """The compressed bytes break off or are no such bytes; what came before was handed out."""
 
 
-class _Readable(Protocol):
-    def read(self, size: int = -1, /) -> bytes: ...
+Read = Callable[[int], bytes]
+"""Returns so many of the compressed bytes, or what is left of them."""
 
 
 def plain_name(path: str) -> PurePath:
@@ -42,7 +42,7 @@ def compression(head: bytes) -> str | None:
     return next((name for signature, name in _SIGNATURES.items() if head.startswith(signature)), None)
 
 
-def unpacked(stream: _Readable, how: str) -> Iterator[bytes]:
+def unpacked(read: Read, how: str) -> Iterator[bytes]:
     """Yield the unpacked bytes.
 
     Raises
@@ -52,14 +52,14 @@ def unpacked(stream: _Readable, how: str) -> Iterator[bytes]:
 
     """
     try:
-        yield from _UNPACKERS[how](stream)
+        yield from _UNPACKERS[how](read)
     except (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError) as problem:
         raise DamagedError(str(problem).splitlines()[0][:200] or type(problem).__name__) from None
 
 
-def _gzip(stream: _Readable) -> Iterator[bytes]:
+def _gzip(read: Read) -> Iterator[bytes]:
     unit, data, inside = zlib.decompressobj(31), b"", False
-    while data := data or stream.read(_INPUT):
+    while data := data or read(_INPUT):
         inside = True
         if piece := unit.decompress(data, _PIECE):
             yield piece
@@ -72,12 +72,12 @@ def _gzip(stream: _Readable) -> Iterator[bytes]:
         raise EOFError("it ends early")
 
 
-def _blocks(make: Callable[[], Any]) -> Callable[[_Readable], Iterator[bytes]]:
+def _blocks(make: Callable[[], Any]) -> Callable[[Read], Iterator[bytes]]:
     """Unpack with what ``bz2`` and ``lzma`` have in common."""
 
-    def unpack(stream: _Readable) -> Iterator[bytes]:
+    def unpack(read: Read) -> Iterator[bytes]:
         unit, data, inside = make(), b"", False
-        while data := data or stream.read(_INPUT):
+        while data := data or read(_INPUT):
             inside = True
             while (data or not unit.needs_input) and not unit.eof:
                 if piece := unit.decompress(data, _PIECE):
@@ -92,15 +92,15 @@ def _blocks(make: Callable[[], Any]) -> Callable[[_Readable], Iterator[bytes]]:
     return unpack
 
 
-def _zstd(stream: _Readable) -> Iterator[bytes]:
+def _zstd(read: Read) -> Iterator[bytes]:
     import pyarrow as pa
 
-    source = pa.CompressedInputStream(pa.PythonFile(_Whole(stream), mode="r"), "zstd")
+    source = pa.CompressedInputStream(pa.PythonFile(_Whole(read), mode="r"), "zstd")
     while piece := source.read(_INPUT):
         yield piece
 
 
-_UNPACKERS: dict[str, Callable[[_Readable], Iterator[bytes]]] = {
+_UNPACKERS: dict[str, Callable[[Read], Iterator[bytes]]] = {
     "gzip": _gzip,
     "bzip2": _blocks(bz2.BZ2Decompressor),
     "xz": _blocks(lzma.LZMADecompressor),
@@ -111,12 +111,12 @@ _UNPACKERS: dict[str, Callable[[_Readable], Iterator[bytes]]] = {
 class _Whole(io.RawIOBase):
     """What pyarrow needs of a Python file; closing is left to whoever opened it."""
 
-    def __init__(self, stream: _Readable) -> None:
-        self._stream = stream
+    def __init__(self, read: Read) -> None:
+        self._read = read
 
     def read(self, size: int = -1) -> bytes:
         """Read as a file does."""
-        return self._stream.read(size)
+        return self._read(size)
 
     def readable(self) -> bool:
         """Whether it can be read: always."""

@@ -7,18 +7,20 @@ the functions ``recognises`` and ``read``. Another package brings one by an entr
 
 from __future__ import annotations
 
+import os
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
-from pathlib import Path
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Protocol
 
-from entropylaw.errors import InputError, UsageError
+from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats.wandb_export import COMPLETE_HISTORY
-from entropylaw.ingest.plugins import plugin_readers
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, nearest, shown, shown_path
 
@@ -109,10 +111,10 @@ class Format:
         As in :class:`Reader`; the suffixes are those of a console where nothing else is said.
     module
         The module in ``entropylaw.ingest.formats`` with the functions ``recognises`` and ``read``, or the
-        object in it that has these methods, as ``module:OBJECT``. Empty where the signature is all;
-        ``NAME_console:CONSOLE`` where nothing is said.
+        object in it that has these methods, as ``module:OBJECT``; of a format that is refused, the function
+        that recognises it. Empty where the signature is all; ``NAME_console:CONSOLE`` where nothing is said.
     signature
-        What such a file starts with; only then is ``recognises`` called, which may be absent.
+        A pattern for what such a file starts with; only then is ``recognises`` called, which may be absent.
     title, why, hint
         Of a format that is recognised and refused, for the documentation: what it is, why, and what to do.
     last_values
@@ -146,9 +148,10 @@ class Format:
 
     def recognises(self, content: Content) -> bool:
         """Whether the bytes look like this format."""
-        if not content.head.startswith(self.signature):
+        if not re.match(self.signature, content.head, re.DOTALL):
             return False
-        recognises = getattr(self._implementation, "recognises", None)
+        found = self._implementation
+        recognises = found if callable(found) else getattr(found, "recognises", None)
         return recognises is None or bool(recognises(content))
 
     def read(self, content: Content) -> Table:
@@ -218,7 +221,8 @@ READERS: tuple[Format, ...] = (
     Format(
         "compressed",
         suffixes=(".zip", ".tar", ".tgz"),
-        module="archive",
+        module="",
+        signature=rb"PK\x03\x04|.{257}ustar",
         title="an archive of several files",
         why="several files, which may be several runs",
         hint="unpack it, and name the folder with what was in it",
@@ -247,7 +251,7 @@ READERS: tuple[Format, ...] = (
     Format(
         "wandb-summary",
         suffixes=(".json",),
-        module="wandb_summary",
+        module="wandb_last_values:is_summary",
         title="`wandb-summary.json`",
         why="one value of each metric; the law needs their course",
         hint="read the run's `.wandb` file, or export the history",
@@ -310,7 +314,7 @@ READERS: tuple[Format, ...] = (
     Format(
         "wandb-run-table",
         suffixes=(".csv",),
-        module="wandb_run_table",
+        module="wandb_last_values:is_run_table",
         title="W&B's table of runs, as CSV",
         why="one value of each metric a run; the law needs their course",
         hint="export the charts of entropy and reward, or the history",
@@ -347,6 +351,76 @@ READERS: tuple[Format, ...] = (
 )
 
 
+@cache
+def plugin_readers() -> tuple[Reader, ...]:
+    """List the readers of other packages, by name; each is tried before ours.
+
+    Raises
+    ------
+    UsageError
+        ``reader-not-loaded`` where one cannot be imported or is no reader.
+
+    """
+    found = sorted(entry_points(group="entropylaw.readers"), key=lambda point: point.name)
+    return tuple(_Plugin(point) for point in found)
+
+
+class _Plugin:
+    """A reader of another package, whose mistakes are kept apart from ours."""
+
+    def __init__(self, point: EntryPoint) -> None:
+        try:
+            made: Any = point.load()
+            self._reader: Any = made() if isinstance(made, type) else made
+            self.name = str(self._reader.name)
+            self.suffixes = tuple(map(str, self._reader.suffixes))
+            self.joins = bool(getattr(self._reader, "joins", False))
+            if not (callable(self._reader.recognises) and callable(self._reader.read)):
+                raise TypeError("recognises and read are no methods")
+        except Exception as problem:  # whatever another package raises
+            raise UsageError(
+                "reader-not-loaded",
+                f"the reader {shown(point.name)} of another package ({shown(point.value)}) cannot be used: "
+                f"{type(problem).__name__}: {shown(problem, 200)}",
+                "update or uninstall that package",
+            ) from problem
+
+    def recognises(self, content: Content) -> bool:
+        """Whether it says that the bytes look like its format."""
+        with self._named(content):
+            return bool(self._reader.recognises(content))
+
+    def read(self, content: Content) -> Table:
+        """Let it read."""
+        with self._named(content):
+            table = self._reader.read(content)
+            if not isinstance(table, Table):
+                raise TypeError(f"it returned {type(table).__name__}, no Table")
+            lengths = {len(column) for column in table.columns.values()}
+            if (
+                len(lengths) != 1
+                or lengths == {0}
+                or not all(isinstance(name, str) for name in table.columns)
+            ):
+                raise ValueError("its columns need names that are text, and one length")
+            return table
+
+    @contextmanager
+    def _named(self, content: Content) -> Iterator[None]:
+        """Say of any mistake that it is that reader's."""
+        try:
+            yield
+        except EntropyLawError:
+            raise
+        except Exception as problem:
+            raise InputError(
+                "reader-failed",
+                f"the reader {shown(self.name)} of another package failed on {shown_path(content.path)}: "
+                f"{type(problem).__name__}",
+                "report it to those who wrote that reader, or force another format with FILE:csv",
+            ) from problem
+
+
 def readers() -> tuple[Reader, ...]:
     """List every reader, in the order in which they are tried."""
     return (*plugin_readers(), *READERS)
@@ -372,7 +446,9 @@ def split_format(path: str) -> tuple[str, str | None]:
 
     """
     base, colon, name = path.rpartition(":")
-    if not colon or not base or _exists(path) or not (base == "-" or _exists(base)):
+    # A name that the system refuses is that of no file: pathlib raises there.
+    there, base_there = os.path.exists(path), base == "-" or os.path.exists(base)  # noqa: PTH110
+    if not colon or not base or there or not base_there:
         return path, None
     if name not in format_names():
         close = nearest([name], format_names(), most=1)
@@ -413,10 +489,3 @@ def find_reader(content: Content, forced: str | None = None) -> tuple[Reader, tu
         "files were tried",
         f"if it is one, force its format: {shown(content.path + ':csv')}, or :parquet, :jsonl, :verl",
     )
-
-
-def _exists(path: str) -> bool:
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError):
-        return False

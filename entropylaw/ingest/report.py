@@ -118,9 +118,11 @@ def explain(
         problem = error
     found = catalog.detect(run.names)
     names = tuple(run.columns)
-    known = [*catalog.validations(names, found.trainer), *catalog.trainings(names, found.trainer)]
-    entropies = _candidates(run, catalog.entropies(names, found.trainer), chosen)
-    rewards = _candidates(run, known, rewarded, before=entropies)
+    validations, trainings = (
+        catalog.matches(role, names, found.trainer) for role in ("validation", "training")
+    )
+    entropies = _candidates(run, catalog.matches("entropy", names, found.trainer), chosen)
+    rewards = _candidates(run, [*validations, *trainings], rewarded, before=entropies)
     listed = {candidate.column for candidate in (*entropies, *rewards)}
     reasons = {name: catalog.decoy(name) for name in (*names, *run.texts) if name not in listed}
     decoys = tuple(Decoy(column=name, why=why) for name, why in reasons.items() if why)

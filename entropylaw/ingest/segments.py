@@ -61,7 +61,8 @@ def lives(step: FloatArray, values: Sequence[FloatArray]) -> list[Life]:
     walk = _Walk(step, present)
     for row in range(len(step)):
         walk.take(row)
-    return walk.finish()
+    walk.close()
+    return walk.done
 
 
 def _out_of_order(step: FloatArray, values: Sequence[FloatArray], *, often: bool) -> bool:
@@ -111,35 +112,24 @@ class _Walk:
                 self.late.append(row)
                 self.top[columns] = np.maximum(self.top[columns], now)
                 return
+            fall = f"steps fall from {self.step[self.kept[-1]]:g} to {now:g} at record {row + 1}"
             if now <= self.first:
-                self._restart(row)
+                why = "the run was started again in the same file, and each start is a run of its own"
+                self.notes.append(f"{fall}: {why}")
+                self.close()
+                self._start(now)
+                self.notes.append(f"{fall}: {why}")
             else:
-                self._resume(row)
+                self._resume(now)
+                self.notes.append(f"{fall}: resumed run, later values are kept")
         self.kept.append(row)
         self.top[columns] = np.maximum(self.top[columns], now)
-
-    def finish(self) -> list[Life]:
-        """Close the last life and return all."""
-        self._close()
-        return self.done
 
     def _start(self, now: float) -> None:
         self.first = now
         self.top = np.full(self.present.shape[1], -np.inf)
 
-    def _restart(self, row: int) -> None:
-        now, last = float(self.step[row]), float(self.step[self.kept[-1]])
-        note = (
-            f"steps fall from {last:g} to {now:g} at record {row + 1}: the run was started again in the same "
-            "file, and each start is a run of its own"
-        )
-        self.notes.append(note)
-        self._close()
-        self._start(now)
-        self.notes.append(note)
-
-    def _resume(self, row: int) -> None:
-        now, last = float(self.step[row]), float(self.step[self.kept[-1]])
+    def _resume(self, now: float) -> None:
         before = len(self.kept) + len(self.late)
         while self.step[self.kept[-1]] > now:
             self.kept.pop()
@@ -147,11 +137,9 @@ class _Walk:
         self.superseded += before - len(self.kept) - len(self.late)
         self.resumed.append(now)
         self.top = np.minimum(self.top, now)
-        self.notes.append(
-            f"steps fall from {last:g} to {now:g} at record {row + 1}: resumed run, later values are kept"
-        )
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """End the life that is being read."""
         life = Life(
             rows=np.array(sorted(self.kept + self.late), dtype=np.intp),
             superseded=self.superseded,

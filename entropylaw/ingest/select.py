@@ -126,7 +126,7 @@ def choose_entropy(run: Run, wanted: str | None = None) -> Chosen:
     """
     if wanted is not None:
         return _as_entropy(run, _named(run, wanted, "--entropy"), "named by the user", named=True)
-    known = catalog.entropies(tuple(run.columns), catalog.detect(run.names).trainer)
+    known = catalog.matches("entropy", tuple(run.columns), catalog.detect(run.names).trainer)
     usable = [match for match in known if _finite(run, match.column)]
     if not usable:
         raise _missing(run, known, "entropy")
@@ -177,7 +177,7 @@ def first_usable(run: Run, wanted: Sequence[str]) -> str | None:
 
 def _as_entropy(run: Run, column: str, why: str, option: str = "--entropy", *, named: bool = False) -> Chosen:
     """Take a column for an entropy: its meaning, its sign, and the errors where it is none."""
-    known = catalog.entropies(tuple(run.columns), catalog.detect(run.names).trainer)
+    known = catalog.matches("entropy", tuple(run.columns), catalog.detect(run.names).trainer)
     unknown = Meaning(role="entropy", trainer="user")
     meaning = next((match.key.meaning for match in known if match.column == column), unknown)
     settings = regime.regime_of(run)
@@ -302,7 +302,8 @@ class _Rewards:
         self.run, self.entropy, self.pair = run, entropy, pair
         columns = tuple(name for name in run.columns if name != entropy.choice.column)
         trainer = catalog.detect(run.names).trainer
-        validations, trainings = catalog.validations(columns, trainer), catalog.trainings(columns, trainer)
+        roles = ("validation", "training")
+        validations, trainings = (catalog.matches(role, columns, trainer) for role in roles)
         self.known = (*validations, *trainings)
         self.validations = [match for match in validations if _finite(run, match.column)]
         self.trainings = [match for match in trainings if _finite(run, match.column)]
@@ -337,6 +338,13 @@ class _Rewards:
                 "buckets of steps",
                 "use --pair same, or export the whole history in place of a chart",
             )
+        # Where this one has few pairs, a training reward that has many is offered.
+        offer, few = "", len(pairs) < ANSWERING_PAIRS and match.key.meaning.kind != "training"
+        for other in self.trainings if few else ():
+            if (many := len(self.pairs(other))) >= ANSWERING_PAIRS:
+                found = f"the training reward has {counted(many, 'evaluation')}, this one {len(pairs)}"
+                offer = f"{found}: --reward {shlex.quote(other.column)}"
+                break
         usable = _finite(run, match.column)
         return ChosenReward(
             choice=Choice(column=match.column, meaning=match.key.meaning, why=why, usable=usable),
@@ -345,7 +353,7 @@ class _Rewards:
             pair_why=how_why,
             pairs=pairs,
             notes=tuple(notes),
-            offer=self._offer(match, len(pairs)),
+            offer=offer,
         )
 
     def _how(self, match: catalog.Match) -> tuple[str, str]:
@@ -363,17 +371,6 @@ class _Rewards:
     def _averaged(self, match: catalog.Match) -> bool:
         """Whether pairing with the next step would leave the bucket of steps that a point is the mean of."""
         return any(averaged(self.run, name).any() for name in (self.entropy.choice.column, match.column))
-
-    def _offer(self, match: catalog.Match, few: int) -> str:
-        """Name the training reward that has many pairs where the one that is used has few."""
-        if few >= ANSWERING_PAIRS or match.key.meaning.kind == "training":
-            return ""
-        for other in self.trainings:
-            many = len(self.pairs(other))
-            if many >= ANSWERING_PAIRS:
-                flag = f"--reward {shlex.quote(other.column)}"
-                return f"the training reward has {counted(many, 'evaluation')}, this one {few}: {flag}"
-        return ""
 
 
 def _as_key(match: catalog.Match) -> str:

@@ -1,17 +1,25 @@
-"""Which column counts the steps."""
+"""Which column counts the steps, where several do, and where none can: tables of tokens or samples.
+
+slime's logs count in several ways at once: rollouts, updates, evaluations. Each record has one counter
+(THUDM/slime v0.3.1, slime/utils/tracking_utils.py and slime/backends/megatron_utils/model.py):
+``rollout/step``, ``eval/step`` with the rollout's number, and ``train/step`` with
+``rollout · updates per rollout + update``.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
 from entropylaw.errors import InputError
+from entropylaw.ingest.run import added
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.values import Column, FloatArray, is_missing, parse_column, parse_step
+from entropylaw.ingest.trainers import names as trainer_names
+from entropylaw.ingest.values import BoolArray, Column, FloatArray, is_missing, parse_column, parse_step
 from entropylaw.ingest.wording import counted, listing, nearest, shown, shown_cell, shown_path
 
 # In order of preference among columns that are there on equally many rows.
@@ -27,8 +35,12 @@ COUNTERS = ("_step",)
 _LARGEST_STEP = 1e18
 
 NO_STEP = "no step in the record"
+LATER_UPDATE = "later update of a rollout"
 
-
+_ROLLOUT, _TRAIN, _EVAL = "rollout/step", "train/step", "eval/step"
+_ENTROPY, _REWARD = "train/entropy_loss", "rollout/raw_reward"
+# A table of tokens or samples is no run: it repeats every step thousands of times.
+_ROWS_A_STEP = 4
 _PLAIN_NAME = re.compile(r"[A-Za-z_/.]{1,30}\d{0,2}")
 _FLAT = str.maketrans("/.", "__")
 
@@ -138,3 +150,106 @@ def _no_step(table: Table, path: str) -> InputError:
         f"{shown_path(path)} has no step column among its {counted(len(names), 'column')}; {near}",
         "name it with --step COLUMN; 'step' and 'global_step' are among the names that need no option",
     )
+
+
+def sample_columns(columns: Iterable[str]) -> list[str]:
+    """List those columns that mark a record as one token or one answer."""
+    return [column for column in columns if column.casefold() in trainer_names("sample")]
+
+
+def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:
+    """Refuse a table that holds tokens or answers in place of steps.
+
+    Raises
+    ------
+    InputError
+        ``token-level-table`` where two marking columns are there and steps repeat four times on average.
+
+    """
+    marks = sample_columns(columns)
+    if len(marks) < 2:
+        return
+    values = parse_column(steps).values
+    values = values[np.isfinite(values)]
+    distinct = len(np.unique(values))
+    if distinct and len(values) >= _ROWS_A_STEP * distinct:
+        raise InputError(
+            "token-level-table",
+            f"{shown_path(path)} has one row a token or an answer ({counted(len(values), 'row')} for "
+            f"{counted(distinct, 'step')}; columns {listing(marks, 4)}), one row a step is needed",
+            "summarise it to one row a step with `entropylaw tokens`, and read that",
+        )
+
+
+def on_one_axis(table: Table, path: str) -> Table:
+    """Bring all records to the rollout's number.
+
+    Of several updates of a rollout the first is kept: its entropy is that of the policy which made the
+    rollout. Tables without these counters, or with two of them on one record, are returned as they are.
+
+    Raises
+    ------
+    InputError
+        ``two-step-axes`` where the counters were not logged, and the columns show that they differ.
+
+    """
+    by_fold = by_folded_name(table.columns)
+    names = {axis: by_fold[folded(axis)] for axis in (_ROLLOUT, _TRAIN, _EVAL) if folded(axis) in by_fold}
+    if not names:
+        _refuse_two_axes(table, by_fold, path)
+    if len(names) < 2 or _ROLLOUT not in names:
+        return table
+    none = np.full(len(table.columns[names[_ROLLOUT]]), np.nan)
+    rollout, train, evaluation = (
+        parse_column(table.columns[names[axis]]).values if axis in names else none
+        for axis in (_ROLLOUT, _TRAIN, _EVAL)
+    )
+    if (np.sum([~np.isnan(step) for step in (rollout, train, evaluation)], axis=0) > 1).any():
+        return table
+    # Updates of a rollout; 1 where rollouts are numbered by updates already.
+    updates = 1
+    rollouts = np.unique(rollout[np.isfinite(rollout)])
+    if rollouts.size > 1 and _TRAIN in names:
+        number = round(np.unique(train[np.isfinite(train)]).size / rollouts.size)
+        updates = max(number, 1) if np.median(np.diff(rollouts)) < number else 1
+    later = ~np.isnan(train) & (train % updates != 0)
+    step = np.where(np.isnan(rollout), train // updates, rollout)
+    step = np.where(np.isnan(step), evaluation, step)
+    kept = {
+        name: _rows(column, ~later) for name, column in table.columns.items() if name not in names.values()
+    }
+    kept[names[_ROLLOUT]] = step[~later]
+    note = "updates and evaluations are brought to the number of their rollout"
+    if updates > 1:
+        note += f"; of {updates} updates a rollout, the first is kept"
+    return replace(
+        table,
+        columns=kept,
+        dropped=added(table.dropped, {LATER_UPDATE: int(later.sum())}),
+        notes=(*table.notes, note),
+        unreadable=None if table.unreadable is None else table.unreadable[~later],
+    )
+
+
+def _rows(column: Column, kept: BoolArray) -> Column:
+    if isinstance(column, np.ndarray):
+        chosen: Column = column[kept]
+        return chosen
+    return column if kept.all() else [cell for cell, keep in zip(column, kept.tolist(), strict=True) if keep]
+
+
+def _refuse_two_axes(table: Table, by_fold: Mapping[str, str], path: str) -> None:
+    if folded(_ENTROPY) not in by_fold or folded(_REWARD) not in by_fold:
+        return
+    updates, rollouts = (
+        int(np.isfinite(parse_column(table.columns[by_fold[folded(name)]]).values).sum())
+        for name in (_ENTROPY, _REWARD)
+    )
+    if rollouts >= 4 and updates >= 1.5 * rollouts:
+        raise InputError(
+            "two-step-axes",
+            f"{shown_path(path)} has the entropy at {counted(updates, 'update')} and the reward at "
+            f"{counted(rollouts, 'rollout')}, both under the one name of steps",
+            "read slime's W&B log or its console, which hold both counters, or log with "
+            "--wandb-always-use-train-step",
+        )

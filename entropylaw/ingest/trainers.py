@@ -131,25 +131,21 @@ def parse(text: str) -> Contents:
         _check(trainer, _TRAINER, where, ("name", "title"))
         if by_name.setdefault(trainer["name"], trainer) is not trainer:
             raise ValueError(f"trainers.toml: {where} is there twice")
-    found = tuple(_trainer(trainer, by_name) for trainer in by_name.values())
+    found = tuple(
+        Trainer(
+            name=name,
+            title=entry["title"],
+            telltales=tuple(entry.get("telltales", ())),
+            absent=entry.get("absent"),
+            halves=entry.get("halves", False),
+            **{
+                role: tuple(key for one in entry.get(role, ()) for key in _keys(one, role, name, by_name))
+                for role in _ENTRIES
+            },
+        )
+        for name, entry in by_name.items()
+    )
     return found, {what: tuple(listed) for what, listed in whole["names"].items()}
-
-
-def _trainer(entry: Mapping[str, Any], by_name: Mapping[str, Mapping[str, Any]]) -> Trainer:
-    entropy, training, validation = (
-        tuple(key for one in entry.get(role, ()) for key in _keys(one, role, entry["name"], by_name))
-        for role in _ENTRIES
-    )
-    return Trainer(
-        name=entry["name"],
-        title=entry["title"],
-        telltales=tuple(entry.get("telltales", ())),
-        entropy=entropy,
-        training=training,
-        validation=validation,
-        absent=entry.get("absent"),
-        halves=entry.get("halves", False),
-    )
 
 
 def _keys(

@@ -101,8 +101,7 @@ def parse_number(cell: object) -> float:
     Accepts numbers, numeric text in any number of quotes, ``inf`` and ``Infinity`` with a sign, and the
     spellings ``np.float64(0.3)``, ``tensor(0.3, device='cuda:0')``, ``array(0.3)``.
     """
-    value, _ = classify(cell)
-    return value
+    return classify(cell)[0]
 
 
 def parse_step(cell: object) -> float:

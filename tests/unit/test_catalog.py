@@ -59,7 +59,7 @@ def test_detection(columns, trainer):
 )
 def test_decoys_are_no_entropy(name):
     assert not catalog.is_metric(name)
-    assert not catalog.entropies([name], trainers()[-1])
+    assert not catalog.matches("entropy", [name], trainers()[-1])
     assert catalog.decoy(name)
 
 
@@ -73,7 +73,9 @@ def test_decoys_are_no_entropy(name):
 )
 def test_what_is_no_reward(name):
     assert not any(
-        catalog.validations([name], trainer) or catalog.trainings([name], trainer) for trainer in trainers()
+        catalog.matches(role, [name], trainer)
+        for trainer in trainers()
+        for role in ("validation", "training")
     )
 
 
@@ -88,7 +90,7 @@ def test_what_is_no_reward(name):
     ],
 )
 def test_flattened_spellings_of_one_key(name):
-    (match,) = catalog.validations([name], catalog.detect(["actor/entropy"]).trainer)
+    (match,) = catalog.matches("validation", [name], catalog.detect(["actor/entropy"]).trainer)
     assert match.key.template == "val-core/<data>/acc/mean@<n>"
     assert match.key.pair == "next"
 
@@ -96,7 +98,7 @@ def test_flattened_spellings_of_one_key(name):
 def test_a_trainers_own_key_comes_first():
     verl = catalog.detect(["actor/entropy"]).trainer
     columns = ["entropy", "actor/entropy_loss", "actor/entropy"]
-    best = min(catalog.entropies(columns, verl), key=lambda match: match.rank)
+    best = min(catalog.matches("entropy", columns, verl), key=lambda match: match.rank)
     assert best.column == "actor/entropy"
     assert best.key.meaning.timing == "before the update"
 

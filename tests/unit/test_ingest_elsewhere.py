@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.ingest import UnreadFileWarning, plugins, read_all, read_runs, registry, select
+from entropylaw.ingest import UnreadFileWarning, read_all, read_runs, registry, select
 from entropylaw.ingest import content as contents
 
 ROOT = Path(__file__).parents[2]
@@ -109,10 +109,10 @@ def plugin(tmp_path, monkeypatch):
         (info / "entry_points.txt").write_text("[entropylaw.readers]\nmine = mine:MyReader\n")
         monkeypatch.syspath_prepend(str(tmp_path))
         monkeypatch.delitem(__import__("sys").modules, "mine", raising=False)
-        plugins.plugin_readers.cache_clear()
+        registry.plugin_readers.cache_clear()
 
     yield install
-    plugins.plugin_readers.cache_clear()
+    registry.plugin_readers.cache_clear()
 
 
 # The reader that docs/formats.md shows.

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
@@ -153,17 +152,10 @@ def openings(text: str, start: re.Pattern[str]) -> Iterator[list[str]]:
         yield [plain(line.removesuffix("\r")) for line in text[begin : begin + _WINDOW].split("\n")]
 
 
-class Pairs(NamedTuple):
-    """The numbers of a dict, as far as it could be read, whether it ended there, and where reading ended."""
-
-    values: dict[str, float]
-    ended: bool
-    position: int
-
-
-def dict_pairs(line: str, position: int, *, listed: bool = False) -> Pairs:
+def dict_pairs(line: str, position: int, *, listed: bool = False) -> tuple[dict[str, float], bool, int]:
     """Read ``'key': value`` pairs of a dict as Python prints it, from behind its brace to its end.
 
+    Returns the numbers as far as they could be read, whether the dict ended there, and where reading ended.
     Cells that are no numbers, such as texts and lists, are left out. A pair counts only with the comma or
     the brace behind it: the number of one that breaks off may lack digits. A comma behind the brace says that
     the dict is within another one, unless it may be ``listed``.
@@ -176,5 +168,5 @@ def dict_pairs(line: str, position: int, *, listed: bool = False) -> Pairs:
         if number == number or pair["number"] or is_missing(pair["other"]):
             values[pair["key"]] = number
         if pair["end"] == "}":
-            return Pairs(values, True, position)
-    return Pairs(values, False, position)
+            return values, True, position
+    return values, False, position

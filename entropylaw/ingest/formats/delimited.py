@@ -58,10 +58,20 @@ def read(content: Content) -> Table:
         ``no-records`` where there is a header and nothing below it.
 
     """
-    lines = _Lines(content)
+    ended = False
+
+    def lines() -> Iterator[str]:  # with their ends, for the csv module
+        nonlocal ended
+        for block in content.blocks():
+            # A block is longer only for a single line's sake.
+            if len(block) > _LONGEST_ROW:
+                raise _no_table(content, f"has a line of {counted(len(block), 'character')}")
+            ended = block.endswith(("\n", "\r"))
+            yield from io.StringIO(block, newline="")
+
     delimiter = _sniff(content)
     with _long_cells():
-        rows = (row for row in csv.reader(lines, delimiter=delimiter) if row)
+        rows = (row for row in csv.reader(lines(), delimiter=delimiter) if row)
         header, notes = unique_names(next(rows))
         if len(header) > _WIDEST:
             raise _no_table(content, f"has a header of {counted(len(header), 'column')}")
@@ -69,7 +79,7 @@ def read(content: Content) -> Table:
         shape = _Rectangle(Rows(header, wanted), header, delimiter)
         for row in rows:
             shape.add(row)
-        shape.finish(cut_off=not lines.ended)
+        shape.finish(cut_off=not ended)
     if shape.rows.rows == len(shape.unreadable):
         raise InputError(
             "no-records",
@@ -84,7 +94,7 @@ def read(content: Content) -> Table:
         rows=shape.seen,
         dropped=dict(shape.dropped),
         notes=(*content.text_notes, *notes, *shape.notes),
-        unread=shape.rows.unread,
+        unread=tuple(shape.rows.unread),
         unreadable=np.isin(np.arange(shape.rows.rows), shape.unreadable) if shape.unreadable else None,
     )
 
@@ -95,22 +105,6 @@ def _no_table(content: Content, why: str) -> InputError:
         f"{shown_path(content.path)} {why}; the table of a log has some hundreds of columns",
         "check how the file was made",
     )
-
-
-class _Lines:
-    """A text's lines with their ends, for the csv module; ``ended`` tells whether the last one had one."""
-
-    def __init__(self, content: Content) -> None:
-        self._content = content
-        self.ended = False
-
-    def __iter__(self) -> Iterator[str]:
-        for block in self._content.blocks():
-            # A block is longer only for a single line's sake.
-            if len(block) > _LONGEST_ROW:
-                raise _no_table(self._content, f"has a line of {counted(len(block), 'character')}")
-            self.ended = block.endswith(("\n", "\r"))
-            yield from io.StringIO(block, newline="")
 
 
 class _Rectangle:
@@ -145,9 +139,12 @@ class _Rectangle:
             self._begin_again(row)
             return
         self.seen += 1
-        for cell in row:
-            if "\n" in cell:
-                self._look_within(cell)
+        # A quote without its partner has made rows the text of one cell.
+        within = [line for cell in row if "\n" in cell for line in islice(io.StringIO(cell), 1, None)]
+        for parts in (line.split(self._delimiter) for line in within):
+            if len(parts) == self._width > 1:
+                self.seen += 1
+                self._refuse(parts, SWALLOWED)
         if len(row) == self._width:
             self._put(row)
         elif len(row) < self._width:
@@ -163,14 +160,6 @@ class _Rectangle:
             self.dropped[CUT_OFF] += 1
         else:
             self._put_short()
-
-    def _look_within(self, cell: str) -> None:
-        """Count the rows that a quote without its partner has made the text of one cell."""
-        for line in islice(io.StringIO(cell), 1, None):
-            parts = line.split(self._delimiter)
-            if len(parts) == self._width > 1:
-                self.seen += 1
-                self._refuse(parts, SWALLOWED)
 
     def _refuse(self, row: Sequence[str], reason: str) -> None:
         self.dropped[reason] += 1

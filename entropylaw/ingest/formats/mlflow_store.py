@@ -29,11 +29,11 @@ from entropylaw.ingest.formats.records import UNREADABLE, StepRows
 from entropylaw.ingest.formats.sqlite import beside, opened, plain_columns
 from entropylaw.ingest.registry import BundleReader
 from entropylaw.ingest.segments import OVERWRITTEN
+from entropylaw.ingest.settings import read_yaml
 from entropylaw.ingest.steps import NO_STEP
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import is_missing, parse_number
 from entropylaw.ingest.wording import counted, listing, shown, shown_path, sqlite_cause
-from entropylaw.ingest.yamltext import read_yaml
 
 _META, _METRICS, _PARAMS = "meta.yaml", "metrics", "params"
 # Keys and names are shorter in MLflow; a longer one is none.
@@ -170,22 +170,19 @@ class _Metric:
         for block in content.blocks():
             *lines, rest = (rest[:_LONGEST_LINE] + block).split("\n")
             for line in lines:
-                if line := line.removesuffix("\r"):
-                    self._take(line)
+                line = line.removesuffix("\r")
+                found = _LINE.fullmatch(line)
+                value = parse_number(found[2]) if found else math.nan
+                if not found or (math.isnan(value) and not is_missing(found[2])):
+                    self.dropped[UNPARSEABLE] += bool(line)
+                elif not found[3]:
+                    self.dropped[NO_STEP] += 1
+                else:
+                    self.times.append(int(found[1]))
+                    self.steps.append(int(found[3]))
+                    self.values.append(value)
         # MLflow ends each line as it writes it: a last one without an end was cut off.
         self.dropped += Counter({CUT_OFF: int(bool(rest))})
-
-    def _take(self, line: str) -> None:
-        found = _LINE.fullmatch(line)
-        value = parse_number(found[2]) if found else math.nan
-        if not found or (math.isnan(value) and not is_missing(found[2])):
-            self.dropped[UNPARSEABLE] += 1
-        elif not found[3]:
-            self.dropped[NO_STEP] += 1
-        else:
-            self.times.append(int(found[1]))
-            self.steps.append(int(found[3]))
-            self.values.append(value)
 
 
 def _regular_files(folder: Path) -> list[str]:

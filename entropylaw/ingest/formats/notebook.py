@@ -271,7 +271,7 @@ def _merged(logs: Sequence[_Log], content: Content) -> Table:
 def _rank(tables: Sequence[Table]) -> tuple[bool, int]:
     """Rank a kind of log: with an entropy before without, then by its number of cells."""
     names = tuple(dict.fromkeys(name for table in tables for name in table.columns))
-    entropy = bool(catalog.entropies(names, catalog.detect(names).trainer))
+    entropy = bool(catalog.matches("entropy", names, catalog.detect(names).trainer))
     return entropy, sum(table.rows * len(table.columns) for table in tables)
 
 

@@ -1,18 +1,19 @@
-"""Parquet files, and the Arrow tables in them: numbers as numbers, structs flattened with ``.``."""
+"""Parquet files and tables in memory, Arrow's or others: numbers as numbers, structs flattened with dots."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from entropylaw.errors import InputError
+from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.samples import refuse_samples, sample_columns
+from entropylaw.ingest.steps import refuse_samples, sample_columns
 from entropylaw.ingest.table import Table, unique_names
-from entropylaw.ingest.values import Column, FloatArray, MixedColumn, classify
+from entropylaw.ingest.values import Column, FloatArray, MixedColumn, classify, parse_column
 from entropylaw.ingest.wording import counted, shown, shown_path
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ _WIDE = 256
 # What unpacks to many times its size, and to more than this, is no log of metrics.
 _MOST_UNPACKED = 40
 _SMALL = 1 << 28
+
+FRAME = "<frame>"
+"""The path of a table that has no file: a pandas or other frame, an Arrow table, a mapping of columns."""
 
 
 def read(content: Content) -> Table:
@@ -209,3 +213,77 @@ def arrow_column(column: pa.ChunkedArray) -> Column:
         return np.full(len(column), np.nan)
     cells: list[object] = column.to_pylist()
     return cells
+
+
+def is_frame(value: object) -> bool:
+    """Whether it has columns: an Arrow table, a pandas-like frame or a mapping."""
+    return isinstance(value, Mapping) or hasattr(value, "columns")
+
+
+def from_frame(frame: Any) -> Table:
+    """Turn it into a table; a named index becomes a column.
+
+    Raises
+    ------
+    UsageError
+        ``frame-not-understood`` where the columns differ in length or cannot be taken out.
+    InputError
+        ``no-records`` where there are no rows.
+
+    """
+    if hasattr(frame, "column_names") and hasattr(frame, "schema"):
+        return from_arrow(frame, FRAME)
+    try:
+        pairs = _frame_columns(frame)
+    except (TypeError, ValueError, KeyError, AttributeError) as problem:
+        reason = f"its columns cannot be taken out ({type(problem).__name__})"
+    else:
+        lengths = {len(column) for _, column in pairs}
+        if lengths <= {0}:
+            raise InputError("no-records", "the table has no rows", "pass a table with one row a step")
+        if len(lengths) == 1:
+            names, notes = unique_names(name for name, _ in pairs)
+            columns = dict(zip(names, (column for _, column in pairs), strict=True))
+            return Table(columns=columns, rows=lengths.pop(), notes=notes)
+        reason = f"its columns have {min(lengths)} to {max(lengths)} rows"
+    raise UsageError(
+        "frame-not-understood",
+        f"the table that was passed cannot be read: {reason}",
+        "pass a pandas DataFrame, a pyarrow Table, or a mapping from column names to sequences",
+    )
+
+
+def fingerprint(table: Table) -> str:
+    """SHA-256 over the names and the values as float64, for a table that has no file."""
+    digest = hashlib.sha256()
+    for name, column in table.columns.items():
+        digest.update(name.encode("utf-8", "backslashreplace") + b"\0")
+        parsed = parse_column(column)
+        digest.update(parsed.values.astype("<f8").tobytes())
+        if parsed.texts:
+            digest.update("\0".join(map(str, column)).encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
+
+
+def _frame_columns(frame: Any) -> list[tuple[str, Column]]:
+    if isinstance(frame, Mapping):
+        return [(str(name), _cells(cells)) for name, cells in frame.items()]
+    pairs: list[tuple[str, Column]] = []
+    index: Any = getattr(frame, "index", None)
+    if getattr(index, "name", None) is not None:
+        pairs.append((str(index.name), _cells(index)))
+    by_position = getattr(frame, "iloc", None)  # two columns may share a name
+    for position, name in enumerate(frame.columns):
+        cells = frame[name] if by_position is None else by_position[:, position]
+        label = "/".join(str(part) for part in name if str(part)) if isinstance(name, tuple) else str(name)
+        pairs.append((label, _cells(cells)))
+    return pairs
+
+
+def _cells(cells: Any) -> Column:
+    values = cells.to_numpy() if hasattr(cells, "to_numpy") else cells
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise ValueError("a column has one dimension")
+        return values
+    return list(values)

@@ -27,19 +27,16 @@ class Damage:
     """Counts the bytes of a log that belong to no whole record."""
 
     def __init__(self) -> None:
-        self._first = self._places = self._bytes = self._end = 0
+        #: How many bytes there are in all.
+        self.size = 0
+        self._first = self._places = self._end = 0
 
     def add(self, start: int, end: int) -> None:
         """Count the bytes from ``start`` to ``end``; without a gap, they belong to the place before."""
         self._first = self._first if self._places else start
         self._places += start != self._end or not self._places
-        self._bytes += end - start
+        self.size += end - start
         self._end = end
-
-    @property
-    def size(self) -> int:
-        """How many bytes there are in all."""
-        return self._bytes
 
     @property
     def dropped(self) -> dict[str, int]:
@@ -50,7 +47,7 @@ class Damage:
     def notes(self) -> tuple[str, ...]:
         """Say where it is and how much; nothing for a file that is whole."""
         more = f" and in {counted(self._places - 1, 'place')} after it" if self._places > 1 else ""
-        note = f"damaged or cut off at byte {self._first}{more}: {counted(self._bytes, 'byte')} skipped"
+        note = f"damaged or cut off at byte {self._first}{more}: {counted(self.size, 'byte')} skipped"
         return (note,) if self._places else ()
 
 

@@ -36,15 +36,14 @@ _PATIENCE = 200
 
 def matches(text: str) -> bool:
     """Whether a dict opens below a heading, with a key such as SkyRL's."""
-    return any(_has_slash(lines) for lines in openings(text, _ANNOUNCED))
-
-
-def _has_slash(lines: Iterable[str]) -> bool:
-    walk = _Walk()
-    for line in lines:
-        walk.take(line)
-        if walk.begun:
-            return any("/" in name for name in walk.begun)
+    for lines in openings(text, _ANNOUNCED):
+        walk = _Walk()
+        for line in lines:
+            walk.take(line)
+            if walk.begun:
+                break
+        if any("/" in name for name in walk.begun):
+            return True
     return False
 
 

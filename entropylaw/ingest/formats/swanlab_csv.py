@@ -53,8 +53,18 @@ def read(content: Content) -> Table:
 
     """
     rows = csv.reader(line for line in content.lines() if line)
+    shared: Counter[tuple[bool, str]] = Counter()
+
+    def likely(split: _Series) -> tuple[bool, int, int]:
+        # Experiments and metrics may have dashes in their names. A metric that the catalog knows decides
+        # where one ends; then, that other columns have the same experiment or metric.
+        return is_metric(split.metric), shared[True, split.run] + shared[False, split.metric], len(split.run)
+
     try:
-        series = _series(_labels(next(rows, [])))
+        labels = _labels(next(rows, []))
+        for run, metric in (split for label in labels[:_MOST_COMPARED] for split in _splits(label)):
+            shared.update(((True, run), (False, metric)))
+        series = [max(_splits(label), key=likely) for label in labels]
         if not series:
             raise _corrupt(content, "has no header as SwanLab writes it (step, EXPERIMENT-METRIC_step, …)")
         return _table(content, series, rows)
@@ -75,22 +85,6 @@ def _labels(header: Sequence[str]) -> list[str]:
     labels = [name.removesuffix(_VALUE) for name in names[::2]]
     paired = [label + end for label in labels for end in (_VALUE, _CLOCK)]
     return labels if step.lower() == "step" and names == paired and all("-" in one for one in labels) else []
-
-
-def _series(labels: Sequence[str]) -> list[_Series]:
-    """Find where experiments end and metrics begin: both may have dashes in their names.
-
-    A metric that the catalog knows decides; then, that other columns have the same experiment or metric.
-    """
-    shared: Counter[tuple[bool, str]] = Counter()
-    for label in labels[:_MOST_COMPARED]:
-        for run, metric in _splits(label):
-            shared.update(((True, run), (False, metric)))
-
-    def likely(split: _Series) -> tuple[bool, int, int]:
-        return is_metric(split.metric), shared[True, split.run] + shared[False, split.metric], len(split.run)
-
-    return [max(_splits(label), key=likely) for label in labels]
 
 
 def _splits(label: str) -> Iterator[_Series]:

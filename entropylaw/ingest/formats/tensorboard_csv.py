@@ -13,7 +13,6 @@ import codecs
 import csv
 import math
 import re
-from array import array
 from copy import copy
 from dataclasses import replace
 from pathlib import PurePath
@@ -76,7 +75,16 @@ def read(content: Content) -> Table:
         whole.useful = None  # in a large file, neither of these columns would be known
         table = delimited.read(whole)
     elif _LIST.match(head):
-        table = _of_list(content)
+        text = content.text  # of a list that was cut off as well
+        points = [(int(point[2]), parse_number(point[3])) for point in _POINT.finditer(text)]
+        bad = text.count("[") - 1 - len(points)
+        values = np.array(points, dtype=np.float64).reshape(-1, 2)
+        table = Table(
+            columns={"step": values[:, 0], "value": values[:, 1]} if points else {},
+            rows=len(points) + bad,
+            dropped={UNPARSEABLE: bad} if bad > 0 else {},
+            notes=content.text_notes,
+        )
     if not table.columns:
         raise InputError(
             "no-records",
@@ -104,22 +112,6 @@ def _has_header(head: str) -> bool:
     first = head.splitlines()[:1]
     cells = [next(csv.reader(first, delimiter=mark), []) for mark in _SEPARATORS]
     return any([cell.strip().casefold() for cell in row] == _HEADER for row in cells)
-
-
-def _of_list(content: Content) -> Table:
-    """Read the triples of a JSON list, of one that was cut off as well."""
-    text = content.text
-    steps, values = array("q"), array("d")
-    for point in _POINT.finditer(text):
-        steps.append(int(point[2]))
-        values.append(parse_number(point[3]))
-    bad = text.count("[") - 1 - len(steps)
-    return Table(
-        columns={"step": np.array(steps, dtype=np.float64), "value": np.array(values)} if steps else {},
-        rows=len(steps) + bad,
-        dropped={UNPARSEABLE: bad} if bad > 0 else {},
-        notes=content.text_notes,
-    )
 
 
 def _named(content: Content) -> tuple[str, str]:

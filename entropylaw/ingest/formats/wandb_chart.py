@@ -30,7 +30,7 @@ from entropylaw.ingest.formats.delimited import CUT_OFF, TOO_LONG
 from entropylaw.ingest.formats.wandb_export import COMPLETE_HISTORY
 from entropylaw.ingest.gather import Records
 from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded
-from entropylaw.ingest.table import Table
+from entropylaw.ingest.table import Table, unique_names
 from entropylaw.ingest.values import (
     Column,
     FloatArray,
@@ -137,11 +137,6 @@ class _Layout:
         """Whether the axis is W&B's own step."""
         return self.axis == _STEP_AXIS
 
-    @property
-    def metrics(self) -> list[str]:
-        """The metrics' names, each once."""
-        return list(dict.fromkeys(one.metric for one in self.series))
-
 
 def _layout(content: Content) -> _Layout | None:
     """Understand the header; None where it is not a chart's."""
@@ -201,7 +196,8 @@ def _columns(names: list[str], delimiter: str) -> _Layout | None:
             series[key].bounds[name[-len(_LOW) :]] = index
         else:
             layout.ignored.append(name)
-    layout.runs = _labels(list(runs))
+    # No reader of columns takes such a label for a number or for nothing.
+    layout.runs, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
     layout.series = [one for one in series.values() if one.metric != _COUNTER]
     layout.counters = {one.run: one.at for one in series.values() if one.metric == _COUNTER}
     layout.repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
@@ -218,21 +214,6 @@ def _taken_apart(name: str, known: frozenset[str]) -> tuple[str, str, str]:
     return run.strip(), metric.strip() if of_a_run else "", base
 
 
-def _labels(runs: Sequence[tuple[str, int]]) -> list[str]:
-    """Give each run a label of its own that no reader of columns takes for a number or for nothing."""
-    taken: set[str] = set()
-    labels: list[str] = []
-    for run, occurrence in runs:
-        plain = run if classify(run)[1] else f"{_NAMELESS}{run}"
-        label, number = plain if occurrence == 1 else f"{plain}#{occurrence}", occurrence
-        while label in taken:
-            number += 1
-            label = f"{plain}#{number}"
-        taken.add(label)
-        labels.append(label)
-    return labels
-
-
 def _is_chart(layout: _Layout, *, quoted: bool) -> bool:
     """Whether enough speaks for a chart: names alone do not."""
     if not layout.series or len(layout.ignored) > len(layout.series):
@@ -243,7 +224,7 @@ def _is_chart(layout: _Layout, *, quoted: bool) -> bool:
     if bounded:
         named = layout.runs != [_NAMELESS] or (telling and not layout.ignored)
         return named and bounded * 2 >= len(layout.series)
-    few = len(layout.runs) == 1 or len(layout.metrics) <= _FEW_METRICS
+    few = len(layout.runs) == 1 or len({one.metric for one in layout.series}) <= _FEW_METRICS
     return not layout.ignored and few and (quoted or telling or bool(layout.counters))
 
 
@@ -252,16 +233,16 @@ def _rows(content: Content, layout: _Layout, dropped: Counter[str]) -> Iterator[
 
     The page writes no line end behind the last row: only the row itself shows whether it is whole.
     """
-    problem = ""
+    cells: list[str] | str = []
     for line in islice((line for line in content.lines() if line.strip()), 1, None):
-        if problem:
-            dropped[problem] += 1
         cells = _row(line, layout)
-        problem = cells if isinstance(cells, str) else ""
-        if isinstance(cells, list):
+        if isinstance(cells, str):
+            dropped[cells] += 1
+        else:
             yield cells
-    if problem:
-        dropped[problem if problem == TOO_LONG else CUT_OFF] += 1
+    if isinstance(cells, str) and cells != TOO_LONG:
+        dropped.subtract([cells])
+        dropped[CUT_OFF] += 1
 
 
 def _row(line: str, layout: _Layout) -> list[str] | str:
@@ -323,13 +304,25 @@ class _Points:
         return Table(
             columns=columns | metrics,
             rows=self.records.rows + self._dropped.total(),
-            dropped=dict(self._dropped),
-            notes=(*self._content.text_notes, *_header_notes(layout), *self._notes(axis, codes), *notes),
+            dropped=dict(+self._dropped),
+            notes=(*self._content.text_notes, *self._notes(axis, codes), *notes),
             partial=True,
             unread=tuple(self.records.unread),
         )
 
     def _notes(self, axis: FloatArray, codes: NDArray[np.int32]) -> Iterator[str]:
+        layout = self._layout
+        if layout.step_axis:
+            yield "the x axis 'Step' is W&B's '_step', and is called so here"
+        if layout.ignored:
+            yield f"columns that are no 'RUN - METRIC' left out: {listing(layout.ignored, 4)}"
+        if layout.repeated:
+            yield (
+                f"several runs are called {listing(layout.repeated, 4)}: they are numbered in the order of "
+                "their columns, which may be another one in another chart"
+            )
+        if groups := [run for run in layout.runs if _GROUP.match(run)]:
+            yield f"{listing(groups, 4)}: by the name, each value is an average over several runs"
         shares = ", ".join(
             f"{number} of {counted(self._numbers[name], 'point')} of {shown(name)}"
             for name, number in list((+self._summarised).items())[:4]
@@ -341,7 +334,7 @@ class _Points:
                 f"{COMPLETE_HISTORY}"
             )
         drawn = [
-            self._layout.runs[run]
+            layout.runs[run]
             for run in np.flatnonzero(np.isin(np.bincount(codes), _DRAWN))
             if np.unique(np.diff(axis[codes == run])).size > 1
         ]
@@ -350,17 +343,3 @@ class _Points:
                 f"{listing(drawn, 4)}: exactly 1000 or 1500 points at uneven distances, as where the page "
                 f"draws a random sample; the complete history: {COMPLETE_HISTORY}"
             )
-
-
-def _header_notes(layout: _Layout) -> Iterator[str]:
-    if layout.step_axis:
-        yield "the x axis 'Step' is W&B's '_step', and is called so here"
-    if layout.ignored:
-        yield f"columns that are no 'RUN - METRIC' left out: {listing(layout.ignored, 4)}"
-    if layout.repeated:
-        yield (
-            f"several runs are called {listing(layout.repeated, 4)}: they are numbered in the order of their "
-            "columns, which may be another one in another chart"
-        )
-    if groups := [run for run in layout.runs if _GROUP.match(run)]:
-        yield f"{listing(groups, 4)}: by the name, each value is an average over several runs"

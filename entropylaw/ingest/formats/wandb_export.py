@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from entropylaw.ingest.values import Column, FloatArray, parse_column
+from entropylaw.ingest.values import Column, parse_column
 from entropylaw.ingest.wording import counted
 
 #: How every row of a run's history gets into a file.
@@ -44,7 +44,15 @@ def history_notes(columns: Sequence[str], step_values: Column | None, rows: int)
     if step_values is None:
         return (f"a W&B history, maybe sampled, as run.history() does; every row: {COMPLETE_HISTORY}",)
     steps = parse_column(step_values).values
-    rises, sizes = _rises(steps[np.isfinite(steps)])
+    with np.errstate(over="ignore"):
+        change = np.diff(steps[np.isfinite(steps)])
+    # Some tables have their last step first.
+    if (change < 0).sum() * 2 > change.size:
+        change = -change[::-1]
+    rises = change[change > 0]
+    # Runs may stand one below the other: the lengths of stretches without a fall.
+    ends = (0, *np.flatnonzero(change <= 0) + 1, np.isfinite(steps).sum())
+    sizes = np.diff(ends).tolist()
     jumps = int((rises > 1).sum())
     if not jumps:
         return ()
@@ -62,17 +70,3 @@ def history_notes(columns: Sequence[str], step_values: Column | None, rows: int)
         f"a W&B history in which {where}: it was sampled, as run.history() does, or only rows with certain "
         f"keys were asked for, which would be no loss; every row: {COMPLETE_HISTORY}",
     )
-
-
-def _rises(steps: FloatArray) -> tuple[FloatArray, list[int]]:
-    """Return by how much the step rises from row to row, and the lengths of stretches without a fall.
-
-    Runs may stand one below the other, and some tables have their last step first.
-    """
-    with np.errstate(over="ignore"):
-        change = np.diff(steps)
-    if (change < 0).sum() * 2 > change.size:
-        change = -change[::-1]
-    falls = np.flatnonzero(change <= 0) + 1
-    sizes = np.diff(np.concatenate(([0], falls, [steps.size])))
-    return change[change > 0], sizes.tolist()

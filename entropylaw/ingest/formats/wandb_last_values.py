@@ -1,18 +1,21 @@
-"""W&B's table of runs, exported as CSV: recognised and refused, for it has last values and no curves.
+"""What W&B keeps of a run's last values: recognised and refused, for it has no curves.
 
-Its columns, ``Name,Agent,State,Notes,User,Tags,Created,Runtime,Sweep`` and then configuration and last
-values, are those of exports in public repositories; users hide and add columns. ``summary``, ``config`` and
-``name`` are the columns of the table that W&B's documentation makes with its API.
+That is a run's ``files/wandb-summary.json``, and the table of runs, exported as CSV. The table's columns,
+``Name,Agent,State,Notes,User,Tags,Created,Runtime,Sweep`` and then configuration and last values, are those
+of exports in public repositories; users hide and add columns. ``summary``, ``config`` and ``name`` are the
+columns of the table that W&B's documentation makes with its API.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import islice
 
 from entropylaw.ingest.content import Content
+from entropylaw.ingest.formats.wandb_export import CLOCKS
 
 # W&B writes these itself, with capitals; a user's configuration and metrics follow.
 _RUN_COLUMNS = frozenset(
@@ -36,8 +39,13 @@ _SAMPLE_LINES = 1000
 _MOST_COLUMNS = 1 << 16
 _LONGEST_SAMPLE = 1 << 22
 
+_LONGEST_SUMMARY = 1 << 25
+_HEAD = 1 << 16
+# int() refuses more than 4300 digits.
+_DECODER = json.JSONDecoder(parse_int=float)
 
-def recognises(content: Content) -> bool:
+
+def is_run_table(content: Content) -> bool:
     """Whether the columns are W&B's own, and hardly two rows are of the same run."""
     if not content.is_text:
         return False
@@ -48,7 +56,7 @@ def recognises(content: Content) -> bool:
     if frozenset(header) - {""} == _API_TABLE:
         at = header.index("summary")
         return bool(rows) and all(len(row) > at and row[at].startswith("{") for row in rows)
-    return _is_run_table(header, rows)
+    return _has_run_columns(header, rows)
 
 
 def _sample(content: Content, first: str) -> list[list[str]]:
@@ -68,7 +76,7 @@ def _sample(content: Content, first: str) -> list[list[str]]:
     return found or [[]]
 
 
-def _is_run_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+def _has_run_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     at = {name: index for index, name in reversed(list(enumerate(header))) if name in _RUN_COLUMNS}
     whole = [row for row in rows if len(row) == len(header)]
     if "Name" not in at or len(at) < _FEWEST_RUN_COLUMNS or not whole:
@@ -78,3 +86,33 @@ def _is_run_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
         return False
     telling = [index for name, index in at.items() if name not in _CHANGING]
     return len({tuple(row[index] for index in telling) for row in whole}) * 2 > len(whole)
+
+
+def is_summary(content: Content) -> bool:
+    """Whether it is a single JSON object with W&B's own keys, whose step is one number."""
+    text = content.opening.lstrip() if content.is_text and content.extent <= _LONGEST_SUMMARY else ""
+    value = _only_value(text) if text.startswith("{") else None
+    if not isinstance(value, dict) or isinstance(value.get("_step"), (list, dict)):
+        return False
+    clocks = any(isinstance(value.get(clock), float) for clock in CLOCKS)
+    if isinstance(own := value.get("_wandb"), dict):
+        return clocks or "runtime" in own
+    return clocks and isinstance(value.get("_step"), float)
+
+
+def _only_value(text: str) -> object:
+    """Return the JSON value that a text consists of; None where it is none, or several."""
+    # Of records, a line each, the first few are enough to find out.
+    value, rest = _decoded(text[:_HEAD])
+    if len(text) > _HEAD and not rest.strip() and ('"_wandb"' in text or '"_step"' in text):
+        value, rest = _decoded(text)
+    return None if rest.strip() else value
+
+
+def _decoded(text: str) -> tuple[object, str]:
+    """Return the first JSON value of a text, None where there is none, and what is behind it."""
+    try:
+        value, end = _DECODER.raw_decode(text)
+    except (ValueError, RecursionError):
+        return None, ""
+    return value, text[end:]
