@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from itertools import chain
 from typing import Any
 
 from entropylaw.analysis.fitting import fit_law
@@ -175,19 +176,20 @@ def combine(documents: Sequence[FitDocument]) -> FitDocument:
         if other.settings != first.settings:
             raise settings_differ(first.settings, other.settings)
     inputs = {(file.path, file.sha256): file for document in documents for file in document.inputs}
-    runs = [run for document in documents for run in document.runs]
-    names = (
-        told_apart([run.run for run in runs], [run.path for run in runs]) if others else [r.run for r in runs]
-    )
+    runs = tuple(chain.from_iterable(document.runs for document in documents))
+    if others:
+        names = told_apart([run.run for run in runs], [run.path for run in runs])
+        runs = tuple(map(_called, runs, names))
     return FitDocument(
         inputs=tuple(inputs.values()),
         settings=first.settings,
-        runs=tuple(
-            replace(run, run=name, law=run.law and replace(run.law, run=name))
-            for run, name in zip(runs, names, strict=True)
-        ),
-        warnings=tuple(warning for document in documents for warning in document.warnings),
+        runs=runs,
+        warnings=tuple(chain.from_iterable(document.warnings for document in documents)),
     )
+
+
+def _called(run: RunFit, name: str) -> RunFit:
+    return replace(run, run=name, law=run.law and replace(run.law, run=name))
 
 
 def settings_differ(one: FitOptions, other: FitOptions) -> UsageError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from entropylaw.analysis.estimate import tails
+from entropylaw.analysis.law import checked_level
 from entropylaw.engine.changepoint import FIRST, LAST, Bends, Kinks, Null, bend, bend_posterior
 from entropylaw.engine.decays import likely_decays
 from entropylaw.engine.grid import FloatArray
@@ -35,13 +36,14 @@ _POINTS = 400
 
 
 def checked_test_level(level: float) -> float:
-    """``level``, if the simulations can resolve a p-value of 1 − level.
+    """``level`` as :func:`checked_level` has it, if the simulations can resolve a p-value of 1 − level.
 
     Raises
     ------
     UsageError
         ``bad-level``.
     """
+    level = checked_level(level)
     # Two simulated runs must lie beyond the critical value for it to be known.
     highest = 1.0 - 2 / (DRAWS + 1.0)
     if level > highest + 1e-12:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from entropylaw.analysis.validity import judge, lag1
 from entropylaw.arguments import as_floats
 from entropylaw.engine.grid import FloatArray
 from entropylaw.errors import FitError
-from entropylaw.results import Curve, Residuals, Validity
+from entropylaw.results import Curve, Prediction, Residuals, Validity
 from entropylaw.results.law import LawFit
 from entropylaw.results.posterior import Posterior
 
@@ -291,6 +292,9 @@ def _law_fit(
     weight = fits.weight["law"]
     rivals = rivals_of(fits, course.entropy, r, level=level, method=model.method)
     noise_floor = 0.0 if floor is None else float(floor[-1])
+    # From H = 0 (the ceiling) to the largest entropy; what is drawn need not be exact to nine digits.
+    entropies = np.linspace(min(0.0, float(h.min())), float(h.max()), 61)
+    drawn = predict_at(law.pruned(1e-6), noise_floor, course.entropy, entropies, level, model.name)
     fit = LawFit(
         run=run,
         n=s.size,
@@ -322,7 +326,7 @@ def _law_fit(
         course=course.entropy,
         reward=r,
         fitted=fitted,
-        curve=_curve(h, course.entropy, law, fits, level=level, interval=model.name, floor=noise_floor),
+        curve=_curve(entropies, drawn, fits),
         level=level,
         interval=model.name,
         eval_size=eval_size,
@@ -344,31 +348,22 @@ def _correlation(law: Posterior) -> float:
     return float(total[0, 1] / (np.sqrt(total[0, 0]) * np.sqrt(total[1, 1])))
 
 
-def _curve(
-    logged: FloatArray,
-    course: FloatArray,
-    law: Posterior,
-    fits: FormFits,
-    *,
-    level: float,
-    interval: str,
-    floor: float,
-) -> Curve:
-    """Bands from H = 0 (the ceiling) to the largest entropy of the run."""
-    grid = np.linspace(min(0.0, float(logged.min())), float(logged.max()), 61)
-    # What is drawn need not be exact to nine digits.
-    points = predict_at(law.pruned(1e-6), floor, course, grid, level, interval)
-    drawn = [fit for form, fit in fits.fits.items() if FORMS[form].colour]
+def _curve(grid: FloatArray, points: Sequence[Prediction], fits: FormFits) -> Curve:
+    """Bands from predictions over a grid of entropies, and the rivals' means."""
 
-    def column(values: Iterable[float | None]) -> tuple[float, ...]:
-        return tuple(float("nan") if value is None else value for value in values)
+    def column(number: str) -> tuple[float, ...]:
+        return tuple(np.array([*map(attrgetter(number), points)], dtype=float).tolist())
 
     return Curve(
-        entropy=tuple(float(h) for h in grid),
-        mean=column(p.mean.value for p in points),
-        low=column(p.mean.low for p in points),
-        high=column(p.mean.high for p in points),
-        observation_low=column(p.observation.low for p in points),
-        observation_high=column(p.observation.high for p in points),
-        rivals={fit.form.name: tuple(posterior_mean(fit, fit.form.onward(grid)).tolist()) for fit in drawn},
+        entropy=tuple(grid.tolist()),
+        mean=column("mean.value"),
+        low=column("mean.low"),
+        high=column("mean.high"),
+        observation_low=column("observation.low"),
+        observation_high=column("observation.high"),
+        rivals={
+            form: tuple(posterior_mean(fit, fit.form.onward(grid)).tolist())
+            for form, fit in fits.fits.items()
+            if FORMS[form].colour
+        },
     )

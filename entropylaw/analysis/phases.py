@@ -101,7 +101,7 @@ def fit_phases(
     *Entropy now*, and planning's share of it, are the levels of a random walk at the last step, not cut from
     either fitted curve.
     """
-    level = checked_test_level(checked_level(level))
+    level = checked_test_level(level)
     s = as_floats(step, "step")
     columns = {"planning": planning, "execution": execution, "aggregate": aggregate}
     given = {name: _column(s, values, name) for name, values in columns.items() if values is not None}

@@ -15,7 +15,7 @@ from entropylaw.results.law import LawFit
 FEWEST = 6
 """Evaluations that the recent part must have."""
 
-_LEAST, _MOST, _POINTS, _ROUNDS = -4.0, 6.0, 65, 4
+_LEAST, _MOST = -4.0, 6.0
 _CEILING = np.array([[1.0, 0.0]])
 
 
@@ -59,12 +59,12 @@ def _share_below(law: LawFit, probability: float) -> float | None:
     """The share that is not reached with that probability; None where it is out of the range looked at."""
     start, now = design(law_column(law.course[:1])), design(law_column(law.course[-1:]))
     low, high = _LEAST, _MOST
-    for _ in range(_ROUNDS):
-        shares = np.linspace(low, high, _POINTS)
+    for _ in range(4):
+        shares = np.linspace(low, high, 65)
         rows = now - (1.0 - shares[:, None]) * start - shares[:, None] * _CEILING
-        below = law.posterior.functional(rows, drift_now=1.0).cdf(np.zeros(_POINTS))
+        below = law.posterior.functional(rows, drift_now=1.0).cdf(np.zeros(65))
         at = int(np.searchsorted(np.maximum.accumulate(below), probability))
-        if at in (0, _POINTS):
+        if at in (0, 65):
             return None
         low, high = float(shares[at - 1]), float(shares[at])
     return 0.5 * (low + high)

@@ -302,7 +302,7 @@ def compare_forms(law: LawFit) -> Comparison:
     results = _results(fits, law, reward)
 
     def over(*variables: str) -> Estimate | None:
-        good = [row for row in results if row.variable in variables and not row.ruled_out]
+        good = (row for row in results if row.variable in variables if not row.ruled_out)
         kept = [(row.form, row.weight, row.ceiling) for row in good]
         return range_over(kept, law.level) if kept else None
 

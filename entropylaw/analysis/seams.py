@@ -104,27 +104,25 @@ def jumps_of(step: FloatArray, values: FloatArray, series: str, level: float) ->
     # What a run does without a seam: slow changes, and the fast ones of its start.
     time = np.arange(step.size) / (step.size - 1)
     slow = np.polynomial.legendre.legvander(2.0 * time - 1.0, 3)
-    trend, at = np.column_stack([slow, np.exp(-5.0 * time), np.exp(-20.0 * time)]), np.empty(0, dtype=int)
-    chances: list[float] = []
-    place = np.arange(step.size)
+    trend = np.column_stack([slow, np.exp(-5.0 * time), np.exp(-20.0 * time)])
+    place, found = np.arange(step.size), dict[int, float]()
     for _ in range(MOST_SEAMS + MOST_SPIKES):
-        best, chance = _clearest(step, values, trend, at)
-        if chance >= FALSE_SEAM or at.size == MOST_SEAMS:
+        best, chance = _clearest(step, values, trend, np.array(list(found), dtype=int))
+        if chance >= FALSE_SEAM or len(found) == MOST_SEAMS:
             break
         spike = _spike(step, values, trend, best)
         if spike is None:
-            at = np.append(at, best)
-            chances.append(chance)
+            found[best] = chance
         trend = np.column_stack([trend, place >= best if spike is None else place == spike])
-    if not at.size:
+    if not found:
         return []
     (posterior,) = infer(step, trend[None], values[None], drift_grid(step))
-    rows = np.array([(trend == (place >= i)[:, None]).all(axis=0) for i in at], dtype=float)
+    rows = np.array([(trend == (place >= i)[:, None]).all(axis=0) for i in found], dtype=float)
     method = RESIDUAL_MODELS[DEFAULT_RESIDUAL].method
     jumps = estimates(posterior.pruned().functional(rows), level=level, method=method)
     return [
         Seam(series=series, step=float(step[i]), after=float(step[i - 1]), jump=jump, p_value=chance)
-        for i, jump, chance in zip(at, jumps, chances, strict=True)
+        for (i, chance), jump in zip(found.items(), jumps, strict=True)
     ]
 
 

@@ -120,10 +120,10 @@ def share(fits: Sequence[LawFit], *, shared: Sequence[str] = ("a", "b")) -> Shar
     within |= {name: points.estimate(coordinates(name, names), level=level, method=method) for name in names}
     private = unknown("each run has its own", level=level, method=method)
     common = {name: within[name] if name in names else private for name in ROWS}
-    moments = [part.moments() for part in parts]
+    mean, scale = map(np.array, zip(*(part.moments() for part in parts), strict=True))
     same = welch_test(
-        np.array([mean for mean, _ in moments]),
-        np.array([scale for _, scale in moments]),
+        mean,
+        scale,
         np.array([part.df for part in parts]),
         hypothesis=f"all {len(fits)} runs have the same {' and '.join(names[:2])}",
     )
@@ -380,8 +380,4 @@ def seed_spread(name: str, posteriors: Sequence[Posterior], within: Estimate, le
 
 def wider(within: Estimate, between: Estimate) -> Estimate:
     """The wider interval answers for the recipe: seeds that differ more than runs can explain rule."""
-
-    def width(one: Estimate) -> float:
-        return one.high - one.low if one.low is not None and one.high is not None else 0.0
-
-    return max((within, between), key=width)
+    return max((within, between), key=lambda one: one.width or 0.0)

@@ -137,8 +137,8 @@ def _form_cautions(law: LawFit) -> Iterator[str]:
     if same:
         names = " and ".join(f"{form_label(rival.form)} (weight {rival.weight:.2f})" for rival in same)
         yield f"the run cannot tell the law (weight {law.law_weight:.2f}) from {names}"
-    for rate in (rival.rate for rival in law.rivals):
-        if rate is not None and rate.value is not None and not _holds(rate, 1.0):
+    for rate in (rival.rate for rival in law.rivals if rival.rate is not None):
+        if rate.value is not None and not _holds(rate, 1.0):
             yield f"a free rate k = {rate.value:.2g} excludes the law's k = 1 at level {rate.level:g}"
 
 
@@ -175,7 +175,7 @@ def _noise_cautions(law: LawFit, reward_sd: float | None) -> Iterator[str]:
 def _reward_cautions(law: LawFit) -> Iterator[str]:
     """Whether one evaluation carries the ceiling, it lies where no reward can, and rewards look smoothed."""
     ceiling, shift = law.ceiling, law.influence.ceiling_shift
-    half = None if ceiling.low is None or ceiling.high is None else (ceiling.high - ceiling.low) / 2
+    half = (ceiling.width or 0.0) / 2
     # A ceiling relative to the last evaluation is another quantity than that of least squares.
     if half and residual_model(law.interval).fixed_level and abs(shift) >= half:
         yield (

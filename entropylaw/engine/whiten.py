@@ -26,10 +26,6 @@ _CELLS = 400_000
 """Numbers held at once while whitening: what a core's own cache holds."""
 
 
-_ROUNDING = 1e-14
-"""Relative change of the gains from the first to the last step of a block that is none."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Gains:
     """What the filter does at each of some steps for each grid point; independent of the data.
@@ -181,40 +177,40 @@ def _blocks(
     step: FloatArray, grid: Grid, floor: FloatArray | None, rows: int
 ) -> Iterator[tuple[int, int, Gains]]:
     """The gains of ``rows`` steps at a time, with where the block begins and ends."""
-    # Gains of short runs are kept for the next problem with the same steps.
     if step.size <= rows and step.size * grid.length.size <= 250_000:
-        arrays = (step, grid.length, grid.drift, grid.noise, floor)
-        frozen = (None if array is None else array.tobytes() for array in arrays)
-        yield 0, step.size, _remembered(*frozen)
+        # Gains of short runs are kept for the next problem with the same steps.
+        known = b"" if floor is None else floor.tobytes()
+        arrays = (step, grid.length, grid.drift, grid.noise)
+        yield 0, step.size, _remembered(*(array.tobytes() for array in arrays), known)
         return
     before: Gains | None = None
     settled: float | None = None
     for start in range(0, step.size, rows):
         stop = min(start + rows, step.size)
-        reach = slice(start - 1 if start else 0, stop)
+        reach = slice(max(start - 1, 0), stop)
         gap = np.diff(step[reach])
-        if before is None or settled is None or gap.size < rows or not (gap == settled).all():
+        if before is None or settled is None or not np.array_equal(gap, np.full(rows, settled)):
             gains = filter_gains(step[reach], grid, None if floor is None else floor[reach], before=before)
             # With even steps the gains come to rest, and one block's are the next one's.
-            rest = before is not None and floor is None and (gap == gap[0]).all() and _at_rest(gains)
+            rest = before is not None and floor is None and _at_rest(gap, gains)
             settled, before = float(gap[0]) if rest else None, gains
         yield start, stop, before
 
 
-def _at_rest(gains: Gains) -> bool:
-    """Whether the gains are the same, up to rounding, at the first and at the last of their steps."""
-    return all(
-        np.allclose(each[0], each[-1], rtol=_ROUNDING, atol=0.0)
+def _at_rest(gap: FloatArray, gains: Gains) -> bool:
+    """Whether steps are even and the gains the same, up to rounding, at the first and the last of them."""
+    return bool((gap == gap[0]).all()) and all(
+        np.allclose(each[0], each[-1], rtol=1e-14, atol=0.0)
         for each in (gains.decay, gains.carry, gains.inverse_sd)
     )
 
 
 @lru_cache(maxsize=4)
-def _remembered(step: bytes, length: bytes, drift: bytes, noise: bytes, floor: bytes | None) -> Gains:
+def _remembered(step: bytes, length: bytes, drift: bytes, noise: bytes, floor: bytes) -> Gains:
     """Gains of a short run: the law and its rivals ask for the same ones, one after the other."""
     parts = [np.frombuffer(part) for part in (length, drift, noise)]
     grid = Grid(length=parts[0], drift=parts[1], noise=parts[2], log_prior=np.zeros(1), scaled=True)
-    return filter_gains(np.frombuffer(step), grid, None if floor is None else np.frombuffer(floor))
+    return filter_gains(np.frombuffer(step), grid, np.frombuffer(floor) if floor else None)
 
 
 def _innovations(gains: Gains, columns: FloatArray, before: FloatArray | None) -> FloatArray:

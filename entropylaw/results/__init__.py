@@ -46,6 +46,11 @@ class Estimate:
     std_error: float | None = None
     note: str | None = None
 
+    @property
+    def width(self) -> float | None:
+        """From the low end to the high one; None where either is missing."""
+        return None if self.low is None or self.high is None else self.high - self.low
+
     def flaw(self) -> str:
         """A level that is none, or a value outside of its interval."""
         if not 0 < self.level < 1:
