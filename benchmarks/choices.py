@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from entropylaw.analysis.residual import covariances
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.engine.grid import Grid
 from entropylaw.engine.posterior import Posteriors, infer
+from entropylaw.results.fields import replace
 
 SEED = 20261121
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from entropylaw.analysis.forecast import forecast, saturation_forecast
@@ -17,6 +15,7 @@ from entropylaw.errors import EntropyLawError, FitError, UsageError
 from entropylaw.ingest.phasecolumns import NO_SHARE, PhaseSeries, phase_series
 from entropylaw.ingest.run import Run
 from entropylaw.options import PhaseOptions
+from entropylaw.results.fields import replace
 from entropylaw.results.phases import UNKNOWN_SHARE
 
 AHEAD = (0.125, 0.25, 0.375, 0.5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from itertools import chain
 from typing import Any
 
@@ -32,6 +32,7 @@ from entropylaw.ingest.load import Reading, read_all
 from entropylaw.ingest.pairing import as_number
 from entropylaw.ingest.run import Run, Series
 from entropylaw.options import FitOptions
+from entropylaw.results.fields import replace
 from entropylaw.results.law import LawFit
 
 

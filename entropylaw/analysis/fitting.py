@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -38,6 +38,7 @@ from entropylaw.arguments import as_floats
 from entropylaw.engine.grid import FloatArray
 from entropylaw.errors import FitError
 from entropylaw.results import Curve, Prediction, Residuals, Validity
+from entropylaw.results.fields import replace
 from entropylaw.results.law import LawFit
 from entropylaw.results.posterior import Posterior
 

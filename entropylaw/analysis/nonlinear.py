@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.whiten import filter_gains, whiten
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
+from entropylaw.results.fields import replace
 from entropylaw.results.law import LawFit
 
 LARGEST_MATRIX = 1500

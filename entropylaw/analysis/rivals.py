@@ -204,8 +204,7 @@ def range_over(kept: Sequence[tuple[str, float, Estimate]], level: float) -> Est
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FormResult(Rival):
+class FormResult(Rival, frozen=True, kw_only=True):
     """A form in a :class:`Comparison`, the law among them; its weight is that among forms of its variable.
 
     Attributes

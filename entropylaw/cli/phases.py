@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from entropylaw.cli.command import takes
 from entropylaw.errors import UsageError
 from entropylaw.inputs import check_targets, note_input
 from entropylaw.options import PATH, Logs, PhaseOptions, Written, option, part
+from entropylaw.results.fields import replace
 
 if TYPE_CHECKING:
     from entropylaw.documents.phases import PhasesDocument, RunPhases

@@ -172,12 +172,11 @@ def _of_fit(entry: RunFit, options: PlotCommand) -> RunReport:
 
 def _ahead(entry: RunFit) -> RunReport:
     """The forecast of a report at more steps, so that its fan is smooth."""
-    from dataclasses import replace
-
     import numpy as np
 
     from entropylaw.analysis.forecast import forecast
     from entropylaw.reporting import AHEAD, run_report
+    from entropylaw.results.fields import replace
 
     report = run_report(entry)
     law = entry.law

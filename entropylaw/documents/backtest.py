@@ -6,18 +6,17 @@ the runs with the reason.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from entropylaw.documents.document import Document, refusal_of
 from entropylaw.documents.kinds import KINDS
 from entropylaw.errors import EntropyLawError
-from entropylaw.results.backtest import Backtest, RunBacktest
+from entropylaw.results.backtest import RunBacktest, Skill
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BacktestDocument(Document[RunBacktest], Backtest):
+class BacktestDocument(Document[RunBacktest], frozen=True, kw_only=True):
     """A backtest with its provenance; ``warnings`` are about files."""
 
+    level: float
+    overall: tuple[Skill, ...]
     warnings: tuple[str, ...] = ()
     schema: str = KINDS["backtest"].schema
 

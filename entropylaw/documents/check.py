@@ -7,8 +7,9 @@ than starting up.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from entropylaw._version import __version__
 from entropylaw.documents.codec import encode
@@ -16,8 +17,7 @@ from entropylaw.documents.kinds import KINDS
 from entropylaw.results.check import GateCase
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckedFile:
+class CheckedFile(Struct, frozen=True, kw_only=True):
     """A file that was read: path as given (never absolute), sha256 of its bytes, its schema or format."""
 
     path: str
@@ -25,8 +25,7 @@ class CheckedFile:
     format: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckDocument:
+class CheckDocument(Struct, frozen=True, kw_only=True):
     """What came of some gates.
 
     ``cases`` are in the order of the runs; ``strict``, ``point`` and ``even_if_invalid`` are the options that

@@ -11,7 +11,6 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,6 +18,7 @@ import msgspec
 from entropylaw.errors import described
 from entropylaw.reproducible import rounded
 from entropylaw.results.arrays import Unbounded
+from entropylaw.results.fields import field_names
 
 T = TypeVar("T")
 
@@ -43,10 +43,11 @@ def encode(value: Any) -> Any:
         return [encode(item) for item in value]
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
-    if is_dataclass(value) and not isinstance(value, type):
+    if names := field_names(value):
+        types = type(value).__annotations__
         return {
-            field.name: _unbounded(inner) if field.type is Unbounded else encode(inner)
-            for field, inner in ((field, getattr(value, field.name)) for field in fields(value))
+            name: _unbounded(inner) if types.get(name) is Unbounded else encode(inner)
+            for name, inner in ((name, getattr(value, name)) for name in names)
         }
     return encode(value.tolist()) if hasattr(value, "tolist") else value
 
@@ -187,4 +188,4 @@ def _parts(value: Any) -> Iterable[tuple[str, Any]]:
         return ((f"[{i}]", item) for i, item in enumerate(value))
     if isinstance(value, dict):
         return ((f".{name}", item) for name, item in value.items())
-    return ((f".{name}", getattr(value, name)) for name in getattr(value, "__dataclass_fields__", ()))
+    return ((f".{name}", getattr(value, name)) for name in field_names(value))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from entropylaw._version import __version__
@@ -11,6 +10,7 @@ from entropylaw.documents.codec import encode
 from entropylaw.documents.document import refusal_of
 from entropylaw.ingest.report import ColumnReport
 from entropylaw.paths import shown_path
+from entropylaw.results.fields import replace
 
 SCHEMA = "entropylaw/columns/1"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from msgspec import Struct
 
 from entropylaw._version import __version__
 from entropylaw.documents.codec import encode
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 Run = TypeVar("Run")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InputFile:
+class InputFile(Struct, frozen=True, kw_only=True):
     """A file that was read: path as given (never absolute), sha256 of its bytes, records in it."""
 
     path: str
@@ -30,8 +30,7 @@ class InputFile:
     rows: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class Refusal(Struct, frozen=True, kw_only=True):
     """Why a run, or a file, has no result: the error's slug, message and hint."""
 
     slug: str
@@ -39,8 +38,7 @@ class Refusal:
     hint: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document(Generic[Run]):
+class Document(Struct, Generic[Run], frozen=True, kw_only=True):
     """Results of one or many runs, with their provenance.
 
     Attributes

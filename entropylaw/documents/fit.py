@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from entropylaw.documents.document import Document, Refusal, nothing_read, read_of, refusal_of
 from entropylaw.documents.kinds import KINDS
@@ -30,8 +31,7 @@ NO_SEGMENTS = "no law by segment"
 """Notes of a run whose segments were asked for, and how they begin."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFit:
+class RunFit(Struct, frozen=True, kw_only=True):
     """One run of a document: its columns and its law, or the reason why there is none.
 
     ``entropy_column`` and the like are None for a run whose columns could not be chosen. ``used`` is the
@@ -64,8 +64,7 @@ class RunFit:
         return "" if (self.law is None) != (self.refusal is None) else "a law or a refusal, one of them"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FitDocument(Document[RunFit]):
+class FitDocument(Document[RunFit], frozen=True, kw_only=True):
     """Fits of one or many runs, with their provenance.
 
     ``shared`` is what they have in common, where that was asked for. ``warnings`` are about files, not runs.

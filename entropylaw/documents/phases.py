@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import Document, Refusal, nothing_read, read_of, refusal_of
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from entropylaw.ingest.run import Run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunPhases:
+class RunPhases(Struct, frozen=True, kw_only=True):
     """One run of a document: its columns and its phases, or the reason why there are none.
 
     ``planning_column`` may hold a semantic entropy: its ``what`` says so. ``share_column`` is planning's
@@ -53,8 +53,7 @@ class RunPhases:
         return "" if (self.phases is None) != (self.refusal is None) else "phases or a refusal, one of them"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhasesDocument(Document[RunPhases]):
+class PhasesDocument(Document[RunPhases], frozen=True, kw_only=True):
     """Phases of one or many runs, with their provenance.
 
     ``across`` is what two runs or more say together. ``warnings`` are about files, not runs.

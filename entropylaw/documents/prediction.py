@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import Document
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from entropylaw.documents.fit import FitDocument
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunPrediction:
+class RunPrediction(Struct, frozen=True, kw_only=True):
     """Predictions for one run; ``validity`` is the fit's, to be read first.
 
     ``forecast`` is of later steps, ``spending`` says when the entropy will be spent; where these were asked
@@ -38,8 +38,7 @@ class RunPrediction:
     no_forecast: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PredictionDocument(Document[RunPrediction]):
+class PredictionDocument(Document[RunPrediction], frozen=True, kw_only=True):
     """Predictions of every fitted run of a fit document."""
 
     schema: str = KINDS["prediction"].schema

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from entropylaw.documents.document import Document
 from entropylaw.documents.fit import FitDocument, RunFit
@@ -21,8 +22,7 @@ from entropylaw.results.groups import SharedFit
 from entropylaw.results.phases import PhasesAcross
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunReport:
+class RunReport(Struct, frozen=True, kw_only=True):
     """One run of a report.
 
     ``fit`` is its law, or why there is none. ``forecast`` is of later steps, ``spending`` says when the
@@ -42,8 +42,7 @@ class RunReport:
         return self.fit.run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportDocument(Document[RunReport]):
+class ReportDocument(Document[RunReport], frozen=True, kw_only=True):
     """Reports of one or many runs, with their provenance.
 
     ``shared`` and ``across`` are what several runs have in common, in their laws and in their phases.

@@ -9,7 +9,6 @@ doi:10.1093/biomet/61.2.383), so that an interval is a quantile of a mixture of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from scipy.special import gammaln
@@ -17,6 +16,7 @@ from scipy.special import gammaln
 from entropylaw.engine.blur import Blur, blurred_products
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.whiten import Products
+from entropylaw.results.fields import field_names, replace
 from entropylaw.results.mixture import normalised
 from entropylaw.results.posterior import SHARPEST, Posterior
 
@@ -24,8 +24,7 @@ LEAST = 1e-280
 """Smallest residual sum of squares: an exact fit must leave a width that can be divided by."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Posteriors(Posterior):
+class Posteriors(Posterior, frozen=True, kw_only=True, eq=False):
     """Posteriors of b problems on one grid: every array has one more axis in front, the evidence too.
 
     Iterating gives one posterior for each problem.
@@ -190,7 +189,7 @@ def joined(each: Sequence[Posterior]) -> Posteriors:
     return Posteriors(**arrays, df=each[0].df)
 
 
-_ARRAYS = tuple(part.name for part in fields(Posterior) if part.name not in ("df", "log_evidence"))
+_ARRAYS = tuple(name for name in field_names(Posterior) if name not in ("df", "log_evidence"))
 
 
 def symmetric_inverse(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:

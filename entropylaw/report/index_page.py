@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -20,6 +20,7 @@ from entropylaw.report.html import environment
 from entropylaw.report.index_rows import MOST_POINTS, NO_CURVES, IndexRow, LawRow, Spark, by_name
 from entropylaw.report.numbers import format_interval, format_interval_of_steps, format_number, format_step
 from entropylaw.results import Estimate
+from entropylaw.results.fields import replace
 from entropylaw.results.groups import SharedFit
 
 WIDTH = 240.0

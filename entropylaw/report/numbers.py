@@ -7,10 +7,10 @@ what was shown.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import NamedTuple
 
 from entropylaw.results import Estimate
+from entropylaw.results.fields import replace
 
 MISSING = "—"
 """Stands for a number that is not there; the reason stands beside it."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from entropylaw.report.numbers import (
 from entropylaw.report.printable import one_line
 from entropylaw.results import Estimate
 from entropylaw.results.columns import PhaseColumn
+from entropylaw.results.fields import replace
 from entropylaw.results.phases import KINDS, UNKNOWN_SHARE, Boundary, CurvePhases, PhaseFit, PhasesAcross
 
 Curves = list[tuple[CurvePhases, str]]

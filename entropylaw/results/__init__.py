@@ -6,8 +6,9 @@ and is empty where all agrees. Whoever reads documents asks for it; fresh result
 Annotations are no strings in this package: evaluating hundreds of them takes longer than reading a document.
 """
 
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from entropylaw.results.arrays import lengths_flaw
 
@@ -18,8 +19,7 @@ VERDICTS = ("execution first", "planning first", "overlapping", "one boundary", 
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class Estimate(Struct, frozen=True, kw_only=True):
     """A number with its interval.
 
     Attributes
@@ -63,8 +63,7 @@ class Estimate:
         return "" if rising else "a value within its own interval"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Validity:
+class Validity(Struct, frozen=True, kw_only=True):
     """Whether the numbers may be read as they stand.
 
     ``reasons`` are sentences, each with the number found and the threshold, and make ``ok`` False.
@@ -83,8 +82,7 @@ class Validity:
         return "no reason against a law that is ok" if self.ok and (self.contradicted or self.reasons) else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Residuals:
+class Residuals(Struct, frozen=True, kw_only=True):
     """What is left of the reward after the fit.
 
     Attributes
@@ -109,8 +107,7 @@ class Residuals:
     long_memory: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rival:
+class Rival(Struct, frozen=True, kw_only=True):
     """Another form fitted to the same evaluations by the same engine.
 
     Attributes
@@ -143,8 +140,7 @@ class Rival:
     rate: Estimate | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Influence:
+class Influence(Struct, frozen=True, kw_only=True):
     """The evaluation that moves the least-squares fit most when it is left out.
 
     ``ceiling_shift`` is in reward units, ``a_ratio`` is a without it over a with it.
@@ -155,8 +151,7 @@ class Influence:
     a_ratio: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prediction:
+class Prediction(Struct, frozen=True, kw_only=True):
     """Reward at an entropy.
 
     Attributes
@@ -177,8 +172,7 @@ class Prediction:
     extrapolated: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntropySet:
+class EntropySet(Struct, frozen=True, kw_only=True):
     """The entropies at which the law's reward is compatible with a target.
 
     Attributes
@@ -202,8 +196,7 @@ class EntropySet:
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Saturation:
+class Saturation(Struct, frozen=True, kw_only=True):
     """Where a share of the reward that entropy can still buy is spent.
 
     ``entropy`` follows from the form of the law and the last entropy alone, so that it has no interval.
@@ -214,8 +207,7 @@ class Saturation:
     reward: Estimate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class Curve(Struct, frozen=True, kw_only=True):
     """The law and its bands over a grid of entropies, ready to draw; every tuple has the same length.
 
     ``rivals`` holds each rival's mean by form.

@@ -1,10 +1,9 @@
 """What a backtest finds: every run, every protocol, and all runs together."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class Score(Struct, frozen=True, kw_only=True):
     """One protocol on one run.
 
     Attributes
@@ -40,8 +39,7 @@ class Score:
     spread: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunBacktest:
+class RunBacktest(Struct, frozen=True, kw_only=True):
     """All protocols on one run; ``refusal`` says why there are none.
 
     ``block`` evaluations were averaged into each of the ``n`` points (1: as logged).
@@ -54,8 +52,7 @@ class RunBacktest:
     refusal: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skill:
+class Skill(Struct, frozen=True, kw_only=True):
     """One protocol over all runs.
 
     Attributes
@@ -85,9 +82,7 @@ class Skill:
     width: float
 
 
-# Without slots, so that its document can be one, too.
-@dataclass(frozen=True, kw_only=True)
-class Backtest:
+class Backtest(Struct, frozen=True, kw_only=True):
     """Every run and the whole. ``level`` is the bands' nominal coverage."""
 
     level: float

@@ -1,10 +1,9 @@
 """What a gate finds of a run."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateCase:
+class GateCase(Struct, frozen=True, kw_only=True):
     """One gate on one run.
 
     Attributes

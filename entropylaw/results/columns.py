@@ -1,10 +1,9 @@
 """What a column of a log means, and why it was chosen."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meaning:
+class Meaning(Struct, frozen=True, kw_only=True):
     """What a column of a log means, as far as the catalog knows.
 
     ``role`` is "entropy" or "reward"; the other fields are None where the catalog does not know. For an
@@ -26,8 +25,7 @@ class Meaning:
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Choice(Struct, frozen=True, kw_only=True):
     """A column that is used, its meaning, and why it was chosen over the others."""
 
     column: str
@@ -36,8 +34,7 @@ class Choice:
     usable: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseColumn:
+class PhaseColumn(Struct, frozen=True, kw_only=True):
     """A column with one of the curves.
 
     Attributes

@@ -1,8 +1,9 @@
 """Forecasts of the reward, and of the step at which the entropy is spent."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from entropylaw.late import late
 from entropylaw.results import Estimate
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForecastMember:
+class ForecastMember(Struct, frozen=True, kw_only=True):
     """One of the forms that are mixed.
 
     ``weight`` is its share of the forecast; ``error`` the root mean squared error of its forecasts from
@@ -26,8 +26,7 @@ class ForecastMember:
     error: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
+class Forecast(Struct, frozen=True, kw_only=True):
     """Reward at later steps.
 
     Attributes
@@ -92,8 +91,7 @@ class Forecast:
         return late("report.notebook.forecast_html", self)  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gain:
+class Gain(Struct, frozen=True, kw_only=True):
     """Probability of an evaluation that is at least ``points`` above the reward now.
 
     ``by_step`` is for an evaluation at the step that was asked for.
@@ -104,8 +102,7 @@ class Gain:
     by_step: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaturationForecast:
+class SaturationForecast(Struct, frozen=True, kw_only=True):
     """When the entropy will be spent.
 
     Attributes

@@ -1,14 +1,14 @@
 """What several runs, or several parts of one, have in common."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from entropylaw.results import Estimate
 from entropylaw.results.law import LawFit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SameTest:
+class SameTest(Struct, frozen=True, kw_only=True):
     """Test that all runs (or segments) have the same coefficients.
 
     ``statistic`` is compared with an F distribution of ``df1`` and ``df2`` degrees of freedom. Where the
@@ -23,8 +23,7 @@ class SameTest:
     method: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SharedRun:
+class SharedRun(Struct, frozen=True, kw_only=True):
     """One of several runs.
 
     Attributes
@@ -47,8 +46,7 @@ class SharedRun:
     deviation: Mapping[str, Estimate]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeedSpread:
+class SeedSpread(Struct, frozen=True, kw_only=True):
     """One coefficient over the seeds of a recipe.
 
     Attributes
@@ -75,8 +73,7 @@ class SeedSpread:
     tau: Estimate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SharedFit:
+class SharedFit(Struct, frozen=True, kw_only=True):
     """The law over several runs.
 
     Attributes
@@ -103,8 +100,7 @@ class SharedFit:
     level: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class Segment(Struct, frozen=True, kw_only=True):
     """Part of a run between two seams; ``law`` is None where it was refused, and ``refusal`` says why."""
 
     first_step: float
@@ -114,8 +110,7 @@ class Segment:
     refusal: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentFit:
+class SegmentFit(Struct, frozen=True, kw_only=True):
     """The law per segment.
 
     Attributes
@@ -136,8 +131,7 @@ class SegmentFit:
     note: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seam:
+class Seam(Struct, frozen=True, kw_only=True):
     """A jump of one series.
 
     Attributes

@@ -1,8 +1,10 @@
 """The fitted law: its numbers, and what it says of a target entropy or a target reward."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, overload
+
+import msgspec
+from msgspec import Struct
 
 from entropylaw.late import late
 from entropylaw.results import (
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LawFit:
+class LawFit(Struct, frozen=True, kw_only=True, eq=False):
     """The law fitted to one run.
 
     Attributes
@@ -106,7 +107,7 @@ class LawFit:
     level: float
     interval: str
     eval_size: int | None
-    dropped: Mapping[str, int] = field(default_factory=dict)
+    dropped: Mapping[str, int] = msgspec.field(default_factory=dict)
     posterior: Posterior
     noise_floor: float
     entropy_sd: FloatArray | None = None
@@ -188,8 +189,7 @@ class LawFit:
         return late("report.notebook.law_html", self)  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Influences:
+class Influences(Struct, frozen=True, kw_only=True, eq=False):
     """What each evaluation does to the fit; every array has shape (n,).
 
     Attributes

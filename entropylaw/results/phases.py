@@ -1,8 +1,10 @@
 """What is found of the two phases of a run: frozen results."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
 
 from entropylaw.late import late
 from entropylaw.results import VERDICTS, Estimate
@@ -25,8 +27,7 @@ UNKNOWN_SHARE = "planning's share of the entropy is not known"
 """How the note begins that says why there is no ``share_planning``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Boundary:
+class Boundary(Struct, frozen=True, kw_only=True, eq=False):
     """Where a curve changes its slope, given that it does.
 
     Attributes
@@ -61,8 +62,7 @@ class Boundary:
         return lengths_flaw(self.places, self.density)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CurvePhases:
+class CurvePhases(Struct, frozen=True, kw_only=True, eq=False):
     """One entropy curve: one smooth decay, or a decay and then something else.
 
     Attributes
@@ -128,8 +128,7 @@ class CurvePhases:
         return lengths_flaw(self.step, self.entropy, self.decay, self.fitted, self.low, self.high)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PhaseFit:
+class PhaseFit(Struct, frozen=True, kw_only=True, eq=False):
     """The two phases of one run.
 
     Attributes
@@ -173,7 +172,7 @@ class PhaseFit:
     level: float
     cautions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    dropped: Mapping[str, int] = field(default_factory=dict)
+    dropped: Mapping[str, int] = msgspec.field(default_factory=dict)
     after_fall: Estimate | None = None
 
     def flaw(self) -> str:
@@ -196,8 +195,7 @@ class PhaseFit:
         return late("report.notebook.phases_html", self)  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PhasesAcross:
+class PhasesAcross(Struct, frozen=True, kw_only=True, eq=False):
     """Phases over several runs.
 
     Attributes

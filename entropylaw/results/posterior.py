@@ -1,9 +1,11 @@
 """The posterior of a law's coefficients, as it is stored."""
 
-from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Self
 
+from msgspec import Struct
+
 from entropylaw.results.arrays import FloatArray, Unbounded
+from entropylaw.results.fields import field_names, replace
 
 if TYPE_CHECKING:
     from entropylaw.results.mixture import Mixture
@@ -12,8 +14,7 @@ SHARPEST = 1e-9
 """Smallest width of a component, in residual standard deviations."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Posterior:
+class Posterior(Struct, frozen=True, kw_only=True, eq=False):
     """Posterior of β (p coefficients) over g grid points.
 
     Shapes are those of one problem; a batch has one more axis in front of every array.
@@ -134,6 +135,6 @@ class Posterior:
         if self.weight.ndim > 1:
             weight = self.weight * kept
             return replace(self, weight=weight / weight.sum(axis=-1, keepdims=True))
-        arrays = (part.name for part in fields(self) if part.name not in ("df", "log_evidence"))
+        arrays = (name for name in field_names(self) if name not in ("df", "log_evidence"))
         left = {name: getattr(self, name)[kept] for name in arrays}
         return replace(self, **left | {"weight": left["weight"] / left["weight"].sum()})

@@ -7,7 +7,7 @@ The keys are such that every tool takes them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from entropylaw import fit_run, read_runs
 from entropylaw.ingest.run import Run
+from entropylaw.results.fields import replace
 
 ENTROPY, REWARD, VALIDATION, OTHER = (
     "train/entropy",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -21,6 +20,7 @@ from entropylaw.documents.store import dumps
 from entropylaw.errors import FitError
 from entropylaw.report.backtest import render_markdown
 from entropylaw.results.backtest import Backtest, RunBacktest
+from entropylaw.results.fields import replace
 from entropylaw.workflow import fit_logs
 from tests.conftest import LAB, ROOT
 from tests.unit.test_report_samples import HOSTILE

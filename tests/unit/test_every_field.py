@@ -10,7 +10,6 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,6 +35,7 @@ from entropylaw.report.index_rows import index_row
 from entropylaw.reporting import report_runs
 from entropylaw.results import Estimate
 from entropylaw.results.check import GateCase
+from entropylaw.results.fields import field_names, replace
 from entropylaw.tokens.summary import text_of
 from tests.conftest import ended
 from tests.golden import inputs
@@ -190,13 +190,13 @@ def changed(value: Any, where: str) -> Iterator[tuple[str, Any]]:
     """Each field of a result by its place, and the result with that field changed."""
     if where.rpartition(".")[2] in OPAQUE:
         yield where, replace(value, log_evidence=value.log_evidence + 1.0)
-    elif is_dataclass(value) and not isinstance(value, type):
-        for field in fields(value):
-            inside = f"{where}.{field.name}"
-            if isinstance(value, Estimate) and field.name in OF_ALL:
-                inside = OF_ALL[field.name]
-            for place, new in changed(getattr(value, field.name), inside):
-                yield place, replace(value, **{field.name: new})
+    elif names := field_names(value):
+        for name in names:
+            inside = f"{where}.{name}"
+            if isinstance(value, Estimate) and name in OF_ALL:
+                inside = OF_ALL[name]
+            for place, new in changed(getattr(value, name), inside):
+                yield place, replace(value, **{name: new})
     elif isinstance(value, Mapping):
         for key, item in value.items():
             if isinstance(item, int | float) and where:
@@ -278,8 +278,8 @@ def test_json_has_every_field(kind: str) -> None:
 
 def lost(value: Any, body: Any) -> set[str]:
     """Fields that the JSON of a result lacks."""
-    if is_dataclass(value):
-        names = {field.name for field in fields(value)}
+    if field_names(value):
+        names = set(field_names(value))
         inside = ((getattr(value, name), body[name]) for name in names & set(body))
         return (names - set(body)).union(*(lost(one, other) for one, other in inside))
     if isinstance(value, Mapping):
@@ -292,7 +292,7 @@ def lost(value: Any, body: Any) -> set[str]:
 def test_every_field_has_an_example() -> None:
     found, known = set(), set()
     for value in (value for kind in MEDIA for result in results(kind) for value in parts(result)):
-        names = {field.name for field in fields(value)}
+        names = field_names(value)
         known |= {(type(value).__name__, name) for name in names}
         found |= {(type(value).__name__, name) for name in names if not _empty(getattr(value, name))}
     assert known - found == set(NO_EXAMPLE)
@@ -303,11 +303,11 @@ def _empty(value: Any) -> bool:
 
 
 def parts(value: Any) -> Iterator[Any]:
-    """Every dataclass in a result."""
-    if is_dataclass(value):
+    """Every result in a result."""
+    if names := field_names(value):
         yield value
-        for field in fields(value):
-            yield from parts(getattr(value, field.name))
+        for name in names:
+            yield from parts(getattr(value, name))
     elif isinstance(value, Mapping | tuple):
         for item in value.values() if isinstance(value, Mapping) else value:
             yield from parts(item)

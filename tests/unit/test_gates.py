@@ -7,7 +7,6 @@ import json
 import math
 import random
 import re
-from dataclasses import replace
 from decimal import Decimal
 from functools import cache
 
@@ -30,6 +29,7 @@ from entropylaw.gates.subjects import joined, read_document, subjects_of
 from entropylaw.options import FitOptions
 from entropylaw.report import check
 from entropylaw.results import Estimate
+from entropylaw.results.fields import replace
 from tests.conftest import ROOT
 from tests.unit import test_phase_report as phase_samples
 from tests.unit.test_report_samples import synthetic

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
+
+from entropylaw.results.fields import replace
 
 torch = pytest.importorskip("torch", reason="the lab's training needs PyTorch")
 

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import matplotlib as mpl
@@ -16,6 +15,7 @@ from matplotlib.figure import Figure
 
 import entropylaw
 from entropylaw.report import notebook
+from entropylaw.results.fields import replace
 from entropylaw.results.forecast import SaturationForecast
 from tests.conftest import ROOT, clean_environment
 from tests.pages import Page

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from entropylaw.analysis.phasecautions import far_off, phase_cautions
 from entropylaw.results import Estimate
+from entropylaw.results.fields import replace
 from entropylaw.results.phases import Boundary, CurvePhases
 
 STEP = np.arange(200.0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from entropylaw.report.plotting import figure_bytes
 from entropylaw.report.token_figure import token_figure
 from entropylaw.results import Estimate
 from entropylaw.results.columns import PhaseColumn
+from entropylaw.results.fields import replace
 from entropylaw.results.phases import UNKNOWN_SHARE, Boundary, CurvePhases, PhaseFit, PhasesAcross
 from entropylaw.results.tokens import TokenHistogram
 from entropylaw.tokens.query import EDGES

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from entropylaw.report.plotting import figure_bytes
 from entropylaw.report.series_figure import residual_figure, series_figure
 from entropylaw.report.svg import glyphs, inline, minify
 from entropylaw.reporting import run_report
+from entropylaw.results.fields import replace
 from tests.conftest import ROOT, clean_environment
 from tests.unit.test_report_samples import by_hand, falling, refused, run_by_hand, synthetic
 

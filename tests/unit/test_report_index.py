@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -22,6 +21,7 @@ from entropylaw.report.index_rows import MOST_POINTS, NO_CURVES, IndexRow, by_na
 from entropylaw.reporting import run_report
 from entropylaw.results import Estimate
 from entropylaw.results.columns import PhaseColumn
+from entropylaw.results.fields import replace
 from tests.pages import Page
 from tests.unit.test_report_samples import (
     HOSTILE,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -20,6 +19,7 @@ from entropylaw.report.plotting import figure_bytes
 from entropylaw.report.run_page import Neighbour
 from entropylaw.reporting import report_runs, run_report
 from entropylaw.results import Validity
+from entropylaw.results.fields import replace
 from tests.pages import Page
 from tests.unit.test_report_index import phases, phases_refused
 from tests.unit.test_report_samples import (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import Any, cast
 
@@ -19,6 +18,7 @@ from entropylaw.report.index_rows import index_row
 from entropylaw.report.printable import safe_name
 from entropylaw.results import Curve, Estimate, Influence, Residuals, Rival, Validity
 from entropylaw.results.columns import Choice, Meaning
+from entropylaw.results.fields import replace
 from entropylaw.results.law import LawFit
 
 HOSTILE = "../../etc/<script>alert('x')</script>\"|`a` [b](http://c.example)\n# $x$ 日本"

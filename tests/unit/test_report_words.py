@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -12,6 +11,7 @@ from entropylaw.report import fit, reportwords, words
 from entropylaw.report.index_rows import IndexRow, index_row
 from entropylaw.reporting import run_report
 from entropylaw.results import Estimate, Validity
+from entropylaw.results.fields import replace
 from tests.unit.test_report_samples import (
     by_hand,
     document,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -15,6 +14,7 @@ from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
 from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError
+from entropylaw.results.fields import replace
 from tests.conftest import LAB
 
 

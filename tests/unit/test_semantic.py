@@ -1,7 +1,6 @@
 """Semantic entropy: against scipy, all subsets, simulations and a published table; the scan of a table."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +9,7 @@ import pytest
 from scipy.stats import entropy as scipy_entropy
 
 from entropylaw.errors import InputError, UsageError
+from entropylaw.results.fields import replace
 from entropylaw.tokens.grams import default_grams, parse_grams
 from entropylaw.tokens.gramscan import PLANNING, PLANNING_LONG, GramScan
 from entropylaw.tokens.query import TokenColumns

@@ -14,7 +14,6 @@ import csv
 import math
 import re
 from copy import copy
-from dataclasses import replace
 from pathlib import PurePath
 
 import numpy as np
@@ -27,6 +26,7 @@ from entropylaw.ingest.formats.jsonl import UNPARSEABLE
 from entropylaw.ingest.table import Table, unique_names
 from entropylaw.ingest.values import Column, is_missing, parse_number
 from entropylaw.ingest.wording import shown_path
+from entropylaw.results.fields import replace
 
 _HEADER = ["wall time", "step", "value"]
 _SUFFIXES = (".csv", ".json")

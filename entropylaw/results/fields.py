@@ -1,0 +1,25 @@
+"""Fields of results, which are msgspec's structs: made in a twentieth of the time of dataclasses."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+
+def replace(value: T, /, **changes: Any) -> T:
+    """A copy of a result, or of a dataclass, with other values in some fields."""
+    if isinstance(value, msgspec.Struct):
+        return msgspec.structs.replace(value, **changes)
+    return dataclasses.replace(value, **changes)  # type: ignore[type-var]
+
+
+def field_names(value: Any) -> tuple[str, ...]:
+    """The fields of a result or of a dataclass, or of their type; none of anything else."""
+    if dataclasses.is_dataclass(value):
+        return tuple(field.name for field in dataclasses.fields(value))
+    names: tuple[str, ...] = getattr(value, "__struct_fields__", ())
+    return names
