@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.inputs import note_input
 from entropylaw.options import Option
 from entropylaw.paths import is_file
-from entropylaw.results.fields import replace
 
 OWN_FILE = "entropylaw.toml"
 PROJECT_FILE = "pyproject.toml"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from entropylaw.analysis.shared import share
@@ -19,7 +19,6 @@ from entropylaw.documents.store import TEMPORARY
 from entropylaw.errors import OutputError
 from entropylaw.inputs import check_targets
 from entropylaw.report.figures import FIGURES
-from entropylaw.results.fields import replace
 from entropylaw.results.groups import SharedFit
 
 Progress = Callable[[int, int], None]

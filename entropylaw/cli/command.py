@@ -21,20 +21,23 @@ from entropylaw.options import Command as Options
 T = TypeVar("T", bound=Options)
 F = TypeVar("F", bound=Callable[[Any], None])
 
-NAMES = (
-    "fit",
-    "predict",
-    "columns",
-    "backtest",
-    "tokens",
-    "phases",
-    "plot",
-    "report",
-    "check",
-    "config",
-    "schema",
-)
-"""The commands in the order of the help; each is a function in the module of its name."""
+NAMES = {
+    "fit": "Fit R = -a·exp(H) + b to every run: validity, intervals, rivals, what was read and dropped.",
+    "predict": "Predict reward at target entropies, or the entropies for a target reward, with intervals.",
+    "columns": "Show what was found in logs, which columns would be used, and why.",
+    "backtest": "Would a forecast have been right? Fit the first 15 % and the first third, predict the rest.",
+    "tokens": "Summarise token-level logs: entropy by step, overall and by class, for the two-phase curves.",
+    "phases": "Test planning and execution entropy for a phase boundary, say where it is, and which comes "
+    "first.",
+    "plot": "Draw one figure of one run, 3.4 inches wide: a column of a paper.",
+    "report": "Write a report on one run or a thousand: an index, a page a run, Markdown, JSON, CSV and "
+    "figures.",
+    "check": "Fail a pipeline where a run is what it must not be: exit code 5.",
+    "config": "Print the settings in force, and where each comes from: a file and its key, or the default.",
+    "schema": "Print the JSON Schema of a document, as `--format json` and `-o FILE.json` write it.",
+}
+"""The commands in the order of the help, each a function in the module of its name, and the first sentence of
+their help: the list of them is printed without importing one."""
 
 WITHOUT = ("tokens", "schema")
 """Commands that no setting is for: a column of tokens is none of evaluations."""
@@ -238,9 +241,7 @@ class Commands(_Reader, TyperGroup):
         """The first sentence of each command's help, without making the commands."""
         width = formatter.width - 6 - max(map(len, NAMES))
         rows = []
-        for name in NAMES:
-            line = str(function_of(name).__doc__).partition("\n")[0]
-            sentence = f"{line.partition('. ')[0].removesuffix('.')}."
+        for name, sentence in NAMES.items():
             cut = sentence[: width - 2].rpartition(" ")[0]
             rows.append((name, sentence if len(sentence) <= width else f"{cut}..."))
         with formatter.section("Commands"):

@@ -11,7 +11,6 @@ from entropylaw.cli.command import takes
 from entropylaw.errors import UsageError
 from entropylaw.inputs import check_targets, note_input
 from entropylaw.options import PATH, Logs, PhaseOptions, Written, option, part
-from entropylaw.results.fields import replace
 
 if TYPE_CHECKING:
     from entropylaw.documents.phases import PhasesDocument, RunPhases
@@ -79,6 +78,7 @@ def document_of(reading: Reading, settings: PhaseOptions, runs: Sequence[RunPhas
     from entropylaw.documents.codec import as_stored
     from entropylaw.documents.document import input_files, skipped_files
     from entropylaw.documents.phases import PhasesDocument, unphased_file
+    from entropylaw.results.fields import replace
 
     document = PhasesDocument(
         inputs=input_files(reading.runs),

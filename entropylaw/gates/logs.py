@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from entropylaw.documents.check import CheckedFile
 from entropylaw.documents.phases import PhasesDocument, unphased_file
@@ -13,7 +13,6 @@ from entropylaw.ingest.phasecolumns import candidates
 from entropylaw.options import FitOptions, PhaseOptions, part
 from entropylaw.paths import shown_path
 from entropylaw.reporting import phases_of, report_runs
-from entropylaw.results.fields import replace
 from entropylaw.workflow import fit_reading, named_columns, read_logs
 
 

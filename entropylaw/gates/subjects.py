@@ -6,7 +6,7 @@ What a document does not say is an :class:`~entropylaw.gates.quantities.Unknown`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.document import Refusal
@@ -14,7 +14,6 @@ from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import as_document, damaged
 from entropylaw.errors import InputError, known_form
 from entropylaw.gates.quantities import OF_VALIDITY, QUANTITIES, Part, Value
-from entropylaw.results.fields import replace
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import Document

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +27,6 @@ from entropylaw.ingest.steps import (
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import FloatArray, Parsed, classify, parse_column
 from entropylaw.ingest.wording import counted, shown, shown_cell, shown_path
-from entropylaw.results.fields import replace
 
 # Names of files that say nothing of the run in them.
 GENERIC_STEMS = frozenset(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,6 @@ from entropylaw.ingest.run import added
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import Column, parse_column
 from entropylaw.ingest.wording import counted
-from entropylaw.results.fields import replace
 
 _EVENT_FILE = re.compile(r".*\.tfevents\.(\d+)(?:\..*)?")
 _PART = re.compile(r"part[-_.].*|history[-_.]?\d+|.*-\d+-of-\d+|\d+")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 
 import numpy as np
@@ -20,7 +21,6 @@ from entropylaw.ingest.segments import is_bookkeeping
 from entropylaw.ingest.steps import by_folded_name, folded
 from entropylaw.ingest.values import BoolArray, FloatArray
 from entropylaw.ingest.wording import counted, listing, shown, shown_path
-from entropylaw.results.fields import replace
 
 #: W&B's pages write the least and the greatest of the values behind a point into columns of these names.
 LEAST, GREATEST = "__MIN", "__MAX"

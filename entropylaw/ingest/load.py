@@ -7,7 +7,7 @@ import os
 import stat
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
@@ -29,7 +29,6 @@ from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, shown_path
 from entropylaw.inputs import is_own, note_input, release_input
 from entropylaw.paths import hostless, is_folder
-from entropylaw.results.fields import replace
 
 # A crashed file system leaves NULs at the end of a log. So many bytes that are such a share of the file may
 # have been a run.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -21,7 +21,6 @@ from entropylaw.ingest.table import Table
 from entropylaw.ingest.trainers import names as trainer_names
 from entropylaw.ingest.values import BoolArray, Column, FloatArray, is_missing, parse_column, parse_step
 from entropylaw.ingest.wording import counted, listing, nearest, shown, shown_cell, shown_path
-from entropylaw.results.fields import replace
 
 # In order of preference among columns that are there on equally many rows.
 STEP_NAMES = (

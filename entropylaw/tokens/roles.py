@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.wording import listing, nearest, shown
-from entropylaw.results.fields import replace
 from entropylaw.tokens.files import TokenFile, both
 from entropylaw.tokens.query import ROW, TokenColumns
 
@@ -88,7 +87,7 @@ def resolve(
         # A list beside a plain entropy cannot be aligned with it, and nobody asked for it by name.
         notes.append(f"{listing(lists)} holds lists, and {shown(columns.entropy)} one number a row: not used")
         dropped = {role: None for role in NAMES if getattr(columns, role) in lists}
-        columns, lists = replace(columns, **dropped), ()
+        columns, lists = replace(columns, **dropped), ()  # type: ignore[arg-type]
     columns, more = _with_responses(columns, nested=nested)
     runs = [name for name in names if name.casefold() in _RUNS and name not in columns.response]
     notes += [f"column {shown(name)} is not used: all rows count as one run" for name in runs]

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,6 @@ from entropylaw.errors import InputError, OutputError, UsageError
 from entropylaw.ingest.wording import counted, listing, shown, shown_path
 from entropylaw.inputs import check_targets, note_input
 from entropylaw.reproducible import rounded
-from entropylaw.results.fields import replace
 from entropylaw.tokens import checks, query, responses
 from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, TokenFile, check_alike, find, matching
 from entropylaw.tokens.roles import Roles, looked_for, resolve

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.wording import shown
-from entropylaw.results.fields import replace
 from entropylaw.tokens import query, responses
 from entropylaw.tokens.files import METADATA, facts_of
 from entropylaw.tokens.query import BINS, EDGES, POINT, IntArray

@@ -172,3 +172,8 @@ def test_a_report_of_logs_is_that_of_their_stored_fit(run, lab, tmp_path):
             assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
     assert "in common" in (tmp_path / "one" / "report.md").read_text("utf-8")
     assert "2 of them as before" in run("report", *logs, *more, *pages, "-o", "one").stderr
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_list_of_commands_has_the_first_sentence_of_each(name):
+    assert str(function_of(name).__doc__).startswith(NAMES[name].removesuffix("."))

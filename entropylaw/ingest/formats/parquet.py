@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from entropylaw.ingest.steps import refuse_samples, sample_columns
 from entropylaw.ingest.table import Table, unique_names
 from entropylaw.ingest.values import Column, FloatArray, MixedColumn, classify, parse_column
 from entropylaw.ingest.wording import counted, shown, shown_path
-from entropylaw.results.fields import replace
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,6 +14,7 @@ import csv
 import math
 import re
 from copy import copy
+from dataclasses import replace
 from pathlib import PurePath
 
 import numpy as np
@@ -26,7 +27,6 @@ from entropylaw.ingest.formats.jsonl import UNPARSEABLE
 from entropylaw.ingest.table import Table, unique_names
 from entropylaw.ingest.values import Column, is_missing, parse_number
 from entropylaw.ingest.wording import shown_path
-from entropylaw.results.fields import replace
 
 _HEADER = ["wall time", "step", "value"]
 _SUFFIXES = (".csv", ".json")
