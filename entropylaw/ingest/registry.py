@@ -397,11 +397,8 @@ class _Plugin:
             if not isinstance(table, Table):
                 raise TypeError(f"it returned {type(table).__name__}, no Table")
             lengths = {len(column) for column in table.columns.values()}
-            if (
-                len(lengths) != 1
-                or lengths == {0}
-                or not all(isinstance(name, str) for name in table.columns)
-            ):
+            named = all(isinstance(name, str) for name in table.columns)
+            if not named or len(lengths) != 1 or lengths == {0}:
                 raise ValueError("its columns need names that are text, and one length")
             return table
 
@@ -474,9 +471,8 @@ def find_reader(content: Content, forced: str | None = None) -> tuple[Reader, tu
     everyone = readers()
     for reader in everyone:
         if reader.recognises(content):
-            expected = [
-                other.name for other in everyone if content.suffix and content.suffix in other.suffixes
-            ]
+            suffix = content.suffix or None
+            expected = [other.name for other in everyone if suffix in other.suffixes]
             note = f"the name ends in {content.suffix}, the content is {reader.name}: read as {reader.name}"
             return reader, (note,) if expected and reader.name not in expected else ()
     # Nothing of what is in it is quoted: a file that is no log holds anybody's keys.

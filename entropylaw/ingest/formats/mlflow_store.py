@@ -262,13 +262,18 @@ class _Database:
                 f"{counted(len(self._names), 'MLflow run')}",
                 "check that the run has logged something, and to this database",
             )
+        settings: dict[str, object] = {}
+        if len(uuids) == 1 and plain_columns(self._connection, "params") >= _PARAM_COLUMNS:
+            query = f"SELECT key, value FROM params WHERE run_uuid = ? LIMIT {_MOST_PARAMS}"
+            cells = self._connection.execute(query, (uuids[0],))
+            settings = {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}
         return _table(
             rows,
             self._content.extent,
             Counter({UNREADABLE: self._bad.total()}),
             tuple(self._notes([labels[uuid] for uuid in uuids if uuid in self._deleted], len(uuids))),
             lost=tuple(labels.get(uuid, uuid) for uuid in self._bad if uuid not in uuids),
-            settings=self._settings(uuids[0]) if len(uuids) == 1 else {},
+            settings=settings,
             unread=tuple(self._unread),
         )
 
@@ -315,11 +320,3 @@ class _Database:
             uuid: _label(label if taken[label] == 1 else f"{self._names[uuid]} ({uuid})")
             for uuid, label in labels.items()
         }
-
-    def _settings(self, uuid: str) -> dict[str, object]:
-        if not plain_columns(self._connection, "params") >= _PARAM_COLUMNS:
-            return {}
-        found = self._connection.execute(
-            f"SELECT key, value FROM params WHERE run_uuid = ? LIMIT {_MOST_PARAMS}", (uuid,)
-        )
-        return {str(key): value for key, value in found if isinstance(value, str) and value.strip()}

@@ -53,7 +53,7 @@ def matches(text: str) -> bool:
 
 def rows(tagged: Iterable[str], printout: Printout) -> Iterator[Row]:
     """Yield the records of the tracker's lines, or where none can be read, those of bare metrics."""
-    found = False
+    found, step = False, None
     for line in tagged:
         entry = _decoded(line, line.index(_TAG) + len(_TAG) - 1) or {}
         metrics = entry.get("metrics")
@@ -67,18 +67,11 @@ def rows(tagged: Iterable[str], printout: Printout) -> Iterator[Row]:
         printout.notes.append(
             "no line of ROLL's stdout tracker: metrics are those that the pipeline itself prints"
         )
-        yield from _bare_rows(lines(printout.content))
-
-
-def _bare_rows(lines: Iterable[str]) -> Iterator[Row]:
-    step: float | None = None
-    for line in lines:
-        if _TAG in line:
-            continue
-        if "pipeline " in line and (started := _STARTS.search(line)):
-            step = float(started[1])
-        elif step is not None and (values := _bare(line)):
-            yield {"step": step, **values}
+        for line in (line for line in lines(printout.content) if _TAG not in line):
+            if "pipeline " in line and (started := _STARTS.search(line)):
+                step = float(started[1])
+            elif step is not None and (values := _bare(line)):
+                yield {"step": step, **values}
 
 
 def _bare(line: str) -> dict[str, float]:

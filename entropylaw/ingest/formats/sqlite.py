@@ -24,7 +24,15 @@ def opened(content: Content, *, rolls_back: bool = False) -> Iterator[sqlite3.Co
     """
     path = content.local_file()
     with ExitStack() as stack:
-        address = _address(path, stack, rolls_back=rolls_back) if path else ":memory:"
+        address = ":memory:"
+        if path:
+            log, journal = beside(path, "-wal"), rolls_back and beside(path, "-journal")
+            address = Path(path).absolute().as_uri() + ("?mode=ro" if log else "?mode=ro&immutable=1")
+            if journal or (log and not beside(path, "-shm")):
+                copy = Path(stack.enter_context(tempfile.TemporaryDirectory()), "copy.db")
+                for end in ("", *(["-wal"] if log else []), *(["-journal"] if journal else [])):
+                    shutil.copyfile(path + end, f"{copy}{end}")
+                address = copy.as_uri()
         connection = stack.enter_context(closing(sqlite3.connect(address, uri=True)))
         if path is None:
             data = bytearray(content.data)
@@ -35,16 +43,6 @@ def opened(content: Content, *, rolls_back: bool = False) -> Iterator[sqlite3.Co
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
         yield connection
-
-
-def _address(path: str, stack: ExitStack, *, rolls_back: bool) -> str:
-    log, journal = beside(path, "-wal"), rolls_back and beside(path, "-journal")
-    if not journal and (not log or beside(path, "-shm")):
-        return Path(path).absolute().as_uri() + ("?mode=ro" if log else "?mode=ro&immutable=1")
-    copy = Path(stack.enter_context(tempfile.TemporaryDirectory()), "copy.db")
-    for end in ("", *(["-wal"] if log else []), *(["-journal"] if journal else [])):
-        shutil.copyfile(path + end, f"{copy}{end}")
-    return copy.as_uri()
 
 
 def beside(path: str, end: str) -> bool:

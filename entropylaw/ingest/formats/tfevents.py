@@ -131,8 +131,7 @@ def wall_times(data: bytes) -> tuple[float, float]:
 
 def _scalars(event: bytes) -> tuple[int, list[tuple[str, float]]]:
     """Return an event's step and its scalars."""
-    step = 0
-    scalars: list[tuple[str, float]] = []
+    step, scalars = 0, list[tuple[str, float]]()
     for key, part in fields(event):
         if key == _EVENT_STEP:
             step = signed(part)
@@ -155,16 +154,16 @@ def _scalar(message: bytes) -> list[tuple[str, float]]:
             number = struct.unpack("<f", value)[0]
         elif key == _VALUE_TENSOR:
             number = _only_number(value)
-    if number is None or len(tag) > _LONGEST_TAG:
-        return []
-    return [(tag.decode(errors="replace"), number)]
+    return [] if number is None or len(tag) > _LONGEST_TAG else [(tag.decode(errors="replace"), number)]
 
 
 def _only_number(tensor: bytes) -> float | None:
     """Return the number that a tensor holds; None where it holds several, none, or something else."""
     parts: dict[int, Any] = {}
     for key, value in fields(tensor):
-        if key == _TENSOR_SHAPE and not _is_single(value):
+        # A single number has no dimension, or only such of size 1.
+        dims = (dim for inner, dim in fields(value) if inner == _SHAPE_DIM) if key == _TENSOR_SHAPE else ()
+        if any(next((size for inner, size in fields(dim) if inner == _DIM_SIZE), 0) != 1 for dim in dims):
             return None
         parts[key >> 3] = value
     form, field = _NUMBERS.get(parts.get(_TENSOR_TYPE, 0), ("", 0))
@@ -176,12 +175,6 @@ def _only_number(tensor: bytes) -> float | None:
         number, end = varint(raw, 0)
         raw = number.to_bytes(8, "little")[: struct.calcsize(form)] if end == len(raw) else b""
     return float(*struct.unpack(form, raw)) if len(raw) == struct.calcsize(form) else None
-
-
-def _is_single(shape: bytes) -> bool:
-    """Whether a tensor of this shape has one element: no dimension, or only such of size 1."""
-    dims = (dim for key, dim in fields(shape) if key == _SHAPE_DIM)
-    return all(next((size for key, size in fields(dim) if key == _DIM_SIZE), 0) == 1 for dim in dims)
 
 
 def _events(data: bytes, damage: Damage) -> Iterator[bytes | None]:

@@ -181,9 +181,12 @@ def _columns(names: list[str], delimiter: str) -> _Layout | None:
     series: dict[tuple[int, str], _Series] = {}
     bounds: list[tuple[tuple[int, str], int, str]] = []
     for index, name in enumerate(names[first + 1 :], start=first + 1):
-        run, metric, base = _taken_apart(name, known)
         seen[name] += 1
-        if not metric:
+        base = name[: -len(_LOW)] if name.endswith(_BOUNDS) else name
+        base = base if base in known else name
+        run, between, metric = (part.strip() for part in base.rpartition(_BETWEEN))
+        # Where a chart has one run, its columns may lack its name.
+        if not metric or not (between or {base + _LOW, base + _HIGH} <= known):
             layout.ignored.append(name)
             continue
         key = runs.setdefault((run, seen[name]), len(runs)), metric
@@ -202,16 +205,6 @@ def _columns(names: list[str], delimiter: str) -> _Layout | None:
     layout.counters = {one.run: one.at for one in series.values() if one.metric == _COUNTER}
     layout.repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
     return layout
-
-
-def _taken_apart(name: str, known: frozenset[str]) -> tuple[str, str, str]:
-    """Return a column's run, its metric, empty where it is none of a run, and the column that it bounds."""
-    base = name[: -len(_LOW)] if name.endswith(_BOUNDS) else name
-    base = base if base in known else name
-    run, between, metric = base.rpartition(_BETWEEN)
-    # Where a chart has one run, its columns may lack its name.
-    of_a_run = between or {base + _LOW, base + _HIGH} <= known
-    return run.strip(), metric.strip() if of_a_run else "", base
 
 
 def _is_chart(layout: _Layout, *, quoted: bool) -> bool:

@@ -231,19 +231,15 @@ class _History:
             if text[0] in _DIGITS:
                 values[path] = float(text)
             else:
-                values.update(_numbers(path, text))
+                # Named with "." as on W&B's pages; texts are no metrics.
+                for name, cell in leaves({path: json.loads(text)}, _LONGEST_NAME, "."):
+                    number = parse_number(cell)
+                    if len(str(cell)) <= _LONGEST_NAME and (number == number or is_missing(cell)):
+                        values[name] = number
         except (ValueError, RecursionError):
             self._bad_values += 1
         if len(values) > MOST_VALUES:
             raise ValueError("more values than a record of metrics has")
-
-
-def _numbers(path: str, text: bytes) -> Iterator[tuple[str, float]]:
-    """Yield the numbers in a JSON value, named with ``.`` as on W&B's pages; texts are no metrics."""
-    for name, cell in leaves({path: json.loads(text)}, _LONGEST_NAME, "."):
-        number = parse_number(cell)
-        if len(str(cell)) <= _LONGEST_NAME and (number == number or is_missing(cell)):
-            yield name, number
 
 
 def _parts(item: bytes) -> tuple[list[bytes], bytes]:
