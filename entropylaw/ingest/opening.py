@@ -47,22 +47,14 @@ def load(path: str) -> Content:
     """
     content = _remote_file(path) if is_remote(path) else _local_file(path)
     if content.packed and not content.head:
-        raise InputError(
-            "file-corrupt",
-            f"{shown_path(path)} opens like {content.packed} and cannot be unpacked",
-            "copy the file again",
-        )
+        what = f"{shown_path(path)} opens like {content.packed} and cannot be unpacked"
+        raise InputError("file-corrupt", what, "copy the file again")
     if content.head.startswith(_LFS):
-        raise InputError(
-            "file-corrupt",
-            f"{shown_path(path)} is a pointer of Git LFS, and its content was not fetched",
-            "fetch it with `git lfs pull`",
-        )
+        what = f"{shown_path(path)} is a pointer of Git LFS, and its content was not fetched"
+        raise InputError("file-corrupt", what, "fetch it with `git lfs pull`")
     if content.is_blank:
         what = "standard input" if path == "-" else shown_path(path)
-        size = (
-            "0 bytes" if not content.size else f"{content.size} bytes, white space or NUL as far as was read"
-        )
+        size = f"{content.size} bytes" + (", white space or NUL as far as was read" if content.size else "")
         raise InputError(
             "file-empty",
             f"{what} holds nothing ({size}), a training log was expected",
@@ -126,11 +118,8 @@ def _spooled(path: str, stream: IO[bytes]) -> Content:
         spool.write(piece)
         if spool.tell() > _MOST_SPOOLED:
             spool.close()
-            raise InputError(
-                "file-too-large",
-                f"more than {_MOST_SPOOLED >> 30} GiB came through {shown_path(path)}",
-                "write it to a file, and name the file",
-            )
+            what = f"more than {_MOST_SPOOLED >> 30} GiB came through {shown_path(path)}"
+            raise InputError("file-too-large", what, "write it to a file, and name the file")
 
     def again() -> _Stream:  # from its start, and left open
         spool.seek(0)

@@ -105,11 +105,8 @@ def read(content: Content) -> Table:
 
 
 def _no_table(content: Content, why: str) -> InputError:
-    return InputError(
-        "file-corrupt",
-        f"{shown_path(content.path)} {why}; the table of a log has some hundreds of columns",
-        "check how the file was made",
-    )
+    what = f"{shown_path(content.path)} {why}; the table of a log has some hundreds of columns"
+    return InputError("file-corrupt", what, "check how the file was made")
 
 
 class _Rectangle:

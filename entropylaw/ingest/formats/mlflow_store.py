@@ -109,11 +109,8 @@ class MlflowFolder(BundleReader):
         dropped = sum((one.dropped for one in metrics), Counter[str]())
         if not rows.steps:
             lost = "".join(f"; {number} × {reason}" for reason, number in dropped.items())
-            raise InputError(
-                "no-records",
-                f"{shown_path(folder)} is an MLflow run without a whole line of a metric{lost}",
-                "check that the run has logged something",
-            )
+            what = f"{shown_path(folder)} is an MLflow run without a whole line of a metric{lost}"
+            raise InputError("no-records", what, "check that the run has logged something")
         size = sum(content.extent for content in contents)
         notes = ("the run is marked as deleted in MLflow",) if _DELETED.search(meta) else ()
         return _table(rows, size, dropped, notes, settings=settings, unread=tuple(unread))

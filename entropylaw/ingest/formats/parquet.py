@@ -135,11 +135,8 @@ def from_arrow(table: pa.Table, path: str) -> Table:
     while any(pa.types.is_struct(field.type) for field in table.schema):
         table = table.flatten()
     if not table.num_rows:
-        raise InputError(
-            "no-records",
-            f"{shown_path(path)} has {table.num_columns} columns and no rows",
-            "check that the run has logged something",
-        )
+        what = f"{shown_path(path)} has {table.num_columns} columns and no rows"
+        raise InputError("no-records", what, "check that the run has logged something")
     names, notes = unique_names(table.column_names)
     columns = {
         name: arrow_column(column)
