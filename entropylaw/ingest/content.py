@@ -6,7 +6,7 @@ import codecs
 import hashlib
 import io
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -181,10 +181,7 @@ class Content:
     def lines(self) -> Iterator[str]:
         """Yield the lines, without their ends; a carriage return within a line stays."""
         for block in self.blocks():
-            lines = block.split("\n")
-            if not lines[-1]:
-                lines.pop()
-            yield from (line.removesuffix("\r") for line in lines)
+            yield from (line.removesuffix("\r") for line in block.removesuffix("\n").split("\n"))
 
     @property
     def text_notes(self) -> tuple[str, ...]:
@@ -387,11 +384,9 @@ def unreadable_file(path: str, problem: OSError) -> InputError:
 def missing_file(path: str) -> InputError:
     """Make the error for a path where nothing is, with the nearest name in the same folder."""
     hint = "check the path; - reads standard input"
-    try:
+    with suppress(OSError, ValueError):
         parent = Path(path).parent
         if is_folder(parent):
             close = nearest([Path(path).name], sorted(entry.name for entry in parent.iterdir()), most=3)
             hint = f"did you mean {listing(close)}?" if close else hint
-    except (OSError, ValueError):
-        pass
     return InputError("file-not-found", f"there is no file or folder {shown_path(path)}", hint)

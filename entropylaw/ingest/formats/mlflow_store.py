@@ -19,7 +19,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import repeat
 from pathlib import Path
-from typing import Any
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content, is_blank
@@ -28,7 +27,6 @@ from entropylaw.ingest.formats.jsonl import UNPARSEABLE
 from entropylaw.ingest.formats.records import UNREADABLE, StepRows
 from entropylaw.ingest.formats.sqlite import beside, opened, plain_columns
 from entropylaw.ingest.registry import BundleReader
-from entropylaw.ingest.segments import OVERWRITTEN
 from entropylaw.ingest.settings import read_yaml
 from entropylaw.ingest.steps import NO_STEP
 from entropylaw.ingest.table import Table
@@ -113,7 +111,7 @@ class MlflowFolder(BundleReader):
             raise InputError("no-records", what, "check that the run has logged something")
         size = sum(content.extent for content in contents)
         notes = ("the run is marked as deleted in MLflow",) if _DELETED.search(meta) else ()
-        return _table(rows, size, dropped, notes, settings=settings, unread=tuple(unread))
+        return rows.table(size, dropped, notes, labelled=True, settings=settings, unread=tuple(unread))
 
 
 def read(content: Content) -> Table:
@@ -141,19 +139,6 @@ def read(content: Content) -> Table:
             f"{shown_path(content.path)} is an SQLite database that cannot be read: {sqlite_cause(problem)}",
             "copy it again while no run writes to it; `sqlite3 FILE .recover` saves what can be saved",
         ) from None
-
-
-def _table(rows: StepRows, size: int, dropped: Counter[str], notes: tuple[str, ...], **more: Any) -> Table:
-    """Make the table of a run's, or several runs', rows; ``more`` are further fields of it."""
-    columns, written = rows.columns(size)
-    return Table(
-        labelled=True,
-        columns=columns,
-        rows=len(rows.steps) + dropped.total(),
-        dropped=dict(dropped + Counter({OVERWRITTEN: rows.overwritten})),
-        notes=(*notes, *written),
-        **more,
-    )
 
 
 class _Metric:
@@ -228,7 +213,6 @@ class _Database:
 
     def __init__(self, connection: sqlite3.Connection, content: Content) -> None:
         self._connection, self._content = connection, content
-        self._path = content.local_file()
         self._bad = Counter[str]()
         self._unread: dict[str, None] = {}
         self._columns = plain_columns(connection, "metrics")
@@ -264,18 +248,18 @@ class _Database:
             query = f"SELECT key, value FROM params WHERE run_uuid = ? LIMIT {_MOST_PARAMS}"
             cells = self._connection.execute(query, (uuids[0],))
             settings = {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}
-        return _table(
-            rows,
+        return rows.table(
             self._content.extent,
             Counter({UNREADABLE: self._bad.total()}),
             tuple(self._notes([labels[uuid] for uuid in uuids if uuid in self._deleted], len(uuids))),
             lost=tuple(labels.get(uuid, uuid) for uuid in self._bad if uuid not in uuids),
             settings=settings,
             unread=tuple(self._unread),
+            labelled=True,
         )
 
     def _notes(self, deleted: Sequence[str], runs: int) -> Iterator[str]:
-        path = self._path
+        path = self._content.local_file()
         if path and beside(path, "-wal"):
             yield f"read with {shown(Path(path + '-wal').name)}, where its last rows are"
         elif path and beside(path, "-journal"):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from entropylaw.ingest.table import unique_names
+from entropylaw.errors import InputError
+from entropylaw.ingest.segments import OVERWRITTEN
+from entropylaw.ingest.table import Table, unique_names
 from entropylaw.ingest.values import Column, FloatArray
-from entropylaw.ingest.wording import counted
+from entropylaw.ingest.wording import counted, shown_path
 
 _WIDTHS = {1: 8, 5: 4}
 # No log of metrics goes beyond these. They bound what a hostile file can make of its bytes in memory.
@@ -49,6 +52,14 @@ class Damage:
         more = f" and in {counted(self._places - 1, 'place')} after it" if self._places > 1 else ""
         note = f"damaged or cut off at byte {self._first}{more}: {counted(self.size, 'byte')} skipped"
         return (note,) if self._places else ()
+
+    def nothing_whole(self, path: str, what: str) -> InputError:
+        """Make the error for a file without a whole record of what is looked for."""
+        return InputError(
+            "no-records",
+            "; ".join((f"{shown_path(path)} holds no whole record {what}", *self.notes)),
+            "check that the run has logged something, and copy the file again where it was cut off",
+        )
 
 
 class SparseColumns(dict[str, tuple["array[int]", "array[float]"]]):
@@ -133,6 +144,17 @@ class StepRows:
         names, renamed = unique_names((*(name for name, _ in first), *found))
         cells = (*(column for _, column in first), *found.values())
         return dict(zip(names, cells, strict=True)), (*notes, *renamed)
+
+    def table(self, size: int, dropped: Counter[str], notes: tuple[str, ...], **more: Any) -> Table:
+        """Make the table of all runs; ``dropped`` counts lost records, ``more`` are further fields of it."""
+        columns, written = self.columns(size)
+        return Table(
+            columns=columns,
+            rows=len(self.steps) + dropped.total(),
+            dropped=dict(dropped + Counter({OVERWRITTEN: self.overwritten})),
+            notes=(*notes, *written),
+            **more,
+        )
 
     def _fall_back(self) -> None:
         self._row_of = {}

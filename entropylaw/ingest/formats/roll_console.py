@@ -93,12 +93,9 @@ def _decoded(line: str, position: int) -> dict[str, Any] | None:
 
 
 def _numbers(value: Mapping[str, Any]) -> dict[str, float]:
-    numbers = {}
-    for path, cell in leaves(value, _LONGEST):
-        number = parse_number(cell)
-        if not isinstance(cell, bool) and (number == number or not isinstance(cell, str)):
-            numbers[path] = number
-    return numbers
+    cells = ((path, cell) for path, cell in leaves(value, _LONGEST) if not isinstance(cell, bool))
+    numbers = ((path, cell, parse_number(cell)) for path, cell in cells)
+    return {path: number for path, cell, number in numbers if number == number or not isinstance(cell, str)}
 
 
 CONSOLE = Console(

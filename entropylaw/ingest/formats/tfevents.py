@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 import re
 import struct
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import PurePath
@@ -30,7 +32,6 @@ from entropylaw.ingest.formats.records import (
     signed,
     varint,
 )
-from entropylaw.ingest.segments import OVERWRITTEN
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import shown_path
 
@@ -99,22 +100,11 @@ def read(content: Content) -> Table:
             "name the event file of the run; hyperparameters have one of their own",
         )
     if not rows.steps:
-        raise InputError(
-            "no-records",
-            "; ".join((f"{shown_path(content.path)} holds no whole record with a scalar", *damage.notes)),
-            "check that the run has logged something, and copy the file again where it was cut off",
-        )
-    columns, notes = rows.columns(len(content.data))
-    dropped = {BAD_CHECKSUM: bad, UNREADABLE: unreadable, OVERWRITTEN: rows.overwritten}
-    if not bad:  # such a record is a damaged place, and counted already
-        dropped |= damage.dropped
-    return Table(
-        columns=columns,
-        rows=len(rows.steps) + bad + unreadable,
-        dropped={reason: number for reason, number in dropped.items() if number},
-        notes=(*damage.notes, *notes),
-        lost_bytes=damage.size,
-    )
+        raise damage.nothing_whole(content.path, "with a scalar")
+    dropped = Counter({BAD_CHECKSUM: bad, UNREADABLE: unreadable})
+    table = rows.table(len(content.data), dropped, damage.notes, lost_bytes=damage.size)
+    # A record with a bad checksum is a damaged place, and counted already.
+    return table if bad else replace(table, dropped={**table.dropped, **damage.dropped})
 
 
 def wall_times(data: bytes) -> tuple[float, float]:

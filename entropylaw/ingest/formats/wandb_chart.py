@@ -132,11 +132,6 @@ class _Layout:
     ignored: list[str] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
 
-    @property
-    def step_axis(self) -> bool:
-        """Whether the axis is W&B's own step."""
-        return self.axis == _STEP_AXIS
-
 
 def _layout(content: Content) -> _Layout | None:
     """Understand the header; None where it is not a chart's."""
@@ -212,7 +207,7 @@ def _is_chart(layout: _Layout, *, quoted: bool) -> bool:
     if not layout.series or len(layout.ignored) > len(layout.series):
         return False
     axis = layout.axis
-    telling = layout.step_axis or _CLOCK_AXIS.match(axis) is not None or folded(axis) in _TELLING_AXES
+    telling = axis == _STEP_AXIS or _CLOCK_AXIS.match(axis) is not None or folded(axis) in _TELLING_AXES
     bounded = sum(len(one.bounds) == 2 for one in layout.series)
     if bounded:
         named = layout.runs != [_NAMELESS] or (telling and not layout.ignored)
@@ -272,7 +267,7 @@ class _Points:
         layout = self._layout
         self._axis.append(parse_step(cells[layout.first]))
         self._runs.append(run)
-        if run in layout.counters and not layout.step_axis:
+        if run in layout.counters and layout.axis != _STEP_AXIS:
             self.records.put(_COUNTER, cells[layout.counters[run]])
         for one in series:
             name = one.metric if one.metric not in (_RUN, _COUNTER, layout.axis) else f"{one.metric}#2"
@@ -291,7 +286,7 @@ class _Points:
         metrics, notes = self.records.columns(self._content.extent)
         axis = np.frombuffer(self._axis, dtype=np.float64)
         codes = np.frombuffer(self._runs, dtype=np.int32)
-        columns: dict[str, Column] = {_COUNTER if layout.step_axis else layout.axis: axis}
+        columns: dict[str, Column] = {_COUNTER if layout.axis == _STEP_AXIS else layout.axis: axis}
         if layout.runs != [_NAMELESS]:
             columns[_RUN] = MixedColumn(np.full(len(codes), np.nan), codes, layout.runs)
         return Table(
@@ -305,7 +300,7 @@ class _Points:
 
     def _notes(self, axis: FloatArray, codes: NDArray[np.int32]) -> Iterator[str]:
         layout = self._layout
-        if layout.step_axis:
+        if layout.axis == _STEP_AXIS:
             yield "the x axis 'Step' is W&B's '_step', and is called so here"
         if layout.ignored:
             yield f"columns that are no 'RUN - METRIC' left out: {listing(layout.ignored, 4)}"
