@@ -28,7 +28,6 @@ _PIECE = 1 << 20
 _LONGEST_LINE = 1 << 28
 # What unpacks to many times its size is no log: those of trainers unpack to 3 to 20 times theirs.
 _MOST_UNPACKED = 40
-_BLANK = b" \t\r\n\0"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x08\x1b")
 
@@ -372,7 +371,7 @@ def _whole_lines(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
 
 def is_blank(piece: bytes) -> bool:
     """Whether there is nothing but white space and NUL."""
-    return not piece.strip(_BLANK)
+    return not piece.strip(b" \t\r\n\0")
 
 
 def unreadable_file(path: str, problem: OSError) -> InputError:

@@ -19,7 +19,6 @@ from entropylaw.inputs import note_input
 
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _IN_MEMORY = 1 << 26
-_LFS = b"version https://git-lfs.github.com/spec/"
 _PIECE = 1 << 20
 # Beyond this, standard input has no end.
 _MOST_SPOOLED = 1 << 32
@@ -49,7 +48,7 @@ def load(path: str) -> Content:
     if content.packed and not content.head:
         what = f"{shown_path(path)} opens like {content.packed} and cannot be unpacked"
         raise InputError("file-corrupt", what, "copy the file again")
-    if content.head.startswith(_LFS):
+    if content.head.startswith(b"version https://git-lfs.github.com/spec/"):
         what = f"{shown_path(path)} is a pointer of Git LFS, and its content was not fetched"
         raise InputError("file-corrupt", what, "fetch it with `git lfs pull`")
     if content.is_blank:
@@ -234,11 +233,8 @@ def _answered(path: str, call: Callable[[], T]) -> T:
         status = getattr(problem, "status", None) or getattr(problem, "strerror", None)
         why = type(problem).__name__ + (f", {shown(status)}" if status else "")
         why = "no answer in time" if isinstance(problem, TimeoutError) else why
-        raise InputError(
-            "file-unreadable",
-            f"{shown_path(path)} cannot be read: {why}",
-            "check the path, the network and the credentials",
-        ) from None
+        what = f"{shown_path(path)} cannot be read: {why}"
+        raise InputError("file-unreadable", what, "check the path, the network and the credentials") from None
 
 
 def _not_installed(path: str, what: str) -> UsageError:

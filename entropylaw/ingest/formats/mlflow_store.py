@@ -45,7 +45,6 @@ _LINE = re.compile(r"(-?[0-9]{1,18}) (\S{1,400})(?: (-?[0-9]{1,18})(?: .*)?)?", 
 
 _COLUMNS = frozenset(("run_uuid", "key", "value", "timestamp", "step"))
 _RUN_COLUMNS = frozenset(("run_uuid", "name", "start_time", "lifecycle_stage"))
-_PARAM_COLUMNS = frozenset(("run_uuid", "key", "value"))
 _LONGEST_CELL = 1 << 24
 # A row of metrics takes SQLite some 40 steps and 80 bytes; in a damaged tree of pages it may go on for ever.
 _STEPS_A_BYTE, _STEPS_AT_ONCE, _FEWEST = 4, 1 << 16, 64
@@ -244,7 +243,7 @@ class _Database:
                 "check that the run has logged something, and to this database",
             )
         settings: dict[str, object] = {}
-        if len(uuids) == 1 and plain_columns(self._connection, "params") >= _PARAM_COLUMNS:
+        if len(uuids) == 1 and plain_columns(self._connection, "params") >= {"run_uuid", "key", "value"}:
             query = f"SELECT key, value FROM params WHERE run_uuid = ? LIMIT {_MOST_PARAMS}"
             cells = self._connection.execute(query, (uuids[0],))
             settings = {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}

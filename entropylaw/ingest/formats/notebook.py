@@ -50,10 +50,8 @@ _JSON_LINE = re.compile(r"\s*\{\".*\}\s*")
 # Not html.parser: its time grew with the square of some malformed text up to Python 3.13.5.
 _HTML = re.compile(r"<(tr|th|td)\b[^<>]{0,400}+>([^<]{0,400}+)", re.IGNORECASE)
 _NAMES = {"Step": "step", "Epoch": "epoch", "Training Loss": "loss", "Validation Loss": "eval_loss"}
-_AXES = (["Step"], ["Epoch"])
 _NOTHING = frozenset(("no log", ""))
 _TABLE = "the Trainer's table"
-_HISTORY = "a list of log entries"
 
 TOO_LONG = "row with more cells than the header"
 
@@ -145,7 +143,7 @@ def _logs(outputs: Sequence[Mapping[str, Any]], position: int, path: str) -> Ite
             content = _in_memory(path, entries + "\n")
             if trl_console.recognises(content):
                 with suppress(InputError):
-                    yield _Log(_HISTORY, position, trl_console.read(content))
+                    yield _Log("a list of log entries", position, trl_console.read(content))
 
 
 def _console(text: str, position: int, path: str) -> Iterator[_Log]:
@@ -179,7 +177,7 @@ def _html_tables(text: str) -> Iterator[Table]:
             elif rows:
                 rows[-1].append(html.unescape(cell).strip())
         header, *below = rows or [[]]
-        steps = [parse_number(row[0]) for row in below if row and header[:1] in _AXES]
+        steps = [parse_number(row[0]) for row in below if row and header[:1] in (["Step"], ["Epoch"])]
         if len(header) > 1 and not np.isnan(steps).all():
             yield _html_table(header, below)
 

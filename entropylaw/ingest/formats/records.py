@@ -135,24 +135,21 @@ class StepRows:
             self.overwritten += not math.isnan(last) and value != last
         self._columns.put(row, name, value)
 
-    def columns(self, size: int) -> tuple[dict[str, Column], tuple[str, ...]]:
-        """Return the columns, the step and the run's label first, and notes; ``size`` as the file's bytes."""
-        found, notes = self._columns.filled(len(self.steps), size)
-        first: list[tuple[str, Column]] = [("step", np.array(self.steps, dtype=np.float64))]
-        if self._label is not None:
-            first.append(("run", self._labels))
-        names, renamed = unique_names((*(name for name, _ in first), *found))
-        cells = (*(column for _, column in first), *found.values())
-        return dict(zip(names, cells, strict=True)), (*notes, *renamed)
-
     def table(self, size: int, dropped: Counter[str], notes: tuple[str, ...], **more: Any) -> Table:
-        """Make the table of all runs; ``dropped`` counts lost records, ``more`` are further fields of it."""
-        columns, written = self.columns(size)
+        """Make the table of all runs, the step and the run's label first.
+
+        The file has ``size`` bytes; ``dropped`` counts lost records, ``more`` are further fields.
+        """
+        found, filled = self._columns.filled(len(self.steps), size)
+        first: dict[str, Column] = {"step": np.array(self.steps, dtype=np.float64)}
+        if self._label is not None:
+            first["run"] = self._labels
+        names, renamed = unique_names((*first, *found))
         return Table(
-            columns=columns,
+            columns=dict(zip(names, (*first.values(), *found.values()), strict=True)),
             rows=len(self.steps) + dropped.total(),
             dropped=dict(dropped + Counter({OVERWRITTEN: self.overwritten})),
-            notes=(*notes, *written),
+            notes=(*notes, *filled, *renamed),
             **more,
         )
 

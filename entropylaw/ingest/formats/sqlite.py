@@ -11,8 +11,6 @@ from pathlib import Path
 
 from entropylaw.ingest.content import Content
 
-_WAL_VERSIONS = slice(18, 20)  # of the file format: 2 where a write-ahead log stands beside it, else 1
-
 
 @contextmanager
 def opened(content: Content, *, rolls_back: bool = False) -> Iterator[sqlite3.Connection]:
@@ -36,7 +34,8 @@ def opened(content: Content, *, rolls_back: bool = False) -> Iterator[sqlite3.Co
         connection = stack.enter_context(closing(sqlite3.connect(address, uri=True)))
         if path is None:
             data = bytearray(content.data)
-            data[_WAL_VERSIONS] = b"\1\1"  # a database in memory has no such log
+            # The format's versions: 2 where a write-ahead log stands beside it, which memory has not.
+            data[18:20] = b"\1\1"
             connection.deserialize(bytes(data))
         # A stranger's file is to do nothing but hold data.
         connection.text_factory = lambda text: text.decode("utf-8", "replace")

@@ -51,7 +51,6 @@ _STEP_AXIS = "Step"
 _CLOCK_AXIS = re.compile(r"relative time|wall time|(?:_absolute)?_runtime$|_timestamp$", re.IGNORECASE)
 # Axes that tell a chart from a table that happens to have " - " in its names; "step" alone does not.
 _TELLING_AXES = frozenset(map(folded, (*STEP_NAMES, *COUNTERS))) - {"step", "iter", "iteration"}
-_GROUP = re.compile(r"(?:Group|Name): ")
 
 _MOST_COLUMNS = 1 << 16
 _FEW_METRICS = 3
@@ -309,7 +308,7 @@ class _Points:
                 f"several runs are called {listing(layout.repeated, 4)}: they are numbered in the order of "
                 "their columns, which may be another one in another chart"
             )
-        if groups := [run for run in layout.runs if _GROUP.match(run)]:
+        if groups := [run for run in layout.runs if run.startswith(("Group: ", "Name: "))]:
             yield f"{listing(groups, 4)}: by the name, each value is an average over several runs"
         shares = ", ".join(
             f"{number} of {counted(self._numbers[name], 'point')} of {shown(name)}"

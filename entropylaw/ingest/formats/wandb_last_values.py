@@ -33,7 +33,6 @@ _STATES = frozenset(
         *("pending", "preempting", "preempted", "stopped", "stopping"),
     )
 )
-_API_TABLE = frozenset(("summary", "config", "name"))
 _SAMPLE = 50
 _SAMPLE_LINES = 1000
 _MOST_COLUMNS = 1 << 16
@@ -53,7 +52,7 @@ def is_run_table(content: Content) -> bool:
     if not ("Name" in first or ("summary" in first and "config" in first)):
         return False
     header, *rows = _sample(content, first)
-    if frozenset(header) - {""} == _API_TABLE:
+    if frozenset(header) - {""} == {"summary", "config", "name"}:
         at = header.index("summary")
         return bool(rows) and all(len(row) > at and row[at].startswith("{") for row in rows)
     return _has_run_columns(header, rows)
