@@ -10,7 +10,8 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar
+from types import SimpleNamespace
+from typing import IO, Any, TypeVar
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest.content import Content, is_blank, missing_file, unreadable_file
@@ -120,18 +121,11 @@ def _spooled(path: str, stream: IO[bytes]) -> Content:
             what = f"more than {_MOST_SPOOLED >> 30} GiB came through {shown_path(path)}"
             raise InputError("file-too-large", what, "write it to a file, and name the file")
 
-    def again() -> _Stream:  # from its start, and left open
+    def again() -> Any:  # what Content needs of an open file: from its start, and left open
         spool.seek(0)
-        return _Stream(spool.read, lambda: None)
+        return SimpleNamespace(read=spool.read, close=lambda: None)
 
-    return Content(path, opened=again, size=spool.tell())  # type: ignore[arg-type]
-
-
-class _Stream(NamedTuple):
-    """What :class:`~entropylaw.ingest.content.Content` needs of an open file."""
-
-    read: Callable[[int], bytes]
-    close: Callable[[], None]
+    return Content(path, opened=again, size=spool.tell())
 
 
 def remote_files(path: str) -> Any:
@@ -174,11 +168,11 @@ def _remote_file(path: str) -> Content:
         what = f"{shown_path(path)} cannot be read: it is no file"
         raise InputError("file-unreadable", what, "name a file")
 
-    def elsewhere() -> _Stream:  # every piece is waited for no longer than an answer
+    def elsewhere() -> Any:  # every piece is waited for no longer than an answer
         file = _answered(path, lambda: files.open(inside, "rb"))
-        return _Stream(lambda size: _answered(path, lambda: file.read(size)), file.close)
+        return SimpleNamespace(read=lambda size: _answered(path, lambda: file.read(size)), close=file.close)
 
-    return Content(path, opened=elsewhere, size=int(info.get("size") or 0))  # type: ignore[arg-type]
+    return Content(path, opened=elsewhere, size=int(info.get("size") or 0))
 
 
 def is_remote_folder(path: str) -> bool:

@@ -51,7 +51,7 @@ def recognises(content: Content) -> bool:
         rows = rows[:-1]  # the sample may have cut the last one
     same = sum(len(row) == len(header) for row in rows)
     numeric = any(parse_step(cell) == parse_step(cell) for row in rows for cell in row)
-    return len(header) > 1 and len(rows) > 0 and same * 5 >= len(rows) * 4 and numeric
+    return len(header) > 1 and same * 5 >= len(rows) * 4 and numeric
 
 
 def read(content: Content) -> Table:

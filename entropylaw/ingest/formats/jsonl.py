@@ -139,7 +139,7 @@ class _Values:
                 return
             data = value.get("data")
             if isinstance(data, dict) and "step" in value and "_type" not in data:
-                value = {**{name: cell for name, cell in value.items() if name != "data"}, **data}
+                value.update(value.pop("data"))
             self.records.add(dict(leaves(value, _LONGEST_NAME)))
 
 

@@ -231,7 +231,7 @@ class _Database:
         """Read all runs."""
         rows, uuids, labels = StepRows(""), list[str](), self._labels()
         for uuid, step, key, value in self._logged():
-            if not uuids or uuid != uuids[-1]:
+            if uuids[-1:] != [uuid]:
                 uuids.append(uuid)
                 rows.begin(labels.get(uuid, uuid))
             rows.take(step, key, value)

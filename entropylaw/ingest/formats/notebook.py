@@ -141,9 +141,8 @@ def _logs(outputs: Sequence[Mapping[str, Any]], position: int, path: str) -> Ite
             # The log_history as a notebook shows it, each dict put on a line of its own.
             entries = " ".join(shown.split()).removeprefix("[").replace("}, {", "}\n{")
             content = _in_memory(path, entries + "\n")
-            if trl_console.recognises(content):
-                with suppress(InputError):
-                    yield _Log("a list of log entries", position, trl_console.read(content))
+            with suppress(InputError):
+                yield _Log("a list of log entries", position, trl_console.read(content))
 
 
 def _console(text: str, position: int, path: str) -> Iterator[_Log]:
@@ -190,13 +189,7 @@ def _html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
         for name in header
     )
     whole = [list(row) for row in rows if len(row) <= len(names)]
-    fillers = 0
-    for column in range(1, len(whole[0]) if whole else 0):
-        below = (row[column] for row in whole[1:] if column < len(row))
-        # A float has decimals: a bare 0 is no measurement.
-        if whole[0][column] == "0" and all("." in cell or cell.casefold() in _NOTHING for cell in below):
-            whole[0][column] = ""
-            fillers += 1
+    fillers = _without_fillers(whole)
     records = Records()
     for row in whole:
         cells = (None if cell.casefold() in _NOTHING else cell for cell in row)
@@ -214,6 +207,17 @@ def _html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     )
 
 
+def _without_fillers(rows: Sequence[list[str]]) -> int:
+    """Empty the first row's fillers, and count them: a float has decimals, a bare 0 is no measurement."""
+    found = 0
+    for column in range(1, len(rows[0]) if rows else 0):
+        below = (row[column] for row in rows[1:] if column < len(row))
+        if rows[0][column] == "0" and all("." in cell or cell.casefold() in _NOTHING for cell in below):
+            rows[0][column] = ""
+            found += 1
+    return found
+
+
 def _merged(logs: Sequence[_Log], content: Content) -> Table:
     """Put the logs of one kind behind each other, in the order of their cells."""
     kinds: dict[str, list[_Log]] = {}
@@ -221,32 +225,30 @@ def _merged(logs: Sequence[_Log], content: Content) -> Table:
         kinds.setdefault(log.kind, []).append(log)
 
     def rank(kind: str) -> tuple[bool, int]:  # with an entropy before without, then by the number of cells
-        tables = [log.table for log in kinds[kind]]
-        names = tuple(dict.fromkeys(name for table in tables for name in table.columns))
+        names = tuple(dict.fromkeys(name for log in kinds[kind] for name in log.table.columns))
         entropy = bool(catalog.matches("entropy", names, catalog.detect(names).trainer))
-        return entropy, sum(table.rows * len(table.columns) for table in tables)
+        return entropy, sum(log.table.rows * len(log.table.columns) for log in kinds[kind])
 
     best = max(kinds, key=rank)
-    chosen = kinds[best]
-    records = Records()
+    chosen = kinds.pop(best)
+    records, rows = Records(), 0
     dropped: Counter[str] = Counter()
     settings: dict[str, object] = {}
     for log in chosen:
         for row in zip(*log.table.columns.values(), strict=True):
             records.add(dict(zip(log.table.columns, row, strict=True)))
+        rows += log.table.rows
         dropped.update(log.table.dropped)
         settings |= log.table.settings
     columns, more = records.columns(content.size)
     said = dict.fromkeys(note for log in chosen for note in log.table.notes)
     notes = [f"read from {_where(chosen)} of the notebook ({best})"]
     notes += [
-        f"what {_where(others)} hold of another log ({kind}) was left out"
-        for kind, others in kinds.items()
-        if kind != best
+        f"what {_where(others)} hold of another log ({kind}) was left out" for kind, others in kinds.items()
     ]
     return Table(
         columns=columns,
-        rows=sum(log.table.rows for log in chosen),
+        rows=rows,
         dropped=dict(dropped),
         notes=(*content.text_notes, *notes, *said, *more),
         settings=settings,

@@ -28,8 +28,9 @@ def opened(content: Content, *, rolls_back: bool = False) -> Iterator[sqlite3.Co
             address = Path(path).absolute().as_uri() + ("?mode=ro" if log else "?mode=ro&immutable=1")
             if journal or (log and not beside(path, "-shm")):
                 copy = Path(stack.enter_context(tempfile.TemporaryDirectory()), "copy.db")
-                for end in ("", *(["-wal"] if log else []), *(["-journal"] if journal else [])):
-                    shutil.copyfile(path + end, f"{copy}{end}")
+                for end, there in (("", True), ("-wal", log), ("-journal", journal)):
+                    if there:
+                        shutil.copyfile(path + end, f"{copy}{end}")
                 address = copy.as_uri()
         connection = stack.enter_context(closing(sqlite3.connect(address, uri=True)))
         if path is None:

@@ -107,15 +107,7 @@ def log_table(
             f"{found}",
             "check that the run has logged something; of several checkpoints, the last one has the whole log",
         )
-    # Neighbours of the same step are merged whose common keys, such as the epoch, have the same values.
-    merged: list[dict[str, object]] = []
-    for entry in records:
-        last = merged[-1] if merged else {}
-        same = last.get("step") is not None and last["step"] == entry.get("step")
-        if same and all(last[key] == value for key, value in entry.items() if key in last):
-            last.update(entry)
-        else:
-            merged.append(dict(entry))
+    merged = _merged(records)
     names = {name for record in merged for name in record}
     if len(names) * len(merged) > _MOST_CELLS:
         raise InputError(
@@ -132,6 +124,19 @@ def log_table(
         dropped={BAD_ENTRY: bad} if bad else {},
         notes=(*content.text_notes, *notes, *([closing] if len(records) < len(entries) else [])),
     )
+
+
+def _merged(entries: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
+    """Merge neighbours of the same step whose common keys, such as the epoch, have the same values."""
+    records: list[dict[str, object]] = []
+    for entry in entries:
+        last = records[-1] if records else {}
+        same = last.get("step") is not None and last["step"] == entry.get("step")
+        if same and all(last[key] == value for key, value in entry.items() if key in last):
+            last.update(entry)
+        else:
+            records.append(dict(entry))
+    return records
 
 
 def _salvaged(text: str) -> tuple[list[object], int]:
