@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -178,23 +179,20 @@ def _wandb_table(log: Content, console: Content | None) -> Table:
         That of the ``.wandb`` file, where the console does not help.
 
     """
-    table, problem = None, None
+    table: Table | InputError
     try:
         table = reader_of("wandb").read(log)
         if any(map(catalog.is_metric, table.columns)):
             return table
-    except InputError as error:
-        problem = error
-    try:
+        why = "the .wandb file has no metric that is known"
+    except InputError as problem:
+        table, why = problem, problem.message
+    with suppress(InputError):
         found = find_reader(console)[0].read(console) if console is not None else None
-    except InputError:
-        found = None
-    if found is not None and any(map(catalog.is_metric, found.columns)):
-        why = problem.message if problem else "the .wandb file has no metric that is known"
-        return replace(found, notes=(f"read from files/output.log, for {why}", *found.notes))
-    if problem is not None:
-        raise problem
-    assert table is not None
+        if found is not None and any(map(catalog.is_metric, found.columns)):
+            return replace(found, notes=(f"read from files/output.log, for {why}", *found.notes))
+    if isinstance(table, InputError):
+        raise table
     return table
 
 

@@ -6,7 +6,7 @@ import codecs
 import hashlib
 import io
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -28,7 +28,6 @@ _PIECE = 1 << 20
 _LONGEST_LINE = 1 << 28
 # What unpacks to many times its size is no log: those of trainers unpack to 3 to 20 times theirs.
 _MOST_UNPACKED = 40
-_BLANK = b" \t\r\n\0"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x08\x1b")
 
@@ -101,12 +100,7 @@ class Content:
     @cached_property
     def head(self) -> bytes:
         """The first 64 KiB, decompressed."""
-        found = b""
-        for piece in self._plain():
-            found += piece
-            if len(found) >= _HEAD:
-                break
-        return found[:_HEAD]
+        return b"".join(_first(self._plain(), _HEAD))
 
     @cached_property
     def data(self) -> bytes:
@@ -150,13 +144,7 @@ class Content:
         """The first 32 MiB of the text, or all of it: what a reader may look through to recognise it."""
         if self.size <= _OPENING and not self.packed:
             return self.text
-        found, size = [], 0
-        for block in self.blocks():
-            found.append(block[: _OPENING - size])
-            size += len(block)
-            if size >= _OPENING:
-                break
-        return "".join(found)
+        return "".join(_first(self.blocks(), _OPENING))
 
     def blocks(self) -> Iterator[str]:
         """Yield the text in blocks that end where a line ends.
@@ -192,10 +180,7 @@ class Content:
     def lines(self) -> Iterator[str]:
         """Yield the lines, without their ends; a carriage return within a line stays."""
         for block in self.blocks():
-            lines = block.split("\n")
-            if not lines[-1]:
-                lines.pop()
-            yield from (line.removesuffix("\r") for line in lines)
+            yield from (line.removesuffix("\r") for line in block.removesuffix("\n").split("\n"))
 
     @property
     def text_notes(self) -> tuple[str, ...]:
@@ -217,15 +202,8 @@ class Content:
 
     @cached_property
     def is_blank(self) -> bool:
-        """Whether the first 32 MiB hold white space and NUL only: nobody looks for a log behind them."""
-        seen = 0
-        for piece in self._plain():
-            seen += len(piece)
-            if not is_blank(piece):
-                return False
-            if seen > _OPENING:
-                break
-        return True
+        """Whether the first 33 MiB hold white space and NUL only: nobody looks for a log behind them."""
+        return all(map(is_blank, _first(self._plain(), _OPENING + _PIECE)))
 
     @cached_property
     def is_lost(self) -> bool:
@@ -342,6 +320,16 @@ class Content:
             )
 
 
+def _first(parts: Iterator[Part], most: int) -> Iterator[Part]:
+    """Yield the first so many characters or bytes."""
+    size = 0
+    for part in parts:
+        yield part[: most - size]
+        size += len(part)
+        if size >= most:
+            return
+
+
 def _unwound(pieces: Iterator[bytes]) -> Iterator[str]:
     """Decode UTF-16, and end blocks where lines end."""
     decoder = codecs.getincrementaldecoder("utf-16")("replace")
@@ -375,37 +363,29 @@ def _whole_lines(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
         parts.append(piece[end:])
         size += len(piece) - end
         if size > _LONGEST_LINE:
-            raise InputError(
-                "file-corrupt",
-                f"{shown_path(path)} has a line of more than {_LONGEST_LINE >> 20} MiB",
-                "check how the file was made; a log has lines",
-            )
+            what = f"{shown_path(path)} has a line of more than {_LONGEST_LINE >> 20} MiB"
+            raise InputError("file-corrupt", what, "check how the file was made; a log has lines")
     if any(parts):
         yield b"".join(parts)
 
 
 def is_blank(piece: bytes) -> bool:
     """Whether there is nothing but white space and NUL."""
-    return not piece.strip(_BLANK)
+    return not piece.strip(b" \t\r\n\0")
 
 
 def unreadable_file(path: str, problem: OSError) -> InputError:
     """Make the error for a file that is there and cannot be opened."""
-    return InputError(
-        "file-unreadable",
-        f"{shown_path(path)} cannot be read: {problem.strerror or type(problem).__name__}",
-        "check the file's permissions",
-    )
+    what = f"{shown_path(path)} cannot be read: {problem.strerror or type(problem).__name__}"
+    return InputError("file-unreadable", what, "check the file's permissions")
 
 
 def missing_file(path: str) -> InputError:
     """Make the error for a path where nothing is, with the nearest name in the same folder."""
     hint = "check the path; - reads standard input"
-    try:
+    with suppress(OSError, ValueError):
         parent = Path(path).parent
         if is_folder(parent):
             close = nearest([Path(path).name], sorted(entry.name for entry in parent.iterdir()), most=3)
             hint = f"did you mean {listing(close)}?" if close else hint
-    except (OSError, ValueError):
-        pass
     return InputError("file-not-found", f"there is no file or folder {shown_path(path)}", hint)

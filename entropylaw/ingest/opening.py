@@ -10,7 +10,8 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar
+from types import SimpleNamespace
+from typing import IO, Any, TypeVar
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest.content import Content, is_blank, missing_file, unreadable_file
@@ -19,7 +20,6 @@ from entropylaw.inputs import note_input
 
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _IN_MEMORY = 1 << 26
-_LFS = b"version https://git-lfs.github.com/spec/"
 _PIECE = 1 << 20
 # Beyond this, standard input has no end.
 _MOST_SPOOLED = 1 << 32
@@ -47,22 +47,14 @@ def load(path: str) -> Content:
     """
     content = _remote_file(path) if is_remote(path) else _local_file(path)
     if content.packed and not content.head:
-        raise InputError(
-            "file-corrupt",
-            f"{shown_path(path)} opens like {content.packed} and cannot be unpacked",
-            "copy the file again",
-        )
-    if content.head.startswith(_LFS):
-        raise InputError(
-            "file-corrupt",
-            f"{shown_path(path)} is a pointer of Git LFS, and its content was not fetched",
-            "fetch it with `git lfs pull`",
-        )
+        what = f"{shown_path(path)} opens like {content.packed} and cannot be unpacked"
+        raise InputError("file-corrupt", what, "copy the file again")
+    if content.head.startswith(b"version https://git-lfs.github.com/spec/"):
+        what = f"{shown_path(path)} is a pointer of Git LFS, and its content was not fetched"
+        raise InputError("file-corrupt", what, "fetch it with `git lfs pull`")
     if content.is_blank:
         what = "standard input" if path == "-" else shown_path(path)
-        size = (
-            "0 bytes" if not content.size else f"{content.size} bytes, white space or NUL as far as was read"
-        )
+        size = f"{content.size} bytes" + (", white space or NUL as far as was read" if content.size else "")
         raise InputError(
             "file-empty",
             f"{what} holds nothing ({size}), a training log was expected",
@@ -126,24 +118,14 @@ def _spooled(path: str, stream: IO[bytes]) -> Content:
         spool.write(piece)
         if spool.tell() > _MOST_SPOOLED:
             spool.close()
-            raise InputError(
-                "file-too-large",
-                f"more than {_MOST_SPOOLED >> 30} GiB came through {shown_path(path)}",
-                "write it to a file, and name the file",
-            )
+            what = f"more than {_MOST_SPOOLED >> 30} GiB came through {shown_path(path)}"
+            raise InputError("file-too-large", what, "write it to a file, and name the file")
 
-    def again() -> _Stream:  # from its start, and left open
+    def again() -> Any:  # what Content needs of an open file: from its start, and left open
         spool.seek(0)
-        return _Stream(spool.read, lambda: None)
+        return SimpleNamespace(read=spool.read, close=lambda: None)
 
-    return Content(path, opened=again, size=spool.tell())  # type: ignore[arg-type]
-
-
-class _Stream(NamedTuple):
-    """What :class:`~entropylaw.ingest.content.Content` needs of an open file."""
-
-    read: Callable[[int], bytes]
-    close: Callable[[], None]
+    return Content(path, opened=again, size=spool.tell())
 
 
 def remote_files(path: str) -> Any:
@@ -186,11 +168,11 @@ def _remote_file(path: str) -> Content:
         what = f"{shown_path(path)} cannot be read: it is no file"
         raise InputError("file-unreadable", what, "name a file")
 
-    def elsewhere() -> _Stream:  # every piece is waited for no longer than an answer
+    def elsewhere() -> Any:  # every piece is waited for no longer than an answer
         file = _answered(path, lambda: files.open(inside, "rb"))
-        return _Stream(lambda size: _answered(path, lambda: file.read(size)), file.close)
+        return SimpleNamespace(read=lambda size: _answered(path, lambda: file.read(size)), close=file.close)
 
-    return Content(path, opened=elsewhere, size=int(info.get("size") or 0))  # type: ignore[arg-type]
+    return Content(path, opened=elsewhere, size=int(info.get("size") or 0))
 
 
 def is_remote_folder(path: str) -> bool:
@@ -245,11 +227,8 @@ def _answered(path: str, call: Callable[[], T]) -> T:
         status = getattr(problem, "status", None) or getattr(problem, "strerror", None)
         why = type(problem).__name__ + (f", {shown(status)}" if status else "")
         why = "no answer in time" if isinstance(problem, TimeoutError) else why
-        raise InputError(
-            "file-unreadable",
-            f"{shown_path(path)} cannot be read: {why}",
-            "check the path, the network and the credentials",
-        ) from None
+        what = f"{shown_path(path)} cannot be read: {why}"
+        raise InputError("file-unreadable", what, "check the path, the network and the credentials") from None
 
 
 def _not_installed(path: str, what: str) -> UsageError:

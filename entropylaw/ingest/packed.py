@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import bz2
-import io
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import PurePath
+from types import SimpleNamespace
 from typing import Any
 
 _SIGNATURES = {
@@ -95,7 +95,9 @@ def _blocks(make: Callable[[], Any]) -> Callable[[Read], Iterator[bytes]]:
 def _zstd(read: Read) -> Iterator[bytes]:
     import pyarrow as pa
 
-    source = pa.CompressedInputStream(pa.PythonFile(_Whole(read), mode="r"), "zstd")
+    # What pyarrow needs of a Python file; closing is left to whoever opened it.
+    file = SimpleNamespace(read=read, closed=False, close=lambda: None)
+    source = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
     while piece := source.read(_INPUT):
         yield piece
 
@@ -106,18 +108,3 @@ _UNPACKERS: dict[str, Callable[[Read], Iterator[bytes]]] = {
     "xz": _blocks(lzma.LZMADecompressor),
     "zstd": _zstd,
 }
-
-
-class _Whole(io.RawIOBase):
-    """What pyarrow needs of a Python file; closing is left to whoever opened it."""
-
-    def __init__(self, read: Read) -> None:
-        self._read = read
-
-    def read(self, size: int = -1) -> bytes:
-        """Read as a file does."""
-        return self._read(size)
-
-    def readable(self) -> bool:
-        """Whether it can be read: always."""
-        return True

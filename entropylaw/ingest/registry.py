@@ -112,7 +112,8 @@ class Format:
     module
         The module in ``entropylaw.ingest.formats`` with the functions ``recognises`` and ``read``, or the
         object in it that has these methods, as ``module:OBJECT``; of a format that is refused, the function
-        that recognises it. Empty where the signature is all; ``NAME_console:CONSOLE`` where nothing is said.
+        that recognises it. Empty where the signature is all; where nothing is said, ``NAME``, or of a console
+        ``NAME_console:CONSOLE``.
     signature
         A pattern for what such a file starts with; only then is ``recognises`` called, which may be absent.
     title, why, hint
@@ -141,8 +142,9 @@ class Format:
 
     @cached_property
     def _implementation(self) -> Any:
-        place = f"{self.name}_console:CONSOLE" if self.module is None else self.module
-        module, _, member = place.partition(":")
+        own = self.name.replace("-", "_")
+        usual = f"{own}_console:CONSOLE" if self.suffixes == Format.suffixes else own
+        module, _, member = (usual if self.module is None else self.module).partition(":")
         found = import_module(f"entropylaw.ingest.formats.{module}") if module else None
         return getattr(found, member) if member else found
 
@@ -192,7 +194,6 @@ READERS: tuple[Format, ...] = (
         "scalars of a TensorBoard event file, those in tensors too, float32 as TensorBoard keeps "
         "them, every checksum tested",
         suffixes=(),
-        module="tfevents",
     ),
     Format(
         "trackio",
@@ -232,7 +233,6 @@ READERS: tuple[Format, ...] = (
         "numbers of a Parquet file, structs flattened with `.`; of more than 256 columns, those that "
         "something is made of",
         suffixes=(".parquet", ".pq"),
-        module="parquet",
         signature=b"PAR1",
     ),
     Format(
@@ -246,7 +246,6 @@ READERS: tuple[Format, ...] = (
         "the `log_history` of Hugging Face's Trainer, pretty-printed or on one line; an evaluation "
         "joins the row of its step",
         suffixes=(".json",),
-        module="trainer_state",
     ),
     Format(
         "wandb-summary",
@@ -272,7 +271,6 @@ READERS: tuple[Format, ...] = (
         "tensorboard-csv",
         "a curve downloaded from TensorBoard, `run-NAME-tag-TAG`; those of one run are joined by step",
         suffixes=(".csv", ".json"),
-        module="tensorboard_csv",
         joins=True,
     ),
     Format(
@@ -281,7 +279,6 @@ READERS: tuple[Format, ...] = (
         " object of columns; so the `metrics.jsonl` of tinker-cookbook, prime-rl and others, "
         "ms-swift's `logging.jsonl`, EasyR1's `experiment_log.jsonl`",
         suffixes=(".jsonl", ".ndjson", ".json"),
-        module="jsonl",
     ),
     Format(
         "verl",
@@ -331,14 +328,12 @@ READERS: tuple[Format, ...] = (
         "or a clock; charts of one run are joined by step, and points that stand for several values "
         "pair within their bucket only",
         suffixes=(".csv",),
-        module="wandb_chart",
         joins=True,
     ),
     Format(
         "swanlab-csv",
         "a chart exported from SwanLab; charts of one run are joined by step",
         suffixes=(".csv",),
-        module="swanlab_csv",
         joins=True,
     ),
     Format(
@@ -397,11 +392,8 @@ class _Plugin:
             if not isinstance(table, Table):
                 raise TypeError(f"it returned {type(table).__name__}, no Table")
             lengths = {len(column) for column in table.columns.values()}
-            if (
-                len(lengths) != 1
-                or lengths == {0}
-                or not all(isinstance(name, str) for name in table.columns)
-            ):
+            named = all(isinstance(name, str) for name in table.columns)
+            if not named or len(lengths) != 1 or lengths == {0}:
                 raise ValueError("its columns need names that are text, and one length")
             return table
 
@@ -474,9 +466,8 @@ def find_reader(content: Content, forced: str | None = None) -> tuple[Reader, tu
     everyone = readers()
     for reader in everyone:
         if reader.recognises(content):
-            expected = [
-                other.name for other in everyone if content.suffix and content.suffix in other.suffixes
-            ]
+            suffix = content.suffix or None
+            expected = [other.name for other in everyone if suffix in other.suffixes]
             note = f"the name ends in {content.suffix}, the content is {reader.name}: read as {reader.name}"
             return reader, (note,) if expected and reader.name not in expected else ()
     # Nothing of what is in it is quoted: a file that is no log holds anybody's keys.

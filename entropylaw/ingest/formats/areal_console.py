@@ -19,7 +19,6 @@ from entropylaw.ingest.values import is_missing, parse_number
 _STEP = re.compile(r"(?<!\w)Train step (\d{1,9})/\d{1,9} done\.", re.ASCII)
 _STATS = re.compile(r"(?<!\w)Stats \(\d{1,9}/\d{1,9}\):", re.ASCII)
 _BAR = "│"
-_ENDS = "╘"
 # A table's row has four pairs; a line with far more is no row.
 _MOST_CELLS = 256
 
@@ -42,7 +41,7 @@ def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
             if values:
                 yield {"step": step, **values}
             step, values, expected = float(found[1]), {}, True
-        elif _ENDS in line:
+        elif "╘" in line:  # where a table ends
             expected = False
         elif step and not expected and "Stats (" in line and _STATS.search(line):
             expected = True

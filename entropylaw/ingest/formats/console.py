@@ -140,9 +140,7 @@ def lines(content: Content, needle: str = "") -> Iterator[str]:
     """Yield the lines that hold some text, without escape sequences; a carriage return ends a line, too."""
     for block in content.blocks():
         if needle in block:
-            for line in _LINE_END.split(block):
-                if needle in line:
-                    yield plain(line)
+            yield from (plain(line) for line in _LINE_END.split(block) if needle in line)
 
 
 def openings(text: str, start: re.Pattern[str]) -> Iterator[list[str]]:

@@ -43,10 +43,15 @@ def recognises(content: Content) -> bool:
         return False
     if content.suffix in (".csv", ".tsv"):
         return True
-    header, *rows = _sample(content)
+    head = content.opening[:_HEAD]
+    with _long_cells():
+        split = csv.reader(io.StringIO(head, newline=""), delimiter=_sniff(content))
+        header, *rows = list(islice(filter(None, split), _SAMPLE + 1)) or [[]]
+    if len(head) < len(content.opening):
+        rows = rows[:-1]  # the sample may have cut the last one
     same = sum(len(row) == len(header) for row in rows)
     numeric = any(parse_step(cell) == parse_step(cell) for row in rows for cell in row)
-    return len(header) > 1 and len(rows) > 0 and same * 5 >= len(rows) * 4 and numeric
+    return len(header) > 1 and same * 5 >= len(rows) * 4 and numeric
 
 
 def read(content: Content) -> Table:
@@ -100,11 +105,8 @@ def read(content: Content) -> Table:
 
 
 def _no_table(content: Content, why: str) -> InputError:
-    return InputError(
-        "file-corrupt",
-        f"{shown_path(content.path)} {why}; the table of a log has some hundreds of columns",
-        "check how the file was made",
-    )
+    what = f"{shown_path(content.path)} {why}; the table of a log has some hundreds of columns"
+    return InputError("file-corrupt", what, "check how the file was made")
 
 
 class _Rectangle:
@@ -215,15 +217,6 @@ def _sniff(content: Content) -> str:
     with _long_cells():
         widths = {mark: len(next(csv.reader([first], delimiter=mark), [])) for mark in _DELIMITERS}
     return max(widths, key=lambda mark: widths[mark])
-
-
-def _sample(content: Content) -> list[list[str]]:
-    """Split the first rows; a last one that the sample may have cut is left out."""
-    head = content.opening[:_HEAD]
-    with _long_cells():
-        rows = csv.reader(io.StringIO(head, newline=""), delimiter=_sniff(content))
-        found = list(islice(filter(None, rows), _SAMPLE + 1)) or [[]]
-    return found if len(head) == len(content.opening) or len(found) == 1 else found[:-1]
 
 
 @contextmanager

@@ -137,7 +137,10 @@ class _Values:
                 for row in zip(*columns.values(), strict=True):
                     self.records.add(dict(zip(columns, row, strict=True)))
                 return
-            self.records.add(_record(value))
+            data = value.get("data")
+            if isinstance(data, dict) and "step" in value and "_type" not in data:
+                value.update(value.pop("data"))
+            self.records.add(dict(leaves(value, _LONGEST_NAME)))
 
 
 def _lines(content: Content) -> Iterator[object]:
@@ -187,19 +190,10 @@ def _stream(text: str) -> Iterator[object]:
 
 def _columns(value: object) -> dict[str, list[object]] | None:
     """Return the columns of an object whose every value is a list of the same length, else None."""
-    if not isinstance(value, dict) or not value:
-        return None
-    if not all(isinstance(cells, list) for cells in value.values()):
+    if not isinstance(value, dict) or not all(isinstance(cells, list) for cells in value.values()):
         return None
     lengths = {len(cells) for cells in value.values()}
     return dict(value) if len(lengths) == 1 and lengths != {0} else None
-
-
-def _record(value: dict[str, object]) -> dict[str, object]:
-    data = value.get("data")
-    if isinstance(data, dict) and "step" in value and "_type" not in data:
-        value = {**{name: cell for name, cell in value.items() if name != "data"}, **data}
-    return dict(leaves(value, _LONGEST_NAME))
 
 
 def _no_records(content: Content) -> InputError:

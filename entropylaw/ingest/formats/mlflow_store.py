@@ -19,7 +19,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import repeat
 from pathlib import Path
-from typing import Any
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content, is_blank
@@ -28,7 +27,6 @@ from entropylaw.ingest.formats.jsonl import UNPARSEABLE
 from entropylaw.ingest.formats.records import UNREADABLE, StepRows
 from entropylaw.ingest.formats.sqlite import beside, opened, plain_columns
 from entropylaw.ingest.registry import BundleReader
-from entropylaw.ingest.segments import OVERWRITTEN
 from entropylaw.ingest.settings import read_yaml
 from entropylaw.ingest.steps import NO_STEP
 from entropylaw.ingest.table import Table
@@ -47,7 +45,6 @@ _LINE = re.compile(r"(-?[0-9]{1,18}) (\S{1,400})(?: (-?[0-9]{1,18})(?: .*)?)?", 
 
 _COLUMNS = frozenset(("run_uuid", "key", "value", "timestamp", "step"))
 _RUN_COLUMNS = frozenset(("run_uuid", "name", "start_time", "lifecycle_stage"))
-_PARAM_COLUMNS = frozenset(("run_uuid", "key", "value"))
 _LONGEST_CELL = 1 << 24
 # A row of metrics takes SQLite some 40 steps and 80 bytes; in a damaged tree of pages it may go on for ever.
 _STEPS_A_BYTE, _STEPS_AT_ONCE, _FEWEST = 4, 1 << 16, 64
@@ -109,14 +106,11 @@ class MlflowFolder(BundleReader):
         dropped = sum((one.dropped for one in metrics), Counter[str]())
         if not rows.steps:
             lost = "".join(f"; {number} × {reason}" for reason, number in dropped.items())
-            raise InputError(
-                "no-records",
-                f"{shown_path(folder)} is an MLflow run without a whole line of a metric{lost}",
-                "check that the run has logged something",
-            )
+            what = f"{shown_path(folder)} is an MLflow run without a whole line of a metric{lost}"
+            raise InputError("no-records", what, "check that the run has logged something")
         size = sum(content.extent for content in contents)
         notes = ("the run is marked as deleted in MLflow",) if _DELETED.search(meta) else ()
-        return _table(rows, size, dropped, notes, settings=settings, unread=tuple(unread))
+        return rows.table(size, dropped, notes, labelled=True, settings=settings, unread=tuple(unread))
 
 
 def read(content: Content) -> Table:
@@ -144,19 +138,6 @@ def read(content: Content) -> Table:
             f"{shown_path(content.path)} is an SQLite database that cannot be read: {sqlite_cause(problem)}",
             "copy it again while no run writes to it; `sqlite3 FILE .recover` saves what can be saved",
         ) from None
-
-
-def _table(rows: StepRows, size: int, dropped: Counter[str], notes: tuple[str, ...], **more: Any) -> Table:
-    """Make the table of a run's, or several runs', rows; ``more`` are further fields of it."""
-    columns, written = rows.columns(size)
-    return Table(
-        labelled=True,
-        columns=columns,
-        rows=len(rows.steps) + dropped.total(),
-        dropped=dict(dropped + Counter({OVERWRITTEN: rows.overwritten})),
-        notes=(*notes, *written),
-        **more,
-    )
 
 
 class _Metric:
@@ -231,7 +212,6 @@ class _Database:
 
     def __init__(self, connection: sqlite3.Connection, content: Content) -> None:
         self._connection, self._content = connection, content
-        self._path = content.local_file()
         self._bad = Counter[str]()
         self._unread: dict[str, None] = {}
         self._columns = plain_columns(connection, "metrics")
@@ -251,7 +231,7 @@ class _Database:
         """Read all runs."""
         rows, uuids, labels = StepRows(""), list[str](), self._labels()
         for uuid, step, key, value in self._logged():
-            if not uuids or uuid != uuids[-1]:
+            if uuids[-1:] != [uuid]:
                 uuids.append(uuid)
                 rows.begin(labels.get(uuid, uuid))
             rows.take(step, key, value)
@@ -262,18 +242,23 @@ class _Database:
                 f"{counted(len(self._names), 'MLflow run')}",
                 "check that the run has logged something, and to this database",
             )
-        return _table(
-            rows,
+        settings: dict[str, object] = {}
+        if len(uuids) == 1 and plain_columns(self._connection, "params") >= {"run_uuid", "key", "value"}:
+            query = f"SELECT key, value FROM params WHERE run_uuid = ? LIMIT {_MOST_PARAMS}"
+            cells = self._connection.execute(query, (uuids[0],))
+            settings = {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}
+        return rows.table(
             self._content.extent,
             Counter({UNREADABLE: self._bad.total()}),
             tuple(self._notes([labels[uuid] for uuid in uuids if uuid in self._deleted], len(uuids))),
             lost=tuple(labels.get(uuid, uuid) for uuid in self._bad if uuid not in uuids),
-            settings=self._settings(uuids[0]) if len(uuids) == 1 else {},
+            settings=settings,
             unread=tuple(self._unread),
+            labelled=True,
         )
 
     def _notes(self, deleted: Sequence[str], runs: int) -> Iterator[str]:
-        path = self._path
+        path = self._content.local_file()
         if path and beside(path, "-wal"):
             yield f"read with {shown(Path(path + '-wal').name)}, where its last rows are"
         elif path and beside(path, "-journal"):
@@ -315,11 +300,3 @@ class _Database:
             uuid: _label(label if taken[label] == 1 else f"{self._names[uuid]} ({uuid})")
             for uuid, label in labels.items()
         }
-
-    def _settings(self, uuid: str) -> dict[str, object]:
-        if not plain_columns(self._connection, "params") >= _PARAM_COLUMNS:
-            return {}
-        found = self._connection.execute(
-            f"SELECT key, value FROM params WHERE run_uuid = ? LIMIT {_MOST_PARAMS}", (uuid,)
-        )
-        return {str(key): value for key, value in found if isinstance(value, str) and value.strip()}

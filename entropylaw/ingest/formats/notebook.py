@@ -20,8 +20,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,10 +50,8 @@ _JSON_LINE = re.compile(r"\s*\{\".*\}\s*")
 # Not html.parser: its time grew with the square of some malformed text up to Python 3.13.5.
 _HTML = re.compile(r"<(tr|th|td)\b[^<>]{0,400}+>([^<]{0,400}+)", re.IGNORECASE)
 _NAMES = {"Step": "step", "Epoch": "epoch", "Training Loss": "loss", "Validation Loss": "eval_loss"}
-_AXES = (["Step"], ["Epoch"])
 _NOTHING = frozenset(("no log", ""))
 _TABLE = "the Trainer's table"
-_HISTORY = "a list of log entries"
 
 TOO_LONG = "row with more cells than the header"
 
@@ -99,8 +96,7 @@ def read(content: Content) -> Table:
     return _merged(logs, content)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Log:
+class _Log(NamedTuple):
     """A log in the outputs of the cell at ``position``, and what kind of log it is."""
 
     kind: str
@@ -137,12 +133,16 @@ def _logs(outputs: Sequence[Mapping[str, Any]], position: int, path: str) -> Ite
         if output.get("output_type") in ("display_data", "execute_result", "pyout"):
             # In nbformat 3, the representations stand in the output itself, under short names.
             data = output["data"] if isinstance(output.get("data"), dict) else output
-            for table in _html_tables(_text(data.get("text/html", data.get("html")))):
-                yield _Log(kind=_TABLE, position=position, table=table)
+            tables = _html_tables(_text(data.get("text/html", data.get("html"))))
+            yield from (_Log(_TABLE, position, table) for table in tables)
             lists.append(_text(data.get("text/plain", data.get("text"))))
     for shown in lists:
         if shown.lstrip().startswith("[{'"):
-            yield from _history(shown, position, path)
+            # The log_history as a notebook shows it, each dict put on a line of its own.
+            entries = " ".join(shown.split()).removeprefix("[").replace("}, {", "}\n{")
+            content = _in_memory(path, entries + "\n")
+            with suppress(InputError):
+                yield _Log("a list of log entries", position, trl_console.read(content))
 
 
 def _console(text: str, position: int, path: str) -> Iterator[_Log]:
@@ -151,7 +151,7 @@ def _console(text: str, position: int, path: str) -> Iterator[_Log]:
     for reader in readers():
         if ".log" in reader.suffixes and reader.name not in ("csv", "jsonl") and reader.recognises(content):
             with suppress(InputError):
-                yield _Log(kind=reader.name, position=position, table=reader.read(content))
+                yield _Log(reader.name, position, reader.read(content))
                 return
     lines = list(filter(_JSON_LINE.fullmatch, text.splitlines()))
     if len(lines) > 1:
@@ -159,16 +159,7 @@ def _console(text: str, position: int, path: str) -> Iterator[_Log]:
             table = jsonl.read(_in_memory(path, "\n".join(lines) + "\n"))
             has_step = not {folded(name) for name in table.columns}.isdisjoint(map(folded, STEP_NAMES))
             if has_step and any(map(catalog.is_metric, table.columns)):
-                yield _Log(kind="jsonl", position=position, table=table)
-
-
-def _history(text: str, position: int, path: str) -> Iterator[_Log]:
-    """Read ``trainer.state.log_history`` as a notebook shows it, each dict put on a line of its own."""
-    entries = " ".join(text.split()).removeprefix("[").replace("}, {", "}\n{")
-    content = _in_memory(path, entries + "\n")
-    if trl_console.recognises(content):
-        with suppress(InputError):
-            yield _Log(kind=_HISTORY, position=position, table=trl_console.read(content))
+                yield _Log("jsonl", position, table)
 
 
 def _html_tables(text: str) -> Iterator[Table]:
@@ -185,13 +176,18 @@ def _html_tables(text: str) -> Iterator[Table]:
             elif rows:
                 rows[-1].append(html.unescape(cell).strip())
         header, *below = rows or [[]]
-        steps = [parse_number(row[0]) for row in below if row and header[:1] in _AXES]
+        steps = [parse_number(row[0]) for row in below if row and header[:1] in (["Step"], ["Epoch"])]
         if len(header) > 1 and not np.isnan(steps).all():
             yield _html_table(header, below)
 
 
 def _html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    names, notes = unique_names(map(_column_name, header))
+    # What the table shows under a name of its own gets the one under which a Trainer logs it.
+    names, notes = unique_names(
+        _NAMES.get(name)
+        or ("eval_" + name.lower().replace(" ", "_") if name[:1].isupper() else name.replace(" / ", "/"))
+        for name in header
+    )
     whole = [list(row) for row in rows if len(row) <= len(names)]
     fillers = _without_fillers(whole)
     records = Records()
@@ -222,57 +218,41 @@ def _without_fillers(rows: Sequence[list[str]]) -> int:
     return found
 
 
-def _column_name(header: str) -> str:
-    """Return the name under which a Trainer logs what the table shows under another."""
-    if header in _NAMES:
-        return _NAMES[header]
-    if header[:1].isupper():
-        return "eval_" + header.lower().replace(" ", "_")
-    return header.replace(" / ", "/")
-
-
 def _merged(logs: Sequence[_Log], content: Content) -> Table:
     """Put the logs of one kind behind each other, in the order of their cells."""
     kinds: dict[str, list[_Log]] = {}
     for log in logs:
         kinds.setdefault(log.kind, []).append(log)
 
-    best = max(kinds, key=lambda kind: _rank([log.table for log in kinds[kind]]))
-    chosen = kinds[best]
-    records = Records()
+    def rank(kind: str) -> tuple[bool, int]:  # with an entropy before without, then by the number of cells
+        names = tuple(dict.fromkeys(name for log in kinds[kind] for name in log.table.columns))
+        entropy = bool(catalog.matches("entropy", names, catalog.detect(names).trainer))
+        return entropy, sum(log.table.rows * len(log.table.columns) for log in kinds[kind])
+
+    best = max(kinds, key=rank)
+    chosen = kinds.pop(best)
+    records, rows = Records(), 0
     dropped: Counter[str] = Counter()
     settings: dict[str, object] = {}
     for log in chosen:
         for row in zip(*log.table.columns.values(), strict=True):
             records.add(dict(zip(log.table.columns, row, strict=True)))
+        rows += log.table.rows
         dropped.update(log.table.dropped)
         settings |= log.table.settings
-    columns_read, more = records.columns(content.size)
+    columns, more = records.columns(content.size)
+    said = dict.fromkeys(note for log in chosen for note in log.table.notes)
     notes = [f"read from {_where(chosen)} of the notebook ({best})"]
     notes += [
-        f"what {_where(others)} hold of another log ({kind}) was left out"
-        for kind, others in kinds.items()
-        if kind != best
+        f"what {_where(others)} hold of another log ({kind}) was left out" for kind, others in kinds.items()
     ]
     return Table(
-        columns=columns_read,
-        rows=sum(log.table.rows for log in chosen),
+        columns=columns,
+        rows=rows,
         dropped=dict(dropped),
-        notes=(
-            *content.text_notes,
-            *notes,
-            *dict.fromkeys(n for log in chosen for n in log.table.notes),
-            *more,
-        ),
+        notes=(*content.text_notes, *notes, *said, *more),
         settings=settings,
     )
-
-
-def _rank(tables: Sequence[Table]) -> tuple[bool, int]:
-    """Rank a kind of log: with an entropy before without, then by its number of cells."""
-    names = tuple(dict.fromkeys(name for table in tables for name in table.columns))
-    entropy = bool(catalog.matches("entropy", names, catalog.detect(names).trainer))
-    return entropy, sum(table.rows * len(table.columns) for table in tables)
 
 
 def _where(logs: Sequence[_Log]) -> str:

@@ -17,8 +17,6 @@ from entropylaw.ingest.formats.console import CUT_OFF, Console, Printout, Row, d
 _TRAINED = r"Global step (?P<step>\d{1,9})(?: \[\w{1,40}\])?: "
 _EVALUATED = r"Evaluation completed in [^,]{1,40}, global_step (?P<evaluated>\d{1,9}), eval_metrics: "
 _ENTRY = re.compile(rf"(?:{_TRAINED}|{_EVALUATED})\{{(?=')", re.ASCII)
-# Some versions leave a text of the policy's in the dict, behind everything else.
-_SAMPLES = "'generated_samples'"
 
 
 def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
@@ -27,7 +25,8 @@ def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
         for entry in _ENTRY.finditer(line):
             prefix = "train" if entry["step"] else "eval"
             values, ended, end = dict_pairs(line, entry.end())
-            if ended or line.startswith(_SAMPLES, end):
+            # Some versions leave a text of the policy's in the dict, behind everything else.
+            if ended or line.startswith("'generated_samples'", end):
                 named = {f"{prefix}/{key}": value for key, value in values.items()}
                 yield {"train/global_step": float(entry["step"] or entry["evaluated"]), **named}
             else:

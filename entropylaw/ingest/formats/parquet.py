@@ -58,13 +58,20 @@ def read_parts(path: str, parts: Sequence[Content]) -> Table:
     try:
         files = [_opened(part) for part in parts]
         names, leaves = files[0].schema_arrow.names, _leaves(files[0])
-        kept = _kept(parts[0], leaves)
+        useful = parts[0].useful
+        kept: frozenset[str] | None = None
+        # All of a table that is neither wide nor large is read.
+        if useful is not None and (parts[0].wanted is not None or len(leaves) > _WIDE):
+            kept = frozenset(filter(useful, leaves))
         _check_size(path, parts, files, kept)
         steps = [name for name in names if name.casefold() in ("step", "global_step")]
         if sample_columns(names) and steps:
             some = pa.concat_tables([file.read(columns=steps[:1]) for file in files])
             refuse_samples(path, names, arrow_column(some.column(0)))
-        tables = [file.read(columns=_present(kept, file)) for file in files]
+        tables = [
+            file.read(columns=None if kept is None else [name for name in _leaves(file) if name in kept])
+            for file in files
+        ]
         table = from_arrow(pa.concat_tables(tables, promote_options="permissive"), path)
         return table if kept is None else replace(table, unread=tuple(n for n in leaves if n not in kept))
     except MemoryError:  # Arrow's own is an ArrowException, too, and says nothing of the file
@@ -114,17 +121,6 @@ def _leaves(file: pq.ParquetFile) -> list[str]:
     return list(dict.fromkeys(path.removesuffix(".list.element") for path in paths))
 
 
-def _kept(content: Content, names: Sequence[str]) -> frozenset[str] | None:
-    """Choose the columns to read; None for all of a table that is neither wide nor large."""
-    if content.useful is None or (content.wanted is None and len(names) <= _WIDE):
-        return None
-    return frozenset(filter(content.useful, names))
-
-
-def _present(kept: frozenset[str] | None, file: pq.ParquetFile) -> list[str] | None:
-    return None if kept is None else [name for name in _leaves(file) if name in kept]
-
-
 def from_arrow(table: pa.Table, path: str) -> Table:
     """Turn an Arrow table into ours.
 
@@ -139,11 +135,8 @@ def from_arrow(table: pa.Table, path: str) -> Table:
     while any(pa.types.is_struct(field.type) for field in table.schema):
         table = table.flatten()
     if not table.num_rows:
-        raise InputError(
-            "no-records",
-            f"{shown_path(path)} has {table.num_columns} columns and no rows",
-            "check that the run has logged something",
-        )
+        what = f"{shown_path(path)} has {table.num_columns} columns and no rows"
+        raise InputError("no-records", what, "check that the run has logged something")
     names, notes = unique_names(table.column_names)
     columns = {
         name: arrow_column(column)
@@ -204,10 +197,7 @@ def arrow_column(column: pa.ChunkedArray) -> Column:
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
         kind = column.type
-    if pa.types.is_decimal(kind):
-        column = column.cast(pa.float64())
-        kind = column.type
-    if pa.types.is_floating(kind) or pa.types.is_integer(kind):
+    if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
         return _floats(column)
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from entropylaw.ingest.table import unique_names
+from entropylaw.errors import InputError
+from entropylaw.ingest.segments import OVERWRITTEN
+from entropylaw.ingest.table import Table, unique_names
 from entropylaw.ingest.values import Column, FloatArray
-from entropylaw.ingest.wording import counted
+from entropylaw.ingest.wording import counted, shown_path
 
 _WIDTHS = {1: 8, 5: 4}
 # No log of metrics goes beyond these. They bound what a hostile file can make of its bytes in memory.
@@ -49,6 +52,14 @@ class Damage:
         more = f" and in {counted(self._places - 1, 'place')} after it" if self._places > 1 else ""
         note = f"damaged or cut off at byte {self._first}{more}: {counted(self.size, 'byte')} skipped"
         return (note,) if self._places else ()
+
+    def nothing_whole(self, path: str, what: str) -> InputError:
+        """Make the error for a file without a whole record of what is looked for."""
+        return InputError(
+            "no-records",
+            "; ".join((f"{shown_path(path)} holds no whole record {what}", *self.notes)),
+            "check that the run has logged something, and copy the file again where it was cut off",
+        )
 
 
 class SparseColumns(dict[str, tuple["array[int]", "array[float]"]]):
@@ -124,15 +135,23 @@ class StepRows:
             self.overwritten += not math.isnan(last) and value != last
         self._columns.put(row, name, value)
 
-    def columns(self, size: int) -> tuple[dict[str, Column], tuple[str, ...]]:
-        """Return the columns, the step and the run's label first, and notes; ``size`` as the file's bytes."""
-        found, notes = self._columns.filled(len(self.steps), size)
-        first: list[tuple[str, Column]] = [("step", np.array(self.steps, dtype=np.float64))]
+    def table(self, size: int, dropped: Counter[str], notes: tuple[str, ...], **more: Any) -> Table:
+        """Make the table of all runs, the step and the run's label first.
+
+        The file has ``size`` bytes; ``dropped`` counts lost records, ``more`` are further fields.
+        """
+        found, filled = self._columns.filled(len(self.steps), size)
+        first: dict[str, Column] = {"step": np.array(self.steps, dtype=np.float64)}
         if self._label is not None:
-            first.append(("run", self._labels))
-        names, renamed = unique_names((*(name for name, _ in first), *found))
-        cells = (*(column for _, column in first), *found.values())
-        return dict(zip(names, cells, strict=True)), (*notes, *renamed)
+            first["run"] = self._labels
+        names, renamed = unique_names((*first, *found))
+        return Table(
+            columns=dict(zip(names, (*first.values(), *found.values()), strict=True)),
+            rows=len(self.steps) + dropped.total(),
+            dropped=dict(dropped + Counter({OVERWRITTEN: self.overwritten})),
+            notes=(*notes, *filled, *renamed),
+            **more,
+        )
 
     def _fall_back(self) -> None:
         self._row_of = {}

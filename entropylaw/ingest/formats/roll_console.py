@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from entropylaw.ingest.formats.console import Console, Printout, Row, lines
@@ -53,9 +54,9 @@ def matches(text: str) -> bool:
 
 def rows(tagged: Iterable[str], printout: Printout) -> Iterator[Row]:
     """Yield the records of the tracker's lines, or where none can be read, those of bare metrics."""
-    found = False
+    found, step = False, None
     for line in tagged:
-        entry = _decoded(line, line.index(_TAG) + len(_TAG) - 1) or {}
+        entry = _decoded(line, line.index(_TAG) + len(_TAG) - 1)
         metrics = entry.get("metrics")
         if values := _numbers(metrics) if isinstance(metrics, dict) else {}:
             found = True
@@ -67,18 +68,11 @@ def rows(tagged: Iterable[str], printout: Printout) -> Iterator[Row]:
         printout.notes.append(
             "no line of ROLL's stdout tracker: metrics are those that the pipeline itself prints"
         )
-        yield from _bare_rows(lines(printout.content))
-
-
-def _bare_rows(lines: Iterable[str]) -> Iterator[Row]:
-    step: float | None = None
-    for line in lines:
-        if _TAG in line:
-            continue
-        if "pipeline " in line and (started := _STARTS.search(line)):
-            step = float(started[1])
-        elif step is not None and (values := _bare(line)):
-            yield {"step": step, **values}
+        for line in (line for line in lines(printout.content) if _TAG not in line):
+            if started := _STARTS.search(line):
+                step = float(started[1])
+            elif step is not None and (values := _bare(line)):
+                yield {"step": step, **values}
 
 
 def _bare(line: str) -> dict[str, float]:
@@ -88,24 +82,19 @@ def _bare(line: str) -> dict[str, float]:
     return _numbers(value) if value and any(name.startswith(_FAMILIES) for name in value) else {}
 
 
-def _decoded(line: str, position: int) -> dict[str, Any] | None:
-    """Return the object that opens here, None where it is none or does not end."""
-    if len(line) > _LONGEST:
-        return None
-    try:
-        value, _ = _DECODER.raw_decode(line, position)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+def _decoded(line: str, position: int) -> dict[str, Any]:
+    """Return the object that opens here, empty where it is none or does not end."""
+    value = None
+    if len(line) <= _LONGEST:
+        with suppress(ValueError, RecursionError):
+            value, _ = _DECODER.raw_decode(line, position)
+    return value if isinstance(value, dict) else {}
 
 
 def _numbers(value: Mapping[str, Any]) -> dict[str, float]:
-    numbers = {}
-    for path, cell in leaves(value, _LONGEST):
-        number = parse_number(cell)
-        if not isinstance(cell, bool) and (number == number or not isinstance(cell, str)):
-            numbers[path] = number
-    return numbers
+    cells = ((path, cell) for path, cell in leaves(value, _LONGEST) if not isinstance(cell, bool))
+    numbers = ((path, cell, parse_number(cell)) for path, cell in cells)
+    return {path: number for path, cell, number in numbers if number == number or not isinstance(cell, str)}
 
 
 CONSOLE = Console(

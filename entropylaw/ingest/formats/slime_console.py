@@ -10,6 +10,7 @@ evaluates behind the training on a rollout and under its number, and once before
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 
@@ -75,7 +76,13 @@ class _Log:
     def step(self, kind: str, number: int) -> int | None:
         """Return the rollout of the next entry of the file; None where the entry is left out."""
         if kind.endswith("step"):
-            return self._of_training(kind, number)
+            self._trained = True
+            if not self._shows_rollouts:
+                return number
+            if self._rollout >= 0 and self._first.setdefault(kind, number) == number:
+                return self._rollout
+            self._printout.dropped[EARLY_STEP if self._rollout < 0 else LATER_STEP] += 1
+            return None
         if kind == "eval":
             before = number == 0 and not (self._rollout == 0 and self._trained)
             self._initial += before
@@ -87,18 +94,6 @@ class _Log:
         elif kind == "perf" and not self._shows_rollouts:
             self._rollout = number
         return number
-
-    def _of_training(self, kind: str, number: int) -> int | None:
-        self._trained = True
-        if not self._shows_rollouts:
-            return number
-        if self._rollout < 0:
-            self._printout.dropped[EARLY_STEP] += 1
-        elif self._first.setdefault(kind, number) == number:
-            return self._rollout
-        else:
-            self._printout.dropped[LATER_STEP] += 1
-        return None
 
     def describe(self) -> None:
         """Note how steps of different kinds were brought together."""
@@ -124,17 +119,13 @@ def _values(line: str, position: int, end: int) -> tuple[dict[str, float], int]:
     values: dict[str, float] = {}
     bad = 0
     while True:
-        if pair := _PAIR.match(line, position, end):
-            number = parse_number(pair["value"])
-            if number == number or is_missing(pair["value"]):
-                values[pair["key"]] = number
-            position = pair.end()
-            if pair["end"] == "}":
-                return values, bad
-            continue
-        bad += 1
-        following = _NEXT_PAIR.search(line, position, end)
-        if following is None:
+        pair = _PAIR.match(line, position, end)
+        number = parse_number(pair["value"]) if pair else math.nan
+        if pair and (number == number or is_missing(pair["value"])):
+            values[pair["key"]] = number
+        bad += pair is None
+        following = pair or _NEXT_PAIR.search(line, position, end)
+        if following is None or (pair and pair["end"] == "}"):
             return values, bad
         position = following.end()
 

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from entropylaw.ingest.content import Content
 
-_WAL_VERSIONS = slice(18, 20)  # of the file format: 2 where a write-ahead log stands beside it, else 1
-
 
 @contextmanager
 def opened(content: Content, *, rolls_back: bool = False) -> Iterator[sqlite3.Connection]:
@@ -24,27 +22,27 @@ def opened(content: Content, *, rolls_back: bool = False) -> Iterator[sqlite3.Co
     """
     path = content.local_file()
     with ExitStack() as stack:
-        address = _address(path, stack, rolls_back=rolls_back) if path else ":memory:"
+        address = ":memory:"
+        if path:
+            log, journal = beside(path, "-wal"), rolls_back and beside(path, "-journal")
+            address = Path(path).absolute().as_uri() + ("?mode=ro" if log else "?mode=ro&immutable=1")
+            if journal or (log and not beside(path, "-shm")):
+                copy = Path(stack.enter_context(tempfile.TemporaryDirectory()), "copy.db")
+                for end, there in (("", True), ("-wal", log), ("-journal", journal)):
+                    if there:
+                        shutil.copyfile(path + end, f"{copy}{end}")
+                address = copy.as_uri()
         connection = stack.enter_context(closing(sqlite3.connect(address, uri=True)))
         if path is None:
             data = bytearray(content.data)
-            data[_WAL_VERSIONS] = b"\1\1"  # a database in memory has no such log
+            # The format's versions: 2 where a write-ahead log stands beside it, which memory has not.
+            data[18:20] = b"\1\1"
             connection.deserialize(bytes(data))
         # A stranger's file is to do nothing but hold data.
         connection.text_factory = lambda text: text.decode("utf-8", "replace")
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
         yield connection
-
-
-def _address(path: str, stack: ExitStack, *, rolls_back: bool) -> str:
-    log, journal = beside(path, "-wal"), rolls_back and beside(path, "-journal")
-    if not journal and (not log or beside(path, "-shm")):
-        return Path(path).absolute().as_uri() + ("?mode=ro" if log else "?mode=ro&immutable=1")
-    copy = Path(stack.enter_context(tempfile.TemporaryDirectory()), "copy.db")
-    for end in ("", *(["-wal"] if log else []), *(["-journal"] if journal else [])):
-        shutil.copyfile(path + end, f"{copy}{end}")
-    return copy.as_uri()
 
 
 def beside(path: str, end: str) -> bool:

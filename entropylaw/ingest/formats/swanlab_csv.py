@@ -15,7 +15,6 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.catalog import is_metric
@@ -55,10 +54,11 @@ def read(content: Content) -> Table:
     rows = csv.reader(line for line in content.lines() if line)
     shared: Counter[tuple[bool, str]] = Counter()
 
-    def likely(split: _Series) -> tuple[bool, int, int]:
+    def likely(split: tuple[str, str]) -> tuple[bool, int, int]:
+        run, metric = split
         # Experiments and metrics may have dashes in their names. A metric that the catalog knows decides
         # where one ends; then, that other columns have the same experiment or metric.
-        return is_metric(split.metric), shared[True, split.run] + shared[False, split.metric], len(split.run)
+        return is_metric(metric), shared[True, run] + shared[False, metric], len(run)
 
     try:
         labels = _labels(next(rows, []))
@@ -72,13 +72,6 @@ def read(content: Content) -> Table:
         raise _corrupt(content, f"cannot be read to its end: {problem}") from None
 
 
-class _Series(NamedTuple):
-    """The experiment and the metric of one pair of columns."""
-
-    run: str
-    metric: str
-
-
 def _labels(header: Sequence[str]) -> list[str]:
     """Return ``<experiment>-<metric>`` of each pair of columns; nothing where the header is another one."""
     step, *names = [name.strip() for name in header] or [""]
@@ -87,16 +80,17 @@ def _labels(header: Sequence[str]) -> list[str]:
     return labels if step.lower() == "step" and names == paired and all("-" in one for one in labels) else []
 
 
-def _splits(label: str) -> Iterator[_Series]:
+def _splits(label: str) -> Iterator[tuple[str, str]]:
+    """Yield what may be the experiment and the metric of a pair of columns."""
     end = len(label)
     for _ in range(_MOST_DASHES):
         end = label.rfind("-", 0, end)
         if end < 0:
             return
-        yield _Series(label[:end], label[end + 1 :])
+        yield label[:end], label[end + 1 :]
 
 
-def _table(content: Content, series: Sequence[_Series], rows: Iterable[Sequence[str]]) -> Table:
+def _table(content: Content, series: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> Table:
     runs: dict[str, list[tuple[int, str]]] = {}
     for number, (run, metric) in enumerate(series):
         runs.setdefault(run, []).append((1 + 2 * number, metric))

@@ -28,9 +28,7 @@ from entropylaw.ingest.table import Table, unique_names
 from entropylaw.ingest.values import Column, is_missing, parse_number
 from entropylaw.ingest.wording import shown_path
 
-_HEADER = ["wall time", "step", "value"]
 _SUFFIXES = (".csv", ".json")
-_SEPARATORS = ",;\t"
 _HEAD = 1 << 12
 _NUMBER = r"-?[0-9]{1,20}(?:\.[0-9]{1,40})?(?:[eE][-+]?[0-9]{1,4})?"
 _POINT = re.compile(
@@ -110,8 +108,8 @@ def _head(content: Content) -> str:
 
 def _has_header(head: str) -> bool:
     first = head.splitlines()[:1]
-    cells = [next(csv.reader(first, delimiter=mark), []) for mark in _SEPARATORS]
-    return any([cell.strip().casefold() for cell in row] == _HEADER for row in cells)
+    cells = [next(csv.reader(first, delimiter=mark), []) for mark in ",;\t"]
+    return any([cell.strip().casefold() for cell in row] == ["wall time", "step", "value"] for row in cells)
 
 
 def _named(content: Content) -> tuple[str, str]:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 import re
 import struct
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import PurePath
@@ -30,7 +32,6 @@ from entropylaw.ingest.formats.records import (
     signed,
     varint,
 )
-from entropylaw.ingest.segments import OVERWRITTEN
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import shown_path
 
@@ -99,22 +100,11 @@ def read(content: Content) -> Table:
             "name the event file of the run; hyperparameters have one of their own",
         )
     if not rows.steps:
-        raise InputError(
-            "no-records",
-            "; ".join((f"{shown_path(content.path)} holds no whole record with a scalar", *damage.notes)),
-            "check that the run has logged something, and copy the file again where it was cut off",
-        )
-    columns, notes = rows.columns(len(content.data))
-    dropped = {BAD_CHECKSUM: bad, UNREADABLE: unreadable, OVERWRITTEN: rows.overwritten}
-    if not bad:  # such a record is a damaged place, and counted already
-        dropped |= damage.dropped
-    return Table(
-        columns=columns,
-        rows=len(rows.steps) + bad + unreadable,
-        dropped={reason: number for reason, number in dropped.items() if number},
-        notes=(*damage.notes, *notes),
-        lost_bytes=damage.size,
-    )
+        raise damage.nothing_whole(content.path, "with a scalar")
+    dropped = Counter({BAD_CHECKSUM: bad, UNREADABLE: unreadable})
+    table = rows.table(len(content.data), dropped, damage.notes, lost_bytes=damage.size)
+    # A record with a bad checksum is a damaged place, and counted already.
+    return table if bad else replace(table, dropped={**table.dropped, **damage.dropped})
 
 
 def wall_times(data: bytes) -> tuple[float, float]:
@@ -131,8 +121,7 @@ def wall_times(data: bytes) -> tuple[float, float]:
 
 def _scalars(event: bytes) -> tuple[int, list[tuple[str, float]]]:
     """Return an event's step and its scalars."""
-    step = 0
-    scalars: list[tuple[str, float]] = []
+    step, scalars = 0, list[tuple[str, float]]()
     for key, part in fields(event):
         if key == _EVENT_STEP:
             step = signed(part)
@@ -155,16 +144,16 @@ def _scalar(message: bytes) -> list[tuple[str, float]]:
             number = struct.unpack("<f", value)[0]
         elif key == _VALUE_TENSOR:
             number = _only_number(value)
-    if number is None or len(tag) > _LONGEST_TAG:
-        return []
-    return [(tag.decode(errors="replace"), number)]
+    return [] if number is None or len(tag) > _LONGEST_TAG else [(tag.decode(errors="replace"), number)]
 
 
 def _only_number(tensor: bytes) -> float | None:
     """Return the number that a tensor holds; None where it holds several, none, or something else."""
     parts: dict[int, Any] = {}
     for key, value in fields(tensor):
-        if key == _TENSOR_SHAPE and not _is_single(value):
+        # A single number has no dimension, or only such of size 1.
+        dims = (dim for inner, dim in fields(value) if inner == _SHAPE_DIM) if key == _TENSOR_SHAPE else ()
+        if any(next((size for inner, size in fields(dim) if inner == _DIM_SIZE), 0) != 1 for dim in dims):
             return None
         parts[key >> 3] = value
     form, field = _NUMBERS.get(parts.get(_TENSOR_TYPE, 0), ("", 0))
@@ -176,12 +165,6 @@ def _only_number(tensor: bytes) -> float | None:
         number, end = varint(raw, 0)
         raw = number.to_bytes(8, "little")[: struct.calcsize(form)] if end == len(raw) else b""
     return float(*struct.unpack(form, raw)) if len(raw) == struct.calcsize(form) else None
-
-
-def _is_single(shape: bytes) -> bool:
-    """Whether a tensor of this shape has one element: no dimension, or only such of size 1."""
-    dims = (dim for key, dim in fields(shape) if key == _SHAPE_DIM)
-    return all(next((size for key, size in fields(dim) if key == _DIM_SIZE), 0) == 1 for dim in dims)
 
 
 def _events(data: bytes, damage: Damage) -> Iterator[bytes | None]:

@@ -83,11 +83,8 @@ def read(content: Content) -> Table:
             "copy the file again together with the -wal file beside it",
         ) from None
     except OSError as problem:
-        raise InputError(
-            "file-unreadable",
-            f"{shown_path(content.path)} cannot be read with its write-ahead log: {problem.strerror}",
-            "check the permissions of the files beside it",
-        ) from None
+        what = f"{shown_path(content.path)} cannot be read with its write-ahead log: {problem.strerror}"
+        raise InputError("file-unreadable", what, "check the permissions of the files beside it") from None
     if not log.records.rows:
         raise InputError(
             "no-records",
@@ -130,13 +127,11 @@ class _Log:
         self.settings = _settings(database) if len(self._runs) == 1 else {}
 
     def _take(self, run: str, run_id: str, step: object, metrics: object) -> None:
-        try:
-            if not isinstance(metrics, (bytes, str)) or len(metrics) > _LONGEST_RECORD:
-                raise ValueError("no JSON of a sensible length")
-            value = json.loads(metrics, parse_int=float)
-            if not isinstance(value, dict):
-                raise ValueError("no object")
-        except (ValueError, RecursionError):
+        value = None
+        if isinstance(metrics, (bytes, str)) and len(metrics) <= _LONGEST_RECORD:
+            with suppress(ValueError, RecursionError):
+                value = json.loads(metrics, parse_int=float)
+        if not isinstance(value, dict):
             self._bad[run, run_id] += 1
             return
         self.records.put(_OWN_STEP, step)

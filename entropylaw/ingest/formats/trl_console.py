@@ -55,10 +55,17 @@ def read(content: Content) -> Table:
     """
     marks = list(_telling(_marks(content.blocks())))
     entries = [mark for mark in marks if isinstance(mark, _Entry)]
-    steps, how = _steps(marks, entries)
-    good = [
-        {"step": step, **entry.values} for step, entry in zip(steps, entries, strict=True) if entry.values
-    ]
+    totals = _totals(marks)
+    starts = _starts([mark for mark in marks if not isinstance(mark, _Bar) or mark.total in totals])
+    steps: Sequence[float] = [step for start in starts for step in _shown(start)]
+    how = "steps are those that the progress bar showed when each entry was printed"
+    if all("step" in entry.values for entry in entries if entry.values):
+        steps, how = [entry.values.get("step", 0.0) for entry in entries], "steps are those in the entries"
+    elif len(steps) != len(entries):
+        total = max(totals, default=0)
+        steps, how = _counted(entries, total if len(starts) == 1 and starts[0][-1].before == total else 0)
+    pairs = zip(steps, entries, strict=True)
+    good = [{"step": step, **entry.values} for step, entry in pairs if entry.values]
     return log_table(content, good, len(entries) - len(good), (how,))
 
 
@@ -143,19 +150,6 @@ def _entries(line: str, openings: set[str]) -> Iterator[tuple[int, _Entry]]:
             yield opened.start(), _Entry(key[1], values)
         elif not whole and key and key[1] in openings:
             yield opened.start(), _Entry(key[1], {})
-
-
-def _steps(marks: list[_Mark], entries: list[_Entry]) -> tuple[Sequence[float], str]:
-    """Return the step of every entry, and how it was found."""
-    if all("step" in entry.values for entry in entries if entry.values):
-        return [entry.values.get("step", 0.0) for entry in entries], "steps are those in the entries"
-    totals = _totals(marks)
-    starts = _starts([mark for mark in marks if not isinstance(mark, _Bar) or mark.total in totals])
-    steps = [step for start in starts for step in _shown(start)]
-    if len(steps) == len(entries):
-        return steps, "steps are those that the progress bar showed when each entry was printed"
-    total = max(totals, default=0)
-    return _counted(entries, total if len(starts) == 1 and starts[0][-1].before == total else 0)
 
 
 def _totals(marks: list[_Mark]) -> set[int]:

@@ -51,7 +51,6 @@ _STEP_AXIS = "Step"
 _CLOCK_AXIS = re.compile(r"relative time|wall time|(?:_absolute)?_runtime$|_timestamp$", re.IGNORECASE)
 # Axes that tell a chart from a table that happens to have " - " in its names; "step" alone does not.
 _TELLING_AXES = frozenset(map(folded, (*STEP_NAMES, *COUNTERS))) - {"step", "iter", "iteration"}
-_GROUP = re.compile(r"(?:Group|Name): ")
 
 _MOST_COLUMNS = 1 << 16
 _FEW_METRICS = 3
@@ -132,11 +131,6 @@ class _Layout:
     ignored: list[str] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
 
-    @property
-    def step_axis(self) -> bool:
-        """Whether the axis is W&B's own step."""
-        return self.axis == _STEP_AXIS
-
 
 def _layout(content: Content) -> _Layout | None:
     """Understand the header; None where it is not a chart's."""
@@ -181,9 +175,12 @@ def _columns(names: list[str], delimiter: str) -> _Layout | None:
     series: dict[tuple[int, str], _Series] = {}
     bounds: list[tuple[tuple[int, str], int, str]] = []
     for index, name in enumerate(names[first + 1 :], start=first + 1):
-        run, metric, base = _taken_apart(name, known)
         seen[name] += 1
-        if not metric:
+        base = name[: -len(_LOW)] if name.endswith(_BOUNDS) else name
+        base = base if base in known else name
+        run, between, metric = (part.strip() for part in base.rpartition(_BETWEEN))
+        # Where a chart has one run, its columns may lack its name.
+        if not metric or not (between or {base + _LOW, base + _HIGH} <= known):
             layout.ignored.append(name)
             continue
         key = runs.setdefault((run, seen[name]), len(runs)), metric
@@ -204,22 +201,12 @@ def _columns(names: list[str], delimiter: str) -> _Layout | None:
     return layout
 
 
-def _taken_apart(name: str, known: frozenset[str]) -> tuple[str, str, str]:
-    """Return a column's run, its metric, empty where it is none of a run, and the column that it bounds."""
-    base = name[: -len(_LOW)] if name.endswith(_BOUNDS) else name
-    base = base if base in known else name
-    run, between, metric = base.rpartition(_BETWEEN)
-    # Where a chart has one run, its columns may lack its name.
-    of_a_run = between or {base + _LOW, base + _HIGH} <= known
-    return run.strip(), metric.strip() if of_a_run else "", base
-
-
 def _is_chart(layout: _Layout, *, quoted: bool) -> bool:
     """Whether enough speaks for a chart: names alone do not."""
     if not layout.series or len(layout.ignored) > len(layout.series):
         return False
     axis = layout.axis
-    telling = layout.step_axis or _CLOCK_AXIS.match(axis) is not None or folded(axis) in _TELLING_AXES
+    telling = axis == _STEP_AXIS or _CLOCK_AXIS.match(axis) is not None or folded(axis) in _TELLING_AXES
     bounded = sum(len(one.bounds) == 2 for one in layout.series)
     if bounded:
         named = layout.runs != [_NAMELESS] or (telling and not layout.ignored)
@@ -279,7 +266,7 @@ class _Points:
         layout = self._layout
         self._axis.append(parse_step(cells[layout.first]))
         self._runs.append(run)
-        if run in layout.counters and not layout.step_axis:
+        if run in layout.counters and layout.axis != _STEP_AXIS:
             self.records.put(_COUNTER, cells[layout.counters[run]])
         for one in series:
             name = one.metric if one.metric not in (_RUN, _COUNTER, layout.axis) else f"{one.metric}#2"
@@ -298,7 +285,7 @@ class _Points:
         metrics, notes = self.records.columns(self._content.extent)
         axis = np.frombuffer(self._axis, dtype=np.float64)
         codes = np.frombuffer(self._runs, dtype=np.int32)
-        columns: dict[str, Column] = {_COUNTER if layout.step_axis else layout.axis: axis}
+        columns: dict[str, Column] = {_COUNTER if layout.axis == _STEP_AXIS else layout.axis: axis}
         if layout.runs != [_NAMELESS]:
             columns[_RUN] = MixedColumn(np.full(len(codes), np.nan), codes, layout.runs)
         return Table(
@@ -312,7 +299,7 @@ class _Points:
 
     def _notes(self, axis: FloatArray, codes: NDArray[np.int32]) -> Iterator[str]:
         layout = self._layout
-        if layout.step_axis:
+        if layout.axis == _STEP_AXIS:
             yield "the x axis 'Step' is W&B's '_step', and is called so here"
         if layout.ignored:
             yield f"columns that are no 'RUN - METRIC' left out: {listing(layout.ignored, 4)}"
@@ -321,7 +308,7 @@ class _Points:
                 f"several runs are called {listing(layout.repeated, 4)}: they are numbered in the order of "
                 "their columns, which may be another one in another chart"
             )
-        if groups := [run for run in layout.runs if _GROUP.match(run)]:
+        if groups := [run for run in layout.runs if run.startswith(("Group: ", "Name: "))]:
             yield f"{listing(groups, 4)}: by the name, each value is an average over several runs"
         shares = ", ".join(
             f"{number} of {counted(self._numbers[name], 'point')} of {shown(name)}"

@@ -33,7 +33,6 @@ _STATES = frozenset(
         *("pending", "preempting", "preempted", "stopped", "stopping"),
     )
 )
-_API_TABLE = frozenset(("summary", "config", "name"))
 _SAMPLE = 50
 _SAMPLE_LINES = 1000
 _MOST_COLUMNS = 1 << 16
@@ -53,7 +52,7 @@ def is_run_table(content: Content) -> bool:
     if not ("Name" in first or ("summary" in first and "config" in first)):
         return False
     header, *rows = _sample(content, first)
-    if frozenset(header) - {""} == _API_TABLE:
+    if frozenset(header) - {""} == {"summary", "config", "name"}:
         at = header.index("summary")
         return bool(rows) and all(len(row) > at and row[at].startswith("{") for row in rows)
     return _has_run_columns(header, rows)
@@ -63,8 +62,7 @@ def _sample(content: Content, first: str) -> list[list[str]]:
     """Split the first rows, as far as they can be; quoted cells may hold line ends."""
     marks = [mark for mark in ",;\t" if first.count(mark) < _MOST_COLUMNS]
     delimiter = max(marks, key=first.count, default=",")
-    lines: list[str] = []
-    size = 0
+    lines, size = list[str](), 0
     for line in islice(content.lines(), _SAMPLE_LINES):
         size += len(line)
         if size > _LONGEST_SAMPLE or line.count(delimiter) >= _MOST_COLUMNS:
@@ -91,22 +89,18 @@ def _has_run_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bo
 def is_summary(content: Content) -> bool:
     """Whether it is a single JSON object with W&B's own keys, whose step is one number."""
     text = content.opening.lstrip() if content.is_text and content.extent <= _LONGEST_SUMMARY else ""
-    value = _only_value(text) if text.startswith("{") else None
-    if not isinstance(value, dict) or isinstance(value.get("_step"), (list, dict)):
+    if not text.startswith("{"):
+        return False
+    # Of records, a line each, the first few are enough to find out.
+    value, rest = _decoded(text[:_HEAD])
+    if len(text) > _HEAD and not rest.strip() and ('"_wandb"' in text or '"_step"' in text):
+        value, rest = _decoded(text)
+    if rest.strip() or not isinstance(value, dict) or isinstance(value.get("_step"), (list, dict)):
         return False
     clocks = any(isinstance(value.get(clock), float) for clock in CLOCKS)
     if isinstance(own := value.get("_wandb"), dict):
         return clocks or "runtime" in own
     return clocks and isinstance(value.get("_step"), float)
-
-
-def _only_value(text: str) -> object:
-    """Return the JSON value that a text consists of; None where it is none, or several."""
-    # Of records, a line each, the first few are enough to find out.
-    value, rest = _decoded(text[:_HEAD])
-    if len(text) > _HEAD and not rest.strip() and ('"_wandb"' in text or '"_step"' in text):
-        value, rest = _decoded(text)
-    return None if rest.strip() else value
 
 
 def _decoded(text: str) -> tuple[object, str]:

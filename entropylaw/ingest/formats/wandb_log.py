@@ -15,7 +15,6 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 
-from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats.records import (
     MOST_VALUES,
@@ -31,7 +30,6 @@ from entropylaw.ingest.regime import relevant
 from entropylaw.ingest.settings import flat_settings
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import Column, is_missing, parse_number
-from entropylaw.ingest.wording import shown_path
 
 _FILE_HEADER = 7
 _BLOCK = 1 << 15
@@ -81,11 +79,7 @@ def read(content: Content) -> Table:
     for record in _records(content.data, damage):
         history.take(record)
     if not history.rows:
-        raise InputError(
-            "no-records",
-            "; ".join((f"{shown_path(content.path)} holds no whole record of a history", *damage.notes)),
-            "check that the run has logged something, and copy the file again where it was cut off",
-        )
+        raise damage.nothing_whole(content.path, "of a history")
     return history.table(len(content.data), damage)
 
 
@@ -231,19 +225,15 @@ class _History:
             if text[0] in _DIGITS:
                 values[path] = float(text)
             else:
-                values.update(_numbers(path, text))
+                # Named with "." as on W&B's pages; texts are no metrics.
+                for name, cell in leaves({path: json.loads(text)}, _LONGEST_NAME, "."):
+                    number = parse_number(cell)
+                    if len(str(cell)) <= _LONGEST_NAME and (number == number or is_missing(cell)):
+                        values[name] = number
         except (ValueError, RecursionError):
             self._bad_values += 1
         if len(values) > MOST_VALUES:
             raise ValueError("more values than a record of metrics has")
-
-
-def _numbers(path: str, text: bytes) -> Iterator[tuple[str, float]]:
-    """Yield the numbers in a JSON value, named with ``.`` as on W&B's pages; texts are no metrics."""
-    for name, cell in leaves({path: json.loads(text)}, _LONGEST_NAME, "."):
-        number = parse_number(cell)
-        if len(str(cell)) <= _LONGEST_NAME and (number == number or is_missing(cell)):
-            yield name, number
 
 
 def _parts(item: bytes) -> tuple[list[bytes], bytes]:
