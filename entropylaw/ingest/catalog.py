@@ -135,10 +135,8 @@ def decoy(column: str) -> str | None:
     name = folded(column)
     if "entrop" not in name and "ent_coef" not in name and "kl_ent" not in name:
         return None
-    for pattern, reason in _DECOYS:
-        if re.fullmatch(pattern, name):
-            return reason
-    return "a name that the catalog does not know"
+    reasons = (reason for pattern, reason in _DECOYS if re.fullmatch(pattern, name))
+    return next(reasons, "a name that the catalog does not know")
 
 
 def coefficients(columns: Iterable[str]) -> list[str]:

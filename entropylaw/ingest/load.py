@@ -211,10 +211,11 @@ class _Collector:
             ``no-logs-in-folder`` where none is there.
 
         """
-        runs, ignored = len(self.runs), len(self.ignored)
-        found = 0
+        runs, ignored, found = len(self.runs), len(self.ignored), 0
         doubtful: list[_Doubtful] = []
-        for log in _logs_in(folder):
+        paths = remote_listing(folder) if is_remote(folder) else ()
+        remote = (folders.Log(path=path) for path in paths if folders.may_be_log(path.rpartition("/")[2]))
+        for log in remote if is_remote(folder) else folders.logs_in(folder):
             files = log.files or (log.path,)
             for file in files if log.named else ():
                 note_input(file, found=True)
@@ -240,13 +241,13 @@ class _Collector:
                 self.failures.append(Failure(path=path, error=error))
         if not found:
             skipped = self.ignored[ignored:]
-            looked = (
-                f"{counted(len(skipped), 'file')} looked at" if skipped else "no file with a log's suffix"
-            )
-            first = f", the first one {shown_path(skipped[0].path)}: {skipped[0].why}" if skipped else ""
+            looked = "no file with a log's suffix"
+            if skipped:
+                looked = f"{counted(len(skipped), 'file')} looked at, the first one "
+                looked += f"{shown_path(skipped[0].path)}: {skipped[0].why}"
             raise InputError(
                 "no-logs-in-folder",
-                f"{shown_path(folder)} holds no training log: {looked}{first}",
+                f"{shown_path(folder)} holds no training log: {looked}",
                 "name the log itself, or force its format with FILE:csv",
             )
 
@@ -397,10 +398,3 @@ def _table_of_bundle(log: folders.Log, options: _Options) -> _Read:
     table = replace(table, notes=(*table.notes, *found), settings=settings)
     gone = _gone(log.path, table.lost_bytes, sum(content.size for content in contents))
     return _Read(table, source, display_name(str(Path(log.path) / "log")), gone)
-
-
-def _logs_in(folder: str) -> Iterable[folders.Log]:
-    if not is_remote(folder):
-        return folders.logs_in(folder)
-    paths = remote_listing(folder)
-    return (folders.Log(path=path) for path in paths if folders.may_be_log(path.rpartition("/")[2]))

@@ -85,13 +85,10 @@ def _read() -> frozenset[str]:
 
 def regime_of(run: Run) -> Regime:
     """Read the settings of a run; a coefficient that is logged as a column counts as one."""
-    temperature = _setting(run, *names("temperature"))
-    aggregation = _setting(run, *names("loss_aggregation"), text=True)
-    weight = _setting(run, *names("entropy_weight"))
     return Regime(
-        temperature=temperature,
-        aggregation=aggregation,
-        entropy_weight=_not_zero(weight) or _not_zero(_logged(run, "ent")),
+        temperature=_setting(run, *names("temperature")),
+        aggregation=_setting(run, *names("loss_aggregation"), text=True),
+        entropy_weight=_not_zero(_setting(run, *names("entropy_weight"))) or _not_zero(_logged(run, "ent")),
         kl_weight=_kl(run) or _not_zero(_logged(run, "kl")),
     )
 

@@ -16,7 +16,7 @@ import numpy as np
 from entropylaw.errors import InputError
 from entropylaw.ingest.wording import counted, shown
 from entropylaw.tokens import query
-from entropylaw.tokens.query import EDGES, HIGH, POINT, FloatArray, IntArray, TokenColumns
+from entropylaw.tokens.query import EDGES, HIGH, POINT, FloatArray, TokenColumns
 from entropylaw.tokens.summary import PERCENTS, Cells
 from entropylaw.tokens.sums import Sums
 
@@ -256,11 +256,16 @@ def unit_changes(sums: Sums) -> Iterator[str]:
     if len(steps) < _FEWEST_STEPS:
         return
     rows = np.append(starts, len(cells["step"]))
-    tokens = np.add.reduceat(cells["tokens"], starts)
+    tokens, total = (np.add.reduceat(cells[name], starts) for name in ("tokens", "total"))
     width = math.ceil(_TOKENS / float(np.median(tokens)))
     if width > _MOST_STEPS:
         return
-    change = _changes(tokens, np.add.reduceat(cells["total"].astype(float), starts), width)
+    # Logarithm of the mean of the next ``width`` steps over that of the last, from the second step on.
+    n, q = np.append(0, np.cumsum(tokens)), np.append(0.0, np.cumsum(total))
+    row = np.arange(1, len(tokens))
+    low, high = np.maximum(row - width, 0), np.minimum(row + width, len(tokens))
+    means = (np.maximum((q[b] - q[a]) / (n[b] - n[a]), 1.0) for a, b in ((row, high), (low, row)))
+    change = np.subtract(*map(np.log, means))
     steep = np.abs(change) > _UNUSUAL * np.median(np.abs(change))
     found: list[tuple[int, float, float]] = []
     near = np.abs(np.abs(change) - _SHIFT) < _NEAR_MEAN
@@ -271,22 +276,12 @@ def unit_changes(sums: Sums) -> Iterator[str]:
         if moved is not None:
             found.append((at, *moved))
     for at in _best(found):
-        rise = change[at - 1] > 0
-        words = "from nats to bits" if rise else "from bits to nats"
-        factor = BITS if rise else 1 / BITS
+        to_bits, to_nats = ("from nats to bits", BITS), ("from bits to nats", 1 / BITS)
+        words, factor = to_bits if change[at - 1] > 0 else to_nats
         yield (
             f"from step {steps[at - 1]} to {steps[at]} every percentile changes by the factor {factor:.2f}, "
             f"as {words}: are the units the same throughout?"
         )
-
-
-def _changes(tokens: IntArray, total: FloatArray, width: int) -> FloatArray:
-    """Logarithm of the mean of the next ``width`` steps over that of the last, from the second step on."""
-    n, q = np.append(0, np.cumsum(tokens)), np.append(0.0, np.cumsum(total))
-    at = np.arange(1, len(tokens))
-    low, high = np.maximum(at - width, 0), np.minimum(at + width, len(tokens))
-    after, before = ((q[b] - q[a]) / (n[b] - n[a]) for a, b in ((at, high), (low, at)))
-    return np.asarray(np.log(np.maximum(after, 1.0)) - np.log(np.maximum(before, 1.0)))
 
 
 def _moved(before: Cells, after: Cells) -> tuple[float, float] | None:

@@ -139,10 +139,7 @@ def cells(table: ir.Table, columns: TokenColumns) -> ir.Table:
     h = coded.entropy
     root = (h.abs().sqrt().sqrt() * FINENESS).floor().cast("int16")
     above = (h >= LOW).cast("int16") + (h >= FORK).cast("int16")
-    parts = {
-        "bin": ibis.ifelse(h >= 0, root + above, h.cast("int16")).cast("int16"),
-        "q": _fixed(h, POINT),
-    }
+    parts = {"bin": ibis.ifelse(h >= 0, root + above, h.cast("int16")).cast("int16"), "q": _fixed(h, POINT)}
     if columns.logprob is not None:
         known = (coded.logprob > LEAST_LOGPROB) & (coded.logprob <= 1.0)
         parts["has_logprob"] = ibis.ifelse(known, 1, 0).cast("int64")
@@ -226,10 +223,8 @@ def unrolled(table: ir.Table, lists: Sequence[str], scalars: Sequence[str]) -> i
     """
     import ibis
 
-    known = table.select(
-        *scalars,
-        **{name: table[name].fill_null(ibis.literal([], type=table[name].type())) for name in lists},
-    )
+    filled = {name: table[name].fill_null(ibis.literal([], type=table[name].type())) for name in lists}
+    known = table.select(*scalars, **filled)
     first, *others = (known[name] for name in lists)
     if not others:
         return known.select(*scalars, **{lists[0]: first.unnest()})

@@ -213,11 +213,11 @@ def from_facts(listed: Mapping[str, Sequence[str] | None] | None) -> ByStep | No
     """Sums from what :func:`to_facts` made."""
     if listed is None:
         return None
-    sums: ByStep = {}
-    for step, values in listed.items():
-        pairs = None if values is None else zip(Responses._fields, map(int, values), strict=True)
-        sums[int(step)] = None if pairs is None else Responses(**dict(pairs))
-    return sums
+    names = Responses._fields
+    return {
+        int(step): None if one is None else Responses(**dict(zip(names, map(int, one), strict=True)))
+        for step, one in listed.items()
+    }
 
 
 def to_lists(each: Each, steps: IntArray) -> dict[str, pa.Array]:
