@@ -20,10 +20,7 @@ from entropylaw.ingest.wording import listing
 _BOUNDS = ("__MIN", "__MAX")
 # A key under which a trainer logs whatever it evaluates: any other trainer's columns would match.
 _BROAD = ("eval/<data>",)
-# Bounded: with several in one template, a name without end would take for ever.
-_SOMETHING = ".{1,200}"
 _ROLES = ("entropy", "training", "validation")
-_HOLE = re.compile(r"<[a-z]+>")
 
 # What bears entropy in its name and is none of the policy's. The first match gives the reason.
 _DECOYS: tuple[tuple[str, str], ...] = (
@@ -159,13 +156,11 @@ def _any_key() -> Callable[[str], bool]:
 @cache
 def _any_of(templates: tuple[str, ...]) -> Callable[[str], bool]:
     """Return a test for whether any of the templates matches a name."""
-
-    def hole(found: re.Match[str]) -> str:
-        return r"\d+" if found[0] == "<n>" else _SOMETHING
-
     exact = frozenset(folded(template) for template in templates if "<" not in template)
     parts = [re.escape(folded(template)) for template in templates if "<" in template]
-    patterns = [_HOLE.sub(hole, part.replace("@", "(?:@|_at_)")) for part in parts]
+    numbered = [part.replace("@", "(?:@|_at_)").replace("<n>", r"\d+") for part in parts]
+    # Bounded: with several in one template, a name without end would take for ever.
+    patterns = [re.sub(r"<[a-z]+>", ".{1,200}", part) for part in numbered]
     pattern = re.compile("|".join(f"(?:{one})" for one in patterns) or r"(?!)", re.DOTALL)
 
     def test(column: str) -> bool:

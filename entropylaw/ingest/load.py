@@ -7,6 +7,7 @@ import os
 import stat
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import NamedTuple
@@ -311,12 +312,10 @@ class _Collector:
 
     def _seen_before(self, path: str) -> bool:
         """Whether a file was read already, under whatever name; from now on it was."""
-        try:
+        key: object = path
+        with suppress(OSError, ValueError):
             place = None if path == "-" or is_remote(path) else Path(path).stat()
-        except (OSError, ValueError):
-            place = None
-        regular = place is not None and stat.S_ISREG(place.st_mode)
-        key = (place.st_dev, place.st_ino) if place is not None and regular else path
+            key = (place.st_dev, place.st_ino) if place and stat.S_ISREG(place.st_mode) else path
         seen = key in self._seen
         self._seen.add(key)
         return seen

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
@@ -69,18 +68,13 @@ class Regime:
 
 def relevant(settings: Mapping[str, object]) -> dict[str, object]:
     """Return those settings that something is made of."""
+    kinds = ("temperature", "loss_aggregation", "entropy_weight", "kl_weight")
+    read = {folded(part) for kind in kinds for name in names(kind) for part in name.split(_SWITCH)}
     return {
         name: value
         for name, value in settings.items()
-        if folded(name) in _read() or _ends_with(name, "entropy_control", "entropy_target")
+        if folded(name) in read or _ends_with(name, "entropy_control", "entropy_target")
     }
-
-
-@cache
-def _read() -> frozenset[str]:
-    """Folded names of the settings that :func:`regime_of` looks for."""
-    kinds = ("temperature", "loss_aggregation", "entropy_weight", "kl_weight")
-    return frozenset(folded(part) for kind in kinds for name in names(kind) for part in name.split(_SWITCH))
 
 
 def regime_of(run: Run) -> Regime:

@@ -54,7 +54,6 @@ _SPACELESS = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\
 _SPACELESS += "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 _APOSTROPHES = "'\u2018\u2019\u02bc\uff07\u00b4"
 _ALL_STRAIGHT = str.maketrans(dict.fromkeys(_APOSTROPHES, "'"))
-_CACHED_UNITS = 500_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +237,7 @@ def _pattern() -> re.Pattern[str]:
     return re.compile(rf"\s++|{word}|.", re.DOTALL)
 
 
-@lru_cache(maxsize=_CACHED_UNITS)
+@lru_cache(maxsize=500_000)
 def _folded(unit: str) -> str:
     folded = unicodedata.normalize("NFKC", unit.translate(_ALL_STRAIGHT)).casefold()
     # A few marks decompose into a space and a mark, and a space would end the unit.
