@@ -162,18 +162,16 @@ def _earlier_checkpoints(where: str, folders: list[str], names: list[str]) -> di
     states += [path for _, name in reversed(numbered) if (path := Path(where) / name / _STATE).is_file()]
     if len(states) < 2:
         return {}
+    steps = dict.fromkeys(states, -1)
+    for path in states:
+        with suppress(OSError), path.open("rb") as stream:
+            # The step stands behind the list of log entries: at the end of the file.
+            stream.seek(max(0, path.stat().st_size - (1 << 16)))
+            found = re.findall(rb'"global_step"\s*:\s*(\d{1,15})', stream.read())
+            steps[path] = int(found[-1]) if found else -1
     # The first of equals: the one beside the checkpoints is written last.
-    last = max(states, key=_global_step)
+    last = max(states, key=steps.__getitem__)
     return {str(path): str(last) for path in states if path != last}
-
-
-def _global_step(path: Path) -> int:
-    found: list[bytes] = []
-    with suppress(OSError), path.open("rb") as stream:
-        # The step stands behind the list of log entries: at the end of the file.
-        stream.seek(max(0, path.stat().st_size - (1 << 16)))
-        found = re.findall(rb'"global_step"\s*:\s*(\d{1,15})', stream.read())
-    return int(found[-1]) if found else -1
 
 
 def names_a_log(path: str) -> bool:

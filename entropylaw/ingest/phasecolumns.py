@@ -135,17 +135,14 @@ def phase_series(
             values.pop(WHOLE, None)
         notes.append(NO_SHARE)
     length = first_usable(run, names("length"))
-
-    def at(each: FloatArray | None) -> FloatArray | None:
-        return None if each is None else each[there]
-
+    kept = {kind: each[there] for kind, each in values.items()}
     return PhaseSeries(
         step=run.step[there],
-        planning=at(values.get("planning")),
-        execution=at(values.get("execution")),
-        aggregate=at(values.get(WHOLE)),
-        planning_share=at(share),
-        length=at(run.columns.get(length or "")),
+        planning=kept.get("planning"),
+        execution=kept.get("execution"),
+        aggregate=kept.get(WHOLE),
+        planning_share=None if share is None else share[there],
+        length=None if length is None else run.columns[length][there],
         planning_column=columns.get("planning"),
         execution_column=columns.get("execution"),
         aggregate_column=columns.get(WHOLE) if WHOLE in values else None,

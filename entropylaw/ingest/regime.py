@@ -79,11 +79,16 @@ def relevant(settings: Mapping[str, object]) -> dict[str, object]:
 
 def regime_of(run: Run) -> Regime:
     """Read the settings of a run; a coefficient that is logged as a column counts as one."""
+    by_fold = {folded(name): value for name, value in run.settings.items()}
+    kl = None
+    for weight, _, switch in (name.partition(_SWITCH) for name in names("kl_weight")):
+        off = switch and by_fold.get(folded(switch), True) in (False, "False", "false")
+        kl = kl or (None if off else _not_zero(_setting(run, weight)))
     return Regime(
         temperature=_setting(run, *names("temperature")),
         aggregation=_setting(run, *names("loss_aggregation"), text=True),
         entropy_weight=_not_zero(_setting(run, *names("entropy_weight"))) or _not_zero(_logged(run, "ent")),
-        kl_weight=_kl(run) or _not_zero(_logged(run, "kl")),
+        kl_weight=kl or _not_zero(_logged(run, "kl")),
     )
 
 
@@ -179,16 +184,6 @@ def _setting(run: Run, *wanted: str, text: bool = False) -> Setting | None:
         return Setting(name=name, value=value) if isinstance(value, str) else None
     number = parse_number(value)
     return Setting(name=name, value=number) if math.isfinite(number) else None
-
-
-def _kl(run: Run) -> Setting | None:
-    by_fold = {folded(name): value for name, value in run.settings.items()}
-    for name in names("kl_weight"):
-        weight, _, switch = name.partition(_SWITCH)
-        found = _not_zero(_setting(run, weight))
-        if found and (not switch or by_fold.get(folded(switch), True) not in (False, "False", "false")):
-            return found
-    return None
 
 
 def _logged(run: Run, kind: str) -> Setting | None:

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -216,8 +216,12 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
     )
     if master is not None:
         builder = builder.master(master)
-    with warnings.catch_warnings(), _without_traces():
+    with warnings.catch_warnings(), ExitStack() as stack:
         warnings.simplefilter("ignore")
+        # What is raised anyway needs no traceback: py4j logs it to the root logger, which prints by default.
+        silent = logging.NullHandler()
+        logging.getLogger().addHandler(silent)
+        stack.callback(logging.getLogger().removeHandler, silent)
         try:
             session = builder.getOrCreate()
         except Exception as error:
@@ -227,24 +231,11 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
                 f"{shown(_java_cause(error), 200)}",
                 "check --master, and that JAVA_HOME is a Java 17 or later",
             ) from None
+        stack.callback(session.stop)
         if threading.current_thread() is threading.main_thread():
             # Spark's own handler asks Java while Java is being asked, and fails.
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
-            yield Spark(ibis.pyspark.connect(session), session)
-        finally:
-            session.stop()
-
-
-@contextmanager
-def _without_traces() -> Iterator[None]:
-    """No tracebacks of what is raised anyway: py4j logs them to the root logger, which prints by default."""
-    silent = logging.NullHandler()
-    logging.getLogger().addHandler(silent)
-    try:
-        yield
-    finally:
-        logging.getLogger().removeHandler(silent)
+        yield Spark(ibis.pyspark.connect(session), session)
 
 
 def _java_cause(error: BaseException) -> str:

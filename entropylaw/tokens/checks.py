@@ -219,15 +219,14 @@ def check_lists(found: dict[str, Any], entropy: str, lists: Sequence[str]) -> li
 def notes(sums: Sums) -> list[str]:
     """What was left out, and what the table does not say; a sentence each."""
     counts = sums.counts()
-    found = []
-    for code, words in (
-        (query.MASKED, "masked"),
-        (query.NO_MASK, "their mask is null, neither 0 nor 1"),
-        (query.MISSING, "without a value"),
-        (query.NOT_FINITE, "nan or infinite"),
-    ):
-        if counts.get(code):
-            found.append(f"{counts[code]:,} of {sum(counts.values()):,} tokens left out: {words}")
+    left_out = {
+        query.MASKED: "masked",
+        query.NO_MASK: "their mask is null, neither 0 nor 1",
+        query.MISSING: "without a value",
+        query.NOT_FINITE: "nan or infinite",
+    }
+    rows, out = sum(counts.values()), {code: why for code, why in left_out.items() if counts.get(code)}
+    found = [f"{counts[code]:,} of {rows:,} tokens left out: {why}" for code, why in out.items()]
     if counts.get(query.ROUNDED):
         found.append(f"{counts[query.ROUNDED]:,} entropies between -1e-6 and 0 count as 0")
     lost = int((sums.cells["tokens"] - sums.cells["logprobs"])[sums.usable].sum())
