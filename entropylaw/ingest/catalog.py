@@ -18,8 +18,6 @@ from entropylaw.ingest.wording import listing
 
 # The least and the greatest value behind a point of a chart; W&B's pages write them beside it.
 _BOUNDS = ("__MIN", "__MAX")
-# A key under which a trainer logs whatever it evaluates: any other trainer's columns would match.
-_BROAD = ("eval/<data>",)
 _ROLES = ("entropy", "training", "validation")
 
 # What bears entropy in its name and is none of the policy's. The first match gives the reason.
@@ -98,9 +96,9 @@ def initial_column(key: Key, column: str, columns: Iterable[str]) -> str | None:
 @lru_cache(maxsize=1 << 14)
 def is_metric(column: str) -> bool:
     """Whether any trainer logs an entropy or a reward under this name; a key that fits all names says no."""
-    return _any_key()(column) and any(
-        key.template not in _BROAD and _matches(key, column) for key in keys(*_ROLES)
-    )
+    # Under this key a trainer logs whatever it evaluates: any other trainer's columns would match.
+    narrow = (key for key in keys(*_ROLES) if key.template != "eval/<data>")
+    return _any_key()(column) and any(_matches(key, column) for key in narrow)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -48,7 +48,6 @@ _REPEATS = {"logs.log": "metrics.jsonl", "trainer": "trainer.log"}
 # Nobody writes anything but tables and events into such files: an empty or a damaged one may have been a log.
 _TABLES = frozenset((".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".wandb", ".swanlab"))
 _OTHERS = frozenset((".log", ".out", ".stdout", ".txt", ".json", ".db", ".sqlite"))
-_SQLITE = b"SQLite format 3\0"
 _ERROR_STREAM = re.compile(r"(?:.*[._-])?(?:stderr|err|e\d+)(?:\.(?:log|txt))?", re.IGNORECASE)
 _LOG_WORD = re.compile(
     r"(?:.*[^a-z])?(?:metrics?|train|training|trainer|history|progress|console|stdout|nohup|slurm|job)(?:[^a-z].*)?",
@@ -243,7 +242,7 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
         may_be = _text_may_be_log(path, error.slug, content)
     else:
         name = packed.plain_name(path)
-        other = content is not None and content.head.startswith(_SQLITE)
+        other = content is not None and content.head.startswith(b"SQLite format 3\0")
         if error.slug == "file-empty":
             other = _ERROR_STREAM.fullmatch(name.name) is not None
         may_be = (names_a_log(path) or name.suffix.lower() in _TABLES | _OTHERS) and not other

@@ -31,10 +31,6 @@ from entropylaw.ingest.wording import counted, shown_path
 from entropylaw.inputs import is_own, note_input, release_input
 from entropylaw.paths import hostless, is_folder
 
-# A crashed file system leaves NULs at the end of a log. So many bytes that are such a share of the file may
-# have been a run.
-_MOST_NULS, _NULS_OF_A_RUN = 0.1, 256
-
 
 class UnreadFileWarning(UserWarning):
     """A file in a folder could not be read; the others were."""
@@ -366,7 +362,8 @@ def _table_of(content: Content, options: _Options, forced: str | None = None) ->
 
 def _gone(path: str, lost: int, size: int) -> str:
     """Say how much of a log is lost; nothing where it is too little for a run."""
-    if lost < _NULS_OF_A_RUN or lost <= _MOST_NULS * size:
+    # A crashed file system leaves NULs at the end of a log.
+    if lost < 256 or lost <= 0.1 * size:
         return ""
     return f"{100 * lost / size:.0f} % of {shown_path(path)} are damaged, or NULs at its end"
 

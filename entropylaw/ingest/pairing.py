@@ -19,11 +19,9 @@ from entropylaw.ingest.wording import counted, shown
 # ln of 162,755: no vocabulary of a language model that is trained today has a mean entropy above it.
 MOST_NATS = 12.0
 
-NO_ENTROPY = "no entropy at that step"
 NO_NEXT = "no entropy at the step after"
 ENTROPY_NOT_FINITE = "entropy is not finite"
 ENTROPY_TOO_HIGH = f"entropy above {MOST_NATS:g} nats"
-REWARD_NOT_FINITE = "reward is not finite"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,8 +74,8 @@ def pair_values(
     partners = partner[rows]
     beside = np.where(partners >= 0, entropy[partners], np.nan)
     tests = {
-        REWARD_NOT_FINITE: ~np.isfinite(reward[rows]),
-        NO_ENTROPY if how == "same" else NO_NEXT: partners < 0,
+        "reward is not finite": ~np.isfinite(reward[rows]),
+        "no entropy at that step" if how == "same" else NO_NEXT: partners < 0,
         ENTROPY_NOT_FINITE: ~np.isfinite(beside),
         ENTROPY_TOO_HIGH: beside > MOST_NATS,
     }

@@ -21,11 +21,6 @@ _SUMS = frozenset(("token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm")
 _SWITCH = " if "
 _MEANS = {"token-mean": "token mean", "seq-mean-token-mean": "mean of per-response means"}
 
-# Fewest rises and falls of a coefficient, and the share of pairs of them that must be told apart by the
-# entropy, before they count as answers to it.
-_FEWEST_MOVES = 3
-_TOLD_APART = 0.9
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
@@ -95,8 +90,7 @@ def regime_of(run: Run) -> Regime:
 def cautions(regime: Regime, run: Run, entropy: FloatArray | None) -> tuple[str, ...]:
     """Say what the settings mean for the law; ``entropy`` has the values that are used, None without any."""
     found = []
-    control = _control(run, entropy)
-    if control:
+    if control := _control(run, entropy):
         found.append(
             f"the entropy is controlled: {control}; it is then a set variable and not an outcome of the "
             "training, and how well the law fits tests nothing"
@@ -153,13 +147,14 @@ def _answers(name: str, coefficient: FloatArray, entropy: FloatArray) -> str:
     """Say that a coefficient rises where the entropy is low and falls where it is high, if it does."""
     rows = np.flatnonzero(np.isfinite(coefficient) & np.isfinite(entropy))
     change = np.diff(coefficient[rows])
-    # The coefficient of a row answers the entropy of that row, or of the one before it.
+    # The coefficient of a row answers the entropy of that row, or of the one before it: where the entropy
+    # tells nine tenths of the pairs of a rise and a fall apart, of three of each at the least.
     for seen in (entropy[rows][1:], entropy[rows][:-1]):
         rising, falling = seen[change > 0], seen[change < 0]
-        if min(rising.size, falling.size) < _FEWEST_MOVES:
+        if min(rising.size, falling.size) < 3:
             return ""
         below = np.searchsorted(np.sort(rising), falling).sum() / (rising.size * falling.size)
-        if below >= _TOLD_APART:
+        if below >= 0.9:
             target = (float(np.median(rising)) + float(np.median(falling))) / 2
             return (
                 f"{shown(name)} rises where it is below about {target:.2g} nats, and falls where it is above"

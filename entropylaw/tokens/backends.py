@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 MEMORY = "256MB"
 """What DuckDB may hold; it spills to disk beyond. Python, the libraries and the result come on top."""
 
-SORT_MEMORY = "160MB"
-"""The same while a table is put in order: what sorting took stays taken while the text is searched."""
-
-_MASTER = re.compile(r"(local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+)$")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _SETTINGS = (
     f"SET memory_limit = '{MEMORY}'",
@@ -115,7 +111,8 @@ class DuckDB:
         """Write a large result to a Parquet file, in its order."""
         # What has an order keeps it only so.
         self._connection.con.execute("SET preserve_insertion_order = true")
-        self._connection.con.execute(f"SET memory_limit = '{SORT_MEMORY}'")
+        # Less while a table is put in order: what sorting took stays taken while the text is searched.
+        self._connection.con.execute("SET memory_limit = '160MB'")
         self._watched(lambda: self._connection.to_parquet(expression, path))
         self._connection.con.execute("SET preserve_insertion_order = false")
         self._connection.con.execute(f"SET memory_limit = '{MEMORY}'")
@@ -185,7 +182,8 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
         ``spark-not-installed``, ``spark-failed``.
 
     """
-    if master is not None and not _MASTER.match(master):
+    known = r"(local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+)$"
+    if master is not None and not re.match(known, master):
         raise UsageError(
             "spark-failed",
             f"--master {shown(master)} is no Spark master",

@@ -29,9 +29,6 @@ LISTS = ("response_key", "response_prompt", "response_tokens", "response_entropy
 ROW_KEY = np.uint64(0)
 """The key of a response that is a row of its own."""
 
-_SAFE = 3_000_000_000
-"""The square of nothing larger fits into 63 bits."""
-
 
 class Responses(NamedTuple):
     """Sums over the responses of one step: with n tokens in a response, and t its entropy in 2^−10 nats.
@@ -175,7 +172,8 @@ def joined(parts: Sequence[Each]) -> Each:
 
 def _products(one: IntArray, other: IntArray, starts: IntArray) -> list[int]:
     """Exact sums of products."""
-    if max(int(one.max()), int(other.max())) > _SAFE:
+    # The square of nothing larger fits into 63 bits.
+    if max(int(one.max()), int(other.max())) > 3_000_000_000:
         return list(np.add.reduceat(one.astype(object) * other.astype(object), starts))
     product = one * other
     halves = (np.add.reduceat(product >> HALF, starts), np.add.reduceat(product & ((1 << HALF) - 1), starts))

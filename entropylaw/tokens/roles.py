@@ -31,7 +31,6 @@ RESPONSES: tuple[tuple[str, ...], ...] = (
 )
 """Columns that tell one response of a step from another, best first."""
 
-_PROMPTS = {first for first, *second in RESPONSES if second}
 _NUMBER = re.compile(r"u?int\d+|halffloat|float|double|decimal.*|null")
 _ALSO: dict[str, tuple[str, ...]] = {"step": ("string",), "entropy": (), "logprob": ()}
 """What else than numbers the columns of a role may hold; of the other roles flags and their names."""
@@ -131,7 +130,8 @@ def _columns(
             raise _missing(role, names, file)
     responses = _responses(names, response)
     if found["prompt"] is None and asked.get("prompt") is None:
-        found["prompt"] = next((name for name in responses if name.casefold() in _PROMPTS), None)
+        prompts = {first for first, *second in RESPONSES if second}
+        found["prompt"] = next((name for name in responses if name.casefold() in prompts), None)
     return TokenColumns(**found, response=responses)  # type: ignore[arg-type]
 
 

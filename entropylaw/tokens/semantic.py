@@ -319,9 +319,8 @@ def _standard_error(
     if cluster is None:
         return float(np.sqrt(counts @ centred**2)) / n
     sums = np.bincount(np.unique(cluster, return_inverse=True)[1], weights=centred[code])
-    if len(sums) < 2:
-        return None
-    return float(np.sqrt(len(sums) / (len(sums) - 1) * (sums @ sums))) / n
+    m = len(sums)
+    return None if m < 2 else float(np.sqrt(m / (m - 1) * (sums @ sums))) / n
 
 
 def _rarefied_slopes(share: FloatArray, size: int) -> FloatArray:
