@@ -148,8 +148,7 @@ def _with_shared(tasks: tuple[Task, ...], jobs: int, progress: Progress) -> tupl
     first = [replace(task, page=False) for task in new]
     for count, _ in enumerate(results(work, first, jobs=jobs, died=died), 1):
         progress(count, len(first))
-    fits = [load_report(document_of(task)).runs[0].fit.law for task in logs]
-    laws = [law for law in fits if law is not None]
+    laws = [law for task in logs if (law := load_report(document_of(task)).runs[0].fit.law) is not None]
     stored = as_stored(share(laws, shared=logs[0].making.settings.shared))
     return tuple(task if task.run is None else with_keys(replace(task, shared=stored)) for task in tasks)
 

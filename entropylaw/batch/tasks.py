@@ -148,10 +148,8 @@ def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
             raise settings_differ(settings, making.settings)
         read, warnings = _logged_runs(logs, making)
         found += read
-    kinds = making.kinds
-    if kinds is None:
-        kinds = ALL if len(found) <= FEW else ALL[:1]
-    made = replace(making, settings=settings, kinds=kinds)
+    kinds = ALL if len(found) <= FEW else ALL[:1]
+    made = replace(making, settings=settings, kinds=kinds if making.kinds is None else making.kinds)
     return Gathered(tasks=tuple(_in_order(found, made)), settings=settings, warnings=warnings)
 
 

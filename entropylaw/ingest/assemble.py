@@ -41,22 +41,14 @@ GENERIC_STEMS = frozenset(
 # Of one run's records, fewer than one in so many without a step are slips, such as a line that two processes
 # wrote into; more may be another run.
 _FEW = 10
-# How a name's second occurrence is called, by us and by pandas.
-_AGAIN = re.compile(r"(?:#|\.)\d+\Z")
 # So many records one behind the other may be a run, however long the others are.
 _RUN = 8
-# So many of the records without a step are searched for text in the place of a number.
-_LOOKED_AT = 10_000
-
-# Folders that say nothing of the run in them.
-_NO_NAME = re.compile(
-    r"checkpoint-\d+|attempt_\d+|logs|latest|latest-run|files|run_default|trainer|orchestrator|\.{1,2}"
-)
 
 
 def says_nothing(folder: str) -> bool:
     """Whether a folder's name does not identify the run in it."""
-    return _NO_NAME.fullmatch(folder) is not None
+    common = r"logs|latest|latest-run|files|run_default|trainer|orchestrator|\.{1,2}"
+    return re.fullmatch(rf"checkpoint-\d+|attempt_\d+|{common}", folder) is not None
 
 
 def display_name(path: str) -> str:
@@ -64,8 +56,8 @@ def display_name(path: str) -> str:
     if path == "-":
         return "stdin"
     pure = packed.plain_name(path)
-    # TensorBoard names its files after the host, which is nobody's name for a run.
     stem = pure.stem.casefold()
+    # TensorBoard names its files after the host, which is nobody's name for a run.
     if stem in GENERIC_STEMS or stem.isdecimal() or "tfevents" in pure.name:
         folders = [part for part in pure.parts[:-1] if not says_nothing(part)]
         if folders and folders[-1] != pure.anchor:
@@ -169,9 +161,10 @@ def _stepless(split: Split, parts: _Parts) -> Iterator[str]:
         missed[:-1] = parts.table.unreadable[:-1]
     for column in filter(is_metric, parts.columns):
         missed |= ~np.isnan(parts.columns[column])
+    # Ten thousand of the records without a step are searched for text in the place of a number.
     for column in (parts.steps.name, *filter(is_metric, parts.table.columns)):
         cells = parts.table.columns[column]
-        missed[[row for row in split.unowned[:_LOOKED_AT].tolist() if classify(cells[row])[1]]] = True
+        missed[[row for row in split.unowned[:10_000].tolist() if classify(cells[row])[1]]] = True
     lost = np.zeros(records, dtype=bool)
     lost[split.unowned] = missed[split.unowned]
     number, block = int(lost.sum()), np.diff(np.flatnonzero(np.diff(lost, prepend=False, append=False)))[::2]
@@ -192,7 +185,8 @@ def _valueless(parts: _Parts) -> Iterator[str]:
 def _contradicted(parts: _Parts) -> Iterator[str]:
     """Columns of a metric that stand twice, with other values."""
     for column, values in parts.columns.items():
-        name = _AGAIN.sub("", column)
+        # How a name's second occurrence is called, by us and by pandas.
+        name = re.sub(r"(?:#|\.)\d+\Z", "", column)
         first = parts.columns.get(name)
         if first is None or first is values or not is_metric(name):
             continue

@@ -18,12 +18,7 @@ from entropylaw.ingest.wording import listing
 
 # The least and the greatest value behind a point of a chart; W&B's pages write them beside it.
 _BOUNDS = ("__MIN", "__MAX")
-# A key under which a trainer logs whatever it evaluates: any other trainer's columns would match.
-_BROAD = ("eval/<data>",)
-# Bounded: with several in one template, a name without end would take for ever.
-_SOMETHING = ".{1,200}"
 _ROLES = ("entropy", "training", "validation")
-_HOLE = re.compile(r"<[a-z]+>")
 
 # What bears entropy in its name and is none of the policy's. The first match gives the reason.
 _DECOYS: tuple[tuple[str, str], ...] = (
@@ -101,9 +96,9 @@ def initial_column(key: Key, column: str, columns: Iterable[str]) -> str | None:
 @lru_cache(maxsize=1 << 14)
 def is_metric(column: str) -> bool:
     """Whether any trainer logs an entropy or a reward under this name; a key that fits all names says no."""
-    return _any_key()(column) and any(
-        key.template not in _BROAD and _matches(key, column) for key in keys(*_ROLES)
-    )
+    # Under this key a trainer logs whatever it evaluates: any other trainer's columns would match.
+    narrow = (key for key in keys(*_ROLES) if key.template != "eval/<data>")
+    return _any_key()(column) and any(_matches(key, column) for key in narrow)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -135,10 +130,8 @@ def decoy(column: str) -> str | None:
     name = folded(column)
     if "entrop" not in name and "ent_coef" not in name and "kl_ent" not in name:
         return None
-    for pattern, reason in _DECOYS:
-        if re.fullmatch(pattern, name):
-            return reason
-    return "a name that the catalog does not know"
+    reasons = (reason for pattern, reason in _DECOYS if re.fullmatch(pattern, name))
+    return next(reasons, "a name that the catalog does not know")
 
 
 def coefficients(columns: Iterable[str]) -> list[str]:
@@ -161,13 +154,11 @@ def _any_key() -> Callable[[str], bool]:
 @cache
 def _any_of(templates: tuple[str, ...]) -> Callable[[str], bool]:
     """Return a test for whether any of the templates matches a name."""
-
-    def hole(found: re.Match[str]) -> str:
-        return r"\d+" if found[0] == "<n>" else _SOMETHING
-
     exact = frozenset(folded(template) for template in templates if "<" not in template)
     parts = [re.escape(folded(template)) for template in templates if "<" in template]
-    patterns = [_HOLE.sub(hole, part.replace("@", "(?:@|_at_)")) for part in parts]
+    numbered = [part.replace("@", "(?:@|_at_)").replace("<n>", r"\d+") for part in parts]
+    # Bounded: with several in one template, a name without end would take for ever.
+    patterns = [re.sub(r"<[a-z]+>", ".{1,200}", part) for part in numbered]
     pattern = re.compile("|".join(f"(?:{one})" for one in patterns) or r"(?!)", re.DOTALL)
 
     def test(column: str) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
@@ -41,17 +42,12 @@ _LOG_SUFFIXES = frozenset(
 _NUMBERED = re.compile(r".*\.(?:log\.\d+|[oe]\d+)", re.IGNORECASE)
 _EVENT_FILE = re.compile(r".*\.tfevents\..*")
 _STATE = "trainer_state.json"
-_CHECKPOINT = re.compile(r"checkpoint-(\d+)")
 # tinker-cookbook prints to the one what it writes to the other; prime-rl has a folder of copies per process.
 _REPEATS = {"logs.log": "metrics.jsonl", "trainer": "trainer.log"}
-_GLOBAL_STEP = re.compile(rb'"global_step"\s*:\s*(\d{1,15})')
-# In a trainer's state, the step stands behind the list of log entries: at the end of the file.
-_TAIL = 1 << 16
 
 # Nobody writes anything but tables and events into such files: an empty or a damaged one may have been a log.
 _TABLES = frozenset((".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".wandb", ".swanlab"))
 _OTHERS = frozenset((".log", ".out", ".stdout", ".txt", ".json", ".db", ".sqlite"))
-_SQLITE = b"SQLite format 3\0"
 _ERROR_STREAM = re.compile(r"(?:.*[._-])?(?:stderr|err|e\d+)(?:\.(?:log|txt))?", re.IGNORECASE)
 _LOG_WORD = re.compile(
     r"(?:.*[^a-z])?(?:metrics?|train|training|trainer|history|progress|console|stdout|nohup|slurm|job)(?:[^a-z].*)?",
@@ -60,7 +56,6 @@ _LOG_WORD = re.compile(
 # "actor/entropy: 0.31" in a text of which no reader made anything: the console of an unknown trainer.
 _MEASURED = re.compile(r"entropy[\w/.'\"]{0,40}\s{0,3}[:=|\s]\s{0,3}-?\d", re.IGNORECASE)
 _PAIR = re.compile(r"([A-Za-z_][\w/.@-]{0,80})['\"]?\s{0,3}[:=]\s{0,3}-?\d")
-_HEAD = 1 << 16
 _STEPS = frozenset(folded(name) for name in (*STEP_NAMES, *COUNTERS))
 # A table with fewer numbered rows is a summary.
 _FEWEST = 8
@@ -161,23 +156,21 @@ def may_be_log(name: str) -> bool:
 def _earlier_checkpoints(where: str, folders: list[str], names: list[str]) -> dict[str, str]:
     """Map the states of a run to the latest one, which should have all of their entries."""
     states = [Path(where) / _STATE] if _STATE in names else []
-    numbered = sorted((int(found[1]), name) for name in folders if (found := _CHECKPOINT.fullmatch(name)))
+    matches = (re.fullmatch(r"checkpoint-(\d+)", name) for name in folders)
+    numbered = sorted((int(found[1]), found[0]) for found in matches if found)
     states += [path for _, name in reversed(numbered) if (path := Path(where) / name / _STATE).is_file()]
     if len(states) < 2:
         return {}
+    steps = dict.fromkeys(states, -1)
+    for path in states:
+        with suppress(OSError), path.open("rb") as stream:
+            # The step stands behind the list of log entries: at the end of the file.
+            stream.seek(max(0, path.stat().st_size - (1 << 16)))
+            found = re.findall(rb'"global_step"\s*:\s*(\d{1,15})', stream.read())
+            steps[path] = int(found[-1]) if found else -1
     # The first of equals: the one beside the checkpoints is written last.
-    last = max(states, key=_global_step)
+    last = max(states, key=steps.__getitem__)
     return {str(path): str(last) for path in states if path != last}
-
-
-def _global_step(path: Path) -> int:
-    try:
-        with path.open("rb") as stream:
-            stream.seek(max(0, path.stat().st_size - _TAIL))
-            found = _GLOBAL_STEP.findall(stream.read())
-        return int(found[-1]) if found else -1
-    except OSError:
-        return -1
 
 
 def names_a_log(path: str) -> bool:
@@ -249,7 +242,7 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
         may_be = _text_may_be_log(path, error.slug, content)
     else:
         name = packed.plain_name(path)
-        other = content is not None and content.head.startswith(_SQLITE)
+        other = content is not None and content.head.startswith(b"SQLite format 3\0")
         if error.slug == "file-empty":
             other = _ERROR_STREAM.fullmatch(name.name) is not None
         may_be = (names_a_log(path) or name.suffix.lower() in _TABLES | _OTHERS) and not other
@@ -277,7 +270,7 @@ def _text_may_be_log(path: str, slug: str, content: Content) -> bool:
         header = [cell.strip() for cell in re.split(r"[,;\t]", first)]
         # Rows that do not fit their header are no table's.
         return named or bool(rest) or any(folded(one) in _STEPS or catalog.is_metric(one) for one in header)
-    pairs = set(_PAIR.findall(opening[:_HEAD]))
+    pairs = set(_PAIR.findall(opening[: 1 << 16]))
     if _MEASURED.search(opening) or suffix in _TABLES or any(map(catalog.is_metric, pairs)):
         return True
     return named and suffix != ".ipynb"

@@ -77,9 +77,8 @@ class _Sparse:
         if not self._text_rows:
             return values
         codes = np.full(rows, -1, dtype=np.int32)
-        codes[np.frombuffer(self._text_rows, dtype=np.int64)] = np.frombuffer(
-            self._text_codes, dtype=np.int32
-        )
+        texts = np.frombuffer(self._text_rows, dtype=np.int64)
+        codes[texts] = np.frombuffer(self._text_codes, dtype=np.int32)
         return MixedColumn(values, codes, self._words.list)
 
 

@@ -86,8 +86,7 @@ def averaged(run: Run, column: str) -> BoolArray:
     least, greatest = run.columns.get(column + LEAST), run.columns.get(column + GREATEST)
     if least is None or greatest is None:
         return np.zeros(len(run.step), dtype=bool)
-    differ: BoolArray = least < greatest
-    return differ
+    return np.asarray(least < greatest)
 
 
 def _parts_joined(parts: list[Run]) -> list[Run]:
@@ -148,11 +147,20 @@ def _merged(parts: Sequence[Run]) -> Run:
             column[at] = np.where(np.isnan(column[at]), values, column[at])
         texts |= part.texts
         settings = {**part.settings, **settings}
+    sources = {one.path: one for part in parts for one in (part.source.parts or (part.source,))}
+    digest = hashlib.sha256("".join(one.sha256 for one in sources.values()).encode()).hexdigest()
+    source = Source(
+        path=" + ".join(sources),
+        format=parts[0].source.format,
+        sha256=digest,
+        rows=sum(one.rows for one in sources.values()),
+        parts=tuple(sources.values()),
+    )
     files = [shown(PurePath(part.source.path).name) for part in parts]
     note = f"joined by {shown(parts[0].step_column)} from {counted(len(parts), 'file')}: {', '.join(files)}"
     run = replace(
         parts[0],
-        source=_source([part.source for part in parts]),
+        source=source,
         step=step,
         columns=columns,
         texts={name: cell for name, cell in texts.items() if name not in columns},
@@ -238,9 +246,8 @@ def _half(run: Run) -> str | None:
     names = tuple(run.columns)
     has_entropy = bool(catalog.matches("entropy", names, found))
     has_reward = any(catalog.matches(role, names, found) for role in ("training", "validation"))
-    if has_entropy == has_reward:
-        return None
-    return "entropy" if has_entropy else "reward"
+    half = "entropy" if has_entropy else "reward"
+    return None if has_entropy == has_reward else half
 
 
 def _partner(one: Run, others: Sequence[Run]) -> Run | None:
@@ -258,19 +265,6 @@ def _next_folder(one: Run, other: Run) -> bool:
         return False
     # Folders called after runs are different runs.
     return all(says_nothing(folder.name) for folder in (first, second) if folder != common)
-
-
-def _source(sources: Sequence[Source]) -> Source:
-    parts = tuple(part for source in sources for part in (source.parts or (source,)))
-    unique = tuple({part.path: part for part in parts}.values())
-    digest = hashlib.sha256("".join(part.sha256 for part in unique).encode()).hexdigest()
-    return Source(
-        path=" + ".join(part.path for part in unique),
-        format=sources[0].format,
-        sha256=digest,
-        rows=sum(part.rows for part in unique),
-        parts=unique,
-    )
 
 
 def without_copies(

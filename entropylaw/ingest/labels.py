@@ -19,9 +19,8 @@ from entropylaw.paths import hostless
 
 # These say "run"; the others may say anything, and count where splitting by them stops steps from repeating.
 _RUN_NAMES = ("run", "run_name", "run_id", "arm", "experiment", "exp_name", "experiment_name")
-_PERHAPS = ("name", "seed")
 #: Columns that may tell runs apart.
-RUN_NAMES = (*_RUN_NAMES, *_PERHAPS)
+RUN_NAMES = (*_RUN_NAMES, "name", "seed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

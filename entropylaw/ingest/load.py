@@ -7,6 +7,7 @@ import os
 import stat
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import NamedTuple
@@ -29,10 +30,6 @@ from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, shown_path
 from entropylaw.inputs import is_own, note_input, release_input
 from entropylaw.paths import hostless, is_folder
-
-# A crashed file system leaves NULs at the end of a log. So many bytes that are such a share of the file may
-# have been a run.
-_MOST_NULS, _NULS_OF_A_RUN = 0.1, 256
 
 
 class UnreadFileWarning(UserWarning):
@@ -211,10 +208,11 @@ class _Collector:
             ``no-logs-in-folder`` where none is there.
 
         """
-        runs, ignored = len(self.runs), len(self.ignored)
-        found = 0
+        runs, ignored, found = len(self.runs), len(self.ignored), 0
         doubtful: list[_Doubtful] = []
-        for log in _logs_in(folder):
+        paths = remote_listing(folder) if is_remote(folder) else ()
+        remote = (folders.Log(path=path) for path in paths if folders.may_be_log(path.rpartition("/")[2]))
+        for log in remote if is_remote(folder) else folders.logs_in(folder):
             files = log.files or (log.path,)
             for file in files if log.named else ():
                 note_input(file, found=True)
@@ -240,13 +238,13 @@ class _Collector:
                 self.failures.append(Failure(path=path, error=error))
         if not found:
             skipped = self.ignored[ignored:]
-            looked = (
-                f"{counted(len(skipped), 'file')} looked at" if skipped else "no file with a log's suffix"
-            )
-            first = f", the first one {shown_path(skipped[0].path)}: {skipped[0].why}" if skipped else ""
+            looked = "no file with a log's suffix"
+            if skipped:
+                looked = f"{counted(len(skipped), 'file')} looked at, the first one "
+                looked += f"{shown_path(skipped[0].path)}: {skipped[0].why}"
             raise InputError(
                 "no-logs-in-folder",
-                f"{shown_path(folder)} holds no training log: {looked}{first}",
+                f"{shown_path(folder)} holds no training log: {looked}",
                 "name the log itself, or force its format with FILE:csv",
             )
 
@@ -310,12 +308,10 @@ class _Collector:
 
     def _seen_before(self, path: str) -> bool:
         """Whether a file was read already, under whatever name; from now on it was."""
-        try:
+        key: object = path
+        with suppress(OSError, ValueError):
             place = None if path == "-" or is_remote(path) else Path(path).stat()
-        except (OSError, ValueError):
-            place = None
-        regular = place is not None and stat.S_ISREG(place.st_mode)
-        key = (place.st_dev, place.st_ino) if place is not None and regular else path
+            key = (place.st_dev, place.st_ino) if place and stat.S_ISREG(place.st_mode) else path
         seen = key in self._seen
         self._seen.add(key)
         return seen
@@ -366,7 +362,8 @@ def _table_of(content: Content, options: _Options, forced: str | None = None) ->
 
 def _gone(path: str, lost: int, size: int) -> str:
     """Say how much of a log is lost; nothing where it is too little for a run."""
-    if lost < _NULS_OF_A_RUN or lost <= _MOST_NULS * size:
+    # A crashed file system leaves NULs at the end of a log.
+    if lost < 256 or lost <= 0.1 * size:
         return ""
     return f"{100 * lost / size:.0f} % of {shown_path(path)} are damaged, or NULs at its end"
 
@@ -397,10 +394,3 @@ def _table_of_bundle(log: folders.Log, options: _Options) -> _Read:
     table = replace(table, notes=(*table.notes, *found), settings=settings)
     gone = _gone(log.path, table.lost_bytes, sum(content.size for content in contents))
     return _Read(table, source, display_name(str(Path(log.path) / "log")), gone)
-
-
-def _logs_in(folder: str) -> Iterable[folders.Log]:
-    if not is_remote(folder):
-        return folders.logs_in(folder)
-    paths = remote_listing(folder)
-    return (folders.Log(path=path) for path in paths if folders.may_be_log(path.rpartition("/")[2]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,11 +19,9 @@ from entropylaw.ingest.wording import counted, shown
 # ln of 162,755: no vocabulary of a language model that is trained today has a mean entropy above it.
 MOST_NATS = 12.0
 
-NO_ENTROPY = "no entropy at that step"
 NO_NEXT = "no entropy at the step after"
 ENTROPY_NOT_FINITE = "entropy is not finite"
 ENTROPY_TOO_HIGH = f"entropy above {MOST_NATS:g} nats"
-REWARD_NOT_FINITE = "reward is not finite"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,11 +45,7 @@ class Pairs:
 
 
 def pair_values(
-    step: FloatArray,
-    entropy: FloatArray,
-    reward: FloatArray,
-    how: str,
-    initial: FloatArray | None = None,
+    step: FloatArray, entropy: FloatArray, reward: FloatArray, how: str, initial: FloatArray | None = None
 ) -> Pairs:
     """Pair every reward with an entropy.
 
@@ -69,8 +64,7 @@ def pair_values(
 
     """
     logged = ~np.isnan(entropy)
-    own_row = np.where(logged, np.arange(len(step)), -1)
-    partner = own_row if how == "same" else _next(step, logged)
+    partner = np.where(logged, np.arange(len(step)), -1) if how == "same" else _next(step, logged)
     from_initial = np.zeros(len(step), dtype=bool)
     if initial is not None:
         from_initial = np.isnan(reward) & ~np.isnan(initial)
@@ -80,8 +74,8 @@ def pair_values(
     partners = partner[rows]
     beside = np.where(partners >= 0, entropy[partners], np.nan)
     tests = {
-        REWARD_NOT_FINITE: ~np.isfinite(reward[rows]),
-        NO_ENTROPY if how == "same" else NO_NEXT: partners < 0,
+        "reward is not finite": ~np.isfinite(reward[rows]),
+        "no entropy at that step" if how == "same" else NO_NEXT: partners < 0,
         ENTROPY_NOT_FINITE: ~np.isfinite(beside),
         ENTROPY_TOO_HIGH: beside > MOST_NATS,
     }
@@ -92,7 +86,6 @@ def pair_values(
             dropped[reason] = int((fine & bad).sum())
         fine &= ~bad
     good, partners = rows[fine], partners[fine]
-    finite = logged & np.isfinite(entropy)
     return Pairs(
         step=step[good],
         entropy=beside[fine],
@@ -100,7 +93,7 @@ def pair_values(
         entropy_row=partners,
         dropped=dropped,
         initial=int(from_initial[good].sum()),
-        unpaired_entropy=int(finite.sum()) - len(np.unique(partners)),
+        unpaired_entropy=int(np.isfinite(entropy).sum()) - len(np.unique(partners)),
     )
 
 
@@ -158,7 +151,6 @@ def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
 
 def as_number(given: str) -> float | None:
     """``given`` as a number, None where it is the name of a column."""
-    try:
+    with suppress(ValueError):
         return float(given)
-    except ValueError:
-        return None
+    return None

@@ -116,8 +116,14 @@ def phase_series(
     _require_two_curves(run, curves["planning"], curves["execution"])
     curves[WHOLE], notes = _whole(run, entropy, alone=not any(curves.values()))
     chosen = {kind: curve for kind, curve in curves.items() if curve is not None}
-    values = {kind: _usable(curve.values, kind, dropped) for kind, curve in chosen.items()}
-    notes += [note for curve in chosen.values() for note in curve.notes]
+    values: dict[str, FloatArray] = {}
+    for kind, curve in chosen.items():
+        notes += curve.notes
+        infinite, high = np.isinf(curve.values), np.isfinite(curve.values) & (curve.values > MOST_NATS)
+        values[kind] = np.where(infinite | high, np.nan, curve.values)
+        for reason, bad in ((ENTROPY_NOT_FINITE, infinite), (ENTROPY_TOO_HIGH, high)):
+            if bad.any():
+                dropped[f"{kind}: {reason}"] = int(bad.sum())
     fitted = [each for kind, each in values.items() if kind != WHOLE] or list(values.values())
     there = np.any([np.isfinite(each) for each in fitted], axis=0)
     share, share_column = _share(run)
@@ -129,17 +135,14 @@ def phase_series(
             values.pop(WHOLE, None)
         notes.append(NO_SHARE)
     length = first_usable(run, names("length"))
-
-    def at(each: FloatArray | None) -> FloatArray | None:
-        return None if each is None else each[there]
-
+    kept = {kind: each[there] for kind, each in values.items()}
     return PhaseSeries(
         step=run.step[there],
-        planning=at(values.get("planning")),
-        execution=at(values.get("execution")),
-        aggregate=at(values.get(WHOLE)),
-        planning_share=at(share),
-        length=at(run.columns.get(length or "")),
+        planning=kept.get("planning"),
+        execution=kept.get("execution"),
+        aggregate=kept.get(WHOLE),
+        planning_share=None if share is None else share[there],
+        length=None if length is None else run.columns[length][there],
         planning_column=columns.get("planning"),
         execution_column=columns.get("execution"),
         aggregate_column=columns.get(WHOLE) if WHOLE in values else None,
@@ -200,15 +203,6 @@ def _whole(run: Run, wanted: str | None, *, alone: bool) -> tuple[Chosen | None,
             raise
         # Beside the two classes it is not needed; a column that is there and no entropy gets a note.
         return None, [] if lacking else [f"no curve of all tokens: {error.message}"]
-
-
-def _usable(values: FloatArray, kind: str, dropped: dict[str, int]) -> FloatArray:
-    """The values with nan for those that are no entropy, which are counted."""
-    infinite, high = np.isinf(values), np.isfinite(values) & (values > MOST_NATS)
-    for reason, bad in ((ENTROPY_NOT_FINITE, infinite), (ENTROPY_TOO_HIGH, high)):
-        if bad.any():
-            dropped[f"{kind}: {reason}"] = int(bad.sum())
-    return np.where(infinite | high, np.nan, values)
 
 
 def _share(run: Run) -> tuple[FloatArray | None, str | None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
@@ -21,11 +20,6 @@ _SUMS = frozenset(("token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm")
 # Between the weight of a KL term and the switch without which it does nothing.
 _SWITCH = " if "
 _MEANS = {"token-mean": "token mean", "seq-mean-token-mean": "mean of per-response means"}
-
-# Fewest rises and falls of a coefficient, and the share of pairs of them that must be told apart by the
-# entropy, before they count as answers to it.
-_FEWEST_MOVES = 3
-_TOLD_APART = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,38 +63,34 @@ class Regime:
 
 def relevant(settings: Mapping[str, object]) -> dict[str, object]:
     """Return those settings that something is made of."""
+    kinds = ("temperature", "loss_aggregation", "entropy_weight", "kl_weight")
+    read = {folded(part) for kind in kinds for name in names(kind) for part in name.split(_SWITCH)}
     return {
         name: value
         for name, value in settings.items()
-        if folded(name) in _read() or _ends_with(name, "entropy_control", "entropy_target")
+        if folded(name) in read or _ends_with(name, "entropy_control", "entropy_target")
     }
-
-
-@cache
-def _read() -> frozenset[str]:
-    """Folded names of the settings that :func:`regime_of` looks for."""
-    kinds = ("temperature", "loss_aggregation", "entropy_weight", "kl_weight")
-    return frozenset(folded(part) for kind in kinds for name in names(kind) for part in name.split(_SWITCH))
 
 
 def regime_of(run: Run) -> Regime:
     """Read the settings of a run; a coefficient that is logged as a column counts as one."""
-    temperature = _setting(run, *names("temperature"))
-    aggregation = _setting(run, *names("loss_aggregation"), text=True)
-    weight = _setting(run, *names("entropy_weight"))
+    by_fold = {folded(name): value for name, value in run.settings.items()}
+    kl = None
+    for weight, _, switch in (name.partition(_SWITCH) for name in names("kl_weight")):
+        off = switch and by_fold.get(folded(switch), True) in (False, "False", "false")
+        kl = kl or (None if off else _not_zero(_setting(run, weight)))
     return Regime(
-        temperature=temperature,
-        aggregation=aggregation,
-        entropy_weight=_not_zero(weight) or _not_zero(_logged(run, "ent")),
-        kl_weight=_kl(run) or _not_zero(_logged(run, "kl")),
+        temperature=_setting(run, *names("temperature")),
+        aggregation=_setting(run, *names("loss_aggregation"), text=True),
+        entropy_weight=_not_zero(_setting(run, *names("entropy_weight"))) or _not_zero(_logged(run, "ent")),
+        kl_weight=kl or _not_zero(_logged(run, "kl")),
     )
 
 
 def cautions(regime: Regime, run: Run, entropy: FloatArray | None) -> tuple[str, ...]:
     """Say what the settings mean for the law; ``entropy`` has the values that are used, None without any."""
     found = []
-    control = _control(run, entropy)
-    if control:
+    if control := _control(run, entropy):
         found.append(
             f"the entropy is controlled: {control}; it is then a set variable and not an outcome of the "
             "training, and how well the law fits tests nothing"
@@ -157,13 +147,14 @@ def _answers(name: str, coefficient: FloatArray, entropy: FloatArray) -> str:
     """Say that a coefficient rises where the entropy is low and falls where it is high, if it does."""
     rows = np.flatnonzero(np.isfinite(coefficient) & np.isfinite(entropy))
     change = np.diff(coefficient[rows])
-    # The coefficient of a row answers the entropy of that row, or of the one before it.
+    # The coefficient of a row answers the entropy of that row, or of the one before it: where the entropy
+    # tells nine tenths of the pairs of a rise and a fall apart, of three of each at the least.
     for seen in (entropy[rows][1:], entropy[rows][:-1]):
         rising, falling = seen[change > 0], seen[change < 0]
-        if min(rising.size, falling.size) < _FEWEST_MOVES:
+        if min(rising.size, falling.size) < 3:
             return ""
         below = np.searchsorted(np.sort(rising), falling).sum() / (rising.size * falling.size)
-        if below >= _TOLD_APART:
+        if below >= 0.9:
             target = (float(np.median(rising)) + float(np.median(falling))) / 2
             return (
                 f"{shown(name)} rises where it is below about {target:.2g} nats, and falls where it is above"
@@ -188,16 +179,6 @@ def _setting(run: Run, *wanted: str, text: bool = False) -> Setting | None:
         return Setting(name=name, value=value) if isinstance(value, str) else None
     number = parse_number(value)
     return Setting(name=name, value=number) if math.isfinite(number) else None
-
-
-def _kl(run: Run) -> Setting | None:
-    by_fold = {folded(name): value for name, value in run.settings.items()}
-    for name in names("kl_weight"):
-        weight, _, switch = name.partition(_SWITCH)
-        found = _not_zero(_setting(run, weight))
-        if found and (not switch or by_fold.get(folded(switch), True) not in (False, "False", "false")):
-            return found
-    return None
 
 
 def _logged(run: Run, kind: str) -> Setting | None:

@@ -118,23 +118,18 @@ def explain(
         problem = error
     found = catalog.detect(run.names)
     names = tuple(run.columns)
-    validations, trainings = (
-        catalog.matches(role, names, found.trainer) for role in ("validation", "training")
-    )
-    entropies = _candidates(run, catalog.matches("entropy", names, found.trainer), chosen)
-    rewards = _candidates(run, [*validations, *trainings], rewarded, before=entropies)
+    roles = ("entropy", "validation", "training")
+    measures, *graded = (catalog.matches(role, names, found.trainer) for role in roles)
+    entropies = _candidates(run, measures, chosen)
+    rewards = _candidates(run, [match for one in graded for match in one], rewarded, before=entropies)
     listed = {candidate.column for candidate in (*entropies, *rewards)}
     reasons = {name: catalog.decoy(name) for name in (*names, *run.texts) if name not in listed}
     decoys = tuple(Decoy(column=name, why=why) for name, why in reasons.items() if why)
     weights = {name: run.columns[name] for name in catalog.coefficients(names)}
     finite = {name: values[np.isfinite(values)] for name, values in weights.items()}
     settings = regime.regime_of(run)
-    notes, values = list(run.notes), None
-    if chosen is not None:
-        notes += chosen.notes
-        values = chosen.values
-    notes += regime.notes(settings)
-    cautions = list(regime.cautions(settings, run, values))
+    notes = [*run.notes, *(chosen.notes if chosen else ()), *regime.notes(settings)]
+    cautions = list(regime.cautions(settings, run, chosen.values if chosen else None))
     paired: dict[str, Any] = {}
     if rewarded is not None:
         notes += rewarded.notes
@@ -182,10 +177,8 @@ def _candidates(
 def _candidate(run: Run, column: str, meaning: Meaning, used: Choice | None) -> Candidate:
     values = run.columns[column]
     finite = values[np.isfinite(values)]
-    why = "no finite value"
-    if finite.size:
-        why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
-        why += "; another one is used" if used else ""
+    why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
+    why += "; another one is used" if used else ""
     is_used = used is not None and used.column == column
     return Candidate(
         column=column,
@@ -194,5 +187,5 @@ def _candidate(run: Run, column: str, meaning: Meaning, used: Choice | None) -> 
         low=float(finite.min()) if finite.size else None,
         high=float(finite.max()) if finite.size else None,
         used=is_used,
-        why=used.why if used and is_used else why,
+        why=used.why if used and is_used else why if finite.size else "no finite value",
     )

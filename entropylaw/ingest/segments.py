@@ -120,7 +120,13 @@ class _Walk:
                 self._start(now)
                 self.notes.append(f"{fall}: {why}")
             else:
-                self._resume(now)
+                before = len(self.kept) + len(self.late)
+                while self.step[self.kept[-1]] > now:
+                    self.kept.pop()
+                self.late = [other for other in self.late if self.step[other] <= now]
+                self.superseded += before - len(self.kept) - len(self.late)
+                self.resumed.append(now)
+                self.top = np.minimum(self.top, now)
                 self.notes.append(f"{fall}: resumed run, later values are kept")
         self.kept.append(row)
         self.top[columns] = np.maximum(self.top[columns], now)
@@ -128,15 +134,6 @@ class _Walk:
     def _start(self, now: float) -> None:
         self.first = now
         self.top = np.full(self.present.shape[1], -np.inf)
-
-    def _resume(self, now: float) -> None:
-        before = len(self.kept) + len(self.late)
-        while self.step[self.kept[-1]] > now:
-            self.kept.pop()
-        self.late = [other for other in self.late if self.step[other] <= now]
-        self.superseded += before - len(self.kept) - len(self.late)
-        self.resumed.append(now)
-        self.top = np.minimum(self.top, now)
 
     def close(self) -> None:
         """End the life that is being read."""

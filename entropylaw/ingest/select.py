@@ -28,8 +28,6 @@ ENOUGH_PAIRS = 5
 ANSWERING_PAIRS = 12
 # A sampled estimate of a collapsed policy's entropy may fall this far below zero by rounding.
 _ROUNDING = 1e-6
-# An entropy in bits is found, so that it can be refused by name.
-_BITS = re.compile(r"(?:^|[\W_])bits?(?:$|[\W_])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -97,7 +95,15 @@ def select(
     rewarded = choose_reward(run, chosen, text_or_none(reward, "reward"), pair)
     pairs = rewarded.pairs
     if not len(pairs):
-        raise _no_pairs(run, chosen, rewarded)
+        there = (run.step[np.isfinite(one.values)] for one in (chosen, rewarded))
+        listed = [", ".join(f"{s:g}" for s in steps[:4]) + ", …" * (len(steps) > 4) for steps in there]
+        reasons = "; ".join(f"{reason}: {number}" for reason, number in pairs.dropped.items())
+        raise InputError(
+            "no-pairs",
+            f"run {shown(run.name)}: no step has both. {shown(chosen.choice.column)} is there at steps "
+            f"{listed[0]}, {shown(rewarded.choice.column)} at steps {listed[1]} ({reasons})",
+            rewarded.offer or "try --pair same or --pair next, or other columns with --entropy and --reward",
+        )
     settings = regime.regime_of(run)
     return Series(
         run=run.name,
@@ -153,7 +159,8 @@ def choose_class(run: Run, kind: str, wanted: str | None = None) -> Chosen | Non
     column = first_usable(run, class_names(kind)) if wanted is None else _named(run, wanted, option)
     if column is None:
         return None
-    if _BITS.search(column):
+    # An entropy in bits is found, so that it can be refused by name.
+    if re.search(r"(?:^|[\W_])bits?(?:$|[\W_])", column, re.IGNORECASE):
         raise InputError(
             "entropy-in-bits",
             f"{shown(column)} of run {shown(run.name)} is in bits by its name; every entropy here is in nats",
@@ -314,8 +321,8 @@ class _Rewards:
         columns = self.run.columns
         before = catalog.initial_column(match.key, match.column, columns)
         initial = columns[before] if before else None
-        how, _ = self._how(match)
-        return pair_values(self.run.step, self.entropy.values, columns[match.column], how, initial)
+        reward = columns[match.column]
+        return pair_values(self.run.step, self.entropy.values, reward, self._how(match)[0], initial)
 
     def settle(self, match: catalog.Match, why: str) -> ChosenReward:
         """Decide for one column."""
@@ -452,22 +459,5 @@ def _nearest(columns: Sequence[str], role: str) -> str:
         close = [*alike, *nearest(catalog.exact_names("validation", "training"), columns)]
     if close:
         return f"nearest by name: {listing(list(dict.fromkeys(close))[:12])}"
-    return (
-        f"none of {counted(len(columns), 'column')} is near"
-        if columns
-        else "it has no column beside its steps"
-    )
-
-
-def _no_pairs(run: Run, entropy: Chosen, reward: ChosenReward) -> InputError:
-    def steps(values: FloatArray) -> str:
-        there = run.step[np.isfinite(values)]
-        return ", ".join(f"{step:g}" for step in there[:4]) + (", …" if len(there) > 4 else "")
-
-    reasons = "; ".join(f"{reason}: {number}" for reason, number in reward.pairs.dropped.items())
-    return InputError(
-        "no-pairs",
-        f"run {shown(run.name)}: no step has both. {shown(entropy.choice.column)} is there at steps "
-        f"{steps(entropy.values)}, {shown(reward.choice.column)} at steps {steps(reward.values)} ({reasons})",
-        reward.offer or "try --pair same or --pair next, or other columns with --entropy and --reward",
-    )
+    near = f"none of {counted(len(columns), 'column')} is near"
+    return near if columns else "it has no column beside its steps"

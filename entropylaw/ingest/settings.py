@@ -26,10 +26,8 @@ _LONGEST_NAME = 500
 _MOST_NODES = 100_000
 _DEEPEST = 64
 _MERGE = "<<"
-_NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 # YAML 1.1, which PyYAML, W&B and Hydra write, has all of these.
 _FLAGS = dict.fromkeys(("true", "yes", "on"), True) | dict.fromkeys(("false", "no", "off"), False)
-_INTEGER = re.compile(r"[-+]?[0-9]{1,300}", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?", re.IGNORECASE | re.ASCII)
 
 Node = dict[str, Any] | list[Any] | str | float | int | bool | None
@@ -186,11 +184,11 @@ class _Builder:
 
 def _plain(text: str) -> Node:
     """Return what an unquoted scalar means."""
-    if text in _NULLS:
+    if text in ("", "~", "null", "Null", "NULL"):
         return None
     if text.casefold() in _FLAGS:
         return _FLAGS[text.casefold()]
     number = text.replace("_", "")
-    if _INTEGER.fullmatch(number):
+    if re.fullmatch(r"[-+]?[0-9]{1,300}", number):
         return int(number)
     return float(number) if _FLOAT.fullmatch(number) else text

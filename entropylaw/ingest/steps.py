@@ -39,9 +39,6 @@ LATER_UPDATE = "later update of a rollout"
 
 _ROLLOUT, _TRAIN, _EVAL = "rollout/step", "train/step", "eval/step"
 _ENTROPY, _REWARD = "train/entropy_loss", "rollout/raw_reward"
-# A table of tokens or samples is no run: it repeats every step thousands of times.
-_ROWS_A_STEP = 4
-_PLAIN_NAME = re.compile(r"[A-Za-z_/.]{1,30}\d{0,2}")
 _FLAT = str.maketrans("/.", "__")
 
 
@@ -143,7 +140,8 @@ def _steps(name: str, cells: Column, path: str) -> FloatArray:
 def _no_step(table: Table, path: str) -> InputError:
     names = tuple(table.columns)
     # Without a step, the header may be none, but a command line with keys: only plain names are quoted.
-    close = nearest(STEP_NAMES, names) or sorted(filter(_PLAIN_NAME.fullmatch, names))
+    plain = re.compile(r"[A-Za-z_/.]{1,30}\d{0,2}").fullmatch
+    close = nearest(STEP_NAMES, names) or sorted(filter(plain, names))
     near = f"among them {listing(close)}" if close else "none is near"
     return InputError(
         "no-step-column",
@@ -172,7 +170,8 @@ def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:
     values = parse_column(steps).values
     values = values[np.isfinite(values)]
     distinct = len(np.unique(values))
-    if distinct and len(values) >= _ROWS_A_STEP * distinct:
+    # A table of tokens or samples is no run: it repeats every step thousands of times.
+    if distinct and len(values) >= 4 * distinct:
         raise InputError(
             "token-level-table",
             f"{shown_path(path)} has one row a token or an answer ({counted(len(values), 'row')} for "

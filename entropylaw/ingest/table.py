@@ -56,10 +56,6 @@ class Table:
     lost_bytes: int = 0
 
 
-# A header that repeats itself more often is beyond description.
-_MOST_NOTES = 20
-
-
 def from_records(records: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
     """Turn records into columns, in order of first appearance, None where a record lacks the key."""
     columns: dict[str, list[object]] = {}
@@ -87,7 +83,8 @@ def unique_names(names: Iterable[object]) -> tuple[list[str], tuple[str, ...]]:
             occurrence += 1
             name = f"{wanted}#{occurrence}"
         occurrences[wanted] = occurrence
-        if occurrence > 1 and len(notes) < _MOST_NOTES:
+        # A header that repeats itself more often is beyond description.
+        if occurrence > 1 and len(notes) < 20:
             notes.append(f"column {shown(wanted)} occurs again; its next occurrence is called {shown(name)}")
         taken.add(name)
         unique.append(name)

@@ -36,8 +36,6 @@ _CALL = re.compile(
 _KEYWORDS = re.compile(r",\s*[a-z_]+=.*\Z", re.IGNORECASE | re.DOTALL)
 _FRACTION = re.compile(r"\s*(\d+)\s*/\s*\d+\s*", re.ASCII)
 _DEEPEST = 4
-# No number is written with more characters; what is longer is text, whatever it consists of.
-_LONGEST_NUMBER = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -106,11 +104,8 @@ def parse_number(cell: object) -> float:
 
 def parse_step(cell: object) -> float:
     """Read one step: a number, or ``"10/438"`` for step 10 of 438; nan where it is neither."""
-    if isinstance(cell, str):
-        fraction = _FRACTION.fullmatch(cell)
-        if fraction:
-            return float(fraction.group(1))
-    return parse_number(cell)
+    fraction = _FRACTION.fullmatch(cell) if isinstance(cell, str) else None
+    return float(fraction[1]) if fraction else parse_number(cell)
 
 
 def is_missing(cell: object) -> bool:
@@ -176,7 +171,8 @@ def _parse_text(text: str) -> tuple[float, bool]:
         text = text.strip().strip("'\"").strip()
         if text.casefold() in MISSING:
             return math.nan, False
-        if len(text) <= _LONGEST_NUMBER and _PLAIN.fullmatch(text):
+        # No number is written with more characters; what is longer is text, whatever it consists of.
+        if len(text) <= 400 and _PLAIN.fullmatch(text):
             return float(text), False
         call = _CALL.fullmatch(text)
         if not call:

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Sequence
 from entropylaw.paths import hostless
 
 _NEARLY_A_NUMBER = re.compile(r"[\d\s.,:/%e+-]{1,24}", re.ASCII | re.IGNORECASE)
-# Comparing names takes time; a table with more columns is none that a person named.
-_MOST_COMPARED = 2000
 
 
 def shown(value: object, longest: int = 80) -> str:
@@ -54,7 +52,8 @@ def nearest(wanted: Iterable[str], names: Sequence[str], most: int = 12) -> list
     matcher = difflib.SequenceMatcher()
     scores: dict[str, float] = {}
     goals = [goal.casefold() for goal in wanted]
-    for name in names[:_MOST_COMPARED]:
+    # Comparing names takes time; a table with more columns is none that a person named.
+    for name in names[:2000]:
         matcher.set_seq2(name.casefold()[:200])
         for goal in goals:
             matcher.set_seq1(goal)

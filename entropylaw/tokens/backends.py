@@ -12,7 +12,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,14 +30,6 @@ if TYPE_CHECKING:
 MEMORY = "256MB"
 """What DuckDB may hold; it spills to disk beyond. Python, the libraries and the result come on top."""
 
-SORT_MEMORY = "160MB"
-"""The same while a table is put in order: what sorting took stays taken while the text is searched."""
-
-_MOST_THREADS = 8
-# Each thread that reads JSON keeps two buffers of the longest line, 32 MiB by default.
-_MOST_JSON_THREADS = 2
-_POLL_SECONDS = 0.1
-_MASTER = re.compile(r"(local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+)$")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _SETTINGS = (
     f"SET memory_limit = '{MEMORY}'",
@@ -77,7 +69,7 @@ def duckdb_backend(progress: Progress | None = None) -> Iterator[DuckDB]:
         try:
             for setting in _SETTINGS:
                 connection.con.execute(setting)
-            connection.con.execute(f"SET threads = {min(os.cpu_count() or 1, _MOST_THREADS)}")
+            connection.con.execute(f"SET threads = {min(os.cpu_count() or 1, 8)}")
             connection.con.execute("SET temp_directory = $folder", {"folder": str(folder)})
             with warnings.catch_warnings():
                 # ibis 12 calls what DuckDB 2 has renamed.
@@ -101,7 +93,8 @@ class DuckDB:
         paths = [str(file.path) for file in files]
         with _explained():
             if files[0].kind == "jsonl":
-                self._connection.con.execute(f"SET threads = {min(os.cpu_count() or 1, _MOST_JSON_THREADS)}")
+                # Each thread that reads JSON keeps two buffers of the longest line, 32 MiB by default.
+                self._connection.con.execute(f"SET threads = {min(os.cpu_count() or 1, 2)}")
                 columns = json_types(files, roles, "{}[]", other="json")
                 rows = self._connection.read_json(paths, columns=columns, format="newline_delimited")
             else:
@@ -118,7 +111,8 @@ class DuckDB:
         """Write a large result to a Parquet file, in its order."""
         # What has an order keeps it only so.
         self._connection.con.execute("SET preserve_insertion_order = true")
-        self._connection.con.execute(f"SET memory_limit = '{SORT_MEMORY}'")
+        # Less while a table is put in order: what sorting took stays taken while the text is searched.
+        self._connection.con.execute("SET memory_limit = '160MB'")
         self._watched(lambda: self._connection.to_parquet(expression, path))
         self._connection.con.execute("SET preserve_insertion_order = false")
         self._connection.con.execute(f"SET memory_limit = '{MEMORY}'")
@@ -132,7 +126,7 @@ class DuckDB:
         done = threading.Event()
 
         def tell(progress: Progress) -> None:
-            while not done.wait(_POLL_SECONDS):
+            while not done.wait(0.1):
                 progress(max(0.0, self._connection.con.query_progress()) / 100)
 
         teller = threading.Thread(target=tell, args=(self._progress,), daemon=True)
@@ -188,7 +182,8 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
         ``spark-not-installed``, ``spark-failed``.
 
     """
-    if master is not None and not _MASTER.match(master):
+    known = r"(local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+)$"
+    if master is not None and not re.match(known, master):
         raise UsageError(
             "spark-failed",
             f"--master {shown(master)} is no Spark master",
@@ -219,8 +214,12 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
     )
     if master is not None:
         builder = builder.master(master)
-    with warnings.catch_warnings(), _without_traces():
+    with warnings.catch_warnings(), ExitStack() as stack:
         warnings.simplefilter("ignore")
+        # What is raised anyway needs no traceback: py4j logs it to the root logger, which prints by default.
+        silent = logging.NullHandler()
+        logging.getLogger().addHandler(silent)
+        stack.callback(logging.getLogger().removeHandler, silent)
         try:
             session = builder.getOrCreate()
         except Exception as error:
@@ -230,24 +229,11 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
                 f"{shown(_java_cause(error), 200)}",
                 "check --master, and that JAVA_HOME is a Java 17 or later",
             ) from None
+        stack.callback(session.stop)
         if threading.current_thread() is threading.main_thread():
             # Spark's own handler asks Java while Java is being asked, and fails.
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
-            yield Spark(ibis.pyspark.connect(session), session)
-        finally:
-            session.stop()
-
-
-@contextmanager
-def _without_traces() -> Iterator[None]:
-    """No tracebacks of what is raised anyway: py4j logs them to the root logger, which prints by default."""
-    silent = logging.NullHandler()
-    logging.getLogger().addHandler(silent)
-    try:
-        yield
-    finally:
-        logging.getLogger().removeHandler(silent)
+        yield Spark(ibis.pyspark.connect(session), session)
 
 
 def _java_cause(error: BaseException) -> str:
@@ -273,7 +259,9 @@ class Spark:
 
     def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
         """The files as one table, with a number of every row where that tells responses apart."""
-        paths = [_spark_path(file.path) for file in files]
+        # Hadoop reads no URI's escapes, and would take these characters for a pattern.
+        escaped = (re.sub(r"([\[\]{}*?\\])", r"\\\1", file.path.absolute().as_posix()) for file in files)
+        paths = [f"file:{path}" for path in escaped]
         with self._explained():
             if files[0].kind == "jsonl":
                 kinds = json_types(files, roles, "array<{}>", other="string").items()
@@ -322,14 +310,6 @@ class Spark:
             ) from None
 
 
-def _spark_path(path: Path) -> str:
-    """A path as Hadoop reads it: no URI's escapes, and no pattern."""
-    return "file:" + re.sub(r"([\[\]{}*?\\])", r"\\\1", path.absolute().as_posix())
-
-
-_SQL = {"bool": "boolean", "int64": "bigint", "double": "double", "string": "string"}
-
-
 def json_types(files: Sequence[TokenFile], roles: Roles, array: str, *, other: str) -> dict[str, str]:
     """SQL types of the columns that are used, for engines that would otherwise each guess their own.
 
@@ -337,8 +317,8 @@ def json_types(files: Sequence[TokenFile], roles: Roles, array: str, *, other: s
     value of another kind (0.5 for a mask) would be rounded to a flag without a word. ``array`` is how the
     engine writes a list's type, ``other`` the type of what is neither number, flag nor text.
     """
-    columns = roles.columns
-    types = {}
+    columns, types = roles.columns, {}
+    sql = {"bool": "boolean", "int64": "bigint", "double": "double", "string": "string"}
     for name in roles.stored:
         seen = {file.types[name].removeprefix("list of ") for file in files} - {"null"}
         if name in (columns.planning, columns.mask, columns.correct):
@@ -351,8 +331,7 @@ def json_types(files: Sequence[TokenFile], roles: Roles, array: str, *, other: s
             kind = "double"
         else:
             kind = min(seen, default="string")
-        kind = _SQL.get(kind, other)
-        types[name] = array.format(kind) if name in roles.lists else kind
+        types[name] = (array if name in roles.lists else "{}").format(sql.get(kind, other))
     return types
 
 

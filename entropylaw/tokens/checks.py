@@ -16,13 +16,10 @@ import numpy as np
 from entropylaw.errors import InputError
 from entropylaw.ingest.wording import counted, shown
 from entropylaw.tokens import query
-from entropylaw.tokens.query import EDGES, HIGH, POINT, FloatArray, IntArray, TokenColumns
+from entropylaw.tokens.query import EDGES, HIGH, POINT, FloatArray, TokenColumns
 from entropylaw.tokens.summary import PERCENTS, Cells
 from entropylaw.tokens.sums import Sums
 
-_FEWEST_PADDED = 3
-_SHARE_PADDED = 0.2
-"""Share of the tokens above HIGH that padding has: of many nearly uniform choices a few agree by chance."""
 _NO_TOKENS = {"tokens": 0, "total": 0, "first": 0}
 
 BITS = 1 / math.log(2)
@@ -31,18 +28,7 @@ _MOST_STEPS = 5
 _TOKENS = 2000
 """Tokens on either side of a change, from as many steps as that takes, five at most."""
 
-_NEAR_MEAN = 0.15
-_UNUSUAL = 6.0
-"""How many times the median of all changes: a policy that moves fast anyway shows no change of units."""
-
 _TOLERANCE, _ERRORS = 0.04, 2.0
-_LARGEST_ERROR = 0.1
-_LOWEST = 0.01
-"""Nats; in the bins below a percentile is known to a tenth of itself, which shows no such factor."""
-
-_CLUSTERED = 1.5
-"""Tokens of one response are alike: the error of a percentile is about this much more."""
-
 _APART, _SURE, _FEWEST_STEPS, _FEWEST_TOKENS = 0.1, 4.0, 3, 1000
 
 
@@ -154,7 +140,8 @@ def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenCo
     groups = [[row, rows.get(value + 1, _NO_TOKENS)] for value, row in rows.items()]
     group = max(groups, key=lambda group: sum(row["tokens"] for row in group), default=[_NO_TOKENS])
     count, total, first = (sum(row[name] for row in group) for name in ("tokens", "total", "first"))
-    if count < max(_FEWEST_PADDED, _SHARE_PADDED * above(sums)):
+    # Padding is a fifth of the tokens above HIGH: of many nearly uniform choices a few agree by chance.
+    if count < max(3, 0.2 * above(sums)):
         return
     nats, rows_read = total / count / POINT, sum(sums.counts().values())
     where = f", {first:,} of them at position 0" if first else ""
@@ -219,15 +206,14 @@ def check_lists(found: dict[str, Any], entropy: str, lists: Sequence[str]) -> li
 def notes(sums: Sums) -> list[str]:
     """What was left out, and what the table does not say; a sentence each."""
     counts = sums.counts()
-    found = []
-    for code, words in (
-        (query.MASKED, "masked"),
-        (query.NO_MASK, "their mask is null, neither 0 nor 1"),
-        (query.MISSING, "without a value"),
-        (query.NOT_FINITE, "nan or infinite"),
-    ):
-        if counts.get(code):
-            found.append(f"{counts[code]:,} of {sum(counts.values()):,} tokens left out: {words}")
+    left_out = {
+        query.MASKED: "masked",
+        query.NO_MASK: "their mask is null, neither 0 nor 1",
+        query.MISSING: "without a value",
+        query.NOT_FINITE: "nan or infinite",
+    }
+    rows, out = sum(counts.values()), {code: why for code, why in left_out.items() if counts.get(code)}
+    found = [f"{counts[code]:,} of {rows:,} tokens left out: {why}" for code, why in out.items()]
     if counts.get(query.ROUNDED):
         found.append(f"{counts[query.ROUNDED]:,} entropies between -1e-6 and 0 count as 0")
     lost = int((sums.cells["tokens"] - sums.cells["logprobs"])[sums.usable].sum())
@@ -256,14 +242,20 @@ def unit_changes(sums: Sums) -> Iterator[str]:
     if len(steps) < _FEWEST_STEPS:
         return
     rows = np.append(starts, len(cells["step"]))
-    tokens = np.add.reduceat(cells["tokens"], starts)
+    tokens, total = (np.add.reduceat(cells[name], starts) for name in ("tokens", "total"))
     width = math.ceil(_TOKENS / float(np.median(tokens)))
     if width > _MOST_STEPS:
         return
-    change = _changes(tokens, np.add.reduceat(cells["total"].astype(float), starts), width)
-    steep = np.abs(change) > _UNUSUAL * np.median(np.abs(change))
+    # Logarithm of the mean of the next ``width`` steps over that of the last, from the second step on.
+    n, q = np.append(0, np.cumsum(tokens)), np.append(0.0, np.cumsum(total))
+    row = np.arange(1, len(tokens))
+    low, high = np.maximum(row - width, 0), np.minimum(row + width, len(tokens))
+    means = (np.maximum((q[b] - q[a]) / (n[b] - n[a]), 1.0) for a, b in ((row, high), (low, row)))
+    change = np.subtract(*map(np.log, means))
+    # Six times the median of all changes: a policy that moves fast anyway shows no change of units.
+    steep = np.abs(change) > 6.0 * np.median(np.abs(change))
     found: list[tuple[int, float, float]] = []
-    near = np.abs(np.abs(change) - _SHIFT) < _NEAR_MEAN
+    near = np.abs(np.abs(change) - _SHIFT) < 0.15
     for at in (1 + np.flatnonzero(steep & near)).tolist():
         before = Cells.of(cells, slice(rows[max(at - width, 0)], rows[at]))
         after = Cells.of(cells, slice(rows[at], rows[min(at + width, len(steps))]))
@@ -271,22 +263,12 @@ def unit_changes(sums: Sums) -> Iterator[str]:
         if moved is not None:
             found.append((at, *moved))
     for at in _best(found):
-        rise = change[at - 1] > 0
-        words = "from nats to bits" if rise else "from bits to nats"
-        factor = BITS if rise else 1 / BITS
+        to_bits, to_nats = ("from nats to bits", BITS), ("from bits to nats", 1 / BITS)
+        words, factor = to_bits if change[at - 1] > 0 else to_nats
         yield (
             f"from step {steps[at - 1]} to {steps[at]} every percentile changes by the factor {factor:.2f}, "
             f"as {words}: are the units the same throughout?"
         )
-
-
-def _changes(tokens: IntArray, total: FloatArray, width: int) -> FloatArray:
-    """Logarithm of the mean of the next ``width`` steps over that of the last, from the second step on."""
-    n, q = np.append(0, np.cumsum(tokens)), np.append(0.0, np.cumsum(total))
-    at = np.arange(1, len(tokens))
-    low, high = np.maximum(at - width, 0), np.minimum(at + width, len(tokens))
-    after, before = ((q[b] - q[a]) / (n[b] - n[a]) for a, b in ((at, high), (low, at)))
-    return np.asarray(np.log(np.maximum(after, 1.0)) - np.log(np.maximum(before, 1.0)))
 
 
 def _moved(before: Cells, after: Cells) -> tuple[float, float] | None:
@@ -294,7 +276,8 @@ def _moved(before: Cells, after: Cells) -> tuple[float, float] | None:
     old, old_error = _logs(before)
     new, new_error = _logs(after)
     error = np.hypot(old_error, new_error)
-    usable = (np.minimum(old, new) > math.log(_LOWEST)) & (error < _LARGEST_ERROR)
+    # In the bins below 0.01 nats a percentile is known to a tenth of itself, which shows no such factor.
+    usable = (np.minimum(old, new) > math.log(0.01)) & (error < 0.1)
     if usable.sum() < 3:
         return None
     shift = (new - old)[usable]
@@ -309,7 +292,8 @@ def _logs(cells: Cells) -> tuple[FloatArray, FloatArray]:
     share = np.array(PERCENTS) / 100
     values = np.array([max(value or 0.0, 1e-9) for value in cells.percentiles()])
     slope = np.gradient(np.log(values), share)
-    error = _CLUSTERED * np.abs(slope) * np.sqrt(share * (1 - share) / cells.n)
+    # Tokens of one response are alike: the error of a percentile is about half as much again.
+    error = 1.5 * np.abs(slope) * np.sqrt(share * (1 - share) / cells.n)
     # The density beyond the last percentile is not known, and with it the error of the last.
     return np.log(values)[:-1], error[:-1]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from itertools import repeat
@@ -30,12 +31,6 @@ _PACKED = ".gz"
 _HIVE = re.compile(r"(?P<name>[^=/\\]+)=(?P<value>[^/\\]*)$")
 _SEEN = re.compile(r"[^_].*|_.*=.*", re.DOTALL)
 _PLAIN = {bool: "bool", int: "int64", float: "double", str: "string"}
-
-_FEW_RECORDS, _FEW_BYTES = 20, 256 * 1024
-"""That much of a file of JSON lines is looked at in any case."""
-
-_MOST_RECORDS, _MOST_BYTES = 1000, 4 * 1024 * 1024
-"""That much while a column of interest is null or not there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,12 +227,9 @@ def histogram_of(summary: Path) -> tuple[Path | None, str]:
     beside = summary.with_suffix(SUMMARY_SUFFIX)
     if not beside.is_file():
         return None, ""
-    sums = []
-    for path in (summary, beside):
-        try:
-            sums.append(facts_of(pq.read_schema(path).metadata).get("sums"))
-        except (pa.ArrowException, OSError, ValueError):
-            sums.append(None)
+    sums: list[Any] = [None]
+    with suppress(pa.ArrowException, OSError, ValueError):
+        sums = [facts_of(pq.read_schema(path).metadata).get("sums") for path in (summary, beside)]
     if None not in sums and sums[0] != sums[1]:
         return None, f"{beside.name} is of other tokens than {summary.name}: it is not drawn"
     return beside, ""
@@ -267,8 +259,9 @@ def _record_types(path: Path, name: str, looked_for: Mapping[str, Sequence[str]]
         size += length
         for key, value in record.items():
             types[key] = both(types.get(key, "null"), _json_type(value))
-        few = number >= _FEW_RECORDS or size >= _FEW_BYTES
-        if (few and _settled(types, roles)) or number >= _MOST_RECORDS or size >= _MOST_BYTES:
+        # The first is looked at in any case, the second while a column of interest is null or not there.
+        few, most = number >= 20 or size >= 1 << 18, number >= 1000 or size >= 1 << 22
+        if (few and _settled(types, roles)) or most:
             break
     return types
 

@@ -53,8 +53,11 @@ _OTHER, _SPACE, _MARK, _BREAK = 0, -1, -2, -3
 _SPACELESS = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u312f\u31f0-\u31ff"
 _SPACELESS += "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 _APOSTROPHES = "'\u2018\u2019\u02bc\uff07\u00b4"
+# Byte-level BPE writes every byte as a visible character: the inverse of GPT-2's table.
+_VISIBLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+_OTHERS = [byte for byte in range(256) if byte not in _VISIBLE]
+_BYTE_OF = {chr(b): b for b in _VISIBLE} | {chr(256 + i): b for i, b in enumerate(_OTHERS)}
 _ALL_STRAIGHT = str.maketrans(dict.fromkeys(_APOSTROPHES, "'"))
-_CACHED_UNITS = 500_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,9 +216,8 @@ def token_bytes(token: str, notation: Notation) -> bytes:
     ``plain``: the text itself, spaces included.
     """
     if notation == "byte-level":
-        table = _byte_of()
-        if all(c in table for c in token):
-            return bytes(table[c] for c in token)
+        if all(c in _BYTE_OF for c in token):
+            return bytes(_BYTE_OF[c] for c in token)
     elif notation == "sentencepiece":
         if re.fullmatch("<0x[0-9A-Fa-f]{2}>", token):
             return bytes.fromhex(token[3:5])
@@ -238,7 +240,7 @@ def _pattern() -> re.Pattern[str]:
     return re.compile(rf"\s++|{word}|.", re.DOTALL)
 
 
-@lru_cache(maxsize=_CACHED_UNITS)
+@lru_cache(maxsize=500_000)
 def _folded(unit: str) -> str:
     folded = unicodedata.normalize("NFKC", unit.translate(_ALL_STRAIGHT)).casefold()
     # A few marks decompose into a space and a mark, and a space would end the unit.
@@ -317,11 +319,3 @@ def _covered(n: int, first: IntArray, after: IntArray) -> BoolArray:
     """Which of n tokens lie in any [first, after)."""
     change = np.bincount(first, minlength=n + 1) - np.bincount(after, minlength=n + 1)
     return np.asarray(np.cumsum(change[:n]) > 0)
-
-
-@lru_cache(maxsize=1)
-def _byte_of() -> dict[str, int]:
-    """Byte-level BPE writes every byte as a visible character: the inverse of GPT-2's table."""
-    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in plain]
-    return {chr(b): b for b in plain} | {chr(256 + i): b for i, b in enumerate(others)}

@@ -78,10 +78,6 @@ MEAN_POINT = 1 << 34
 """One nat in the fixed point of a response's mean: 2^38 at most, and 2^25 responses a step below 2^63."""
 
 YES, NO = ("true", "1", "1.0"), ("false", "0", "0.0")
-PLANNING_NAMES = ("planning", "plan", *YES)
-EXECUTION_NAMES = ("execution", "exec", "procedural", *NO)
-NOTHING = ("", "nan", "null", "none")
-"""What text says where a flag is unknown."""
 
 WHOLE = r"^\s*[+-]?[0-9]{1,15}(\.0*)?\s*$"
 """Text that is a whole number."""
@@ -139,10 +135,7 @@ def cells(table: ir.Table, columns: TokenColumns) -> ir.Table:
     h = coded.entropy
     root = (h.abs().sqrt().sqrt() * FINENESS).floor().cast("int16")
     above = (h >= LOW).cast("int16") + (h >= FORK).cast("int16")
-    parts = {
-        "bin": ibis.ifelse(h >= 0, root + above, h.cast("int16")).cast("int16"),
-        "q": _fixed(h, POINT),
-    }
+    parts = {"bin": ibis.ifelse(h >= 0, root + above, h.cast("int16")).cast("int16"), "q": _fixed(h, POINT)}
     if columns.logprob is not None:
         known = (coded.logprob > LEAST_LOGPROB) & (coded.logprob <= 1.0)
         parts["has_logprob"] = ibis.ifelse(known, 1, 0).cast("int64")
@@ -226,10 +219,8 @@ def unrolled(table: ir.Table, lists: Sequence[str], scalars: Sequence[str]) -> i
     """
     import ibis
 
-    known = table.select(
-        *scalars,
-        **{name: table[name].fill_null(ibis.literal([], type=table[name].type())) for name in lists},
-    )
+    filled = {name: table[name].fill_null(ibis.literal([], type=table[name].type())) for name in lists}
+    known = table.select(*scalars, **filled)
     first, *others = (known[name] for name in lists)
     if not others:
         return known.select(*scalars, **{lists[0]: first.unnest()})
@@ -324,7 +315,8 @@ def _flag(column: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
         return column, ~column, column.isnull()
     if kind.is_string():
         name = column.strip().lower()
-        return name.isin(YES), name.isin(NO), column.isnull() | name.isin(NOTHING)
+        nothing = column.isnull() | name.isin(("", "nan", "null", "none"))
+        return name.isin(YES), name.isin(NO), nothing
     missing = column.isnull() | column.isnan() if kind.is_floating() else column.isnull()
     return column == 1, column == 0, missing
 
@@ -333,7 +325,8 @@ def _class_code(column: ir.Value) -> ir.Value:
     if not column.type().is_string():
         return _code(*_flag(column))
     name = column.strip().lower()
-    return _code(name.isin(PLANNING_NAMES), name.isin(EXECUTION_NAMES), column.isnull())
+    planning = name.isin(("planning", "plan", *YES))
+    return _code(planning, name.isin(("execution", "exec", "procedural", *NO)), column.isnull())
 
 
 def _code(yes: ir.Value, no: ir.Value, unknown: ir.Value) -> ir.Value:

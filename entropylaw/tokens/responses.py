@@ -29,9 +29,6 @@ LISTS = ("response_key", "response_prompt", "response_tokens", "response_entropy
 ROW_KEY = np.uint64(0)
 """The key of a response that is a row of its own."""
 
-_SAFE = 3_000_000_000
-"""The square of nothing larger fits into 63 bits."""
-
 
 class Responses(NamedTuple):
     """Sums over the responses of one step: with n tokens in a response, and t its entropy in 2^−10 nats.
@@ -175,7 +172,8 @@ def joined(parts: Sequence[Each]) -> Each:
 
 def _products(one: IntArray, other: IntArray, starts: IntArray) -> list[int]:
     """Exact sums of products."""
-    if max(int(one.max()), int(other.max())) > _SAFE:
+    # The square of nothing larger fits into 63 bits.
+    if max(int(one.max()), int(other.max())) > 3_000_000_000:
         return list(np.add.reduceat(one.astype(object) * other.astype(object), starts))
     product = one * other
     halves = (np.add.reduceat(product >> HALF, starts), np.add.reduceat(product & ((1 << HALF) - 1), starts))
@@ -213,11 +211,11 @@ def from_facts(listed: Mapping[str, Sequence[str] | None] | None) -> ByStep | No
     """Sums from what :func:`to_facts` made."""
     if listed is None:
         return None
-    sums: ByStep = {}
-    for step, values in listed.items():
-        pairs = None if values is None else zip(Responses._fields, map(int, values), strict=True)
-        sums[int(step)] = None if pairs is None else Responses(**dict(pairs))
-    return sums
+    names = Responses._fields
+    return {
+        int(step): None if one is None else Responses(**dict(zip(names, map(int, one), strict=True)))
+        for step, one in listed.items()
+    }
 
 
 def to_lists(each: Each, steps: IntArray) -> dict[str, pa.Array]:

@@ -31,16 +31,7 @@ RESPONSES: tuple[tuple[str, ...], ...] = (
 )
 """Columns that tell one response of a step from another, best first."""
 
-_PROMPTS = {first for first, *second in RESPONSES if second}
-_SPREAD = ("rank", "run_id")
-"""Columns beside which the numbers of responses start anew."""
-
-_RUNS = ("run", "run_id", "run_name", "seed")
 _NUMBER = re.compile(r"u?int\d+|halffloat|float|double|decimal.*|null")
-_PER_TOKEN = ("planning", "mask", "logprob", "position", "token")
-_NO_NUMBERS = ("token", "prompt", "position")
-"""Roles whose columns may hold anything, or are looked at where they are used."""
-
 _ALSO: dict[str, tuple[str, ...]] = {"step": ("string",), "entropy": (), "logprob": ()}
 """What else than numbers the columns of a role may hold; of the other roles flags and their names."""
 
@@ -82,21 +73,34 @@ def resolve(
     _check_types(columns, types, file.name)
     nested = types.get(columns.entropy, "").startswith("list")
     lists = _lists(columns, types, nested=nested)
-    notes = []
+    notes: list[str] = []
+    more: list[str] = []
     if lists and not nested:
         # A list beside a plain entropy cannot be aligned with it, and nobody asked for it by name.
         notes.append(f"{listing(lists)} holds lists, and {shown(columns.entropy)} one number a row: not used")
         dropped = {role: None for role in NAMES if getattr(columns, role) in lists}
         columns, lists = replace(columns, **dropped), ()  # type: ignore[arg-type]
-    columns, more = _with_responses(columns, nested=nested)
-    runs = [name for name in names if name.casefold() in _RUNS and name not in columns.response]
-    notes += [f"column {shown(name)} is not used: all rows count as one run" for name in runs]
+    if not columns.response and nested:
+        columns = replace(columns, response=(ROW,))
+        more.append("no column tells responses apart: each row is taken for one (--response names columns)")
+    elif not columns.response:
+        columns = replace(columns, prompt=None)
+        more.append(
+            "no column tells responses apart: no mean of responses, no error between them; see --response"
+        )
+    if columns.prompt is not None and columns.prompt not in columns.response:
+        # A response is of one prompt.
+        columns = replace(columns, response=(columns.prompt, *columns.response))
+    for name in names:
+        if name.casefold() in ("run", "run_id", "run_name", "seed") and name not in columns.response:
+            notes.append(f"column {shown(name)} is not used: all rows count as one run")
     return Roles(columns=columns, lists=lists, notes=(*notes, *more))
 
 
 def _lists(columns: TokenColumns, types: dict[str, str], *, nested: bool) -> tuple[str, ...]:
     """The columns of lists; beside lists of entropies a column without a value holds them, too."""
-    empty = {getattr(columns, role) for role in _PER_TOKEN} if nested else set()
+    per_token = ("planning", "mask", "logprob", "position", "token")
+    empty = {getattr(columns, role) for role in per_token} if nested else set()
     kinds = {name: types.get(name, "") for name in columns.all}
     return tuple(n for n, kind in kinds.items() if kind.startswith("list") or (kind == "null" and n in empty))
 
@@ -126,7 +130,8 @@ def _columns(
             raise _missing(role, names, file)
     responses = _responses(names, response)
     if found["prompt"] is None and asked.get("prompt") is None:
-        found["prompt"] = next((name for name in responses if name.casefold() in _PROMPTS), None)
+        prompts = {first for first, *second in RESPONSES if second}
+        found["prompt"] = next((name for name in responses if name.casefold() in prompts), None)
     return TokenColumns(**found, response=responses)  # type: ignore[arg-type]
 
 
@@ -163,25 +168,10 @@ def _responses(names: Sequence[str], asked: Sequence[str] | None) -> tuple[str, 
     folded = _folded(names)
     for candidate in RESPONSES:
         if all(name in folded for name in candidate):
-            extra = tuple(folded[name] for name in _SPREAD if name in folded)
-            return (*extra, *(folded[name] for name in candidate))
+            # Beside these, the numbers of responses start anew.
+            extra = (name for name in ("rank", "run_id") if name in folded)
+            return tuple(folded[name] for name in (*extra, *candidate))
     return ()
-
-
-def _with_responses(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns, list[str]]:
-    """Responses by row where nothing else tells them apart; a response is of one prompt."""
-    notes = []
-    if not columns.response and nested:
-        columns = replace(columns, response=(ROW,))
-        notes.append("no column tells responses apart: each row is taken for one (--response names columns)")
-    elif not columns.response:
-        columns = replace(columns, prompt=None)
-        notes.append(
-            "no column tells responses apart: no mean of responses, no error between them; see --response"
-        )
-    if columns.prompt is not None and columns.prompt not in columns.response:
-        columns = replace(columns, response=(columns.prompt, *columns.response))
-    return columns, notes
 
 
 def _check_types(columns: TokenColumns, types: dict[str, str], file: str) -> None:
@@ -190,7 +180,8 @@ def _check_types(columns: TokenColumns, types: dict[str, str], file: str) -> Non
         name = getattr(columns, role)
         kind = "" if name is None else types.get(name, "").removeprefix("list of ")
         allowed = _ALSO.get(role, ("bool", "string"))
-        if not kind or role in _NO_NUMBERS or _NUMBER.fullmatch(kind) or kind in allowed:
+        # The first three may hold anything, or are looked at where they are used.
+        if not kind or role in ("token", "prompt", "position") or _NUMBER.fullmatch(kind) or kind in allowed:
             continue
         message = f"column {shown(name)} of {shown(file)} holds {kind}, "
         if role == "step":

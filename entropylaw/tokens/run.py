@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from entropylaw.inputs import check_targets, note_input
 from entropylaw.reproducible import rounded
 from entropylaw.tokens import checks, query, responses
 from entropylaw.tokens.files import METADATA, SUMMARY_SUFFIX, TokenFile, check_alike, find, matching
-from entropylaw.tokens.roles import Roles, looked_for, resolve
+from entropylaw.tokens.roles import looked_for, resolve
 from entropylaw.tokens.shards import copies
 from entropylaw.tokens.summary import summarise, text_of
 from entropylaw.tokens.sums import Sums
@@ -117,11 +118,16 @@ def _summarised(tables: Sequence[str], asked: Asked, backend: OpenBackend) -> Su
     check_alike(files, roles.stored)
     about = _about(files, roles.columns)
     with backend() as engine:
-        table, more = _opened(engine, files, roles)
-        notes += [*roles.notes, *more]
+        table, columns = engine.table(files, roles), roles.columns
+        notes += roles.notes
+        if roles.lists:
+            (found,) = engine.run(query.inspected(table, columns, roles.lists)).to_pylist()
+            notes += checks.check_lists(found, columns.entropy, roles.lists)
+            scalars = [name for name in columns.all if name not in roles.lists]
+            table = query.unrolled(table, roles.lists, scalars)
         if asked.grams is not None:
-            return _by_grams(engine, table, roles.columns, asked, about, notes)
-        sums = _queried(engine, table, roles.columns)
+            return _by_grams(engine, table, columns, asked, about, notes)
+        sums = _queried(engine, table, columns)
     return _finished(sums, asked, about, notes)
 
 
@@ -146,17 +152,6 @@ def _about(files: Sequence[TokenFile], columns: query.TokenColumns) -> dict[str,
     if columns.planning is not None:
         about["class"] = {"rule": f"column '{columns.planning}'", "column": columns.planning}
     return about
-
-
-def _opened(engine: Backend, files: Sequence[TokenFile], roles: Roles) -> tuple[Any, list[str]]:
-    """The files as a table of one row a token, and notes on the lists that it was made from."""
-    table, columns = engine.table(files, roles), roles.columns
-    if not roles.lists:
-        return table, []
-    (found,) = engine.run(query.inspected(table, columns, roles.lists)).to_pylist()
-    notes = checks.check_lists(found, columns.entropy, roles.lists)
-    scalars = [name for name in columns.all if name not in roles.lists]
-    return query.unrolled(table, roles.lists, scalars), notes
 
 
 def _queried(engine: Backend, table: Any, columns: query.TokenColumns) -> Sums:
@@ -292,29 +287,23 @@ def _shards(paths: Sequence[str], output: str | None) -> list[Part]:
         if not file.is_file():
             raise InputError("file-not-found", f"{shown(str(file))} does not exist", "check the path")
     _check_apart(output, files)
-    for later, earlier in copies([(str(file), file) for file in files]):
+    for later, earlier in copies(list(zip(map(str, files), files, strict=True))):
         raise InputError(
             "shard-twice",
             f"{shown(later)} holds the same sums as {shown(earlier)}: its tokens would count twice",
             "give each shard once",
         )
     parts = [(file.name, *Sums.read(file)) for file in files]
-    _check_same(parts)
-    return parts
-
-
-def _check_same(parts: Sequence[Part]) -> None:
-    """Notice shards that were made with other options."""
     name, _, first = parts[0]
-    for other, _, facts in parts[1:]:
-        for part in ("class", "columns"):
-            if facts[part] != first[part]:
-                raise InputError(
-                    "shards-differ",
-                    f"{shown(other)} was made with {part} {json.dumps(facts[part], sort_keys=True)}, "
-                    f"{shown(name)} with {json.dumps(first[part], sort_keys=True)}",
-                    "summarise all shards with the same options",
-                )
+    for (other, _, facts), part in product(parts[1:], ("class", "columns")):
+        if facts[part] != first[part]:
+            raise InputError(
+                "shards-differ",
+                f"{shown(other)} was made with {part} {json.dumps(facts[part], sort_keys=True)}, "
+                f"{shown(name)} with {json.dumps(first[part], sort_keys=True)}",
+                "summarise all shards with the same options",
+            )
+    return parts
 
 
 def _repeated(parts: Sequence[Part]) -> list[str]:
@@ -417,34 +406,29 @@ def write_together(files: Mapping[str, bytes]) -> None:
                 place = stack.enter_context(TemporaryDirectory(dir=target.parent, prefix=TEMPORARY))
                 write_atomically(Path(place) / "new", data)
             except (OSError, OutputError) as error:
-                cause = error.__cause__ or error
-                raise _unwritable(target, getattr(cause, "strerror", None) or str(cause)) from error
+                raise _unwritable(target, error.__cause__ or error) from error
             staged.append((target, Path(place)))
         # Whatever stops it half-way, the files that were replaced come back.
         undo = stack.enter_context(ExitStack())
         for target, folder in staged:
+            old = folder / "old"
             try:
-                _take_place(target, folder, undo)
+                if target.exists():
+                    try:
+                        os.link(target, old)
+                    except OSError:  # a file system without links: for an instant there is no file
+                        target.replace(old)
+                    undo.callback(old.replace, target)
+                else:
+                    undo.callback(target.unlink, missing_ok=True)
+                (folder / "new").replace(target)
             except OSError as error:
-                raise _unwritable(target, error.strerror or str(error)) from error
+                raise _unwritable(target, error) from error
         undo.pop_all()
 
 
-def _take_place(target: Path, folder: Path, undo: ExitStack) -> None:
-    """Move a new file to its place, and keep what stood there."""
-    old = folder / "old"
-    if target.exists():
-        try:
-            os.link(target, old)
-        except OSError:  # a file system without links: for an instant there is no file
-            target.replace(old)
-        undo.callback(old.replace, target)
-    else:
-        undo.callback(target.unlink, missing_ok=True)
-    (folder / "new").replace(target)
-
-
-def _unwritable(target: Path, reason: str) -> OutputError:
+def _unwritable(target: Path, cause: str | BaseException) -> OutputError:
+    reason = getattr(cause, "strerror", None) or cause
     return OutputError(
         "cannot-write",
         f"{shown_path(str(target))} could not be written ({reason}); what stood there is unchanged",

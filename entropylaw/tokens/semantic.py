@@ -118,7 +118,18 @@ def rarefied_entropy(counts: ArrayLike, size: int) -> float:
     if not 1 <= size <= counts.sum():
         raise ValueError(f"{size} of {counts.sum()} occurrences cannot be drawn")
     different, times = np.unique(counts, return_counts=True)
-    return float(times @ _rarefied_terms(different, int(counts.sum()), size)) + 0.0
+    # E[−(j/n) log(j/n)] of every type, j hypergeometric: n = size of total, c of them of the type.
+    total = int(counts.sum())
+    mean = different * (size / total)
+    spread = np.sqrt(mean * (1 - different / total) * (total - size) / max(total - 1, 1))
+    low = np.maximum(np.maximum(0, size - (total - different)), np.floor(mean - 10 * spread - 50))
+    high = np.minimum(np.minimum(different, size), np.ceil(mean + 10 * spread + 50))
+    which, j = _ragged(low.astype(int), high.astype(int))
+    c = different[which]
+    p = np.exp(_log_choose(c, j) + _log_choose(total - c, size - j) - _log_choose(total, size))
+    # The probabilities of a type sum to 1; dividing takes out the rounding of the log-gammas.
+    terms = np.bincount(which, p * _term(j, size)) / np.bincount(which, p)
+    return float(times @ terms) + 0.0
 
 
 def semantic_entropy(
@@ -308,24 +319,8 @@ def _standard_error(
     if cluster is None:
         return float(np.sqrt(counts @ centred**2)) / n
     sums = np.bincount(np.unique(cluster, return_inverse=True)[1], weights=centred[code])
-    if len(sums) < 2:
-        return None
-    return float(np.sqrt(len(sums) / (len(sums) - 1) * (sums @ sums))) / n
-
-
-def _rarefied_terms(counts: IntArray, total: int, size: int) -> FloatArray:
-    """E[−(j/n) log(j/n)] of every type, j hypergeometric: n = size of total, c of them of the type."""
-    mean = counts * (size / total)
-    spread = np.sqrt(mean * (1 - counts / total) * (total - size) / max(total - 1, 1))
-    low = np.maximum(np.maximum(0, size - (total - counts)), np.floor(mean - 10 * spread - 50)).astype(int)
-    high = np.minimum(np.minimum(counts, size), np.ceil(mean + 10 * spread + 50)).astype(int)
-    which, j = _ragged(low, high)
-    c = counts[which]
-    log_p = _log_choose(c, j) + _log_choose(total - c, size - j) - _log_choose(total, size)
-    p = np.exp(log_p)
-    # The probabilities of a type sum to 1; dividing takes out the rounding of the log-gammas.
-    weight = np.bincount(which, p)
-    return np.asarray(np.bincount(which, p * _term(j, size)) / weight)
+    m = len(sums)
+    return None if m < 2 else float(np.sqrt(m / (m - 1) * (sums @ sums))) / n
 
 
 def _rarefied_slopes(share: FloatArray, size: int) -> FloatArray:

@@ -17,9 +17,7 @@ _NUMBERED = re.compile(
     r"(?P<stem>(?:.*[-_.])?(?:part|shard|chunk|split|rank)[-_.]?)(?P<number>\d+)(?P<rest>\D.*)$",
     re.IGNORECASE,
 )
-_RANK = re.compile(r"rank_(?P<rank>\d+)\..+$")
 _STEP_FOLDER = re.compile(r"step_(?P<step>\d+)$")
-_FEWEST_STEPS = 4
 _BLOCK, _END = 1 << 20, 1 << 16
 
 
@@ -63,7 +61,7 @@ def _gaps_of_steps(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
     """Each rank or marker that other steps' folders have, as :func:`_gaps_of_sets`."""
     ranks: dict[Path, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for path in paths:
-        rank = _RANK.match(path.name)
+        rank = re.match(r"rank_(?P<rank>\d+)\..+$", path.name)
         if rank and _STEP_FOLDER.match(path.parent.name):
             ranks[path.parent.parent][path.parent.name].add(int(rank["rank"]))
     for folder, steps in sorted(ranks.items()):
@@ -107,7 +105,7 @@ def _absent_steps(paths: Iterable[Path]) -> Iterator[str]:
         pairs = list(pairwise(sorted(steps)))
         apart = [after - before for before, after in pairs]
         usual = min(apart, default=0)
-        if len(steps) < _FEWEST_STEPS or 2 * apart.count(usual) <= len(apart):
+        if len(steps) < 4 or 2 * apart.count(usual) <= len(apart):
             continue
         gaps = (range(a + usual, b, usual) for a, b in pairs if (b - a) % usual == 0)
         names = [f"step_{step}" for step in chain.from_iterable(gaps)]

@@ -27,8 +27,6 @@ PERCENTS = (5, 10, 20, 50, 80, 90, 95, 99)
 TOGETHER = 6
 """Neighbouring bins that make one band of a heat map: a band is about 10 % wide at 0.672 nats."""
 
-_CLASSES = {"planning": query.PLANNING, "execution": query.EXECUTION}
-_JUDGED = {"correct": query.CORRECT, "wrong": query.WRONG}
 _NO_RESPONSES = Responses(0, 0, 0, 0, 0, 0, 0)
 
 
@@ -198,7 +196,7 @@ def _rows(sums: Sums, cuts: dict[int, float] | None) -> Iterator[dict[str, Value
         if classed:
             row |= _of_classes(part, usable)
         if judged:
-            for name, code in _JUDGED.items():
+            for name, code in (("correct", query.CORRECT), ("wrong", query.WRONG)):
                 row |= _described(Cells.of(part, usable & (part["correct"] == code)), f"_{name}")
         if sums.has_logprob:
             number = int(part["logprobs"][usable].sum())
@@ -216,7 +214,8 @@ def _rows(sums: Sums, cuts: dict[int, float] | None) -> Iterator[dict[str, Value
 
 def _of_classes(part: dict[str, IntArray], usable: Any) -> dict[str, Value]:
     """Planning and execution, and the shares of planning among the tokens with a class."""
-    kinds = {name: Cells.of(part, usable & (part["planning"] == code)) for name, code in _CLASSES.items()}
+    classes = {"planning": query.PLANNING, "execution": query.EXECUTION}
+    kinds = {name: Cells.of(part, usable & (part["planning"] == code)) for name, code in classes.items()}
     n = sum(kind.n for kind in kinds.values())
     fixed = sum(kind.fixed for kind in kinds.values())
     row: dict[str, Value] = {

@@ -126,10 +126,8 @@ class Sums:
         known: some may have tokens in two. Responses are known only where they are in all shards, prompts
         likewise.
         """
-        sums = cls(
-            cells=added([part.cells for part in parts]),
-            has_logprob=all(part.has_logprob for part in parts),
-        )
+        has_logprob = all(part.has_logprob for part in parts)
+        sums = cls(cells=added([part.cells for part in parts]), has_logprob=has_logprob)
         known = [part.responses for part in parts if part.responses is not None]
         if len(known) < len(parts):
             return sums
@@ -137,8 +135,7 @@ class Sums:
         prompts = len(clusters) == len(parts)
         kept = [part.each for part in parts if part.each is not None]
         if len(kept) == len(parts):
-            each = responses.joined(kept)
-            sums = sums.with_responses(each, prompts=prompts)
+            sums = sums.with_responses(each := responses.joined(kept), prompts=prompts)
             return sums if len(each.step) <= responses.MOST else replace(sums, each=None)
         return replace(
             sums,
@@ -212,9 +209,8 @@ class Sums:
             "prompts": responses.to_facts(self.prompts),
             **about,
         }
-        return pa.table(columns).replace_schema_metadata(
-            {METADATA: json.dumps(facts, sort_keys=True).encode()}
-        )
+        stored = {METADATA: json.dumps(facts, sort_keys=True).encode()}
+        return pa.table(columns).replace_schema_metadata(stored)
 
     @classmethod
     def read(cls, path: Path) -> tuple[Sums, dict[str, Any]]:
