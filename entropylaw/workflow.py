@@ -125,8 +125,8 @@ def fit_logs(paths: Sequence[Any], settings: FitOptions | None = None) -> FitDoc
     """
     asked = FitOptions() if settings is None else of_kind(settings, FitOptions, "settings")
     paths = [paths] if isinstance(paths, str | os.PathLike) else several(paths, object, "paths")
-    reading = read_logs(paths, step=asked.step, run=asked.run, columns=named_columns(asked))
-    return fit_reading(reading, asked)
+    columns = named_columns(asked)
+    return fit_reading(read_logs(paths, step=asked.step, run=asked.run, columns=columns), asked)
 
 
 def fit_reading(reading: Reading, asked: FitOptions) -> FitDocument:
@@ -180,17 +180,16 @@ def combine(documents: Sequence[FitDocument]) -> FitDocument:
     runs = tuple(chain.from_iterable(document.runs for document in documents))
     if others:
         names = told_apart([run.run for run in runs], [run.path for run in runs])
-        runs = tuple(map(_called, runs, names))
+        runs = tuple(
+            replace(run, run=name, law=run.law and replace(run.law, run=name))
+            for run, name in zip(runs, names, strict=True)
+        )
     return FitDocument(
         inputs=tuple(inputs.values()),
         settings=first.settings,
         runs=runs,
         warnings=tuple(chain.from_iterable(document.warnings for document in documents)),
     )
-
-
-def _called(run: RunFit, name: str) -> RunFit:
-    return replace(run, run=name, law=run.law and replace(run.law, run=name))
 
 
 def settings_differ(one: FitOptions, other: FitOptions) -> UsageError:

@@ -169,12 +169,11 @@ def fit_nonlinear(form: str, law: LawFit, *, level: float | None = None) -> Nonl
     level = law.level if level is None else checked_level(level)
     model = _model(_fitted(of_kind(form, str, "form"), law), law)
     result = fit_model(model, law.reward)
-    free = result.ndata - result.nvarys
     return NonlinearFit(
         form=form,
         formula=model.formula,
         parameters=profile_intervals(result, level),
-        residual_sd=float(np.sqrt(result.chisqr / free)),
+        residual_sd=float(np.sqrt(result.chisqr / (result.ndata - result.nvarys))),
         length=model.whitening.length,
         drift_share=model.whitening.drift_share,
         settled=bool(result.success),
@@ -184,8 +183,7 @@ def fit_nonlinear(form: str, law: LawFit, *, level: float | None = None) -> Nonl
 
 def fit_model(model: Any, reward: FloatArray) -> Any:
     """``model.fit`` at its own inputs, to the digits that NIST certifies; an ``lmfit.model.ModelResult``."""
-    tolerances = {"ftol": 1e-10, "xtol": 1e-10, "gtol": 0.0}
-    return model.fit(reward, **model.inputs, fit_kws=tolerances)
+    return model.fit(reward, **model.inputs, fit_kws={"ftol": 1e-10, "xtol": 1e-10, "gtol": 0.0})
 
 
 def profile_intervals(result: Any, level: float) -> dict[str, Estimate]:

@@ -97,8 +97,7 @@ def gross_outliers(step: FloatArray, entropy: FloatArray, reward: FloatArray) ->
         for low, high, distance in (_outside(column),)
         for i in np.flatnonzero(distance > FAR)
     ]
-    steps = {outlier.step for outlier in found}
-    if len(steps) > max(1.0, MOST * step.size):
+    if len({outlier.step for outlier in found}) > max(1.0, MOST * step.size):
         return ()
     return tuple(sorted(found, key=lambda outlier: outlier.step))
 
@@ -108,8 +107,7 @@ def _outside(column: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
     The distance is 0 where it is below :data:`WIDE` of the column's range, and everywhere if the noise is 0.
     """
-    n = column.size
-    low, high, distance = column.copy(), column.copy(), np.zeros(n)
+    low, high, distance = column.copy(), column.copy(), np.zeros(column.size)
     bend = np.abs(column[1:-1] - 0.5 * (column[2:] + column[:-2]))
     noise = 1.4826 * float(np.median(bend)) / np.sqrt(1.5)
     least = WIDE * float(np.subtract(*np.percentile(column, [95, 5])))

@@ -100,8 +100,7 @@ def _curve_jumps(curve: CurvePhases) -> list[Seam]:
         for shape in (curve.decay, curve.fitted)
     )
     place, others = (np.searchsorted(curve.step, [jump.step for jump in jumps]) for jumps in (plain, bent))
-    near = (np.abs(place[:, None] - others) <= 1).any(axis=1)
-    return [plain[i] for i in np.flatnonzero(near)]
+    return [plain[i] for i in np.flatnonzero((np.abs(place[:, None] - others) <= 1).any(axis=1))]
 
 
 def _jumps(jumps: list[Seam], name: str, found: bool) -> list[str]:
@@ -125,8 +124,7 @@ def far_off(values: FloatArray) -> np.ndarray[Any, np.dtype[np.int64]]:
     n = values.size
     if n <= 8:
         return np.empty(0, dtype=np.int64)
-    first = np.clip(np.arange(n) - 4, 0, n - 9)
-    nearest = first[:, None] + np.arange(8)
+    nearest = np.clip(np.arange(n) - 4, 0, n - 9)[:, None] + np.arange(8)
     nearest += nearest >= np.arange(n)[:, None]
     beside = values[nearest]
     distance = np.abs(values - np.median(beside, axis=1))
@@ -135,8 +133,7 @@ def far_off(values: FloatArray) -> np.ndarray[Any, np.dtype[np.int64]]:
     scale = max(10.0 * 1.4826 * float(np.median(distance)), 0.05 * float(high - low), 5.0 * unit)
     times = np.full(n, 3.0)
     times[[0, -1]] = 8.0
-    far = (distance > times * np.ptp(beside, axis=1)) & (distance > scale)
-    return np.flatnonzero(far)
+    return np.flatnonzero((distance > times * np.ptp(beside, axis=1)) & (distance > scale))
 
 
 def blocked(step: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:

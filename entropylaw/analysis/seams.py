@@ -159,8 +159,7 @@ def _spike(step: FloatArray, values: FloatArray, trend: FloatArray, place: int) 
     """
     time = np.arange(step.size)
     columns = np.column_stack([time >= place, time == place - 1, time == place]).astype(float)
-    tails = jump_tails(step, values, trend, columns, drift_grid(step))
-    best = _least(tails)
+    best = _least(jump_tails(step, values, trend, columns, drift_grid(step)))
     return None if best == 0 else place - 2 + best
 
 

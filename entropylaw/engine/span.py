@@ -96,8 +96,10 @@ class Solver:
         """Posterior of each form; a design has shape (n, p), full column rank, the first column constant."""
         columns = np.concatenate(designs, axis=1)
         coordinates = self._span.coordinates(columns) if self._span else None
-        if coordinates is None:
-            coordinates = self._whiten(designs, columns)
+        if coordinates is None and (found := common_span(designs, self._reward)) is not None:
+            few = np.concatenate([found.basis, found.rest[:, None]], axis=1)
+            self._span, coordinates = found, found.coordinates(columns)
+            self._products = blurred_products(self._step, few[None], self._grid, self._floor, self._blur)
         starts = np.cumsum([0, *(design.shape[1] for design in designs)])
         answers: dict[int, Posterior] = {}
         for width in sorted({design.shape[1] for design in designs}):
@@ -111,16 +113,6 @@ class Solver:
                 many = self._within(coordinates[:, places].transpose(1, 0, 2))
             answers |= dict(zip(chosen, many, strict=True))
         return [answers[i] for i in range(len(designs))]
-
-    def _whiten(self, designs: Sequence[FloatArray], columns: FloatArray) -> FloatArray | None:
-        """Find and whiten a basis of these designs; their coordinates in it, None where there is none."""
-        found = common_span(designs, self._reward)
-        if found is None:
-            return None
-        few = np.concatenate([found.basis, found.rest[:, None]], axis=1)
-        self._span = found
-        self._products = blurred_products(self._step, few[None], self._grid, self._floor, self._blur)
-        return found.coordinates(columns)
 
     def _within(self, coordinates: FloatArray) -> Posteriors:
         """Posteriors of f forms whose designs have ``coordinates`` (f, m, p)."""

@@ -11,19 +11,14 @@ drift and with a prior on the regressor's path. β and σ² then are as in :mod:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import (
-    LEAST,
-    Posteriors,
-    log_likelihood,
-    over_grid,
-    symmetric_inverse,
-)
+from entropylaw.engine.posterior import LEAST, Posteriors, log_likelihood, over_grid, symmetric_inverse
 from entropylaw.engine.whiten import cross_products
+from entropylaw.results.fields import replace
 from entropylaw.results.posterior import SHARPEST
 
 UNCERTAIN = 1
@@ -112,7 +107,15 @@ def uncertain_posteriors(
     columns = np.concatenate([ortho, residual[:, :, None], roots], axis=2)
     products = cross_products(step, columns, grid, floor)
     first = np.linalg.solve(triangle, start[..., None])[..., 0]
-    moments, turned = _moments(products.gram, triangle)
+    # Of X, of the least-squares residual and of Z rotated.
+    change = np.zeros((len(designs), 1, p + 1, p + 1))
+    change[:, 0, :p, :p], change[:, 0, p, p] = triangle, 1.0
+    lam, turned = np.linalg.eigh(products.gram[..., p + 1 :, p + 1 :])
+    moments = _Moments(
+        fixed=change.swapaxes(-1, -2) @ products.gram[..., : p + 1, : p + 1] @ change,
+        mixed=turned.swapaxes(-1, -2) @ products.gram[..., p + 1 :, : p + 1] @ change,
+        roots=np.maximum(lam, 0.0),
+    )
     turn = _settled(moments, first, n - p, grid.scaled)
     here, seen = (
         (each[..., None, :] @ turned)[..., 0, :] for each in (roots[:, None, -1], products.last[..., p + 1 :])
@@ -140,20 +143,6 @@ def uncertain_posteriors(
     if grid.homeless:
         return _anchored(many, turn, error, drift, products.last_variance, grid), mean
     return many, mean
-
-
-def _moments(gram: FloatArray, triangle: FloatArray) -> tuple[_Moments, FloatArray]:
-    """Products of X, of the least-squares residual and of Z rotated, and the rotation (b, g, k, k)."""
-    p = triangle.shape[-1]
-    change = np.zeros((len(gram), 1, p + 1, p + 1))
-    change[:, 0, :p, :p], change[:, 0, p, p] = triangle, 1.0
-    roots, turned = np.linalg.eigh(gram[..., p + 1 :, p + 1 :])
-    back = turned.transpose(0, 1, 3, 2)
-    return _Moments(
-        fixed=change.transpose(0, 1, 3, 2) @ gram[..., : p + 1, : p + 1] @ change,
-        mixed=back @ gram[..., p + 1 :, : p + 1] @ change,
-        roots=np.maximum(roots, 0.0),
-    ), turned
 
 
 def _settled(moments: _Moments, first: FloatArray, free: int, scaled: bool) -> _Turn:
