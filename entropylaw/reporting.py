@@ -33,8 +33,7 @@ def report_runs(fits: FitDocument, phases: PhasesDocument | None = None) -> Repo
         The phases of the same logs, where they were looked for; a run is found by its file and its name.
     """
     known = {(run.path, run.run): run for run in phases.runs} if phases is not None else {}
-    runs = (run_report(entry, known.get((entry.path, entry.run))) for entry in fits.runs)
-    return from_fits(fits, runs)
+    return from_fits(fits, (run_report(entry, known.get((entry.path, entry.run))) for entry in fits.runs))
 
 
 def run_report(entry: RunFit, phases: RunPhases | None = None) -> RunReport:

@@ -72,7 +72,15 @@ def fit_series(
         f"{reason}; {series.offer}" if series.offer and reason == few else reason
         for reason in law.validity.reasons
     )
-    cautions = law.validity.cautions + tuple(_column_cautions(series))
+    cautions = (*law.validity.cautions, *series.cautions)
+    choice, entropy = series.reward_choice, series.entropy_choice
+    if choice.meaning.kind == "training":
+        cautions += (
+            f"'{choice.column}' is training reward, measured on the samples that are trained on; "
+            "the law is stated for validation scores, and training ceilings come out higher",
+        )
+    if entropy.meaning.estimator == "sampled":
+        cautions += (f"'{entropy.column}' is a sampled estimate of the entropy; its noise pulls a towards 0",)
     if series.offer and reasons == law.validity.reasons:
         cautions += (series.offer,)
     return replace(law, validity=replace(law.validity, reasons=reasons, cautions=cautions))
@@ -266,19 +274,3 @@ def with_shared(document: FitDocument) -> FitDocument:
     if not document.settings.shared:
         return document
     return replace(document, shared=as_stored(share(document.fitted, shared=document.settings.shared)))
-
-
-def _column_cautions(series: Series) -> list[str]:
-    """What the columns' meaning adds to the cautions."""
-    cautions = list(series.cautions)
-    reward, entropy = series.reward_choice, series.entropy_choice
-    if reward.meaning.kind == "training":
-        cautions.append(
-            f"'{reward.column}' is training reward, measured on the samples that are trained on; "
-            "the law is stated for validation scores, and training ceilings come out higher"
-        )
-    if entropy.meaning.estimator == "sampled":
-        cautions.append(
-            f"'{entropy.column}' is a sampled estimate of the entropy; its noise pulls a towards 0"
-        )
-    return cautions

@@ -225,18 +225,12 @@ def refuse(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> None:
             "this looks like a sum over tokens: divide it by the response length",
         )
     check_scale("entropy", entropy, SMALLEST_ENTROPY)
-    if np.ptp(entropy) <= ROUNDING * np.abs(entropy).max():
-        raise FitError(
-            "entropy-constant",
-            f"entropy is {entropy[0]:g} in all {entropy.size} evaluations, expected one that moves",
-            "check the logger (some write 0.0 where entropy is not computed), or name another column",
-        )
-    if np.ptp(reward) <= ROUNDING * np.abs(reward).max():
-        raise FitError(
-            "reward-constant",
-            f"reward is {reward[0]:g} in all {reward.size} evaluations, expected one that moves",
-            "check the reward function, or name another column with --reward",
-        )
+    logger = "check the logger (some write 0.0 where entropy is not computed), or name another column"
+    function = "check the reward function, or name another column with --reward"
+    for name, values, hint in (("entropy", entropy, logger), ("reward", reward, function)):
+        if np.ptp(values) <= ROUNDING * np.abs(values).max():
+            constant = f"{name} is {values[0]:g} in all {values.size} evaluations, expected one that moves"
+            raise FitError(f"{name}-constant", constant, hint)
 
 
 def check_steps(step: FloatArray) -> None:
@@ -343,17 +337,12 @@ def _law_fit(
 
 def _curve(grid: FloatArray, points: Sequence[Prediction], fits: FormFits) -> Curve:
     """Bands from predictions over a grid of entropies, and the rivals' means."""
-
-    def column(number: str) -> tuple[float, ...]:
-        return tuple(np.array([*map(attrgetter(number), points)], dtype=float).tolist())
-
+    read = attrgetter("mean.value", "mean.low", "mean.high", "observation.low", "observation.high")
+    columns = map(tuple, np.array([*map(read, points)], dtype=float).T.tolist())
+    bands = dict(zip(("mean", "low", "high", "observation_low", "observation_high"), columns, strict=True))
     return Curve(
         entropy=tuple(grid.tolist()),
-        mean=column("mean.value"),
-        low=column("mean.low"),
-        high=column("mean.high"),
-        observation_low=column("observation.low"),
-        observation_high=column("observation.high"),
+        **bands,
         rivals={
             form: tuple(posterior_mean(fit, fit.form.onward(grid)).tolist())
             for form, fit in fits.fits.items()

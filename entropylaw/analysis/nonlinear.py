@@ -321,26 +321,17 @@ def _whitening(fit: FormFit, law: LawFit) -> Whitening:
     grid, floor, _ = residual_covariances(law)
     posterior = fit.posteriors[fit.best]
     at = int(np.argmax(posterior.weight))
-    point = Grid(
-        length=grid.length[at : at + 1],
-        drift=grid.drift[at : at + 1],
-        noise=grid.noise[at : at + 1],
-        log_prior=np.zeros(1),
-        scaled=grid.scaled,
-    )
+    length, drift, noise = (each[at : at + 1] for each in (grid.length, grid.drift, grid.noise))
     if floor is not None:
         # Residual sums of squares in reward units, as without a floor: the covariance's mean variance is 1.
-        unit = float(point.drift[0] + point.noise[0] + floor.mean())
-        point = replace(point, drift=point.drift / unit, noise=point.noise / unit)
-        floor = floor / unit
+        unit = float(drift[0] + noise[0] + floor.mean())
+        drift, noise, floor = drift / unit, noise / unit, floor / unit
     plain = Whitening(
         step=law.step,
-        length=float(point.length[0]),
+        length=float(length[0]),
         drift_share=float(posterior.drift_share[at]),
-        grid=point,
+        grid=Grid(length=length, drift=drift, noise=noise, log_prior=np.zeros(1), scaled=grid.scaled),
         floor=floor,
         matrix=None,
     )
-    if law.n > LARGEST_MATRIX:
-        return plain
-    return replace(plain, matrix=plain._filtered(np.eye(law.n)))
+    return plain if law.n > LARGEST_MATRIX else replace(plain, matrix=plain._filtered(np.eye(law.n)))

@@ -85,22 +85,16 @@ def _curve_cautions(step: FloatArray, entropy: FloatArray, curve: CurvePhases, n
                 f"the boundary of {name} may lie beyond the places that were looked at ({100 * FIRST:g} to "
                 f"{100 * LAST:g} % of the run, steps {first:g} to {last:g})"
             )
-    return said + _jumps(_curve_jumps(curve), name, curve.found)
-
-
-def _curve_jumps(curve: CurvePhases) -> list[Seam]:
-    """Jumps of a curve, as the level shifts of a run are found.
-
-    They are looked for in what the smooth decay leaves over, for a steep start would pass for a jump; and in
-    what the decay with a boundary leaves, for a bend that a smooth decay misses would, too. No bend makes a
-    jump disappear.
-    """
+    # Jumps are looked for in what the smooth decay leaves over, for a steep start would pass for a jump; and
+    # in what the decay with a boundary leaves, for a bend that a smooth decay misses would, too. No bend
+    # makes a jump disappear.
     plain, bent = (
         jumps_of(curve.step, curve.entropy - shape, curve.name, LEVEL)
         for shape in (curve.decay, curve.fitted)
     )
     place, others = (np.searchsorted(curve.step, [jump.step for jump in jumps]) for jumps in (plain, bent))
-    return [plain[i] for i in np.flatnonzero((np.abs(place[:, None] - others) <= 1).any(axis=1))]
+    near = (np.abs(place[:, None] - others) <= 1).any(axis=1)
+    return said + _jumps([plain[i] for i in np.flatnonzero(near)], name, curve.found)
 
 
 def _jumps(jumps: list[Seam], name: str, found: bool) -> list[str]:

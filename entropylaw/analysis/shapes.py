@@ -117,8 +117,6 @@ class _Search:
         """Every point of the grid, shape (m, q), in the coordinates of the axes."""
         if not self.axes:
             return np.empty((1, 0))
-        if len(self.axes) == 1:
-            return self.axes[0][:, None]
         return np.stack([axis.ravel() for axis in np.meshgrid(*self.axes, indexing="ij")], axis=-1)
 
     def values(self, points: FloatArray) -> FloatArray:

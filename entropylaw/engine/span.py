@@ -35,8 +35,7 @@ class Span:
         """Coordinates (m, c) of columns (n, c), or None where one of them lies outside."""
         found = self.basis.T @ columns
         outside = np.linalg.norm(columns - self.basis @ found, axis=0)
-        inside = outside <= 1e-10 * np.linalg.norm(columns, axis=0)
-        return found if inside.all() else None
+        return found if (outside <= 1e-10 * np.linalg.norm(columns, axis=0)).all() else None
 
 
 def common_span(designs: Sequence[FloatArray], reward: FloatArray) -> Span | None:

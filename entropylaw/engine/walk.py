@@ -59,14 +59,13 @@ def local_level_grid(step: FloatArray) -> Grid:
     A walk is the limit of a stationary drift whose length and variance grow together; :data:`FAR_HOME` is how
     far it is gone to. The constant of the design is told at the last step, where it means something.
     """
-    span = float(step[-1] - step[0])
     shares = walk_grid()
     # What a drift of variance 1 moves from one evaluation to the next.
     moves = -2.0 * np.expm1(-1.0 / ((step.size - 1) * FAR_HOME))
     # noise / (noise + drift · moves) is the share, and drift + noise = 1.
     noise = shares.share * moves / (shares.share * moves + 1.0 - shares.share)
     return Grid(
-        length=np.full(noise.size, FAR_HOME * span),
+        length=np.full(noise.size, FAR_HOME * float(step[-1] - step[0])),
         drift=1.0 - noise,
         noise=noise,
         log_prior=shares.log_prior,
@@ -127,8 +126,7 @@ class WalkFit:
         lead
             Shape (m,), ≥ 0: how many steps each lies behind the last one.
         """
-        walked = (1.0 - self.share) * (lead[:, None] / self.spacing)
-        return self._mixture(rows, walked + self.share)
+        return self._mixture(rows, (1.0 - self.share) * (lead[:, None] / self.spacing) + self.share)
 
     def _mixture(self, rows: FloatArray, extra: FloatArray) -> Mixture:
         """``extra`` (m, g) is the variance beyond the last level, in σ²."""
