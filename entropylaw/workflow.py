@@ -188,16 +188,17 @@ def combine(documents: Sequence[FitDocument]) -> FitDocument:
     runs = tuple(chain.from_iterable(document.runs for document in documents))
     if others:
         names = told_apart([run.run for run in runs], [run.path for run in runs])
-        runs = tuple(
-            replace(run, run=name, law=run.law and replace(run.law, run=name))
-            for run, name in zip(runs, names, strict=True)
-        )
+        runs = tuple(map(_called, runs, names))
     return FitDocument(
         inputs=tuple(inputs.values()),
         settings=first.settings,
         runs=runs,
         warnings=tuple(chain.from_iterable(document.warnings for document in documents)),
     )
+
+
+def _called(run: RunFit, name: str) -> RunFit:
+    return replace(run, run=name, law=run.law and replace(run.law, run=name))
 
 
 def settings_differ(one: FitOptions, other: FitOptions) -> UsageError:

@@ -110,11 +110,8 @@ def _solved(reward: float, ceiling: float | None, a: float | None) -> tuple[floa
     if ratio >= 0:
         return float(np.log1p(ratio)), None
     below = "below the reward at H = 0, and the fitted law rises with entropy"
-    side = "above the ceiling" if a > 0 else below
-    return (
-        None,
-        f"the target {reward:g} lies {side} ({ceiling:.4g}): no entropy gives it under the fitted law",
-    )
+    side = f"{'above the ceiling' if a > 0 else below} ({ceiling:.4g})"
+    return None, f"the target {reward:g} lies {side}: no entropy gives it under the fitted law"
 
 
 def _compatible(

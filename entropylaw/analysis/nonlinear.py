@@ -275,9 +275,27 @@ def _fitted(name: str, law: LawFit) -> FormFit:
 def _model(fit: FormFit, law: LawFit) -> Any:
     """The lmfit model of an engine's fit."""
     form, best = fit.form, fit.best
-    start = fit.posteriors[best].coefficient[int(np.argmax(fit.posteriors[best].weight))]
-    model = whitened_model(form, _whitening(fit, law))
-    for name, value in zip(form.coefficients, start, strict=True):
+    # The covariance at the posterior mode of the form's fit.
+    grid, floor, _ = residual_covariances(law)
+    posterior = fit.posteriors[best]
+    at = int(np.argmax(posterior.weight))
+    length, drift, noise = (each[at : at + 1] for each in (grid.length, grid.drift, grid.noise))
+    if floor is not None:
+        # Residual sums of squares in reward units, as without a floor: the covariance's mean variance is 1.
+        unit = float(drift[0] + noise[0] + floor.mean())
+        drift, noise, floor = drift / unit, noise / unit, floor / unit
+    whitening = Whitening(
+        step=law.step,
+        length=float(length[0]),
+        drift_share=float(posterior.drift_share[at]),
+        grid=Grid(length=length, drift=drift, noise=noise, log_prior=np.zeros(1), scaled=grid.scaled),
+        floor=floor,
+        matrix=None,
+    )
+    if law.n <= LARGEST_MATRIX:
+        whitening = replace(whitening, matrix=whitening._filtered(np.eye(law.n)))
+    model = whitened_model(form, whitening)
+    for name, value in zip(form.coefficients, posterior.coefficient[at], strict=True):
         model.set_param_hint(name, value=float(value))
     for shape, value in zip(form.shapes, fit.shape[best], strict=True):
         # Off the bounds, where lmfit's transform of a bounded parameter has no slope.
@@ -314,24 +332,3 @@ def whitened_model(form: Form, whitening: Whitening) -> Any:
     model = whitened(function, independent_vars=list(form.inputs), name=name)
     model.whitening, model.inputs, model.formula = whitening, dict(form.inputs), form.formula
     return model
-
-
-def _whitening(fit: FormFit, law: LawFit) -> Whitening:
-    """The covariance at the posterior mode of a form's fit."""
-    grid, floor, _ = residual_covariances(law)
-    posterior = fit.posteriors[fit.best]
-    at = int(np.argmax(posterior.weight))
-    length, drift, noise = (each[at : at + 1] for each in (grid.length, grid.drift, grid.noise))
-    if floor is not None:
-        # Residual sums of squares in reward units, as without a floor: the covariance's mean variance is 1.
-        unit = float(drift[0] + noise[0] + floor.mean())
-        drift, noise, floor = drift / unit, noise / unit, floor / unit
-    plain = Whitening(
-        step=law.step,
-        length=float(length[0]),
-        drift_share=float(posterior.drift_share[at]),
-        grid=Grid(length=length, drift=drift, noise=noise, log_prior=np.zeros(1), scaled=grid.scaled),
-        floor=floor,
-        matrix=None,
-    )
-    return plain if law.n > LARGEST_MATRIX else replace(plain, matrix=plain._filtered(np.eye(law.n)))

@@ -352,8 +352,7 @@ def outlook(
         weight=weight,
         error={
             name: float(np.sqrt(np.mean([np.mean(found[name] ** 2) for found in errors])))
-            for name in weight
-            if all(name in found for found in errors)
+            for name in set(weight).intersection(*errors)
         },
         origins=tuple(origins(step.size)),
         path=path,

@@ -94,8 +94,7 @@ def infer_law(
         tangent = design(law_column(at) - steep * (at - entropy))
         many, u = uncertain_posteriors(step, tangent, -steep[:, :, None] * root, rewards, grid, floor)
         likely = entropy + np.einsum("bnk,bk->bn", root, u)
-        error = 0.5 * np.abs(slope)[:, None] * steep * (likely - at) ** 2
-        far = (error > most).any(axis=1)
+        far = (0.5 * np.abs(slope)[:, None] * steep * (likely - at) ** 2 > most).any(axis=1)
         if not far.any():
             break
         at = np.where(far[:, None], likely, at)

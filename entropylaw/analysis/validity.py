@@ -186,7 +186,11 @@ def _reward_cautions(law: LawFit) -> Iterator[str]:
         )
     if _bounded(law.reward) and ceiling.value is not None and ceiling.value > 1 >= (ceiling.low or 0):
         yield f"the ceiling {ceiling.value:.3g} lies above 1, the largest reward that the run could log"
-    smooth = lag1(_local_changes(law.reward))
+    change, edge, smooth = np.diff(law.reward), SMOOTH_WINDOW // 2, None
+    if change.size >= 2 * SMOOTH_WINDOW:
+        # Less their moving average: the trend is gone.
+        average = np.convolve(change, np.full(SMOOTH_WINDOW, 1.0 / SMOOTH_WINDOW), mode="valid")
+        smooth = lag1(change[edge:-edge] - average)
     if smooth is not None and smooth > SMOOTH:
         yield (
             f"reward looks smoothed (its changes have lag-1 autocorrelation {smooth:.2f}, raw logs have "
@@ -207,16 +211,6 @@ def lag1(values: FloatArray) -> float | None:
     centred = values - values.mean()
     total = float(centred @ centred)
     return float(centred[1:] @ centred[:-1]) / total if total > 0 else None
-
-
-def _local_changes(column: FloatArray) -> FloatArray:
-    """Differences from one evaluation to the next, less their moving average: the trend is gone."""
-    change = np.diff(column)
-    if change.size < 2 * SMOOTH_WINDOW:
-        return np.empty(0)
-    average = np.convolve(change, np.full(SMOOTH_WINDOW, 1.0 / SMOOTH_WINDOW), mode="valid")
-    edge = SMOOTH_WINDOW // 2
-    return np.asarray(change[edge:-edge] - average)
 
 
 def _bounded(reward: FloatArray) -> bool:

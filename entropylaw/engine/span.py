@@ -99,10 +99,11 @@ class Solver:
             few = np.concatenate([found.basis, found.rest[:, None]], axis=1)
             self._span, coordinates = found, found.coordinates(columns)
             self._products = blurred_products(self._step, few[None], self._grid, self._floor, self._blur)
-        starts = np.cumsum([0, *(design.shape[1] for design in designs)])
+        widths = [design.shape[1] for design in designs]
+        starts = np.cumsum([0, *widths])
         answers: dict[int, Posterior] = {}
-        for width in sorted({design.shape[1] for design in designs}):
-            chosen = [i for i, design in enumerate(designs) if design.shape[1] == width]
+        for width in sorted(set(widths)):
+            chosen = np.flatnonzero(np.array(widths) == width).tolist()
             if coordinates is None:
                 some = np.array([designs[i] for i in chosen])
                 rewards = np.broadcast_to(self._reward, some.shape[:2])

@@ -104,8 +104,7 @@ def uncertain_posteriors(
     ortho, triangle = np.linalg.qr(designs)
     start = np.einsum("bnp,bn->bp", ortho, rewards)
     residual = rewards - np.einsum("bnp,bp->bn", ortho, start)
-    columns = np.concatenate([ortho, residual[:, :, None], roots], axis=2)
-    products = cross_products(step, columns, grid, floor)
+    products = cross_products(step, np.concatenate([ortho, residual[:, :, None], roots], axis=2), grid, floor)
     first = np.linalg.solve(triangle, start[..., None])[..., 0]
     # Of X, of the least-squares residual and of Z rotated.
     change = np.zeros((len(designs), 1, p + 1, p + 1))
@@ -276,13 +275,12 @@ def _anchored(
     except np.linalg.LinAlgError:
         # Without noise the last reward fixes c + drift given a: a covariance of rank 1.
         pull = (np.linalg.pinv(spread, hermitian=True) @ tied[..., None])[..., 0]
-    mean = error.mean + (error.slope * turn.beta).sum(axis=-1)
     return replace(
         many,
         coefficient=coefficient,
         covariance=spread * turn.variance[..., None, None],
         variance=many.variance * np.maximum(grid.noise / (grid.drift + grid.noise), SHARPEST),
-        now_offset=mean - (pull * coefficient).sum(axis=-1),
+        now_offset=error.mean + (error.slope * turn.beta).sum(axis=-1) - (pull * coefficient).sum(axis=-1),
         now_slope=-pull,
         now_variance=np.maximum(alone - (pull * tied).sum(axis=-1), 0.0) * turn.variance,
     )

@@ -60,9 +60,9 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
         size = self.weight.size
         p = self.coefficient.shape[-1] if self.coefficient.ndim else 0
         of_size = (self.weight, self.variance, self.drift_share, self.length, self.now_offset)
-        flat = all(array.shape == (size,) for array in (*of_size, self.now_variance, self.effective_n))
-        paired = all(array.shape == (size, p) for array in (self.coefficient, self.now_slope))
-        if not (size and flat and paired and self.covariance.shape == (size, p, p)):
+        arrays = (*of_size, self.now_variance, self.effective_n, self.coefficient, self.now_slope)
+        expected = [*[(size,)] * 7, *[(size, p)] * 2, (size, p, p)]
+        if not size or [array.shape for array in (*arrays, self.covariance)] != expected:
             return "arrays of matching shapes"
         weighted = (self.weight >= 0).all() and abs(float(self.weight.sum()) - 1.0) < 1e-6
         return "" if weighted else "weights that add up to 1"
