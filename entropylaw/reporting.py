@@ -84,6 +84,5 @@ def phases_of(run: Run, asked: PhaseOptions) -> tuple[RunPhases, EntropyLawError
         return unphased_run(run, series, error), error
     if NO_SHARE in series.notes:
         # The columns have the true reason, and the fit knows only that it was given no share.
-        notes = tuple(note for note in found.notes if not note.startswith(UNKNOWN_SHARE))
-        found = replace(found, notes=notes)
+        found = replace(found, notes=tuple(n for n in found.notes if not n.startswith(UNKNOWN_SHARE)))
     return phased_run(run, series, found), None

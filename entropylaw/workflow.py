@@ -245,8 +245,7 @@ def _with_seams(entry: RunFit, series: Series, asked: FitOptions) -> RunFit:
     found = find_seams(series.step, series.entropy, series.reward) if asked.find_seams else ()
     steps = asked.seams or seam_steps(found, series.step)
     if not steps:
-        notes = entry.notes if found else (*entry.notes, NO_SEAM)
-        return replace(entry, seams=found, notes=notes)
+        return replace(entry, seams=found, notes=entry.notes if found else (*entry.notes, NO_SEAM))
     try:
         segments = fit_segments(
             series.step,

@@ -8,7 +8,7 @@ times the factor that those earlier forecasts call for.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -209,12 +209,7 @@ def with_width(
     walk = level_walk(step[first:], values[first:], at)
     scale = np.maximum(walk.scale, RESOLUTION * float(np.ptp(values)) + np.finfo(float).tiny)
     return {
-        name: Mixture(
-            weight=walk.weight,
-            location=np.broadcast_to(curve[:, None], walk.location.shape),
-            scale=scale,
-            df=walk.df,
-        )
+        name: replace(walk, location=np.broadcast_to(curve[:, None], walk.location.shape), scale=scale)
         for name, curve in curves.items()
     }
 

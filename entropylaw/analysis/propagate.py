@@ -102,12 +102,7 @@ def infer_law(
 
 
 def infer_run(
-    step: FloatArray,
-    course: Course,
-    reward: FloatArray,
-    grid: Grid,
-    floor: FloatArray | None,
-    interval: str,
+    step: FloatArray, course: Course, reward: FloatArray, grid: Grid, floor: FloatArray | None, interval: str
 ) -> LawInference | None:
     """The law in one run, where errors in its entropy matter; None where they do not.
 
@@ -115,10 +110,9 @@ def infer_run(
     as odrpack has it.
     """
     entropy, root, rewards = course.entropy[None], course.root[None], reward[None]
-    if not residual_model(interval).smooths_entropy:
-        return infer_law(step, entropy, root, rewards, grid, floor, curved=EXACT) if root.size else None
-    root = felt(entropy, root, rewards)
-    return infer_law(step, entropy, root, rewards, grid, floor) if root.size else None
+    smooth = residual_model(interval).smooths_entropy
+    root, curved = (felt(entropy, root, rewards), CURVED) if smooth else (root, EXACT)
+    return infer_law(step, entropy, root, rewards, grid, floor, curved=curved) if root.size else None
 
 
 def blur_of(law: LawFit, grid: Grid, floor: FloatArray | None) -> Blur | None:

@@ -199,13 +199,12 @@ class Marginal:
         squared = np.zeros((len(points), self.weight.size))
         for i in range(d):
             squared += (points @ root[:, i].T - np.einsum("gj,gj->g", root[:, i], self.location)) ** 2
-        log_det = np.linalg.slogdet(self.scale)[1]
         if np.isinf(self.df):
             kernel = -0.5 * squared - 0.5 * d * np.log(2 * np.pi)
         else:
             constant = gammaln((self.df + d) / 2) - gammaln(self.df / 2) - 0.5 * d * np.log(np.pi * self.df)
             kernel = constant - 0.5 * (self.df + d) * np.log1p(squared / self.df)
-        return np.asarray(np.log(self.weight) + kernel - 0.5 * log_det)
+        return np.asarray(np.log(self.weight) + kernel - 0.5 * np.linalg.slogdet(self.scale)[1])
 
     def log_density(self, points: FloatArray) -> FloatArray:
         """Log density at points (m, d); shape (m,)."""

@@ -7,7 +7,7 @@ those are whitened, once, and every form is solved from their cross products.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import qr
@@ -130,7 +130,7 @@ class Solver:
         gram = turn.transpose(0, 2, 1)[:, None] @ half
         last = (products.last[0] @ flat).reshape(-1, forms, p + 1).transpose(1, 0, 2)
         return solve(
-            Products(gram=gram, last=last, log_det=products.log_det, last_variance=products.last_variance),
+            replace(products, gram=gram, last=last),
             self._grid,
             start,
             triangle,
