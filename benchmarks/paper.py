@@ -290,7 +290,7 @@ def our_forecasts(
     for reward in rewards:
         seen = outlook(step[:first], entropy[:first], reward[:first], step[first:], entropy[first:])
         later = reward[first:]
-        errors.append(float(rmse(seen.median(), later)))
+        errors.append(float(rmse(seen.band.quantile(0.5), later)))
         low, high = seen.band.quantile(0.025), seen.band.quantile(0.975)
         held.append(float(np.mean((low <= later) & (later <= high))))
     return np.array(errors), np.array(held)

@@ -33,8 +33,7 @@ def report_runs(fits: FitDocument, phases: PhasesDocument | None = None) -> Repo
         The phases of the same logs, where they were looked for; a run is found by its file and its name.
     """
     known = {(run.path, run.run): run for run in phases.runs} if phases is not None else {}
-    runs = (run_report(entry, known.get((entry.path, entry.run))) for entry in fits.runs)
-    return from_fits(fits, runs)
+    return from_fits(fits, (run_report(entry, known.get((entry.path, entry.run))) for entry in fits.runs))
 
 
 def run_report(entry: RunFit, phases: RunPhases | None = None) -> RunReport:
@@ -85,6 +84,5 @@ def phases_of(run: Run, asked: PhaseOptions) -> tuple[RunPhases, EntropyLawError
         return unphased_run(run, series, error), error
     if NO_SHARE in series.notes:
         # The columns have the true reason, and the fit knows only that it was given no share.
-        notes = tuple(note for note in found.notes if not note.startswith(UNKNOWN_SHARE))
-        found = replace(found, notes=notes)
+        found = replace(found, notes=tuple(n for n in found.notes if not n.startswith(UNKNOWN_SHARE)))
     return phased_run(run, series, found), None

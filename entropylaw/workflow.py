@@ -72,7 +72,15 @@ def fit_series(
         f"{reason}; {series.offer}" if series.offer and reason == few else reason
         for reason in law.validity.reasons
     )
-    cautions = law.validity.cautions + tuple(_column_cautions(series))
+    cautions = (*law.validity.cautions, *series.cautions)
+    choice, entropy = series.reward_choice, series.entropy_choice
+    if choice.meaning.kind == "training":
+        cautions += (
+            f"'{choice.column}' is training reward, measured on the samples that are trained on; "
+            "the law is stated for validation scores, and training ceilings come out higher",
+        )
+    if entropy.meaning.estimator == "sampled":
+        cautions += (f"'{entropy.column}' is a sampled estimate of the entropy; its noise pulls a towards 0",)
     if series.offer and reasons == law.validity.reasons:
         cautions += (series.offer,)
     return replace(law, validity=replace(law.validity, reasons=reasons, cautions=cautions))
@@ -125,8 +133,8 @@ def fit_logs(paths: Sequence[Any], settings: FitOptions | None = None) -> FitDoc
     """
     asked = FitOptions() if settings is None else of_kind(settings, FitOptions, "settings")
     paths = [paths] if isinstance(paths, str | os.PathLike) else several(paths, object, "paths")
-    reading = read_logs(paths, step=asked.step, run=asked.run, columns=named_columns(asked))
-    return fit_reading(reading, asked)
+    columns = named_columns(asked)
+    return fit_reading(read_logs(paths, step=asked.step, run=asked.run, columns=columns), asked)
 
 
 def fit_reading(reading: Reading, asked: FitOptions) -> FitDocument:
@@ -237,8 +245,7 @@ def _with_seams(entry: RunFit, series: Series, asked: FitOptions) -> RunFit:
     found = find_seams(series.step, series.entropy, series.reward) if asked.find_seams else ()
     steps = asked.seams or seam_steps(found, series.step)
     if not steps:
-        notes = entry.notes if found else (*entry.notes, NO_SEAM)
-        return replace(entry, seams=found, notes=notes)
+        return replace(entry, seams=found, notes=entry.notes if found else (*entry.notes, NO_SEAM))
     try:
         segments = fit_segments(
             series.step,
@@ -267,19 +274,3 @@ def with_shared(document: FitDocument) -> FitDocument:
     if not document.settings.shared:
         return document
     return replace(document, shared=as_stored(share(document.fitted, shared=document.settings.shared)))
-
-
-def _column_cautions(series: Series) -> list[str]:
-    """What the columns' meaning adds to the cautions."""
-    cautions = list(series.cautions)
-    reward, entropy = series.reward_choice, series.entropy_choice
-    if reward.meaning.kind == "training":
-        cautions.append(
-            f"'{reward.column}' is training reward, measured on the samples that are trained on; "
-            "the law is stated for validation scores, and training ceilings come out higher"
-        )
-    if entropy.meaning.estimator == "sampled":
-        cautions.append(
-            f"'{entropy.column}' is a sampled estimate of the entropy; its noise pulls a towards 0"
-        )
-    return cautions

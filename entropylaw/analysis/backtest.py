@@ -124,7 +124,6 @@ def backtest_run(
 def skills(runs: Sequence[RunBacktest]) -> tuple[Skill, ...]:
     """Geometric means and coverage over the runs that could be tested, one for each protocol."""
     tested = [run for run in runs if run.scores]
-    names = [run.run for run in tested]
     found = []
     for scores in zip(*(run.scores for run in tested), strict=True):
         ratios = {peer: [score.rmse / getattr(score, peer) for score in scores] for peer in PEERS}
@@ -136,7 +135,7 @@ def skills(runs: Sequence[RunBacktest]) -> tuple[Skill, ...]:
                 runs=len(tested),
                 **{f"to_{peer}": float(np.exp(np.mean(list(map(np.log, x))))) for peer, x in ratios.items()},
                 worst=float(ratios["last_value"][worst]),
-                worst_run=names[worst],
+                worst_run=tested[worst].run,
                 covered=float(np.mean([score.covered for score in scores])),
                 width=float(np.median([score.width / score.spread for score in scores])),
             )

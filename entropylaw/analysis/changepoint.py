@@ -75,8 +75,7 @@ def decay_test(
     p_value = np.where(statistic > once[-1], plain, corrected)
     rejected = once[p_value[:-1] <= 1.0 - level + 1e-12]
     # Beyond all of the first simulation there is nothing to correct by: what is there is rejected.
-    critical = float(rejected.min() if rejected.size else np.nextafter(once[-1], np.inf))
-    return float(p_value[-1]), critical
+    return float(p_value[-1]), float(rejected.min() if rejected.size else np.nextafter(once[-1], np.inf))
 
 
 def smallest_rise(
@@ -86,11 +85,10 @@ def smallest_rise(
 
     None where the largest that was tried, 16 standard deviations of the curve's residual, is not.
     """
-    ramp = bend(kinks.time, 0.5, 0.0)
-    ramp = ramp / ramp[-1]
+    hinge = bend(kinks.time, 0.5, 0.0)
     plain = kinks.draws(null, mean, rng, DRAWS_RISE)
     rises = float(np.std(plain - mean)) * np.geomspace(0.25, 16.0, RISES)
-    tried = np.concatenate([plain + rise * ramp[:, None] for rise in rises], axis=1)
+    tried = np.concatenate([plain + rise * (hinge / hinge[-1])[:, None] for rise in rises], axis=1)
     found = (kinks.null(tried).statistic >= critical).reshape(RISES, DRAWS_RISE).mean(axis=1)
     if found[-1] < POWER:
         return None
@@ -149,8 +147,7 @@ def boundary_of(found: Bends, first: float, span: float, level: float) -> Bounda
     order = np.argsort(-density, kind="stable")
     inside = np.zeros(density.size + 2, dtype=int)
     inside[1 + order[: int(np.searchsorted(np.cumsum(density[order]), level)) + 1]] = 1
-    edges = _edges(places)
-    ends = [float(edges[i]) for i in np.flatnonzero(np.diff(inside))]
+    ends = _edges(places)[np.flatnonzero(np.diff(inside))].tolist()
     intervals = tuple(zip(ends[::2], ends[1::2], strict=True))
     widths, mass = _marginal(2.0 * found.half, found.weight)
     below = np.cumsum(mass)

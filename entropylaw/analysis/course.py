@@ -60,8 +60,7 @@ def course_for(
 
 def as_logged(entropy: FloatArray, sd: FloatArray | None = None) -> Course:
     """The entropy as it was logged, with the sd of each value (n,) where it is known."""
-    root = np.empty((entropy.size, 0)) if sd is None else np.diag(sd)
-    return Course(entropy=entropy, root=root)
+    return Course(entropy=entropy, root=np.empty((entropy.size, 0)) if sd is None else np.diag(sd))
 
 
 def entropy_course(
@@ -101,12 +100,14 @@ def entropy_courses(
 
     ``sd`` as for :func:`entropy_course`, shape (runs, n).
     """
-    n = entropy.shape[1]
-    number = np.linspace(0.0, 1.0, n)
+    number = np.linspace(0.0, 1.0, entropy.shape[1])
     course, root, evidence = _smoothed(entropy, number, sd)
     if step is not None:
         time = (step - step[0]) / (step[-1] - step[0])
-        if not np.allclose(time, number, rtol=0.0, atol=1e-9) and _can_follow(time):
+        uneven = not np.allclose(time, number, rtol=0.0, atol=1e-9)
+        splines = _cubic_splines(time, min(time.size // 2, MOST_PIECES))
+        # After a long gap no evaluation lies in reach of some spline, whose coefficient is not known then.
+        if uneven and np.abs(np.diag(np.linalg.qr(splines, mode="r"))).min() > 1e-3:
             other, other_root, other_evidence = _smoothed(entropy, time, sd)
             better = (other_evidence < evidence)[:, None]
             course, root = np.where(better, other, course), np.where(better[..., None], other_root, root)
@@ -128,8 +129,7 @@ def _smoothed(
         basis, roughness = _basis(time.tobytes(), (1.0 / scale).tobytes())
         curve, root, evidence = _penalised((values / scale)[None], basis, roughness, typical)
         each.append((curve[0] * scale, root[0] * scale[:, None], evidence[0]))
-    curves, roots, evidences = (np.array(parts) for parts in zip(*each, strict=True))
-    return curves, roots, evidences
+    return tuple(np.array(parts) for parts in zip(*each, strict=True))  # type: ignore[return-value]
 
 
 def _penalised(
@@ -154,13 +154,6 @@ def _penalised(
     variance = np.full(len(best), known**2) if known else misfit[row, best] / (n - 2)
     root = basis * np.sqrt(variance[:, None] * kept[best])[:, None, :]
     return centre + (kept[best] * score) @ basis.T, root, evidence[row, best]
-
-
-def _can_follow(time: FloatArray) -> bool:
-    """Whether an evaluation lies in reach of every spline over ``time``; after a long gap none does."""
-    triangle = np.linalg.qr(_cubic_splines(time, min(time.size // 2, MOST_PIECES)), mode="r")
-    # With smaller ones the coefficients are not known.
-    return bool(np.abs(np.diag(triangle)).min() > 1e-3)
 
 
 @lru_cache(maxsize=32)

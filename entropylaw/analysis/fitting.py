@@ -40,7 +40,6 @@ from entropylaw.errors import FitError
 from entropylaw.results import Curve, Prediction, Residuals, Validity
 from entropylaw.results.fields import replace
 from entropylaw.results.law import LawFit
-from entropylaw.results.posterior import Posterior
 
 FEWEST_EVALUATIONS = 5
 """Below this nothing is fitted: two coefficients and a residual need at least as many."""
@@ -51,9 +50,7 @@ LARGEST = 1e100
 ROUNDING = 1e-13
 """Relative differences that are rounding, not change."""
 
-_CEILING = np.array([[1.0, 0.0]])
-_A = np.array([[0.0, 1.0]])
-_B = np.array([[1.0, 1.0]])
+_CEILING, _A, _B = (np.array([row]) for row in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]))
 
 
 def fit_law(
@@ -228,18 +225,12 @@ def refuse(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> None:
             "this looks like a sum over tokens: divide it by the response length",
         )
     check_scale("entropy", entropy, SMALLEST_ENTROPY)
-    if np.ptp(entropy) <= ROUNDING * np.abs(entropy).max():
-        raise FitError(
-            "entropy-constant",
-            f"entropy is {entropy[0]:g} in all {entropy.size} evaluations, expected one that moves",
-            "check the logger (some write 0.0 where entropy is not computed), or name another column",
-        )
-    if np.ptp(reward) <= ROUNDING * np.abs(reward).max():
-        raise FitError(
-            "reward-constant",
-            f"reward is {reward[0]:g} in all {reward.size} evaluations, expected one that moves",
-            "check the reward function, or name another column with --reward",
-        )
+    logger = "check the logger (some write 0.0 where entropy is not computed), or name another column"
+    function = "check the reward function, or name another column with --reward"
+    for name, values, hint in (("entropy", entropy, logger), ("reward", reward, function)):
+        if np.ptp(values) <= ROUNDING * np.abs(values).max():
+            constant = f"{name} is {values[0]:g} in all {values.size} evaluations, expected one that moves"
+            raise FitError(f"{name}-constant", constant, hint)
 
 
 def check_steps(step: FloatArray) -> None:
@@ -286,6 +277,11 @@ def _law_fit(
     rows = np.concatenate([_CEILING, _A, _B, now, _CEILING - now])
     numbers = law.functional(rows, drift_now=np.array([0.0, 0.0, 0.0, 1.0, -1.0]))
     ceiling, a, b, reward_now, headroom = estimates(numbers, level=level, method=model.method)
+    # Of a and b: the components' covariance plus the spread of their means.
+    location = law.coefficient @ rows[1:3].T
+    centred = location - law.weight @ location
+    covariance = np.einsum("g,mp,gpq,kq->mk", law.weight, rows[1:3], law.covariance, rows[1:3])
+    covariance = covariance + np.einsum("g,gm,gk->mk", law.weight, centred, centred)
     fitted = design(law_column(course.entropy)) @ np.array([ceiling.value, a.value])
     fitted.setflags(write=False)
     # Where the law is relative to the last evaluation, its residuals have a mean of their own.
@@ -303,7 +299,7 @@ def _law_fit(
         a=a,
         b=b,
         ceiling=ceiling,
-        correlation=_correlation(law),
+        correlation=float(covariance[0, 1] / (np.sqrt(covariance[0, 0]) * np.sqrt(covariance[1, 1]))),
         entropy_now=entropy_now,
         entropy_noise=course.noise,
         reward_now=reward_now,
@@ -339,29 +335,14 @@ def _law_fit(
     return replace(fit, validity=judge(fit, None if floor is None else float(np.sqrt(np.mean(floor)))))
 
 
-def _correlation(law: Posterior) -> float:
-    """Correlation of a and b under the posterior (components' covariance plus spread of their means)."""
-    rows = np.concatenate([_A, _B])
-    within = np.einsum("g,mp,gpq,kq->mk", law.weight, rows, law.covariance, rows)
-    location = law.coefficient @ rows.T
-    centred = location - law.weight @ location
-    total = within + np.einsum("g,gm,gk->mk", law.weight, centred, centred)
-    return float(total[0, 1] / (np.sqrt(total[0, 0]) * np.sqrt(total[1, 1])))
-
-
 def _curve(grid: FloatArray, points: Sequence[Prediction], fits: FormFits) -> Curve:
     """Bands from predictions over a grid of entropies, and the rivals' means."""
-
-    def column(number: str) -> tuple[float, ...]:
-        return tuple(np.array([*map(attrgetter(number), points)], dtype=float).tolist())
-
+    read = attrgetter("mean.value", "mean.low", "mean.high", "observation.low", "observation.high")
+    columns = map(tuple, np.array([*map(read, points)], dtype=float).T.tolist())
+    bands = dict(zip(("mean", "low", "high", "observation_low", "observation_high"), columns, strict=True))
     return Curve(
         entropy=tuple(grid.tolist()),
-        mean=column("mean.value"),
-        low=column("mean.low"),
-        high=column("mean.high"),
-        observation_low=column("observation.low"),
-        observation_high=column("observation.high"),
+        **bands,
         rivals={
             form: tuple(posterior_mean(fit, fit.form.onward(grid)).tolist())
             for form, fit in fits.fits.items()

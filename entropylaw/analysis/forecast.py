@@ -173,9 +173,13 @@ def saturation_forecast(
     target = spent_entropy(now, SPENT)
     ahead = last + (s[-1] - s[0]) * REACH * np.linspace(0, 1, 401)[1:]
     path = forecast_entropy(s, h, ahead)
-    reached = _first_passage(ahead, path, target, level)
-    none = "no step at which the entropy is spent was found"
-    there = unknown(none, level=level, method=METHOD)
+    # The first step at which the path is at or below the target; its lower end gets there first.
+    below = [np.flatnonzero(path.quantile(p) <= target) for p in tails(level)]
+    low, value, high = (float(ahead[at[0]]) if at.size else None for at in below)
+    missing = "the entropy's path" if value is None else "its upper end" if high is None else ""
+    note = f"{missing} stays above {target:.3g} nats within {REACH:g} spans of the run" if missing else None
+    reached = Estimate(value=value, low=low, high=high, level=level, method=METHOD, note=note)
+    there = unknown("no step at which the entropy is spent was found", level=level, method=METHOD)
     if reached.value is not None:
         there = _estimates(outlook(s, h, r, np.array([reached.value]), None).band, level)[0]
     told: list[Gain] = []
@@ -198,25 +202,15 @@ def saturation_forecast(
     )
 
 
-def _first_passage(step: FloatArray, path: EntropyPath, target: float, level: float) -> Estimate:
-    """The first step at which the path is at or below ``target``; its lower end gets there first."""
-    below = [np.flatnonzero(path.quantile(p) <= target) for p in tails(level)]
-    low, value, high = (float(step[at[0]]) if at.size else None for at in below)
-    missing = "the entropy's path" if value is None else "its upper end" if high is None else ""
-    note = f"{missing} stays above {target:.3g} nats within {REACH:g} spans of the run" if missing else None
-    return Estimate(value=value, low=low, high=high, level=level, method=METHOD, note=note)
-
-
 def _now(step: FloatArray, reward: FloatArray, level: float) -> Estimate:
     return from_mixture(level_now(step, reward), level=level, method="random walk + noise")
 
 
 def _estimates(band: Band | EntropyPath, level: float) -> list[Estimate]:
     """Median and equal-tailed interval at each point."""
-    ends = [band.quantile(p) for p in tails(level)]
     return [
         Estimate(value=float(value), low=float(low), high=float(high), level=level, method=METHOD)
-        for low, value, high in zip(*ends, strict=True)
+        for low, value, high in zip(*map(band.quantile, tails(level)), strict=True)
     ]
 
 

@@ -335,8 +335,7 @@ def risen(entropy: FloatArray) -> FloatArray | None:
         return None
     level, rise = law_column(entropy), np.zeros(entropy.size)
     for start, end, sign in zip(corners, corners[1:], direction, strict=False):
-        gain = level[start : end + 1] - level[start] if sign > 0 else 0.0
-        rise[start : end + 1] = rise[start] + gain
+        rise[start : end + 1] = rise[start] + (level[start : end + 1] - level[start] if sign > 0 else 0.0)
     return rise
 
 

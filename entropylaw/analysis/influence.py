@@ -28,9 +28,8 @@ def strongest_influence(step: FloatArray, entropy: FloatArray, reward: FloatArra
     x = design(law_column(entropy))
     ortho, triangle = np.linalg.qr(x)
     coefficient = np.linalg.solve(triangle, ortho.T @ reward)
-    residual = reward - x @ coefficient
     leverage = np.minimum((ortho**2).sum(axis=1), 1.0 - 1e-12)
-    shift = np.linalg.solve(triangle, (ortho * (residual / (1.0 - leverage))[:, None]).T)
+    shift = np.linalg.solve(triangle, (ortho * ((reward - x @ coefficient) / (1.0 - leverage))[:, None]).T)
     # In standard errors (DFBETAS, up to a factor common to all): the reward's origin must not matter.
     scale = np.linalg.norm(np.linalg.inv(triangle), axis=1) + np.finfo(float).tiny
     moved = np.max(np.abs(shift) / scale[:, None], axis=0)
@@ -86,16 +85,14 @@ def influences(law: LawFit) -> Influences:
     gap = np.abs(law.step[:, None] - law.step)
     covariance = drift * np.exp(-gap / length) + np.diag(variance - drift + known)
     precision = np.linalg.inv(covariance)
-    normal = np.linalg.inv(x.T @ precision @ x)
-    pull = normal @ x.T @ precision
-    coefficient = pull @ law.reward
+    pull = np.linalg.inv(x.T @ precision @ x) @ x.T @ precision
     left = precision - precision @ x @ pull
     shift = pull * (left @ law.reward / np.diag(left))
     return Influences(
         step=law.step,
         leverage=np.einsum("np,pn->n", x, pull),
         ceiling_shift=-shift[0],
-        a_ratio=1.0 - shift[1] / coefficient[1],
+        a_ratio=1.0 - shift[1] / (pull @ law.reward)[1],
         length=length,
         drift_share=share,
     )

@@ -63,13 +63,10 @@ def predict_at(
     numbers = law.functional(rows, fresh=fresh, floor=floor)
     found = estimates(numbers, level=level, method=residual_model(interval).method)
     lowest, highest = float(fitted.min()), float(fitted.max())
+    each = zip(values.tolist(), found[: len(values)], found[len(values) :], strict=True)
     return tuple(
-        Prediction(
-            entropy=value, mean=mean, observation=observation, extrapolated=not lowest <= value <= highest
-        )
-        for value, mean, observation in zip(
-            values.tolist(), found[: len(values)], found[len(values) :], strict=True
-        )
+        Prediction(entropy=at, mean=mean, observation=new, extrapolated=not lowest <= at <= highest)
+        for at, mean, new in each
     )
 
 
@@ -113,9 +110,8 @@ def _solved(reward: float, ceiling: float | None, a: float | None) -> tuple[floa
     if ratio >= 0:
         return float(np.log1p(ratio)), None
     below = "below the reward at H = 0, and the fitted law rises with entropy"
-    side = "above the ceiling" if a > 0 else below
-    place = f"the target {reward:g} lies {side} ({ceiling:.4g})"
-    return None, f"{place}: no entropy gives it under the fitted law"
+    side = f"{'above the ceiling' if a > 0 else below} ({ceiling:.4g})"
+    return None, f"the target {reward:g} lies {side}: no entropy gives it under the fitted law"
 
 
 def _compatible(

@@ -169,12 +169,11 @@ def fit_nonlinear(form: str, law: LawFit, *, level: float | None = None) -> Nonl
     level = law.level if level is None else checked_level(level)
     model = _model(_fitted(of_kind(form, str, "form"), law), law)
     result = fit_model(model, law.reward)
-    free = result.ndata - result.nvarys
     return NonlinearFit(
         form=form,
         formula=model.formula,
         parameters=profile_intervals(result, level),
-        residual_sd=float(np.sqrt(result.chisqr / free)),
+        residual_sd=float(np.sqrt(result.chisqr / (result.ndata - result.nvarys))),
         length=model.whitening.length,
         drift_share=model.whitening.drift_share,
         settled=bool(result.success),
@@ -184,8 +183,7 @@ def fit_nonlinear(form: str, law: LawFit, *, level: float | None = None) -> Nonl
 
 def fit_model(model: Any, reward: FloatArray) -> Any:
     """``model.fit`` at its own inputs, to the digits that NIST certifies; an ``lmfit.model.ModelResult``."""
-    tolerances = {"ftol": 1e-10, "xtol": 1e-10, "gtol": 0.0}
-    return model.fit(reward, **model.inputs, fit_kws=tolerances)
+    return model.fit(reward, **model.inputs, fit_kws={"ftol": 1e-10, "xtol": 1e-10, "gtol": 0.0})
 
 
 def profile_intervals(result: Any, level: float) -> dict[str, Estimate]:
@@ -277,9 +275,27 @@ def _fitted(name: str, law: LawFit) -> FormFit:
 def _model(fit: FormFit, law: LawFit) -> Any:
     """The lmfit model of an engine's fit."""
     form, best = fit.form, fit.best
-    start = fit.posteriors[best].coefficient[int(np.argmax(fit.posteriors[best].weight))]
-    model = whitened_model(form, _whitening(fit, law))
-    for name, value in zip(form.coefficients, start, strict=True):
+    # The covariance at the posterior mode of the form's fit.
+    grid, floor, _ = residual_covariances(law)
+    posterior = fit.posteriors[best]
+    at = int(np.argmax(posterior.weight))
+    length, drift, noise = (each[at : at + 1] for each in (grid.length, grid.drift, grid.noise))
+    if floor is not None:
+        # Residual sums of squares in reward units, as without a floor: the covariance's mean variance is 1.
+        unit = float(drift[0] + noise[0] + floor.mean())
+        drift, noise, floor = drift / unit, noise / unit, floor / unit
+    whitening = Whitening(
+        step=law.step,
+        length=float(length[0]),
+        drift_share=float(posterior.drift_share[at]),
+        grid=Grid(length=length, drift=drift, noise=noise, log_prior=np.zeros(1), scaled=grid.scaled),
+        floor=floor,
+        matrix=None,
+    )
+    if law.n <= LARGEST_MATRIX:
+        whitening = replace(whitening, matrix=whitening._filtered(np.eye(law.n)))
+    model = whitened_model(form, whitening)
+    for name, value in zip(form.coefficients, posterior.coefficient[at], strict=True):
         model.set_param_hint(name, value=float(value))
     for shape, value in zip(form.shapes, fit.shape[best], strict=True):
         # Off the bounds, where lmfit's transform of a bounded parameter has no slope.
@@ -316,33 +332,3 @@ def whitened_model(form: Form, whitening: Whitening) -> Any:
     model = whitened(function, independent_vars=list(form.inputs), name=name)
     model.whitening, model.inputs, model.formula = whitening, dict(form.inputs), form.formula
     return model
-
-
-def _whitening(fit: FormFit, law: LawFit) -> Whitening:
-    """The covariance at the posterior mode of a form's fit."""
-    grid, floor, _ = residual_covariances(law)
-    posterior = fit.posteriors[fit.best]
-    at = int(np.argmax(posterior.weight))
-    point = Grid(
-        length=grid.length[at : at + 1],
-        drift=grid.drift[at : at + 1],
-        noise=grid.noise[at : at + 1],
-        log_prior=np.zeros(1),
-        scaled=grid.scaled,
-    )
-    if floor is not None:
-        # Residual sums of squares in reward units, as without a floor: the covariance's mean variance is 1.
-        unit = float(point.drift[0] + point.noise[0] + floor.mean())
-        point = replace(point, drift=point.drift / unit, noise=point.noise / unit)
-        floor = floor / unit
-    plain = Whitening(
-        step=law.step,
-        length=float(point.length[0]),
-        drift_share=float(posterior.drift_share[at]),
-        grid=point,
-        floor=floor,
-        matrix=None,
-    )
-    if law.n > LARGEST_MATRIX:
-        return plain
-    return replace(plain, matrix=plain._filtered(np.eye(law.n)))

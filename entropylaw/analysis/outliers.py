@@ -84,42 +84,30 @@ def gross_outliers(step: FloatArray, entropy: FloatArray, reward: FloatArray) ->
     """
     if step.size < FEWEST:
         return ()
-    found = [
-        Outlier(
-            step=float(step[i]),
-            column=name,
-            value=float(column[i]),
-            low=float(low[i]),
-            high=float(high[i]),
-            distance=float(distance[i]),
-        )
-        for name, column in (("entropy", entropy), ("reward", reward))
-        for low, high, distance in (_outside(column),)
-        for i in np.flatnonzero(distance > FAR)
-    ]
-    steps = {outlier.step for outlier in found}
-    if len(steps) > max(1.0, MOST * step.size):
+    found = []
+    for name, column in (("entropy", entropy), ("reward", reward)):
+        bend = np.abs(column[1:-1] - 0.5 * (column[2:] + column[:-2]))
+        noise = 1.4826 * float(np.median(bend)) / np.sqrt(1.5)
+        least = WIDE * float(np.subtract(*np.percentile(column, [95, 5])))
+        sides = np.array([_medians_before(column), _medians_before(column[::-1])[::-1]])
+        low, high = sides.min(axis=0), sides.max(axis=0)
+        beyond = np.maximum(column - high, low - column)
+        if noise == 0.0:
+            continue
+        found += [
+            Outlier(
+                step=float(step[i]),
+                column=name,
+                value=float(column[i]),
+                low=float(low[i]),
+                high=float(high[i]),
+                distance=float(beyond[i] / noise),
+            )
+            for i in np.flatnonzero((beyond > least) & (beyond / noise > FAR))
+        ]
+    if len({outlier.step for outlier in found}) > max(1.0, MOST * step.size):
         return ()
     return tuple(sorted(found, key=lambda outlier: outlier.step))
-
-
-def _outside(column: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Range of the neighbours' medians, and distance outside of it in robust standard deviations.
-
-    The distance is 0 where it is below :data:`WIDE` of the column's range, and everywhere if the noise is 0.
-    """
-    n = column.size
-    low, high, distance = column.copy(), column.copy(), np.zeros(n)
-    bend = np.abs(column[1:-1] - 0.5 * (column[2:] + column[:-2]))
-    noise = 1.4826 * float(np.median(bend)) / np.sqrt(1.5)
-    least = WIDE * float(np.subtract(*np.percentile(column, [95, 5])))
-    if noise == 0.0:
-        return low, high, distance
-    before, after = _medians_before(column)[1:-1], _medians_before(column[::-1])[::-1][1:-1]
-    low[1:-1], high[1:-1] = np.minimum(before, after), np.maximum(before, after)
-    beyond = np.maximum(np.maximum(column - high, low - column), 0.0)
-    distance = np.where(beyond > least, beyond / noise, 0.0)
-    return low, high, distance
 
 
 def _medians_before(column: FloatArray) -> FloatArray:

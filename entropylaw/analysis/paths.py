@@ -8,7 +8,7 @@ times the factor that those earlier forecasts call for.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -181,8 +181,8 @@ def spans(step: FloatArray, at: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def level_walk(step: FloatArray, values: FloatArray, at: FloatArray) -> Mixture:
     """A random walk seen through noise, without a trend."""
-    fit = fit_walk(step, np.ones((step.size, 1)), values, walk_grid())
-    return fit.predict(np.ones((at.size, 1)), at - step[-1])
+    walk = fit_walk(step, np.ones((step.size, 1)), values, walk_grid())
+    return walk.predict(np.ones((at.size, 1)), at - step[-1])
 
 
 def level_now(step: FloatArray, values: FloatArray) -> Mixture:
@@ -209,12 +209,7 @@ def with_width(
     walk = level_walk(step[first:], values[first:], at)
     scale = np.maximum(walk.scale, RESOLUTION * float(np.ptp(values)) + np.finfo(float).tiny)
     return {
-        name: Mixture(
-            weight=walk.weight,
-            location=np.broadcast_to(curve[:, None], walk.location.shape),
-            scale=scale,
-            df=walk.df,
-        )
+        name: replace(walk, location=np.broadcast_to(curve[:, None], walk.location.shape), scale=scale)
         for name, curve in curves.items()
     }
 
@@ -262,8 +257,7 @@ def weigh(
         return dict.fromkeys(names, 1.0 / len(names))
     score = np.array([np.mean([np.mean(each[name] ** 2) for each in errors]) + least for name in usable])
     weight = (score / score.min()) ** -power
-    told = dict(zip(usable, weight / weight.sum(), strict=True))
-    return {name: float(told.get(name, 0.0)) for name in names}
+    return dict.fromkeys(names, 0.0) | dict(zip(usable, (weight / weight.sum()).tolist(), strict=True))
 
 
 def blend(members: Members, weight: Mapping[str, float]) -> Mixture:
@@ -348,14 +342,12 @@ def outlook(
     # The futures of the entropy are equally probable.
     mixed = [blend(members, weight) for members in each]
     whole = np.concatenate([one.weight for one in mixed]) / len(mixed)
-    tried = set(weight).intersection(*errors)
     return Outlook(
         band=Band(mixture=_joined(mixed, whole), factor=widening(trials, weight, float(np.ptp(reward)))),
         weight=weight,
         error={
             name: float(np.sqrt(np.mean([np.mean(found[name] ** 2) for found in errors])))
-            for name in weight
-            if name in tried
+            for name in set(weight).intersection(*errors)
         },
         origins=tuple(origins(step.size)),
         path=path,
@@ -370,19 +362,17 @@ def reward_members(
     A member whose column does not move in the fitted part says nothing and is left out.
     """
     x, new = spans(step, at)
-    shapes = [(np.exp(-x / t), np.exp(-new / t)) for t in RATES]
     curves = {
         "last": np.full(at.size, reward[-1]),
         "mean of three": np.full(at.size, reward[-3:].mean()),
         "walk": _centre(level_walk(step, reward, at)),
-        "step curve": decay(reward, shapes),
+        "step curve": decay(reward, [(np.exp(-x / t), np.exp(-new / t)) for t in RATES]),
     }
     for name, column in _COLUMNS.items():
         columns, rows = design(column(entropy)), design(column(entropy_at))
         if np.ptp(columns[:, 1]) <= 1e-9 * np.abs(columns).max():
             continue
-        walked = fit_walk(step, columns, reward, walk_grid())
-        curves[name] = _centre(walked.predict(rows, at - step[-1]))
+        curves[name] = _centre(fit_walk(step, columns, reward, walk_grid()).predict(rows, at - step[-1]))
         if f"{name}, least squares" in REWARD_FORMULAS:
             curves[f"{name}, least squares"] = rows @ np.linalg.lstsq(columns, reward, rcond=None)[0]
     return with_width(curves, step, reward, at)

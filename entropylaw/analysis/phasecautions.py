@@ -85,23 +85,16 @@ def _curve_cautions(step: FloatArray, entropy: FloatArray, curve: CurvePhases, n
                 f"the boundary of {name} may lie beyond the places that were looked at ({100 * FIRST:g} to "
                 f"{100 * LAST:g} % of the run, steps {first:g} to {last:g})"
             )
-    return said + _jumps(_curve_jumps(curve), name, curve.found)
-
-
-def _curve_jumps(curve: CurvePhases) -> list[Seam]:
-    """Jumps of a curve, as the level shifts of a run are found.
-
-    They are looked for in what the smooth decay leaves over, for a steep start would pass for a jump; and in
-    what the decay with a boundary leaves, for a bend that a smooth decay misses would, too. No bend makes a
-    jump disappear.
-    """
+    # Jumps are looked for in what the smooth decay leaves over, for a steep start would pass for a jump; and
+    # in what the decay with a boundary leaves, for a bend that a smooth decay misses would, too. No bend
+    # makes a jump disappear.
     plain, bent = (
         jumps_of(curve.step, curve.entropy - shape, curve.name, LEVEL)
         for shape in (curve.decay, curve.fitted)
     )
     place, others = (np.searchsorted(curve.step, [jump.step for jump in jumps]) for jumps in (plain, bent))
     near = (np.abs(place[:, None] - others) <= 1).any(axis=1)
-    return [plain[i] for i in np.flatnonzero(near)]
+    return said + _jumps([plain[i] for i in np.flatnonzero(near)], name, curve.found)
 
 
 def _jumps(jumps: list[Seam], name: str, found: bool) -> list[str]:
@@ -125,8 +118,7 @@ def far_off(values: FloatArray) -> np.ndarray[Any, np.dtype[np.int64]]:
     n = values.size
     if n <= 8:
         return np.empty(0, dtype=np.int64)
-    first = np.clip(np.arange(n) - 4, 0, n - 9)
-    nearest = first[:, None] + np.arange(8)
+    nearest = np.clip(np.arange(n) - 4, 0, n - 9)[:, None] + np.arange(8)
     nearest += nearest >= np.arange(n)[:, None]
     beside = values[nearest]
     distance = np.abs(values - np.median(beside, axis=1))
@@ -135,8 +127,7 @@ def far_off(values: FloatArray) -> np.ndarray[Any, np.dtype[np.int64]]:
     scale = max(10.0 * 1.4826 * float(np.median(distance)), 0.05 * float(high - low), 5.0 * unit)
     times = np.full(n, 3.0)
     times[[0, -1]] = 8.0
-    far = (distance > times * np.ptp(beside, axis=1)) & (distance > scale)
-    return np.flatnonzero(far)
+    return np.flatnonzero((distance > times * np.ptp(beside, axis=1)) & (distance > scale))
 
 
 def blocked(step: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -268,10 +268,8 @@ def _order(
     delta, order["later"] = difference(turn, place_points(act.boundary), level)
     assert delta.low is not None
     assert delta.high is not None
-    order["delta"], order["verdict"] = delta, "overlapping"
-    if delta.low > 0:
-        order["verdict"] = "execution first"
-    elif delta.high < 0:
+    order["delta"], order["verdict"] = delta, "execution first" if delta.low > 0 else "overlapping"
+    if delta.high < 0:
         order["verdict"] = "planning first"
     return order, None
 

@@ -51,7 +51,7 @@ def used_share(law: LawFit, *, level: float | None = None) -> Estimate:
     beyond = f"beyond {_LEAST:g} to {_MOST:g}"
     if value is None:
         return unknown(beyond, level=level, method=method)
-    end = beyond if low is None or high is None else None
+    end = beyond if None in (low, high) else None
     return Estimate(value=value, low=low, high=high, level=level, method=method, note=end)
 
 

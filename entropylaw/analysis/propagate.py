@@ -94,8 +94,7 @@ def infer_law(
         tangent = design(law_column(at) - steep * (at - entropy))
         many, u = uncertain_posteriors(step, tangent, -steep[:, :, None] * root, rewards, grid, floor)
         likely = entropy + np.einsum("bnk,bk->bn", root, u)
-        error = 0.5 * np.abs(slope)[:, None] * steep * (likely - at) ** 2
-        far = (error > most).any(axis=1)
+        far = (0.5 * np.abs(slope)[:, None] * steep * (likely - at) ** 2 > most).any(axis=1)
         if not far.any():
             break
         at = np.where(far[:, None], likely, at)
@@ -103,12 +102,7 @@ def infer_law(
 
 
 def infer_run(
-    step: FloatArray,
-    course: Course,
-    reward: FloatArray,
-    grid: Grid,
-    floor: FloatArray | None,
-    interval: str,
+    step: FloatArray, course: Course, reward: FloatArray, grid: Grid, floor: FloatArray | None, interval: str
 ) -> LawInference | None:
     """The law in one run, where errors in its entropy matter; None where they do not.
 
@@ -116,10 +110,9 @@ def infer_run(
     as odrpack has it.
     """
     entropy, root, rewards = course.entropy[None], course.root[None], reward[None]
-    if not residual_model(interval).smooths_entropy:
-        return infer_law(step, entropy, root, rewards, grid, floor, curved=EXACT) if root.size else None
-    root = felt(entropy, root, rewards)
-    return infer_law(step, entropy, root, rewards, grid, floor) if root.size else None
+    smooth = residual_model(interval).smooths_entropy
+    root, curved = (felt(entropy, root, rewards), CURVED) if smooth else (root, EXACT)
+    return infer_law(step, entropy, root, rewards, grid, floor, curved=curved) if root.size else None
 
 
 def blur_of(law: LawFit, grid: Grid, floor: FloatArray | None) -> Blur | None:

@@ -110,10 +110,12 @@ def jumps_of(step: FloatArray, values: FloatArray, series: str, level: float) ->
         best, chance = _clearest(step, values, trend, np.array(list(found), dtype=int))
         if chance >= FALSE_SEAM or len(found) == MOST_SEAMS:
             break
-        spike = _spike(step, values, trend, best)
-        if spike is None:
+        # One evaluation that stands out looks like a jump on either side of it.
+        columns = np.column_stack([place >= best, place == best - 1, place == best]).astype(float)
+        clearest = _least(jump_tails(step, values, trend, columns, drift_grid(step)))
+        if clearest == 0:
             found[best] = chance
-        trend = np.column_stack([trend, place >= best if spike is None else place == spike])
+        trend = np.column_stack([trend, columns[:, clearest]])
     if not found:
         return []
     (posterior,) = infer(step, trend[None], values[None], drift_grid(step))
@@ -150,18 +152,6 @@ def _clearest(
     chance = jump_tails(step, values, trend, jumps, drift_grid(step))
     best = _least(chance)
     return int(places[best]), min(1.0, 2.0 * count * float(chance[best]))
-
-
-def _spike(step: FloatArray, values: FloatArray, trend: FloatArray, place: int) -> int | None:
-    """The evaluation beside the jump that, alone, explains more than the jump; None where neither does.
-
-    One evaluation that stands out looks like a jump on either side of it.
-    """
-    time = np.arange(step.size)
-    columns = np.column_stack([time >= place, time == place - 1, time == place]).astype(float)
-    tails = jump_tails(step, values, trend, columns, drift_grid(step))
-    best = _least(tails)
-    return None if best == 0 else place - 2 + best
 
 
 def _least(chances: FloatArray) -> int:

@@ -103,8 +103,8 @@ def fit_segments(
         note = (
             f"{left} of {len(parts)} segments could not be fitted; the test leaves them out" if left else ""
         )
-    seams = tuple(float(s[i]) for i in starts)
-    return SegmentFit(seams=seams, segments=tuple(segments), same=same, note=note or None)
+    at = tuple(s[starts].tolist())
+    return SegmentFit(seams=at, segments=tuple(segments), same=same, note=note or None)
 
 
 def _same_law(parts: Sequence[Evaluations], model: ResidualModel, eval_size: int | None) -> SameTest:

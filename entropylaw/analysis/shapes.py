@@ -117,8 +117,6 @@ class _Search:
         """Every point of the grid, shape (m, q), in the coordinates of the axes."""
         if not self.axes:
             return np.empty((1, 0))
-        if len(self.axes) == 1:
-            return self.axes[0][:, None]
         return np.stack([axis.ravel() for axis in np.meshgrid(*self.axes, indexing="ij")], axis=-1)
 
     def values(self, points: FloatArray) -> FloatArray:
@@ -169,29 +167,23 @@ def _finer(search: _Search) -> _Search | None:
     # One axis a round, the coarsest: a product grid grows fast.
     worst = int(first_best(np.array([margin.max() for margin in margins])))
     axes = list(search.axes)
-    # Nothing is refined below this share of a shape's range.
-    finest = 1e-7 * float(np.ptp(search.form.shapes[worst].axis()))
-    axes[worst] = _split(axes[worst], margins[worst], finest)
-    if np.array_equal(axes[worst], search.axes[worst]):
-        return None
-    return _Search(form=search.form, axes=tuple(axes), known=search.known)
-
-
-def _split(axis: FloatArray, weight: FloatArray, finest: float) -> FloatArray:
-    """The axis without its weightless ends, and with the gaps beside its heavy points cut into parts.
-
-    The parts are a third of the peak's standard deviation, as a parabola through its top has it.
-    """
+    axis, weight = axes[worst], margins[worst]
     top = int(first_best(weight))
     beside = weight[max(top - 1, 0) : top + 2]
     drop = float(np.log(weight[top] / max(beside.min(), np.finfo(float).tiny)))
+    # A third of the peak's standard deviation, as a parabola through its top has it.
     parts = min(max(int(np.ceil(3.0 * np.sqrt(2.0 * drop))), 2), 16)
     some = np.flatnonzero(weight > _LIGHT)
     first, last = max(some[0] - 1, 0), min(some[-1] + 1, axis.size - 1)
-    heavy = weight > _HEAVY
-    gaps = [i for i in range(first, last) if (heavy[i] or heavy[i + 1]) and axis[i + 1] - axis[i] > finest]
+    # The gaps beside heavy points, down to a share of the shape's range.
+    near = (weight[:-1] > _HEAVY) | (weight[1:] > _HEAVY)
+    wide = np.diff(axis) > 1e-7 * float(np.ptp(search.form.shapes[worst].axis()))
+    gaps = first + np.flatnonzero((near & wide)[first:last])
     inside = [np.linspace(axis[i], axis[i + 1], parts + 1)[1:-1] for i in gaps]
-    return np.sort(np.concatenate([axis[first : last + 1], *inside]))
+    axes[worst] = np.sort(np.concatenate([axis[first : last + 1], *inside]))
+    if np.array_equal(axes[worst], axis):
+        return None
+    return _Search(form=search.form, axes=tuple(axes), known=search.known)
 
 
 def _summed(search: _Search, reward: FloatArray) -> FormFit:

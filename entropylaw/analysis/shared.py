@@ -199,13 +199,12 @@ class Marginal:
         squared = np.zeros((len(points), self.weight.size))
         for i in range(d):
             squared += (points @ root[:, i].T - np.einsum("gj,gj->g", root[:, i], self.location)) ** 2
-        log_det = np.linalg.slogdet(self.scale)[1]
         if np.isinf(self.df):
             kernel = -0.5 * squared - 0.5 * d * np.log(2 * np.pi)
         else:
             constant = gammaln((self.df + d) / 2) - gammaln(self.df / 2) - 0.5 * d * np.log(np.pi * self.df)
             kernel = constant - 0.5 * (self.df + d) * np.log1p(squared / self.df)
-        return np.asarray(np.log(self.weight) + kernel - 0.5 * log_det)
+        return np.asarray(np.log(self.weight) + kernel - 0.5 * np.linalg.slogdet(self.scale)[1])
 
     def log_density(self, points: FloatArray) -> FloatArray:
         """Log density at points (m, d); shape (m,)."""
@@ -261,35 +260,30 @@ class Points:
 
 
 def product(parts: Sequence[Marginal], *, rough: bool = False) -> Points:
-    """The normalised product of densities, on a grid that is moved and scaled until it fits."""
+    """The normalised product of densities, on a grid that is moved and scaled until it fits.
+
+    The grid is uniform in asinh along its axes, which are turned.
+    """
     moments = [part.moments() for part in parts]
     precision = np.array([np.linalg.inv(scale) for _, scale in moments])
     scale = np.linalg.inv(precision.sum(axis=0))
     centre = scale @ np.einsum("kij,kj->i", precision, np.array([mean for mean, _ in moments]))
     coarse, fine = _POINTS[centre.size]
+    # Turned, so that no coefficient runs along an axis: its distribution would be a staircase.
+    cos, sin = np.cos(0.5), np.sin(0.5)
+    turn = np.array([[cos, sin], [-sin, cos]]) if centre.size == 2 else np.eye(1)
     # Runs that disagree, or t's of few degrees, are wider than the normal guess: measure and try again.
     for size in (coarse, coarse, coarse if rough else fine):
-        points = _weighted(parts, centre, np.linalg.cholesky(scale), size)
-        centre = points.weight @ points.point
-        away = points.point - centre
-        scale = (points.weight * away.T) @ away
-    return points
-
-
-def _weighted(parts: Sequence[Marginal], centre: FloatArray, root: FloatArray, size: int) -> Points:
-    """The product on one grid: asinh-uniform along its axes, turned, about ``centre``."""
-    axis = np.linspace(-np.arcsinh(_REACH), np.arcsinh(_REACH), size)
-    mesh = np.stack(np.meshgrid(*[axis] * centre.size, indexing="ij"), axis=-1).reshape(-1, centre.size)
-    away = np.sinh(mesh)
-    if centre.size == 2:
-        # Turned, so that no coefficient runs along an axis: its distribution would be a staircase.
-        cos, sin = np.cos(0.5), np.sin(0.5)
-        away = away @ np.array([[cos, sin], [-sin, cos]])
-    point = centre + away @ root.T
-    log_weight = np.log(np.cosh(mesh)).sum(axis=1) + sum(part.log_density(point) for part in parts)
-    kept = log_weight > log_weight.max() - 30.0
-    weight = np.exp(log_weight[kept] - log_weight.max())
-    return Points(point=point[kept], weight=weight / weight.sum())
+        axis = np.linspace(-np.arcsinh(_REACH), np.arcsinh(_REACH), size)
+        mesh = np.stack(np.meshgrid(*[axis] * centre.size, indexing="ij"), axis=-1).reshape(-1, centre.size)
+        point = centre + np.sinh(mesh) @ turn @ np.linalg.cholesky(scale).T
+        log_weight = np.log(np.cosh(mesh)).sum(axis=1) + sum(part.log_density(point) for part in parts)
+        kept = log_weight > log_weight.max() - 30.0
+        point, weight = point[kept], np.exp(log_weight[kept] - log_weight.max())
+        weight = weight / weight.sum()
+        centre = weight @ point
+        scale = (weight * (point - centre).T) @ (point - centre)
+    return Points(point=point, weight=weight)
 
 
 def _together(
@@ -309,8 +303,7 @@ def _together(
     (name,) = names
     turn = _BASIS[name]
     both = marginal(posteriors[i], np.linalg.inv(turn))
-    row = np.array([ROWS[name]])
-    parts = [marginal(posterior, row) for posterior in posteriors]
+    parts = [marginal(posterior, np.array([ROWS[name]])) for posterior in posteriors]
     points = product(parts)
     ours = parts[i].components(points.point)
     log_weight = np.log(points.weight)[:, None] + ours - parts[i].log_density(points.point)[:, None]
@@ -320,7 +313,7 @@ def _together(
     squared = widen * (both.scale[:, 0, 0] - slope * both.scale[:, 0, 1])
     free = both.location[:, 0] + slope * away
     answers = {name: common[name]}
-    for other in (other for other in ROWS if other != name):
+    for other in ROWS.keys() - {name}:
         of_free, of_common = np.array(ROWS[other]) @ turn
         mixture = Mixture(
             weight=np.exp(log_weight).ravel(),
@@ -337,11 +330,10 @@ def _deviations(
 ) -> dict[str, Estimate]:
     """Own coefficient less the one that the other runs have in common; the two are independent."""
     others = product([part for j, part in enumerate(parts) if j != i], rough=True)
-    slices = (np.arange(_SLICES) + 0.5) / _SLICES
     answers = {}
     for name in names:
         own = posterior.functional(np.array([ROWS[name]])).pruned()
-        away = others.quantiles(coordinates(name, names), slices)
+        away = others.quantiles(coordinates(name, names), (np.arange(_SLICES) + 0.5) / _SLICES)
         mixture = Mixture(
             weight=np.repeat(own.weight, _SLICES) / _SLICES,
             location=(own.location[0][:, None] - away).reshape(1, -1),

@@ -57,7 +57,7 @@ def step_forms(step: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]]:
             distance = np.log(step) - np.log(middle)
         return np.asarray(expit(-steepness * distance))
 
-    forms = [
+    forms = (
         _form(
             "step_exponential",
             step,
@@ -72,21 +72,17 @@ def step_forms(step: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]]:
             Shape(name="midpoint", low=first - 0.5 * span, high=last + 0.5 * span, points=17),
             Shape(name="width", low=max(0.5 * spacing, 0.01 * span), high=span, points=11, log=True),
         ),
-    ]
-    skipped: dict[str, str] = {}
+        _form(
+            "scalerl",
+            step,
+            sigmoid,
+            Shape(name="midpoint", low=max(first, spacing), high=3.0 * last, points=17, log=True),
+            Shape(name="B", low=0.5, high=8.0, points=11, log=True),
+        ),
+    )
     if first < 0:
-        skipped["scalerl"] = f"steps begin at {first:g}, and the sigmoid counts from 0"
-    else:
-        forms.append(
-            _form(
-                "scalerl",
-                step,
-                sigmoid,
-                Shape(name="midpoint", low=max(first, spacing), high=3.0 * last, points=17, log=True),
-                Shape(name="B", low=0.5, high=8.0, points=11, log=True),
-            )
-        )
-    return tuple(forms), skipped
+        return forms[:-1], {"scalerl": f"steps begin at {first:g}, and the sigmoid counts from 0"}
+    return forms, {}
 
 
 def _form(name: str, step: FloatArray, left: Callable[..., FloatArray], *shapes: Shape) -> Form:

@@ -58,8 +58,7 @@ def judge(law: LawFit, reward_sd: float | None) -> Validity:
         cautions=(
             *_run_cautions(law),
             *_form_cautions(law),
-            *_drift_cautions(law),
-            *_noise_cautions(law, reward_sd),
+            *_residual_cautions(law, reward_sd),
             *_reward_cautions(law),
         ),
     )
@@ -87,9 +86,8 @@ def _contradictions(law: LawFit) -> Iterator[str]:
             "the law is stated for runs that spend it"
         )
     if law.law_weight < PLAUSIBLE:
-        best = law.rivals[0]
         yield (
-            f"{form_label(best.form)} describes the run better; the law keeps a weight of "
+            f"{form_label(law.rivals[0].form)} describes the run better; the law keeps a weight of "
             f"{law.law_weight:.2g} among the forms, and below {PLAUSIBLE} it is ruled out"
         )
 
@@ -121,7 +119,13 @@ def _a_words(a: Estimate) -> str:
 
 def _run_cautions(law: LawFit) -> Iterator[str]:
     """Whether the entropy falls and then comes back."""
-    fall, back = _fall_and_rebound(law.course)
+    n, width = law.course.size, max(3, law.course.size // 10)
+    if n < 3 * width:
+        return
+    # Medians over a tenth of the run (three evaluations at least): one noisy value makes no turn.
+    starts = range(0, n - width + 1, width // 2)
+    levels = np.array([np.median(law.course[i : i + width]) for i in starts])
+    fall, back = float(levels[0] - levels.min()), float(levels[-1] - levels.min())
     if _net_rise(law.course) <= RISE and fall > 0 and back > REBOUND * fall:
         yield (
             f"entropy falls by {fall:.2g} nats and then rises by {back:.2g}; "
@@ -142,8 +146,9 @@ def _form_cautions(law: LawFit) -> Iterator[str]:
             yield f"a free rate k = {rate.value:.2g} excludes the law's k = 1 at level {rate.level:g}"
 
 
-def _drift_cautions(law: LawFit) -> Iterator[str]:
-    """Whether drift can be told from trend; without a level to return to it remembers all by assumption."""
+def _residual_cautions(law: LawFit, reward_sd: float | None) -> Iterator[str]:
+    """Whether drift can be told from trend, and entropy and reward scatter as they were said to."""
+    # Without a level to return to a drift remembers all by assumption.
     if residual_model(law.interval).fixed_level and law.residuals.long_memory > LONG_MEMORY:
         yield (
             "the residual may drift over half of the run or more "
@@ -152,9 +157,6 @@ def _drift_cautions(law: LawFit) -> Iterator[str]:
             "run stands)"
         )
 
-
-def _noise_cautions(law: LawFit, reward_sd: float | None) -> Iterator[str]:
-    """Whether entropy and reward scatter as they were said to."""
     if reward_sd is not None and law.residuals.sd * NOISE_RATIO < reward_sd:
         yield (
             f"the residual's sd {law.residuals.sd:.2g} is less than the binomial noise {reward_sd:.2g} of "
@@ -184,7 +186,11 @@ def _reward_cautions(law: LawFit) -> Iterator[str]:
         )
     if _bounded(law.reward) and ceiling.value is not None and ceiling.value > 1 >= (ceiling.low or 0):
         yield f"the ceiling {ceiling.value:.3g} lies above 1, the largest reward that the run could log"
-    smooth = lag1(_local_changes(law.reward))
+    change, edge, smooth = np.diff(law.reward), SMOOTH_WINDOW // 2, None
+    if change.size >= 2 * SMOOTH_WINDOW:
+        # Less their moving average: the trend is gone.
+        average = np.convolve(change, np.full(SMOOTH_WINDOW, 1.0 / SMOOTH_WINDOW), mode="valid")
+        smooth = lag1(change[edge:-edge] - average)
     if smooth is not None and smooth > SMOOTH:
         yield (
             f"reward looks smoothed (its changes have lag-1 autocorrelation {smooth:.2f}, raw logs have "
@@ -207,16 +213,6 @@ def lag1(values: FloatArray) -> float | None:
     return float(centred[1:] @ centred[:-1]) / total if total > 0 else None
 
 
-def _local_changes(column: FloatArray) -> FloatArray:
-    """Differences from one evaluation to the next, less their moving average: the trend is gone."""
-    change = np.diff(column)
-    if change.size < 2 * SMOOTH_WINDOW:
-        return np.empty(0)
-    average = np.convolve(change, np.full(SMOOTH_WINDOW, 1.0 / SMOOTH_WINDOW), mode="valid")
-    edge = SMOOTH_WINDOW // 2
-    return np.asarray(change[edge:-edge] - average)
-
-
 def _bounded(reward: FloatArray) -> bool:
     """Whether the reward looks like a rate: every value in [0, 1]."""
     return bool(reward.min() >= 0 and reward.max() <= 1)
@@ -226,18 +222,3 @@ def _net_rise(course: FloatArray) -> float:
     """Mean over the last tenth of the run less that over the first, as a share of the range."""
     width, span = max(1, course.size // 10), float(np.ptp(course))
     return float(course[-width:].mean() - course[:width].mean()) / span if span > 0 else 0.0
-
-
-def _fall_and_rebound(entropy: FloatArray) -> tuple[float, float]:
-    """Fall from the start to the lowest level, and the rise from there to the end.
-
-    Levels are medians over a tenth of the run (three evaluations at least), so that one noisy value
-    makes neither.
-    """
-    width = max(3, entropy.size // 10)
-    if entropy.size < 3 * width:
-        return 0.0, 0.0
-    levels = np.array(
-        [np.median(entropy[i : i + width]) for i in range(0, entropy.size - width + 1, max(1, width // 2))]
-    )
-    return float(levels[0] - levels.min()), float(levels[-1] - levels.min())

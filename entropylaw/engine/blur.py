@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,9 +42,5 @@ def blurred_products(
     taken = squared * (mixed.swapaxes(-1, -2) @ np.linalg.solve(inner, mixed))
     # The root is the same for the whole batch, and so is what it adds to the determinant.
     more = np.linalg.slogdet(inner[0])[1] - k * np.log(blur.variance)
-    return Products(
-        gram=products.gram[..., :width, :width] - taken,
-        last=products.last[..., :width],
-        log_det=products.log_det + more,
-        last_variance=products.last_variance,
-    )
+    gram, last = products.gram[..., :width, :width] - taken, products.last[..., :width]
+    return replace(products, gram=gram, last=last, log_det=products.log_det + more)

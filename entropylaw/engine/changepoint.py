@@ -238,8 +238,7 @@ class Bends:
         each = np.einsum("cnp,cp->cn", self.design, self.coefficient)
         within = ((self.design @ self.factor) ** 2).sum(axis=-1)
         mean = self.share @ each
-        inflate = self.df / (self.df - 2.0)
-        return mean, np.sqrt(self.share @ (within * inflate + (each - mean) ** 2))
+        return mean, np.sqrt(self.share @ (within * (self.df / (self.df - 2.0)) + (each - mean) ** 2))
 
 
 def bend_posterior(

@@ -110,8 +110,7 @@ def likely_decays(step: FloatArray, series: FloatArray, beside: FloatArray | Non
 
 def _likely(family: Family, evidence: _Evidence) -> FloatArray:
     """Parameters (m, k) about the likeliest of a family: the best on a coarse grid, then moves from there."""
-    slow = (-np.log(evidence.time.size - 1.0), np.log(SLOWEST))
-    low, high = np.array([slow, *family.shape]).T
+    low, high = np.array([(-np.log(evidence.time.size - 1.0), np.log(SLOWEST)), *family.shape]).T
     axes = [np.linspace(*ends) for ends in zip(low, high, _COARSE[low.size], strict=True)]
     tried = np.array(list(product(*axes)))
     best = tried[first_best(evidence.of(family.column(evidence.time, tried)))]
@@ -156,8 +155,7 @@ def _spread(log: FloatArray, around: FloatArray, reach: FloatArray, room: FloatA
     stiff, axes = np.linalg.eigh(np.round(bent, 6))
     longest = (0.25 * room / reach / np.maximum(np.abs(axes.T), SLIGHT)).min(axis=1)
     sd = np.minimum(1.0 / np.sqrt(np.maximum(stiff, SLIGHT)), longest)
-    offsets = np.array(list(product(*_AROUND[k])))
-    return np.asarray((offsets * sd) @ axes.T * reach)
+    return np.asarray((np.array(list(product(*_AROUND[k]))) * sd) @ axes.T * reach)
 
 
 class _Evidence:

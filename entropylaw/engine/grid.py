@@ -74,9 +74,8 @@ class Grid:
 def drift_grid(step: FloatArray) -> Grid:
     """Grid over correlation length and noise share for evaluations at ``step`` (shape (n,))."""
     span = float(step[-1] - step[0])
-    spacing = span / (step.size - 1)
     # Where steps are uneven the short gaps show drifts that the mean spacing would call noise.
-    shortest = SHORTEST_LENGTH * min(float(np.median(np.diff(step))), spacing)
+    shortest = SHORTEST_LENGTH * min(float(np.median(np.diff(step))), span / (step.size - 1))
     lengths = np.geomspace(shortest, LONGEST_LENGTH * span, LENGTHS)
     shares = np.append(0.0, betaincinv(*SHARE_LAW, (np.arange(SHARES) + 0.5) / SHARES))
     chances = np.append(NO_NOISE_MASS, np.full(SHARES, (1.0 - NO_NOISE_MASS) / SHARES))
@@ -98,8 +97,7 @@ def drift_points(step: FloatArray, lengths: FloatArray, shares: FloatArray, chan
     spacing = float(step[-1] - step[0]) / (step.size - 1)
     length, share = (axis.ravel() for axis in np.meshgrid(lengths, shares, indexing="ij"))
     typical = TYPICAL_LENGTH * (60.0 / (step.size - 1)) ** CAUTION * spacing
-    distance = np.log(length / typical) / LENGTH_SPREAD
-    weight = np.exp(-0.5 * distance**2) * np.tile(chances, lengths.size)
+    weight = np.exp(-0.5 * (np.log(length / typical) / LENGTH_SPREAD) ** 2) * np.tile(chances, lengths.size)
     weight *= (1.0 - NO_DRIFT_MASS) / weight.sum()
     return Grid(
         length=np.append(length, lengths[0]),

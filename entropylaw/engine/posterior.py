@@ -66,7 +66,6 @@ def infer(
     blur
         What errors in a regressor add to the covariance.
     """
-    mean_floor = 0.0 if floor is None else float(floor.mean())
     # Orthonormal columns and least-squares residuals: what is left to whiten is small and well
     # conditioned, so that normal equations lose no digits.
     ortho, triangle = np.linalg.qr(designs)
@@ -74,6 +73,7 @@ def infer(
     residual = rewards - np.einsum("bnp,bp->bn", ortho, start)
     columns = np.concatenate([ortho, residual[:, :, None]], axis=2)
     products = blurred_products(step, columns, grid, floor, blur)
+    mean_floor = 0.0 if floor is None else float(floor.mean())
     return solve(products, grid, start, triangle, step.size, mean_floor)
 
 
@@ -166,8 +166,7 @@ def reparametrise_at_last_step(many: Posteriors, grid: Grid) -> Posteriors:
     ``variance`` then is the noise's alone: of a new evaluation at the last step.
     """
     p = many.coefficient.shape[-1]
-    level = np.zeros((p, p))
-    level[0, 0] = 1.0
+    level = np.diag(np.eye(1, p)[0])
     moved = many.now_offset - (many.now_slope * many.coefficient).sum(axis=-1)
     turn = np.eye(p) - level[:, :1] * many.now_slope[..., None, :]
     covariance = turn @ many.covariance @ turn.swapaxes(-1, -2)

@@ -7,7 +7,7 @@ those are whitened, once, and every form is solved from their cross products.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import qr
@@ -35,8 +35,7 @@ class Span:
         """Coordinates (m, c) of columns (n, c), or None where one of them lies outside."""
         found = self.basis.T @ columns
         outside = np.linalg.norm(columns - self.basis @ found, axis=0)
-        inside = outside <= 1e-10 * np.linalg.norm(columns, axis=0)
-        return found if inside.all() else None
+        return found if (outside <= 1e-10 * np.linalg.norm(columns, axis=0)).all() else None
 
 
 def common_span(designs: Sequence[FloatArray], reward: FloatArray) -> Span | None:
@@ -96,12 +95,15 @@ class Solver:
         """Posterior of each form; a design has shape (n, p), full column rank, the first column constant."""
         columns = np.concatenate(designs, axis=1)
         coordinates = self._span.coordinates(columns) if self._span else None
-        if coordinates is None:
-            coordinates = self._whiten(designs, columns)
-        starts = np.cumsum([0, *(design.shape[1] for design in designs)])
+        if coordinates is None and (found := common_span(designs, self._reward)) is not None:
+            few = np.concatenate([found.basis, found.rest[:, None]], axis=1)
+            self._span, coordinates = found, found.coordinates(columns)
+            self._products = blurred_products(self._step, few[None], self._grid, self._floor, self._blur)
+        widths = [design.shape[1] for design in designs]
+        starts = np.cumsum([0, *widths])
         answers: dict[int, Posterior] = {}
-        for width in sorted({design.shape[1] for design in designs}):
-            chosen = [i for i, design in enumerate(designs) if design.shape[1] == width]
+        for width in sorted(set(widths)):
+            chosen = np.flatnonzero(np.array(widths) == width).tolist()
             if coordinates is None:
                 some = np.array([designs[i] for i in chosen])
                 rewards = np.broadcast_to(self._reward, some.shape[:2])
@@ -111,16 +113,6 @@ class Solver:
                 many = self._within(coordinates[:, places].transpose(1, 0, 2))
             answers |= dict(zip(chosen, many, strict=True))
         return [answers[i] for i in range(len(designs))]
-
-    def _whiten(self, designs: Sequence[FloatArray], columns: FloatArray) -> FloatArray | None:
-        """Find and whiten a basis of these designs; their coordinates in it, None where there is none."""
-        found = common_span(designs, self._reward)
-        if found is None:
-            return None
-        few = np.concatenate([found.basis, found.rest[:, None]], axis=1)
-        self._span = found
-        self._products = blurred_products(self._step, few[None], self._grid, self._floor, self._blur)
-        return found.coordinates(columns)
 
     def _within(self, coordinates: FloatArray) -> Posteriors:
         """Posteriors of f forms whose designs have ``coordinates`` (f, m, p)."""
@@ -138,7 +130,7 @@ class Solver:
         gram = turn.transpose(0, 2, 1)[:, None] @ half
         last = (products.last[0] @ flat).reshape(-1, forms, p + 1).transpose(1, 0, 2)
         return solve(
-            Products(gram=gram, last=last, log_det=products.log_det, last_variance=products.last_variance),
+            replace(products, gram=gram, last=last),
             self._grid,
             start,
             triangle,

@@ -16,13 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import (
-    LEAST,
-    Posteriors,
-    log_likelihood,
-    over_grid,
-    symmetric_inverse,
-)
+from entropylaw.engine.posterior import LEAST, Posteriors, log_likelihood, over_grid, symmetric_inverse
 from entropylaw.engine.whiten import cross_products
 from entropylaw.results.fields import replace
 from entropylaw.results.posterior import SHARPEST
@@ -110,10 +104,17 @@ def uncertain_posteriors(
     ortho, triangle = np.linalg.qr(designs)
     start = np.einsum("bnp,bn->bp", ortho, rewards)
     residual = rewards - np.einsum("bnp,bp->bn", ortho, start)
-    columns = np.concatenate([ortho, residual[:, :, None], roots], axis=2)
-    products = cross_products(step, columns, grid, floor)
+    products = cross_products(step, np.concatenate([ortho, residual[:, :, None], roots], axis=2), grid, floor)
     first = np.linalg.solve(triangle, start[..., None])[..., 0]
-    moments, turned = _moments(products.gram, triangle)
+    # Of X, of the least-squares residual and of Z rotated.
+    change = np.zeros((len(designs), 1, p + 1, p + 1))
+    change[:, 0, :p, :p], change[:, 0, p, p] = triangle, 1.0
+    lam, turned = np.linalg.eigh(products.gram[..., p + 1 :, p + 1 :])
+    moments = _Moments(
+        fixed=change.swapaxes(-1, -2) @ products.gram[..., : p + 1, : p + 1] @ change,
+        mixed=turned.swapaxes(-1, -2) @ products.gram[..., p + 1 :, : p + 1] @ change,
+        roots=np.maximum(lam, 0.0),
+    )
     turn = _settled(moments, first, n - p, grid.scaled)
     here, seen = (
         (each[..., None, :] @ turned)[..., 0, :] for each in (roots[:, None, -1], products.last[..., p + 1 :])
@@ -141,20 +142,6 @@ def uncertain_posteriors(
     if grid.homeless:
         return _anchored(many, turn, error, drift, products.last_variance, grid), mean
     return many, mean
-
-
-def _moments(gram: FloatArray, triangle: FloatArray) -> tuple[_Moments, FloatArray]:
-    """Products of X, of the least-squares residual and of Z rotated, and the rotation (b, g, k, k)."""
-    p = triangle.shape[-1]
-    change = np.zeros((len(gram), 1, p + 1, p + 1))
-    change[:, 0, :p, :p], change[:, 0, p, p] = triangle, 1.0
-    roots, turned = np.linalg.eigh(gram[..., p + 1 :, p + 1 :])
-    back = turned.transpose(0, 1, 3, 2)
-    return _Moments(
-        fixed=change.transpose(0, 1, 3, 2) @ gram[..., : p + 1, : p + 1] @ change,
-        mixed=back @ gram[..., p + 1 :, : p + 1] @ change,
-        roots=np.maximum(roots, 0.0),
-    ), turned
 
 
 def _settled(moments: _Moments, first: FloatArray, free: int, scaled: bool) -> _Turn:
@@ -288,13 +275,12 @@ def _anchored(
     except np.linalg.LinAlgError:
         # Without noise the last reward fixes c + drift given a: a covariance of rank 1.
         pull = (np.linalg.pinv(spread, hermitian=True) @ tied[..., None])[..., 0]
-    mean = error.mean + (error.slope * turn.beta).sum(axis=-1)
     return replace(
         many,
         coefficient=coefficient,
         covariance=spread * turn.variance[..., None, None],
         variance=many.variance * np.maximum(grid.noise / (grid.drift + grid.noise), SHARPEST),
-        now_offset=mean - (pull * coefficient).sum(axis=-1),
+        now_offset=error.mean + (error.slope * turn.beta).sum(axis=-1) - (pull * coefficient).sum(axis=-1),
         now_slope=-pull,
         now_variance=np.maximum(alone - (pull * tied).sum(axis=-1), 0.0) * turn.variance,
     )

@@ -59,14 +59,13 @@ def local_level_grid(step: FloatArray) -> Grid:
     A walk is the limit of a stationary drift whose length and variance grow together; :data:`FAR_HOME` is how
     far it is gone to. The constant of the design is told at the last step, where it means something.
     """
-    span = float(step[-1] - step[0])
     shares = walk_grid()
     # What a drift of variance 1 moves from one evaluation to the next.
     moves = -2.0 * np.expm1(-1.0 / ((step.size - 1) * FAR_HOME))
     # noise / (noise + drift · moves) is the share, and drift + noise = 1.
     noise = shares.share * moves / (shares.share * moves + 1.0 - shares.share)
     return Grid(
-        length=np.full(noise.size, FAR_HOME * span),
+        length=np.full(noise.size, FAR_HOME * float(step[-1] - step[0])),
         drift=1.0 - noise,
         noise=noise,
         log_prior=shares.log_prior,
@@ -127,8 +126,7 @@ class WalkFit:
         lead
             Shape (m,), ≥ 0: how many steps each lies behind the last one.
         """
-        walked = (1.0 - self.share) * (lead[:, None] / self.spacing)
-        return self._mixture(rows, walked + self.share)
+        return self._mixture(rows, (1.0 - self.share) * (lead[:, None] / self.spacing) + self.share)
 
     def _mixture(self, rows: FloatArray, extra: FloatArray) -> Mixture:
         """``extra`` (m, g) is the variance beyond the last level, in σ²."""
@@ -165,10 +163,16 @@ def fit_walk(step: FloatArray, design: FloatArray, reward: FloatArray, grid: Wal
     ortho, triangle = np.linalg.qr(design)
     back = np.linalg.inv(triangle)
     start = ortho.T @ reward
-    residual = reward - ortho @ start
-    white, level, level_variance, log_det = _filtered(
-        np.diff(step, prepend=step[0]) / spacing, np.column_stack([ortho, residual]), grid.share
-    )
+    columns = np.column_stack([ortho, reward - ortho @ start])
+    gap = np.diff(step, prepend=step[0]) / spacing
+    gain, innovation, level_variance = _gains(gap.tobytes(), grid.share.tobytes())
+    # The Kalman filter over the columns, for all shares at once: innovations (n, c, g), the level (c, g).
+    surprise = np.empty((*columns.shape, grid.share.size))
+    level = np.zeros((p + 1, grid.share.size))
+    for seen, column, weight in zip(surprise, columns[:, :, None], gain, strict=True):
+        np.subtract(column, level, out=seen)
+        level += seen * weight
+    white = surprise / np.sqrt(innovation)[:, None]
     gram = np.einsum("tig,tjg->gij", white, white)
     normal, moment = gram[:, :p, :p], gram[:, :p, p]
     inverse = np.linalg.inv(normal)
@@ -176,7 +180,8 @@ def fit_walk(step: FloatArray, design: FloatArray, reward: FloatArray, grid: Wal
     # In units of the largest residual from the mean.
     least = max(1e-24 * float(np.max(np.abs(reward - reward.mean()))) ** 2, np.finfo(float).tiny)
     rss = np.maximum(gram[:, p, p] - np.einsum("gp,gp->g", moment, shift), least)
-    log_like = log_likelihood(rss, log_det + np.linalg.slogdet(normal)[1], n - p, scaled=True)
+    log_det = np.log(innovation).sum(axis=0) + np.linalg.slogdet(normal)[1]
+    log_like = log_likelihood(rss, log_det, n - p, scaled=True)
     weight, evidence = normalised(grid.log_prior + log_like)
     variance = rss / (n - p)
     return WalkFit(
@@ -193,24 +198,6 @@ def fit_walk(step: FloatArray, design: FloatArray, reward: FloatArray, grid: Wal
         df=float(n - p),
         log_evidence=float(evidence),
     )
-
-
-def _filtered(
-    gap: FloatArray, columns: FloatArray, share: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """The Kalman filter over ``columns`` (n, c), for all shares at once.
-
-    Returns the standardised innovations (n, c, g), the last state (c, g), its variance (g,) and the
-    log-determinant of the covariance (g,), in units of σ².
-    """
-    gain, innovation, variance = _gains(gap.tobytes(), share.tobytes())
-    surprise = np.empty((*columns.shape, share.size))
-    state = np.zeros((columns.shape[1], share.size))
-    for seen, column, weight in zip(surprise, columns[:, :, None], gain, strict=True):
-        np.subtract(column, state, out=seen)
-        state += seen * weight
-    white = surprise / np.sqrt(innovation)[:, None]
-    return white, state, variance, np.log(innovation).sum(axis=0)
 
 
 @lru_cache(maxsize=32)

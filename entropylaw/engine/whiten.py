@@ -158,8 +158,7 @@ def cross_products(
             part = columns[low : low + together]
             # The row before the block; before the first there is none, and its decay is not used.
             padded = part[:, start - 1 : stop] if start else np.pad(part[:, :stop], ((0, 0), (1, 0), (0, 0)))
-            flat = padded.transpose(1, 0, 2).reshape(stop - start + 1, -1)
-            white = _innovations(gains, flat, surprise[i])
+            white = _innovations(gains, padded.transpose(1, 0, 2).reshape(stop - start + 1, -1), surprise[i])
             surprise[i] = white[-1].copy()
             white *= gains.inverse_sd[:, :, None]
             cube = white.reshape(stop - start, points, len(part), width)
@@ -191,18 +190,12 @@ def _blocks(
         gap = np.diff(step[reach])
         if before is None or settled is None or not np.array_equal(gap, np.full(rows, settled)):
             gains = filter_gains(step[reach], grid, None if floor is None else floor[reach], before=before)
-            # With even steps the gains come to rest, and one block's are the next one's.
-            rest = before is not None and floor is None and _at_rest(gap, gains)
+            # With even steps the gains come to rest, up to rounding, and one block's are the next one's.
+            rest = before is not None and floor is None and bool((gap == gap[0]).all())
+            for each in (gains.decay, gains.carry, gains.inverse_sd):
+                rest = rest and np.allclose(each[0], each[-1], rtol=1e-14, atol=0.0)
             settled, before = float(gap[0]) if rest else None, gains
         yield start, stop, before
-
-
-def _at_rest(gap: FloatArray, gains: Gains) -> bool:
-    """Whether steps are even and the gains the same, up to rounding, at the first and the last of them."""
-    return bool((gap == gap[0]).all()) and all(
-        np.allclose(each[0], each[-1], rtol=1e-14, atol=0.0)
-        for each in (gains.decay, gains.carry, gains.inverse_sd)
-    )
 
 
 @lru_cache(maxsize=4)

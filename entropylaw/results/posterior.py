@@ -60,11 +60,9 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
         size = self.weight.size
         p = self.coefficient.shape[-1] if self.coefficient.ndim else 0
         of_size = (self.weight, self.variance, self.drift_share, self.length, self.now_offset)
-        shapes: list[tuple[FloatArray, tuple[int, ...]]]
-        shapes = [(array, (size,)) for array in (*of_size, self.now_variance, self.effective_n)]
-        shapes += [(self.coefficient, (size, p)), (self.now_slope, (size, p))]
-        shapes += [(self.covariance, (size, p, p))]
-        if not size or any(array.shape != shape for array, shape in shapes):
+        arrays = (*of_size, self.now_variance, self.effective_n, self.coefficient, self.now_slope)
+        expected = [*[(size,)] * 7, *[(size, p)] * 2, (size, p, p)]
+        if not size or [array.shape for array in (*arrays, self.covariance)] != expected:
             return "arrays of matching shapes"
         weighted = (self.weight >= 0).all() and abs(float(self.weight.sum()) - 1.0) < 1e-6
         return "" if weighted else "weights that add up to 1"

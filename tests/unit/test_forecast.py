@@ -276,7 +276,7 @@ def test_the_future_is_not_looked_at():
     """Other rewards after the fitted part change the scores, not the forecast."""
     step, entropy, reward = a_run()
     at, later = step[20:], entropy[20:]
-    one = outlook(step[:20], entropy[:20], reward[:20], at, later).median()
+    one = outlook(step[:20], entropy[:20], reward[:20], at, later).band.quantile(0.5)
     changed = reward.copy()
     changed[20:] += 1.0
     told, other = backtest_run(step, entropy, reward), backtest_run(step, entropy, changed)
