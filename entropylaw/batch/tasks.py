@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from entropylaw.options import FitOptions
 from entropylaw.paths import is_file, is_folder, shown_path
 from entropylaw.report.index_rows import IndexRow, natural
 from entropylaw.report.printable import safe_name
+from entropylaw.results.fields import replace
 from entropylaw.results.groups import SharedFit
 from entropylaw.tokens.files import histogram_of
 from entropylaw.workflow import named_columns, read_logs, settings_differ

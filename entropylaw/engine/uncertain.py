@@ -11,7 +11,7 @@ drift and with a prior on the regressor's path. β and σ² then are as in :mod:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from entropylaw.engine.posterior import (
     symmetric_inverse,
 )
 from entropylaw.engine.whiten import cross_products
+from entropylaw.results.fields import replace
 from entropylaw.results.posterior import SHARPEST
 
 UNCERTAIN = 1

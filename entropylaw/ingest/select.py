@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from entropylaw.ingest.trainers import Key, names
 from entropylaw.ingest.values import FloatArray
 from entropylaw.ingest.wording import counted, listing, nearest, shown, shown_cell, shown_path
 from entropylaw.results.columns import Choice, Meaning
+from entropylaw.results.fields import replace
 
 # Below this many, training rewards say more about the run than its validation does.
 ENOUGH_PAIRS = 5
