@@ -178,17 +178,14 @@ def _table(value: Any, shown: str, key: str) -> Mapping[str, Any]:
 
 
 def _bad(key: str, value: Any, shown: str, expected: str) -> UsageError:
+    # What is short as it is; of longer text only its length, for it may be a key in the wrong line.
+    text = repr(value)
+    text = text if len(text) <= 20 else f"{len(text)} characters"
     return UsageError(
         "bad-setting",
-        f"{shown} sets {key} = {_described(value)}, expected {expected}",
+        f"{shown} sets {key} = {text}, expected {expected}",
         "docs/config.md says what each setting takes; a flag of the command wins over the file",
     )
-
-
-def _described(value: Any) -> str:
-    """What is short as it is; of longer text only its length, for it may be a key in the wrong line."""
-    text = repr(value)
-    return text if len(text) <= 20 else f"{len(text)} characters"
 
 
 def _parsed(path: Path, shown: str) -> dict[str, Any]:
@@ -241,9 +238,7 @@ def _own_table(data: Mapping[str, Any], path: Path, shown: str) -> tuple[Mapping
 
 def _has_table(path: Path, shown: str) -> bool:
     """Whether a ``pyproject.toml`` has our table; one that never names us is not even parsed."""
-    if not is_file(path):
-        return False
-    if b"entropylaw" not in _read(path, shown):
+    if not is_file(path) or b"entropylaw" not in _read(path, shown):
         return False
     tool = _parsed(path, shown).get("tool")
     return isinstance(tool, dict) and "entropylaw" in tool

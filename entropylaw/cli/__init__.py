@@ -66,28 +66,23 @@ def main() -> None:
     except Exception as error:  # the last line of defence: a bug of ours is reported, never shown raw
         if os.environ.get("ENTROPYLAW_DEBUG"):
             raise
-        sys.exit(_report(error))
-
-
-def _report(error: Exception) -> int:
-    """Say what went wrong; returns the exit code."""
-    if isinstance(error, BrokenPipeError):
-        # The reader (head, less) has left; that is nobody's error. Nothing more can be flushed to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    if isinstance(error, EntropyLawError):
-        known = error
-    elif isinstance(error, MemoryError):
-        known = EntropyLawError("out-of-memory", "memory ran out", "fit fewer or smaller logs at a time")
-    else:
-        where = error.__traceback__
-        while where is not None and where.tb_next is not None:
-            where = where.tb_next
-        place = f" in {where.tb_frame.f_code.co_name}" if where is not None else ""
-        known = EntropyLawError(
-            "bug",
-            f"{type(error).__name__}{place}: {error}",
-            "this is a bug in entropylaw; ENTROPYLAW_DEBUG=1 shows the traceback to report",
-        )
-    show_error(known)
-    return known.exit_code
+        if isinstance(error, BrokenPipeError):
+            # The reader (head, less) has left; that is nobody's error. Nothing more can be flushed to it.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(0)
+        if isinstance(error, EntropyLawError):
+            known = error
+        elif isinstance(error, MemoryError):
+            known = EntropyLawError("out-of-memory", "memory ran out", "fit fewer or smaller logs at a time")
+        else:
+            where = error.__traceback__
+            while where is not None and where.tb_next is not None:
+                where = where.tb_next
+            place = f" in {where.tb_frame.f_code.co_name}" if where is not None else ""
+            known = EntropyLawError(
+                "bug",
+                f"{type(error).__name__}{place}: {error}",
+                "this is a bug in entropylaw; ENTROPYLAW_DEBUG=1 shows the traceback to report",
+            )
+        show_error(known)
+        sys.exit(known.exit_code)

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from entropylaw.cli.command import takes
 from entropylaw.errors import EntropyLawError, UsageError
 from entropylaw.options import ColumnOptions, Coverage, Logs, Written
-
-if TYPE_CHECKING:
-    from entropylaw.ingest.run import Run
-    from entropylaw.results.backtest import RunBacktest
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -27,23 +22,33 @@ def backtest(options: BacktestCommand) -> None:
     a line by least squares, and the ScaleRL sigmoid; how much of the rest the bands covered. Exit code 4
     means that no run at all could be tested.
     """
-    from entropylaw.analysis.backtest import skills
-    from entropylaw.cli.output import deliver, destinations, finish, say_skipped
+    from entropylaw.analysis.backtest import backtest_run, skills
+    from entropylaw.cli.output import deliver, destinations, finish, named, say_skipped
     from entropylaw.cli.reading import read_shown, refuse_documents
     from entropylaw.documents.backtest import BacktestDocument, refused_backtest
     from entropylaw.documents.codec import as_stored
     from entropylaw.documents.document import input_files, skipped_files
+    from entropylaw.ingest import select
     from entropylaw.paths import shown_path
 
     wanted = destinations(options.output, options.format)
     refuse_documents(options.logs)
     reading = read_shown(options.logs, options, (options.entropy, options.reward))
     errors = [failure.error for failure in reading.failures]
-    runs = [_tested(run, options, errors) for run in reading.runs]
-    runs += [
-        refused_backtest(failure.run or shown_path(failure.path), failure.path, failure.error)
-        for failure in reading.failures
-    ]
+    runs = []
+    for run in reading.runs:
+        try:
+            series = select(run, entropy=options.entropy, reward=options.reward, pair=options.pair)
+            values = (series.step, series.entropy, series.reward)
+            runs.append(backtest_run(*values, level=options.level, run=series.run))
+        except UsageError:
+            # A wrong option is wrong for all runs.
+            raise
+        except EntropyLawError as error:
+            errors.append(named(run.name, error))
+            runs.append(refused_backtest(run.name, run.source.path, error))
+    failed = ((each.run or shown_path(each.path), each.path, each.error) for each in reading.failures)
+    runs += [refused_backtest(*failure) for failure in failed]
     found = as_stored(
         BacktestDocument(
             level=options.level,
@@ -56,20 +61,3 @@ def backtest(options: BacktestCommand) -> None:
     say_skipped(found.warnings, quiet=options.quiet)
     deliver(found, wanted, answered=bool(found.overall), quiet=options.quiet)
     finish(errors, answered=bool(found.overall))
-
-
-def _tested(run: Run, options: BacktestCommand, errors: list[EntropyLawError]) -> RunBacktest:
-    """One run, whatever happens, its error beside the others; a wrong option, wrong for all, is raised."""
-    from entropylaw.analysis.backtest import backtest_run
-    from entropylaw.cli.output import named
-    from entropylaw.documents.backtest import refused_backtest
-    from entropylaw.ingest import select
-
-    try:
-        series = select(run, entropy=options.entropy, reward=options.reward, pair=options.pair)
-        return backtest_run(series.step, series.entropy, series.reward, level=options.level, run=series.run)
-    except UsageError:
-        raise
-    except EntropyLawError as error:
-        errors.append(named(run.name, error))
-        return refused_backtest(run.name, run.source.path, error)

@@ -91,13 +91,9 @@ def _parameter(name: str, known: Option) -> inspect.Parameter:
     """An option as typer declares one: a flag that is there or not, or a text."""
     kind: Any = bool if known.kind is SWITCH else list[str] if known.many else str
     default = inspect.Parameter.empty if known.required else known.default if kind is bool else None
-    info: Any
-    if known.flags:
-        info = typer.Option(
-            *known.flags, help=known.said, metavar=known.metavar or None, autocompletion=_completer(known)
-        )
-    else:
-        info = typer.Argument(help=known.said, metavar=known.metavar, autocompletion=_completer(known))
+    declare: Any = typer.Option if known.flags else typer.Argument
+    shown = {"help": known.said, "metavar": known.metavar or None}
+    info = declare(*known.flags, **shown, autocompletion=_completer(known))
     annotation = kind if known.required or kind is bool else kind | None
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[annotation, info]
@@ -182,8 +178,11 @@ class Command(_Reader, TyperCommand):
         known = options_of(getattr(self.callback, "options")).values()  # noqa: B009  set by takes
         sections = {"Arguments": [(_usage(each), each.said) for each in known if not each.flags]}
         for group in GROUPS:
-            flags = [each for each in known if each.flags and each.group == group]
-            sections[group] = [(_flags(each), _help(each)) for each in flags]
+            sections[group] = []
+            for each in known:
+                if each.flags and each.group == group:
+                    flags = f"{', '.join(each.flags).replace('/', ' / ')} {each.metavar}".rstrip()
+                    sections[group].append((flags, each.said + " [required]" * each.required))
         sections[OTHER].append(("-h, --help", "Show this message and exit."))
         for heading, rows in sections.items():
             if rows:
@@ -201,14 +200,6 @@ def _converted(known: Option, given: Any) -> Any:
 def _usage(known: Option) -> str:
     name = known.metavar if known.required else f"[{known.metavar}]"
     return f"{name}..." if known.many else name
-
-
-def _flags(known: Option) -> str:
-    return f"{', '.join(known.flags).replace('/', ' / ')} {known.metavar}".rstrip()
-
-
-def _help(known: Option) -> str:
-    return f"{known.said} [required]" if known.required else known.said
 
 
 class Commands(_Reader, TyperGroup):

@@ -30,26 +30,6 @@ _SUFFIXES = {
     ".png": "png",
 }
 
-_RENDERERS = {
-    "fit": {"text": "fit:render_text", "csv": "csvtable:render", "markdown": "fit:render_markdown"},
-    "phases": {
-        "text": "phases:render_text",
-        "csv": "phases:render_csv",
-        "markdown": "phases:render_markdown",
-    },
-    "backtest": {
-        "text": "backtest:render_text",
-        "csv": "backtest:render_csv",
-        "markdown": "backtest:render_markdown",
-    },
-    "check": {
-        "text": "check:render_text",
-        "markdown": "check:render_markdown",
-        "junit": "check:render_junit",
-    },
-}
-"""Kind of document → format → module and function of :mod:`entropylaw.report`."""
-
 
 def format_of(path: str, known: Sequence[str] = ("text", "json", "csv", "markdown"), flag: str = "-o") -> str:
     """The format that a file's suffix stands for, one of those that are ``known``.
@@ -77,8 +57,10 @@ def rendered(document: Any, format: str) -> str:
         from entropylaw.documents.store import dumps
 
         return dumps(document.to_json())
-    module, _, function = _RENDERERS[document.schema.split("/")[1]][format].partition(":")
-    text: str = getattr(import_module(f"entropylaw.report.{module}"), function)(document)
+    kind = document.schema.split("/")[1]
+    # A table of fits is a table of a report, with fewer columns.
+    name = ("csvtable", "render") if (kind, format) == ("fit", "csv") else (kind, f"render_{format}")
+    text: str = getattr(import_module(f"entropylaw.report.{name[0]}"), name[1])(document)
     return text
 
 

@@ -22,11 +22,8 @@ from entropylaw.options import (
     part,
 )
 from entropylaw.report.figures import FIGURES as ALL_FIGURES
-from entropylaw.report.figures import FigureEntry
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from entropylaw.documents.fit import RunFit
     from entropylaw.documents.phases import RunPhases
     from entropylaw.documents.report import RunReport
@@ -80,8 +77,14 @@ def plot(options: PlotCommand) -> None:
     with reading_shown():
         found = _found(options)
     with plotting.style(extra):
-        drawn = _drawn(found, FIGURES[options.figure])
-        content = plotting.figure_bytes(drawn, kind, f"{safe_name(found.run, set())}-{options.figure}")
+        figure, entry = FIGURES[options.figure], found.fit if hasattr(found, "fit") else found
+        if entry.refusal is not None:
+            _nothing(found.run, figure.name, entry.refusal.message, entry.refusal.hint)
+        try:
+            drawn = figure.draw(entry if figure.needs == "law" else found)
+        except ValueError as error:
+            _nothing(found.run, figure.name, str(error), "wait for more evaluations, or draw another figure")
+        content = plotting.figure_bytes(drawn, kind, f"{safe_name(found.run, set())}-{figure.name}")
     write_atomically(output, content)
     say(f"wrote {output}", quiet=quiet)
 
@@ -91,17 +94,6 @@ plot.__doc__ = (
     + " ".join(f"{name}: {entry.about}." for name, entry in FIGURES.items())
     + " Options that say how to fit are for logs."
 )
-
-
-def _drawn(found: RunReport | RunPhases, figure: FigureEntry) -> Figure:
-    """The figure, or why the run has none."""
-    entry = found.fit if hasattr(found, "fit") else found
-    if entry.refusal is not None:
-        _nothing(found.run, figure.name, entry.refusal.message, entry.refusal.hint)
-    try:
-        return figure.draw(entry if figure.needs == "law" else found)
-    except ValueError as error:
-        _nothing(found.run, figure.name, str(error), "wait for more evaluations, or draw another figure")
 
 
 def _nothing(run: str, figure: str, why: str, hint: str) -> NoReturn:
@@ -119,12 +111,23 @@ def _found(options: PlotCommand) -> RunReport | RunPhases:
     source, phases = options.source, FIGURES[options.figure].needs == "phases"
     document = find_document(source)
     if document is None:
-        return _phases_of_log(options) if phases else _of_fit(_fit_of_log(options), options)
+        if phases:
+            return _phases_of_log(options)
+        from entropylaw.workflow import fit_or_refuse, named_columns
+
+        # --run names the run here, and no column.
+        settings = part(options, FitOptions, run=None)
+        return _of_fit(fit_or_refuse(_read(options, named_columns(settings)), settings), options)
     refuse_flags(source, options, FitOptions, PhaseOptions)
     kind = document.kind or "fit"
     if kind == "report":
         report = _chosen(load_report(source).runs, options)
-        return _phases_in(report) if phases else report
+        if not phases:
+            return report
+        if report.phases is None:
+            why = "the log had no entropies of planning or execution tokens"
+            _nothing(report.run, "phases", why, "`entropylaw tokens` makes them of token-level logs")
+        return report.phases
     if phases != (kind == "phases"):
         missing, command = ("phases", "phases") if phases else ("law", "fit")
         raise UsageError(
@@ -137,21 +140,6 @@ def _found(options: PlotCommand) -> RunReport | RunPhases:
         if phases
         else _of_fit(_chosen(load_fit(source).runs, options), options)
     )
-
-
-def _phases_in(report: RunReport) -> RunPhases:
-    if report.phases is None:
-        why = "the log had no entropies of planning or execution tokens"
-        _nothing(report.run, "phases", why, "`entropylaw tokens` makes them of token-level logs")
-    return report.phases
-
-
-def _fit_of_log(options: PlotCommand) -> RunFit:
-    from entropylaw.workflow import fit_or_refuse, named_columns
-
-    # --run names the run here, and no column.
-    settings = part(options, FitOptions, run=None)
-    return fit_or_refuse(_read(options, named_columns(settings)), settings)
 
 
 def _phases_of_log(options: PlotCommand) -> RunPhases:

@@ -149,22 +149,21 @@ def parse_entropies(texts: Sequence[str]) -> list[float]:
     """Entropies from ``"0.1"`` or ``"0:0.5:0.05"`` (both ends included); every value once, as given."""
     values: list[float] = []
     for text in texts:
-        values += _range(text) if ":" in text else [_number(text, text)]
+        if ":" not in text:
+            values.append(_number(text, text))
+            continue
+        parts = [_number(part, text) for part in text.split(":")]
+        if len(parts) != 3:
+            raise _bad(text, "START:STOP:STEP")
+        start, stop, step = parts
+        if step <= 0 or stop < start:
+            raise _bad(text, "START ≤ STOP and STEP > 0")
+        count = math.floor((stop - start) / step + 1e-9) + 1
+        if count > _MOST:
+            raise _bad(text, f"at most {_MOST} values")
+        # start + i·step adds up no error; rounding takes off the last bit's noise (0.15000000000000002).
+        values += [float(f"{start + i * step:.12g}") for i in range(count)]
     return list(dict.fromkeys(values))
-
-
-def _range(text: str) -> list[float]:
-    parts = [_number(part, text) for part in text.split(":")]
-    if len(parts) != 3:
-        raise _bad(text, "START:STOP:STEP")
-    start, stop, step = parts
-    if step <= 0 or stop < start:
-        raise _bad(text, "START ≤ STOP and STEP > 0")
-    count = math.floor((stop - start) / step + 1e-9) + 1
-    if count > _MOST:
-        raise _bad(text, f"at most {_MOST} values")
-    # start + i·step accumulates no error; rounding takes off the last bit's noise (0.15000000000000002).
-    return [float(f"{start + i * step:.12g}") for i in range(count)]
 
 
 def _number(part: str, text: str) -> float:

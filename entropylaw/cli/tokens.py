@@ -24,7 +24,7 @@ from entropylaw.options import (
 )
 
 if TYPE_CHECKING:
-    from entropylaw.tokens.run import OpenBackend, Summary
+    from entropylaw.tokens.run import OpenBackend
 
 
 def _column(name: str, help: str) -> Any:
@@ -117,25 +117,17 @@ def tokens(options: TokensCommand) -> None:
     )
     with share_shown("summing tokens") as progress:
         summary = summarise_tokens(options.tables, asked, _engine(options, progress))
-    _say_columns(summary, quiet=quiet)
+    used = ", ".join(
+        f"{role} {name if isinstance(name, str) else ' + '.join(name)}"
+        for role, name in summary.about["columns"].items()
+    )
+    say(one_line(f"columns: {used}"), quiet=quiet)
+    for note in summary.notes:
+        say(one_line(f"note: {note}"), quiet=quiet)
     if output is not None and kind is not None:
         for path in written.write(summary, output, kind):
             say(one_line(f"wrote {path}"), quiet=quiet)
     print_result(written.rendered(summary, options.format))
-
-
-def _say_columns(summary: Summary, *, quiet: bool) -> None:
-    """Which columns were used, and the notes, on standard error."""
-    from entropylaw.cli.output import say
-    from entropylaw.report.printable import one_line
-
-    columns = summary.about["columns"]
-    used = (
-        f"{role} {' + '.join([name] if isinstance(name, str) else name)}" for role, name in columns.items()
-    )
-    say(one_line(f"columns: {', '.join(used)}"), quiet=quiet)
-    for note in summary.notes:
-        say(one_line(f"note: {note}"), quiet=quiet)
 
 
 def _engine(options: TokensCommand, progress: Callable[[float], None] | None) -> OpenBackend:

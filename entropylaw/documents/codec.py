@@ -92,7 +92,10 @@ def decode(kind: type[T], data: Any, *, arrays: bool = True) -> T:
     try:
         found = msgspec.convert(data, kind, dec_hook=_with_arrays if arrays else _with_lists)
     except msgspec.ValidationError as error:
-        raise _mismatch(error) from None
+        # Of msgspec's "Expected `int`, got `str` - at `$.runs[0].law.n`" the problem and the place.
+        problem, _, where = str(error).partition(" - at `")
+        problem = problem[:1].lower() + problem[1:]
+        raise DocumentMismatchError(where.rstrip("`") or "$", problem) from None
     # What has a default as an option is nevertheless in every document.
     settings = getattr(found, "settings", None)
     lacking = sorted(getattr(settings, "ALWAYS", frozenset()) - {*(data["settings"] if settings else ())})
@@ -136,12 +139,6 @@ def _oddities(data: Any, where: str) -> Iterator[tuple[str, str]]:
             yield from _oddities(item, f"{where}[{i}]")
     elif isinstance(data, float) and not math.isfinite(data):
         yield where, f"expected a finite number, found {data!r}"
-
-
-def _mismatch(error: msgspec.ValidationError) -> DocumentMismatchError:
-    """Of msgspec's "Expected `int`, got `str` - at `$.runs[0].law.n`" the problem and the place."""
-    problem, _, where = str(error).partition(" - at `")
-    return DocumentMismatchError(where.rstrip("`") or "$", problem[:1].lower() + problem[1:])
 
 
 def _with_lists(kind: type, value: Any) -> Any:

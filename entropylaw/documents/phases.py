@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from entropylaw.errors import EntropyLawError
     from entropylaw.ingest.phasecolumns import PhaseSeries
     from entropylaw.ingest.run import Run
+
+
+COLUMNS = ("planning_column", "execution_column", "aggregate_column", "share_column", "length_column")
+"""The columns of a run, of its series and of its entry here."""
 
 
 class RunPhases(Struct, frozen=True, kw_only=True):
@@ -82,13 +86,10 @@ def unphased_run(run: Run, series: PhaseSeries | None, error: EntropyLawError) -
 
 def unphased_file(path: str, error: EntropyLawError, run: str = "") -> RunPhases:
     """A file without any run, or a ``run`` of it of which nothing can be used."""
+    columns: dict[str, Any] = dict.fromkeys(COLUMNS)
     return RunPhases(
         **nothing_read(path, run),
-        planning_column=None,
-        execution_column=None,
-        aggregate_column=None,
-        share_column=None,
-        length_column=None,
+        **columns,
         cautions=(),
         phases=None,
         refusal=refusal_of(error, path),
@@ -110,18 +111,13 @@ def _run_phases(
     run: Run, series: PhaseSeries | None, *, phases: PhaseFit | None, refusal: Refusal | None
 ) -> RunPhases:
     """What reading, finding the columns and fitting dropped, side by side."""
-    read = read_of(run, series)
+    read = read_of(run, series) | {name: getattr(series, name, None) for name in COLUMNS}
     if phases is not None:
-        counts = Counter(read["dropped"])
+        counts: Counter[str] = Counter(read["dropped"])
         counts.update(phases.dropped)
         read["dropped"] = dict(counts)
     return RunPhases(
         **read,
-        planning_column=series.planning_column if series else None,
-        execution_column=series.execution_column if series else None,
-        aggregate_column=series.aggregate_column if series else None,
-        share_column=series.share_column if series else None,
-        length_column=series.length_column if series else None,
         cautions=series.cautions if series else (),
         phases=phases,
         refusal=refusal,

@@ -12,8 +12,8 @@ from entropylaw.documents.document import Document
 from entropylaw.documents.kinds import KINDS
 from entropylaw.errors import FitError
 from entropylaw.results import EntropySet, Prediction, Saturation, Validity
+from entropylaw.results.fields import replace
 from entropylaw.results.forecast import Forecast, SaturationForecast
-from entropylaw.results.law import LawFit
 
 if TYPE_CHECKING:
     from entropylaw.documents.fit import FitDocument
@@ -69,46 +69,33 @@ def predict_runs(
     level
         Coverage; each fit's own where not given.
     """
-    runs = tuple(
-        RunPrediction(
-            run=entry.run,
-            path=entry.path,
-            validity=entry.law.validity,
-            entropy_range=(float(entry.law.entropy.min()), float(entry.law.entropy.max())),
-            predictions=entry.law.predict(list(entropies), level=level) if entropies else (),
-            entropies=tuple(entry.law.entropy_for(reward, level=level) for reward in rewards),
-            saturation=entry.law.saturation(level=level) if saturation else None,
-            **_ahead(entry.run, entry.law, at_step, gains, level, saturation=saturation),
-        )
-        for entry in fits.runs
-        if entry.law is not None
-    )
-    return as_stored(PredictionDocument(inputs=fits.inputs, runs=runs))
-
-
-def _ahead(
-    run: str,
-    law: LawFit,
-    at_step: Sequence[float],
-    gains: Sequence[float],
-    level: float | None,
-    *,
-    saturation: bool,
-) -> dict[str, Any]:
-    """Forecast later steps, and when the entropy is spent; where a run is too short for it, say why."""
     from entropylaw.analysis.forecast import forecast, saturation_forecast
 
-    found: dict[str, Any] = {}
-    series = (law.step, law.entropy, law.reward)
-    level = law.ceiling.level if level is None else level
-    try:
-        if at_step:
-            found["forecast"] = forecast(*series, at_step=list(at_step), level=level, run=run)
-        if saturation or gains:
-            last = max(at_step) if at_step else None
-            found["spending"] = saturation_forecast(
-                *series, gains=list(gains), at_step=last, level=level, run=run
-            )
-    except FitError as error:
-        found["no_forecast"] = error.message
-    return found
+    runs = []
+    for entry in fits.runs:
+        law = entry.law
+        if law is None:
+            continue
+        found = RunPrediction(
+            run=entry.run,
+            path=entry.path,
+            validity=law.validity,
+            entropy_range=(float(law.entropy.min()), float(law.entropy.max())),
+            predictions=law.predict(list(entropies), level=level) if entropies else (),
+            entropies=tuple(law.entropy_for(reward, level=level) for reward in rewards),
+            saturation=law.saturation(level=level) if saturation else None,
+        )
+        series = (law.step, law.entropy, law.reward)
+        where: dict[str, Any] = {"level": law.ceiling.level if level is None else level, "run": entry.run}
+        ahead: dict[str, Any] = {}
+        try:
+            if at_step:
+                ahead["forecast"] = forecast(*series, at_step=list(at_step), **where)
+            if saturation or gains:
+                last = max(at_step, default=None)
+                ahead["spending"] = saturation_forecast(*series, gains=list(gains), at_step=last, **where)
+        except FitError as error:
+            # The run is too short for it.
+            ahead["no_forecast"] = error.message
+        runs.append(replace(found, **ahead))
+    return as_stored(PredictionDocument(inputs=fits.inputs, runs=tuple(runs)))

@@ -27,12 +27,9 @@ def regression(subject: Subject, measured: str, baseline: Sequence[Subject], *, 
         return Unknown(reason=f"the baseline's run was refused: {before.refusal.message}")
     if before.reasons and not any_law:
         return Unknown(reason=f"the baseline's law is not valid: {before.reasons[0]}")
-    return share_fallen(_number(subject, measured), _number(before, measured), measured)
-
-
-def _number(subject: Subject, name: str) -> Estimate | None:
-    found = subject.values.get(name)
-    return found if isinstance(found, Estimate) else None
+    values = [run.values.get(measured) for run in (subject, before)]
+    now, then = (value if isinstance(value, Estimate) else None for value in values)
+    return share_fallen(now, then, measured)
 
 
 def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -> Value:
@@ -59,21 +56,19 @@ def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -
     """
     if now is None or before is None:
         return Unknown(reason=f"{'this run' if now is None else 'the baseline'} has no {measured}")
-    ends = (now.value, now.low, now.high, before.value, before.low, before.high)
-    if any(end is None for end in ends):
+    given = (now.value, now.low, now.high, before.value, before.low, before.high)
+    ends = [end for end in given if end is not None]
+    if len(ends) < len(given):
         return Unknown(reason=f"the interval of {measured} has an open end here or in the baseline")
     if now.level != before.level:
         return Unknown(reason=f"the levels differ: {now.level:g} here, {before.level:g} in the baseline")
-    assert before.value is not None
-    assert before.low is not None
-    if before.low <= 0:
+    if ends[4] <= 0:
         return Unknown(
-            reason=f"the baseline's {measured} may be 0 or less: its interval begins at {before.low:.3g}"
+            reason=f"the baseline's {measured} may be 0 or less: its interval begins at {ends[4]:.3g}"
         )
-    assert now.value is not None
     try:
-        low, high = _ratio(now, before)
-        share = now.value / before.value
+        low, high = _ratio(*ends)
+        share = ends[0] / ends[3]
     except (ZeroDivisionError, OverflowError):
         low = high = share = math.inf
     if not all(map(math.isfinite, (low, high, share))):
@@ -87,18 +82,13 @@ def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -
     )
 
 
-def _ratio(top: Estimate, bottom: Estimate) -> tuple[float, float]:
-    """MOVER-R limits of top/bottom; the interval of ``bottom`` lies above 0."""
-    assert top.value is not None
-    assert top.low is not None
-    assert top.high is not None
-    assert bottom.value is not None
-    assert bottom.low is not None
-    assert bottom.high is not None
+def _ratio(
+    top: float, top_low: float, top_high: float, unit: float, unit_low: float, unit_high: float
+) -> tuple[float, float]:
+    """MOVER-R limits of top/unit, each with its interval; that of ``unit`` lies above 0."""
     # In units of the baseline, whose square is then a number.
-    unit = bottom.value
-    value, least, most = (end / unit for end in (top.value, top.low, top.high))
-    above, below = bottom.high / unit - 1.0, 1.0 - bottom.low / unit
+    value, least, most = top / unit, top_low / unit, top_high / unit
+    above, below = unit_high / unit - 1.0, 1.0 - unit_low / unit
     # r·bottom lies in the other direction where r is negative, and then its other half counts.
     low = _limit(value, value - least, above if least >= 0 else below, 1.0)
     high = _limit(value, most - value, below if most >= 0 else above, -1.0)

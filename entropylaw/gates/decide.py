@@ -71,34 +71,28 @@ def decide(
 ) -> tuple[GateCase, ...]:
     """Every gate on every run, run by run."""
     names = [subject.run for subject in subjects]
+    failing = {Outcome.tripped, Outcome.unknown, *([Outcome.open] if rules.strict else [])}
     cases = []
     for subject in subjects:
         shared = names.count(subject.run) > 1
         name = f"{subject.run} ({', '.join(subject.sources)})" if shared else subject.run
-        cases += [_case(gate, subject, name, baselines, rules) for gate in gates]
+        for gate in gates:
+            found = _found(gate, subject, baselines, rules)
+            outcome, sentence = _judged(gate, found, rules)
+            case = GateCase(
+                run=name,
+                sources=subject.sources,
+                gate=gate.shown,
+                outcome=outcome.value,
+                failed=outcome in failing,
+                sentence=sentence,
+                value=found if isinstance(found, float) else getattr(found, "value", None),
+                **{key: getattr(found, key, None) for key in ("low", "high", "level", "method")},
+                word=found if isinstance(found, str) else None,
+                limit=gate.limit,
+            )
+            cases.append(case)
     return tuple(cases)
-
-
-def _case(gate: Gate, subject: Subject, name: str, baselines: Baselines, rules: Rules) -> GateCase:
-    found = _found(gate, subject, baselines, rules)
-    outcome, sentence = _judged(gate, found, rules)
-    estimate = found if isinstance(found, Estimate) else None
-    failed = outcome in (Outcome.tripped, Outcome.unknown) or (outcome is Outcome.open and rules.strict)
-    return GateCase(
-        run=name,
-        sources=subject.sources,
-        gate=gate.shown,
-        outcome=outcome.value,
-        failed=failed,
-        sentence=sentence,
-        value=estimate.value if estimate else found if isinstance(found, float) else None,
-        low=estimate.low if estimate else None,
-        high=estimate.high if estimate else None,
-        level=estimate.level if estimate else None,
-        method=estimate.method if estimate else None,
-        word=found if isinstance(found, str) else None,
-        limit=gate.limit,
-    )
 
 
 def _found(gate: Gate, subject: Subject, baselines: Baselines, rules: Rules) -> Value | _Flag:

@@ -42,23 +42,15 @@ def subjects_in(document: Stored) -> list[Subject]:
 def missing_pages(index: Stored) -> list[Subject]:
     """The runs that the index of a report names, and whose documents do not lie beside it."""
     rows = index.data.get("rows")
-    places = [
-        Path(index.path).parent / "runs" / f"{row['slug']}.json"
-        for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, dict) and isinstance(row.get("slug"), str)
-    ]
-    return [
-        unread(
-            shown_path(str(place)),
-            InputError(
-                "file-not-found",
-                f"there is no {shown_path(str(place))}, which the index of the report names",
-                "make the report again",
-            ),
-        )
-        for place in places
-        if not is_file(place)
-    ]
+    found = []
+    for row in rows if isinstance(rows, list) else []:
+        if isinstance(row, dict) and isinstance(row.get("slug"), str):
+            place = Path(index.path).parent / "runs" / f"{row['slug']}.json"
+            if not is_file(place):
+                shown = shown_path(str(place))
+                message = f"there is no {shown}, which the index of the report names"
+                found.append(unread(shown, InputError("file-not-found", message, "make the report again")))
+    return found
 
 
 def baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:

@@ -27,7 +27,16 @@ def render_text(told: Backtest) -> str:
     """Every run for a terminal, then the whole."""
     blocks = ["\n".join(_run_lines(run)) + "\n" for run in told.runs]
     if told.overall:
-        blocks.append("\n".join(_overall_lines(told)) + "\n")
+        runs, band = count(told.overall[0].runs, "run"), format_percent(told.level)
+        lines = [
+            f"{runs}: error of the forecast over that of the peer, geometric mean; below 1 it is better",
+            f"  {'fitted':<17} {'entropy':<9} {_PEERS}  in {band} band  worst to last",
+        ]
+        for skill in told.overall:
+            ratios, covered = _columns(_ratios(skill)), format_percent(skill.covered)
+            worst = f"{skill.worst:.2f} ({one_line(skill.worst_run)})"
+            lines.append(f"  {skill.protocol:<17} {_entropy(skill):<9} {ratios}  {covered:<12}  {worst}")
+        blocks.append("\n".join(lines) + "\n")
     return "\n".join(blocks)
 
 
@@ -41,16 +50,6 @@ def _run_lines(run: RunBacktest) -> Iterator[str]:
     for score in run.scores:
         errors, covered = _columns(_errors(score)), format_percent(score.covered)
         yield f"  {score.protocol:<17} {_entropy(score):<9} {score.fitted:>3} {errors}  {covered}"
-
-
-def _overall_lines(told: Backtest) -> Iterator[str]:
-    runs = count(told.overall[0].runs, "run")
-    yield f"{runs}: error of the forecast over that of the peer, geometric mean; below 1 it is better"
-    yield f"  {'fitted':<17} {'entropy':<9} {_PEERS}  in {format_percent(told.level)} band  worst to last"
-    for skill in told.overall:
-        ratios, covered = _columns(_ratios(skill)), format_percent(skill.covered)
-        worst = f"{skill.worst:.2f} ({one_line(skill.worst_run)})"
-        yield f"  {skill.protocol:<17} {_entropy(skill):<9} {ratios}  {covered:<12}  {worst}"
 
 
 def render_markdown(document: BacktestDocument) -> str:
@@ -113,9 +112,8 @@ def _tested(run: RunBacktest) -> str:
     return f"{run.n} evaluations" + (f", each the mean of {run.block}" if run.block > 1 else "")
 
 
-def _errors(score: Score) -> list[str]:
-    errors = (score.rmse, score.last_value, score.law, score.line, score.scalerl)
-    return [format_number(error) for error in errors]
+def _errors(score: Score) -> Iterator[str]:
+    return map(format_number, (score.rmse, score.last_value, score.law, score.line, score.scalerl))
 
 
 def _ratios(skill: Skill) -> list[str]:

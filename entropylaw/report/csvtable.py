@@ -49,7 +49,16 @@ def _cells_of(rows: Iterable[IndexRow], shared: Iterable[SharedFit]) -> Iterator
         yield _whole(row)
         yield from _parts(row)
     for fit in shared:
-        yield from _common(fit)
+        # The coefficients that runs have in common, each run beside them, and the recipe over its seeds.
+        named = {"level": repr(fit.level), "method": fit.a.method, "p_value": repr(fit.same.p_value)}
+        yield named | _coefficients("in common", {name: getattr(fit, name) for name in _LAW})
+        for run in fit.runs:
+            base = {"run": run.run, "n": str(run.n), "valid": str(run.valid).lower()}
+            yield base | _coefficients("alone", run.own)
+            yield base | _coefficients("with those in common", run.together)
+            yield base | _coefficients("less the other runs'", run.deviation)
+        for part, key in (("mean over seeds", "answer"), ("a new seed", "new_seed"), ("sd of seeds", "tau")):
+            yield _coefficients(part, {one.coefficient: getattr(one, key) for one in fit.spread})
 
 
 def _whole(row: IndexRow) -> dict[str, str]:
@@ -90,19 +99,6 @@ def _parts(row: IndexRow) -> Iterator[dict[str, str]]:
             "p_value": "" if segment.p_value is None else repr(segment.p_value),
             "refusal": segment.refusal or "",
         }
-
-
-def _common(fit: SharedFit) -> Iterator[dict[str, str]]:
-    """The coefficients that runs have in common, each run beside them, and the recipe over its seeds."""
-    named = {"level": repr(fit.level), "method": fit.a.method, "p_value": repr(fit.same.p_value)}
-    yield named | _coefficients("in common", {name: getattr(fit, name) for name in _LAW})
-    for run in fit.runs:
-        base = {"run": run.run, "n": str(run.n), "valid": str(run.valid).lower()}
-        yield base | _coefficients("alone", run.own)
-        yield base | _coefficients("with those in common", run.together)
-        yield base | _coefficients("less the other runs'", run.deviation)
-    for part, field in (("mean over seeds", "answer"), ("a new seed", "new_seed"), ("sd of seeds", "tau")):
-        yield _coefficients(part, {one.coefficient: getattr(one, field) for one in fit.spread})
 
 
 def _coefficients(part: str, numbers: Mapping[str, Estimate | None]) -> dict[str, str]:

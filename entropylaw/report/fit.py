@@ -83,29 +83,7 @@ def _fitting_sentences(labelled: Iterable[tuple[str, str]], lines: int) -> list[
 
 
 def _number_lines(law: LawFit) -> list[str]:
-    """The estimates with their intervals, and the residuals."""
-    title = f"{format_percent(law.level)} interval ({law.ceiling.method})"
-    now = f"at H = {format_number(law.entropy_now)}"
-    spent = f"95 % of what entropy can still buy is gone at H = {format_number(law.entropy_spent)}"
-    return [
-        f"  {'R = −a·exp(H) + b':<19} {'value':>9}   {title}",
-        _number_line("a", law.a),
-        _number_line("b", law.b, f"correlation with a {law.correlation:.3f}"),
-        _number_line("ceiling", law.ceiling, words.ceiling_words(law)),
-        _number_line("reward now", law.reward_now, f"{now}, evaluation noise taken out"),
-        _number_line("headroom", law.headroom, spent),
-        f"  {'residual':<19} {_residual_words(law)}",
-    ]
-
-
-def _number_line(name: str, estimate: Estimate, note: str = "") -> str:
-    value, low, high = format_estimate(estimate)
-    interval = f"[{low}, {high}]"
-    return f"  {name:<19} {value:>9}   {interval:<22} {note}".rstrip()
-
-
-def _residual_words(law: LawFit) -> str:
-    """The residuals, and what was taken out of the entropy."""
+    """The estimates with their intervals, the residuals, and what was taken out of the entropy."""
     left = law.residuals
     lag1 = "unknown" if left.lag1 is None else f"{left.lag1:.2f}"
     parts = [f"sd {format_number(left.sd)}, lag-1 {lag1}"]
@@ -116,7 +94,24 @@ def _residual_words(law: LawFit) -> str:
     if law.entropy_sd is not None:
         low, high = format_number(law.entropy_sd.min(), 2), format_number(law.entropy_sd.max(), 2)
         parts.append(f"given as {low}" if low == high else f"given as {low} to {high}")
-    return "; ".join(parts)
+    title = f"{format_percent(law.level)} interval ({law.ceiling.method})"
+    now = f"at H = {format_number(law.entropy_now)}"
+    spent = f"95 % of what entropy can still buy is gone at H = {format_number(law.entropy_spent)}"
+    return [
+        f"  {'R = −a·exp(H) + b':<19} {'value':>9}   {title}",
+        _number_line("a", law.a),
+        _number_line("b", law.b, f"correlation with a {law.correlation:.3f}"),
+        _number_line("ceiling", law.ceiling, words.ceiling_words(law)),
+        _number_line("reward now", law.reward_now, f"{now}, evaluation noise taken out"),
+        _number_line("headroom", law.headroom, spent),
+        f"  {'residual':<19} {'; '.join(parts)}",
+    ]
+
+
+def _number_line(name: str, estimate: Estimate, note: str = "") -> str:
+    value, low, high = format_estimate(estimate)
+    interval = f"[{low}, {high}]"
+    return f"  {name:<19} {value:>9}   {interval:<22} {note}".rstrip()
 
 
 def _rival_lines(law: LawFit) -> list[str]:

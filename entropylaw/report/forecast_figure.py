@@ -50,8 +50,18 @@ def forecast_figure(run: RunReport) -> Figure:
         bottom = _BOTTOM + p.LINE * len(notes)
         figure = p.new_figure(top + _REWARD + _GAP + _ENTROPY + bottom)
         p.write_lines(figure, 0.05, title, **p.TITLE)
+        marks = {"fan": (p.REWARD, _DASHED), "ceiling": (CEILING, "-"), "spent": (p.MUTED, _DOTTED)}
         for i, (kind, text) in enumerate(keys, len(title)):
-            _key(figure, 0.06 + p.LINE * i, kind, text)
+            # A small mark as in the panels, and its words.
+            y = 0.06 + p.LINE * i
+            colour, dashes = marks[kind]
+            p.patch(figure, 0.08, y, 0.2, facecolor=colour, alpha=0.24)
+            upright = kind == "spent"
+            start, end = (
+                ((0.18, y + 0.015), (0.18, y + 0.1)) if upright else ((0.08, y + 0.0575), (0.28, y + 0.0575))
+            )
+            p.stroke(figure, start, end, color=colour, linewidth=1.0, linestyle=dashes)
+            p.write(figure, 0.34, y, text, size=7.0, color=as_text(colour))
         sides = {"left": _LEFT, "right": _RIGHT}
         upper = p.add_axes(figure, **sides, bottom=bottom + _ENTROPY + _GAP, top=top)
         lower = p.add_axes(figure, **sides, bottom=bottom, top=top + _REWARD + _GAP)
@@ -220,15 +230,3 @@ def _notes(run: RunReport, law: LawFit) -> list[str]:
     if run.spending is not None and run.spending.step.note:
         told.append(run.spending.step.note)
     return [line for text in told for line in p.wrapped(text, 66, 3)]
-
-
-def _key(figure: Figure, y: float, kind: str, text: str) -> None:
-    """A small mark as in the panels, and its words."""
-    marks = {"fan": (p.REWARD, _DASHED), "ceiling": (CEILING, "-"), "spent": (p.MUTED, _DOTTED)}
-    colour, style = marks[kind]
-    p.patch(figure, 0.08, y, 0.2, facecolor=colour, alpha=0.24)
-    start, end = (0.08, y + 0.0575), (0.28, y + 0.0575)
-    if kind == "spent":
-        start, end = (0.18, y + 0.015), (0.18, y + 0.1)
-    p.stroke(figure, start, end, color=colour, linewidth=1.0, linestyle=style)
-    p.write(figure, 0.34, y, text, size=7.0, color=as_text(colour))

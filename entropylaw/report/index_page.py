@@ -90,7 +90,11 @@ def render(
     """
     named = by_name(rows)
     axis = ceiling_axis(named)
-    views = [_view(row, order, axis) for row, order in zip(named, _orders(named), strict=True)]
+    # For each row its place in every order, as custom properties; a tie is broken by name.
+    places = {"v": [_VERDICTS.index(row.verdict) for row in named]}
+    places |= {name[0]: _ranks(named, name) for name in ("ceiling", "headroom", "used")}
+    orders = (";".join(f"--{key}:{ranks[i]}" for key, ranks in places.items()) for i in range(len(named)))
+    views = [_view(row, order, axis) for row, order in zip(named, orders, strict=True)]
     template = environment().get_template("index_page.html.j2")
     return template.render(
         views=views,
@@ -130,30 +134,24 @@ def ceiling_axis(rows: Sequence[IndexRow]) -> Axis:
 def _axis(low: float, high: float) -> Axis:
     """Ticks at round numbers, as many as have room for their labels; the axis ends where its values do."""
     bare = Axis(low=low, high=high, ticks=(), title="")
-    ticks: tuple[Tick, ...] = ()
+    ticks: list[Tick] = []
     for most in _TICKS:
         least = (high - low) / most
         power = 10.0 ** math.floor(math.log10(least))
         # The smallest of 1, 2 and 5 times a power of ten that is at least so large.
         step = next(power * m for m in (1, 2, 5, 10) if power * m >= least * (1 - 1e-9))
         at = [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
-        ticks = tuple(Tick(x=_short(bare.place(x)), label=_tick_label(x, step)) for x in at)
+        decimals, ticks = max(0, -math.floor(math.log10(step))), []
+        for x in at:
+            plain = f"{x + 0.0:.{decimals}f}"
+            label = plain if len(plain) <= _LONGEST_LABEL else f"{x:.2g}"
+            ticks.append(Tick(_short(bare.place(x)), label))
         widest = max((len(tick.label) for tick in ticks), default=0)
         if len(at) < 2 or bare.place(at[1]) - bare.place(at[0]) > _LETTER * (widest + 1):
             break
-    return replace(bare, ticks=ticks, title=f"reward from {format_number(low)} to {format_number(high)}")
-
-
-def _tick_label(x: float, step: float) -> str:
-    plain = f"{x + 0.0:.{max(0, -math.floor(math.log10(step)))}f}"
-    return plain if len(plain) <= _LONGEST_LABEL else f"{x:.2g}"
-
-
-def _orders(rows: Sequence[IndexRow]) -> list[str]:
-    """For each row its place in every order, as custom properties; a tie is broken by name."""
-    places = {"v": [_VERDICTS.index(row.verdict) for row in rows]}
-    places |= {name[0]: _ranks(rows, name) for name in ("ceiling", "headroom", "used")}
-    return [";".join(f"--{key}:{ranks[i]}" for key, ranks in places.items()) for i in range(len(rows))]
+    return replace(
+        bare, ticks=tuple(ticks), title=f"reward from {format_number(low)} to {format_number(high)}"
+    )
 
 
 def _ranks(rows: Sequence[IndexRow], name: str) -> list[int]:
@@ -174,20 +172,16 @@ def _view(row: IndexRow, order: str, axis: Axis) -> dict[str, Any]:
     view = {"row": row, "order": order, "why": _why(row)}
     view["no_phases"] = "no curves" if row.no_phases == NO_CURVES else "not told, see its page"
     if ahead is not None:
-        view["spent"] = _spent(ahead.spent)
+        # The step by which the entropy is spent, or the earliest that cannot be excluded.
+        low, value, high = format_interval_of_steps(ahead.spent, "?")
+        view["spent"] = f"spent by {value} [{low}, {high}]"
+        if ahead.spent.value is None:
+            view["spent"] = "spent: not foreseen" if ahead.spent.low is None else f"spent: {low} or later"
     if law is not None:
         view["entropy"] = _line(law.entropy, "entropy", " nats", 2)
         view["reward"] = _line(law.reward, "reward", "", 3)
         view["forest"] = _forest(law, axis)
     return view
-
-
-def _spent(step: Estimate) -> str:
-    """The step by which the entropy is spent, or the earliest that cannot be excluded."""
-    low, value, high = format_interval_of_steps(step, "?")
-    if step.value is not None:
-        return f"spent by {value} [{low}, {high}]"
-    return "spent: not foreseen" if step.low is None else f"spent: {low} or later"
 
 
 def _why(row: IndexRow) -> str:

@@ -20,7 +20,6 @@ from entropylaw.results.law import LawFit
 
 _TITLE_LINE, _HEADER, _BOTTOM, _LEFT, _RIGHT = 0.14, 0.31, 0.38, 0.48, 0.86
 _BODY = 1.92
-_LONGEST_INTERVAL = 18
 
 
 def law_figure(run: RunFit) -> Figure:
@@ -54,7 +53,23 @@ def draw(law: LawFit, reward_label: str) -> Figure:
     figure = p.new_figure(_BODY + _BOTTOM + _HEADER + lift)
     axes = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=_BOTTOM, top=_HEADER + lift)
     p.write_lines(figure, 0.06, title, _TITLE_LINE, **p.TITLE)
-    _header(figure, law, 0.07 + lift)
+    # One row above the axes: what the bands are, and dots in the colours of the first step to the last.
+    small: dict[str, Any] = {"size": 7.0, "color": p.MUTED}
+    y = 0.07 + lift
+    p.patch(figure, 0.08, y, 0.13, facecolor=_colour(law), alpha=0.38)
+    p.write(figure, 0.25, y, f"{format_percent(law.level)}, mean", **small)
+    p.patch(figure, 0.95, y, 0.13, facecolor=_colour(law), alpha=0.15)
+    p.write(figure, 1.12, y, "new evaluation", **small)
+    width, last = figure.get_size_inches()[0], format_step(law.step[-1])
+    p.write(figure, width - 0.06, y, last, ha="right", **small)
+    places = width - 0.06 - 0.062 * len(last) - 0.08 - 0.085 * np.arange(4, -1, -1)
+    for share, x in zip(np.linspace(0, 1, 5), places, strict=True):
+        at = p.inches(figure, float(x), y + 0.055)
+        dot = Line2D([at[0]], [at[1]], marker="o", markersize=3.6, linewidth=0, transform=figure.transFigure)
+        dot.set_color(p.STEPS(float(share)))
+        dot.set_rasterized(law.n > p.MOST_VECTOR_POINTS)
+        figure.add_artist(dot)
+    p.write(figure, float(places[0]) - 0.08, y, f"step {format_step(law.step[0])}", ha="right", **small)
     draw_on(axes, law, reward_label)
     p.make_room(figure)
     return figure
@@ -76,26 +91,6 @@ def draw_on(axes: Axes, law: LawFit, reward_label: str) -> None:
 
 def _colour(law: LawFit) -> str:
     return p.LAW if law.validity.ok else p.LAW_INVALID
-
-
-def _header(figure: Figure, law: LawFit, y: float) -> None:
-    """One row above the axes: what the bands are, and dots in the colours of the first step to the last."""
-    small: dict[str, Any] = {"size": 7.0, "color": p.MUTED}
-    p.patch(figure, 0.08, y, 0.13, facecolor=_colour(law), alpha=0.38)
-    p.write(figure, 0.25, y, f"{format_percent(law.level)}, mean", **small)
-    p.patch(figure, 0.95, y, 0.13, facecolor=_colour(law), alpha=0.15)
-    p.write(figure, 1.12, y, "new evaluation", **small)
-    width, last = figure.get_size_inches()[0], format_step(law.step[-1])
-    p.write(figure, width - 0.06, y, last, ha="right", **small)
-    right = width - 0.06 - 0.062 * len(last) - 0.08
-    places = right - 0.085 * np.arange(4, -1, -1)
-    for share, x in zip(np.linspace(0, 1, 5), places, strict=True):
-        at = p.inches(figure, float(x), y + 0.055)
-        dot = Line2D([at[0]], [at[1]], marker="o", markersize=3.6, linewidth=0, transform=figure.transFigure)
-        dot.set_color(p.STEPS(float(share)))
-        dot.set_rasterized(law.n > p.MOST_VECTOR_POINTS)
-        figure.add_artist(dot)
-    p.write(figure, float(places[0]) - 0.08, y, f"step {format_step(law.step[0])}", ha="right", **small)
 
 
 def _limits(axes: Axes, law: LawFit) -> tuple[float, float]:
@@ -195,7 +190,7 @@ def _label(
     """A name and its numbers in a row at an edge, with a thin line to the end of the interval."""
     low, high = limits
     text = format_estimate(estimate)
-    room = name == "ceiling" and len(text.interval) <= _LONGEST_INTERVAL
+    room = name == "ceiling" and len(text.interval) <= 18
     words = f"{name} {text.value}" + (f" {text.interval}" if room else "")
     inward = (0.09 * row - 0.04) * (high - low)
     at = high - inward if upward else low + inward

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.fit import FitDocument
-from entropylaw.documents.phases import RunPhases
+from entropylaw.documents.phases import COLUMNS, RunPhases
 from entropylaw.report.numbers import (
     count,
     format_estimate,
@@ -181,8 +181,7 @@ def _entropy(estimate: Any) -> str:
 
 def _run_phases(found: PhaseFit) -> RunPhases:
     """Phases without a log behind them, for the renderers."""
-    columns = ("planning_column", "execution_column", "aggregate_column", "share_column", "length_column")
-    empty: dict[str, Any] = dict.fromkeys((*columns, "refusal")) | {"path": "", "notes": (), "cautions": ()}
+    empty: dict[str, Any] = dict.fromkeys((*COLUMNS, "refusal")) | {"path": "", "notes": (), "cautions": ()}
     return RunPhases(run=found.run, dropped=found.dropped, phases=found, **empty)
 
 

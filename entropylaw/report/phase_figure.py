@@ -70,16 +70,25 @@ def phase_figure(run: RunPhases) -> Figure:
             _curve(axes, curve)
         _limits(axes, curves)
         rest.sharex(axes)
-        _less_decay(rest, curves)
+        # What the smooth decays leave over; bands that run far out of the points are cut.
+        left = []
+        for curve, _ in curves:
+            _shape(rest, curve, curve.decay)
+            left += [line - curve.decay for line in (curve.entropy, *([curve.fitted] if curve.found else []))]
+        whole = np.concatenate(left)
+        rest.set_ylim(*p.padded(float(whole.min()), float(whole.max()), 0.1, 0.1))
+        rest.axhline(0.0, color=p.INK, linewidth=0.8, linestyle=_DASHED, zorder=6)
         axes.set_ylabel(_unit(run))
         rest.set_ylabel("less decay")
         for above in (axes, rest):
             above.tick_params(labelbottom=False)
-        tallest = _tallest(curves)
+        # The probability a step that fills a strip: the highest there is, or an even one over _SHARP.
+        span = max(curve.last_step for curve, _ in curves) - min(curve.first_step for curve, _ in curves)
+        tallest = max([1.0 / (_SHARP * span), *(_a_step(curve).max() for curve, _ in curves if curve.found)])
         for i, (curve, name) in enumerate(curves):
             bottom = _BOTTOM + (len(curves) - 1 - i) * (_STRIP + _GAP)
             label = "plans" if name.startswith(SEMANTIC) else SHORT[curve.name]
-            below = _strip(axes, curve, label, bottom, tallest)
+            below = _strip(axes, curve, label, bottom, float(tallest))
             below.tick_params(labelbottom=i == len(curves) - 1, bottom=i == len(curves) - 1)
         below.set_xlabel("step (strips: boundary's place; grey: not tried)", labelpad=2)
         p.make_room(figure)
@@ -130,18 +139,6 @@ def _curve(axes: Axes, curve: CurvePhases) -> None:
     axes.plot(curve.step, curve.decay, **(dashed if curve.found else solid))
 
 
-def _less_decay(axes: Axes, curves: Curves) -> None:
-    """What the smooth decays leave over; bands that run far out of the points are cut."""
-    left = []
-    for curve, _ in curves:
-        _shape(axes, curve, curve.decay)
-        left += [curve.entropy - curve.decay]
-        left += [curve.fitted - curve.decay] if curve.found else []
-    whole = np.concatenate(left)
-    axes.set_ylim(*p.padded(float(whole.min()), float(whole.max()), 0.1, 0.1))
-    axes.axhline(0.0, color=p.INK, linewidth=0.8, linestyle=_DASHED, zorder=6)
-
-
 def _shape(axes: Axes, curve: CurvePhases, less: p.FloatArray) -> None:
     """The points, and the curve with its boundary and band where it has one, less something."""
     colour = COLOURS[curve.name]
@@ -166,12 +163,6 @@ def _a_step(curve: CurvePhases) -> p.FloatArray:
     """Probability of a boundary a step, at its places."""
     places = curve.boundary.places
     return np.asarray(curve.boundary.density / (places[1] - places[0]))
-
-
-def _tallest(curves: Curves) -> float:
-    """Probability a step that fills a strip: the highest there is, or an even one over :data:`_SHARP`."""
-    span = max(curve.last_step for curve, _ in curves) - min(curve.first_step for curve, _ in curves)
-    return float(max([1.0 / (_SHARP * span), *(_a_step(curve).max() for curve, _ in curves if curve.found)]))
 
 
 def _strip(above: Axes, curve: CurvePhases, label: str, bottom: float, tallest: float) -> Axes:
@@ -201,16 +192,11 @@ def _strip(above: Axes, curve: CurvePhases, label: str, bottom: float, tallest: 
     axes.plot(boundary.places, density, color=colour, linewidth=0.7)
     for low, high in boundary.intervals:
         axes.plot([low, high], [0.04, 0.04], color=colour, linewidth=2.0, solid_capstyle="butt")
-    _extent(axes, curve, first, last)
-    return axes
-
-
-def _extent(axes: Axes, curve: CurvePhases, first: float, last: float) -> None:
-    """How many steps the interval has, on the side of the strip where there is less of the distribution."""
-    boundary = curve.boundary
+    # How many steps the interval has, on the side where there is less of the distribution.
     total = sum(high - low for low, high in boundary.intervals)
     late = float(boundary.density @ boundary.places) > 0.5 * (first + last)
     x, side = (0.02, "left") if late else (0.98, "right")
     words = f"{format_percent(boundary.step.level)} in {format_number(total, 2)} steps"
-    look: dict[str, Any] = {"ha": side, "va": "center", "color": as_text(COLOURS[curve.name])}
+    look: dict[str, Any] = {"ha": side, "va": "center", "color": as_text(colour)}
     axes.annotate(words, (x, 0.5), xycoords="axes fraction", **look)
+    return axes

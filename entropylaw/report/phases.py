@@ -18,7 +18,6 @@ from entropylaw.report.printable import (
     one_line,
     refusal_lines,
 )
-from entropylaw.results.phases import CurvePhases, PhasesAcross
 
 _LINES, _REASONS = 20, 3
 _LABEL, _CELL = 23, 38
@@ -40,7 +39,14 @@ def render_text(document: PhasesDocument) -> str:
     """For a terminal: every run in at most 20 lines, then what the runs say together."""
     blocks = ["\n".join(_run_lines(run)) + "\n" for run in document.runs]
     if document.across is not None:
-        blocks.append("\n".join(_across_lines(document.across)) + "\n")
+        lines = [f"{document.across.runs} runs together"]
+        for label, text in words.across_rows(document.across):
+            first, *more = textwrap.wrap(one_line(text), WIDTH - 2 - _LABEL)
+            lines.append(f"  {label:<{_LABEL}}{first}".rstrip())
+            lines += (" " * (2 + _LABEL) + line for line in more)
+        for note in document.across.notes:
+            lines += labelled_lines("note", note)
+        blocks.append("\n".join(lines) + "\n")
     return "\n".join(blocks)
 
 
@@ -89,16 +95,6 @@ def _fitting(labelled: Sequence[tuple[str, str]], lines: int) -> list[str]:
             return [*shown, f"  {'':<10} … and {len(labelled) - i} more in the JSON"]
         shown += sentence
     return shown
-
-
-def _across_lines(across: PhasesAcross) -> Iterator[str]:
-    yield f"{across.runs} runs together"
-    for label, text in words.across_rows(across):
-        first, *more = textwrap.wrap(one_line(text), WIDTH - 2 - _LABEL)
-        yield f"  {label:<{_LABEL}}{first}".rstrip()
-        yield from (" " * (2 + _LABEL) + line for line in more)
-    for note in across.notes:
-        yield from labelled_lines("note", note)
 
 
 def render_markdown(document: PhasesDocument) -> str:
@@ -161,23 +157,19 @@ def _csv_rows(run: RunPhases) -> Iterator[dict[str, str]]:
         base |= cells(name, getattr(phases, name))
     for curve, column in words.fitted_curves(run):
         read = {"entropy_of": column.what, "column": column.column} if column else {}
-        yield base | read | _curve_cells(curve)
-
-
-def _curve_cells(curve: CurvePhases) -> dict[str, str]:
-    boundary = curve.boundary
-    row = {
-        "curve": curve.name,
-        "n": str(curve.n),
-        "found": str(curve.found).lower(),
-        "kind": curve.kind or "",
-        "boundary_stretches": " ".join(f"{low:g}:{high:g}" for low, high in boundary.intervals),
-        "boundary_whole": str(boundary.whole).lower(),
-        "method": boundary.step.method,
-    }
-    for name in ("p_value", "first_step", "last_step", "detectable", "lag1", "noise"):
-        row[name] = number(getattr(curve, name))
-    place = {"boundary": boundary.step, "width": boundary.width}
-    for name in ESTIMATES:
-        row |= cells(name, place.get(name) or getattr(curve, name))
-    return row
+        boundary = curve.boundary
+        row = {
+            "curve": curve.name,
+            "n": str(curve.n),
+            "found": str(curve.found).lower(),
+            "kind": curve.kind or "",
+            "boundary_stretches": " ".join(f"{low:g}:{high:g}" for low, high in boundary.intervals),
+            "boundary_whole": str(boundary.whole).lower(),
+            "method": boundary.step.method,
+        }
+        for name in ("p_value", "first_step", "last_step", "detectable", "lag1", "noise"):
+            row[name] = number(getattr(curve, name))
+        place = {"boundary": boundary.step, "width": boundary.width}
+        for name in ESTIMATES:
+            row |= cells(name, place.get(name) or getattr(curve, name))
+        yield base | read | row

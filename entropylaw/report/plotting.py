@@ -135,18 +135,26 @@ _LETTERS = TextToPath()
 def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
     """Our settings on top of matplotlib's own defaults, whatever the user's are; undone afterwards.
 
-    ``extra`` is a style of the user's (:func:`read_style`) on top of ours. Inside another ``style`` the
-    outer one stays in force, so that many figures drawn under one pay for the settings once.
+    ``extra`` is a style of the user's (:func:`read_style`) on top of ours; on its dark paper ours has the
+    colours for that. Inside another ``style`` the outer one stays in force, so that many figures drawn under
+    one pay for the settings once.
     """
     if _in_force:
         yield
         return
-    settings = _combined(dict(extra or {}))
+    given = dict(extra or {})
+    ours = _defaults() | _STYLE
+    if is_dark(given.get("figure.facecolor", "white")):
+        ours |= {name: _twin(value) for name, value in _STYLE.items() if name.endswith("color")}
+    ours |= {f"{axis}.labelcolor": "inherit" for axis in ("xtick", "ytick") if f"{axis}.color" in given}
+    if "grid.color" in given:
+        # A style that colours the grid and does not ask for one was made for figures without.
+        ours["axes.grid"] = False
     # It says of every text that a font is not there; missing_fonts says it once.
     finder = logging.getLogger("matplotlib.font_manager")
     level = finder.level
     with mpl.rc_context():
-        mpl.rcParams.update(settings)
+        mpl.rcParams.update(ours | given | _FIXED)
         _in_force.append(None)
         finder.setLevel(logging.CRITICAL)
         try:
@@ -162,20 +170,6 @@ def missing_fonts(extra: Mapping[str, Any]) -> list[str]:
     for family in extra.get("font.family", []):
         families += extra.get(f"font.{family}", []) if family in _GENERIC else [family]
     return [] if set(families) & {*fontManager.get_font_names(), *_GENERIC} else families
-
-
-def _combined(extra: dict[str, Any]) -> dict[Any, Any]:
-    """Our settings under a style of the user's: on dark paper in our colours for that.
-
-    A style that colours the grid and does not ask for one was made for figures without.
-    """
-    ours = _defaults() | _STYLE
-    if is_dark(extra.get("figure.facecolor", "white")):
-        ours |= {name: _twin(value) for name, value in _STYLE.items() if name.endswith("color")}
-    ours |= {f"{axis}.labelcolor": "inherit" for axis in ("xtick", "ytick") if f"{axis}.color" in extra}
-    if "grid.color" in extra:
-        ours["axes.grid"] = False
-    return ours | extra | _FIXED
 
 
 @cache

@@ -58,8 +58,7 @@ def _text_lines(run: RunPrediction) -> Iterator[str]:
 def _markdown_lines(run: RunPrediction) -> Iterator[str]:
     yield from (f"## {markdown_cell(run.run)}", "", _verdict(run), "")
     if run.predictions:
-        yield "| entropy | reward of the law | a new evaluation | |"
-        yield "| ---: | --- | --- | --- |"
+        yield from ("| entropy | reward of the law | a new evaluation | |", "| ---: | --- | --- | --- |")
         yield from (f"| {' | '.join(cells)} |" for cells in _prediction_cells(run))
         yield ""
     yield from (f"- {sentence}" for sentence in _sentences(run))
@@ -114,7 +113,16 @@ def _verdict(run: RunPrediction) -> str:
 def _sentences(run: RunPrediction) -> Iterator[str]:
     """The entropies for the rewards that were given, and the saturation."""
     for target in run.entropies:
-        yield f"reward {target.reward:g}: {_entropy_words(target)}"
+        value = f"entropy {format_number(target.value)} nats" if target.value is not None else "no entropy"
+        sets = " and ".join(
+            f"[{format_number(low)}, {'no upper end)' if high is None else format_number(high) + ']'}"
+            for low, high in target.intervals
+        )
+        shown = f"{format_percent(target.level)} set {sets or 'empty'}"
+        touches = bool(target.intervals) and target.intervals[0][0] == 0.0
+        floor = "; the set reaches 0, the end of all entropy" if touches else ""
+        note = f"; {target.note}" if target.note else ""
+        yield f"reward {target.reward:g}: {value}, {shown}{floor}{note}"
     saturation = run.saturation
     if saturation is not None:
         share, entropy = format_percent(saturation.share), format_number(saturation.entropy)
@@ -122,19 +130,6 @@ def _sentences(run: RunPrediction) -> Iterator[str]:
             f"saturation: {share} of what the law still promises is spent at entropy {entropy} nats, "
             f"reward {_bracketed(saturation.reward)}"
         )
-
-
-def _entropy_words(target: EntropySet) -> str:
-    """The set of entropies, in words."""
-    value = f"entropy {format_number(target.value)} nats" if target.value is not None else "no entropy"
-    sets = " and ".join(
-        f"[{format_number(low)}, {'no upper end)' if high is None else format_number(high) + ']'}"
-        for low, high in target.intervals
-    )
-    shown = f"{format_percent(target.level)} set {sets or 'empty'}"
-    touches = bool(target.intervals) and target.intervals[0][0] == 0.0
-    floor = "; the set reaches 0, the end of all entropy" if touches else ""
-    return f"{value}, {shown}{floor}" + (f"; {target.note}" if target.note else "")
 
 
 def _bracketed(estimate: Estimate) -> str:

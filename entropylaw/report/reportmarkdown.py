@@ -61,7 +61,11 @@ def render_rows(
     """
     named = by_name(rows)
     common = chain.from_iterable(map(shared_markdown, shared))
-    head = "\n".join([*_head(named, warnings), *common])
+    told = [escaped_text(warning) for warning in warnings[:_WARNINGS]]
+    if len(warnings) > _WARNINGS:
+        told.append(f"Left out of this text: {count(len(warnings) - _WARNINGS, 'more warning')}.")
+    sentences = paragraphs(*map(escaped_text, reportwords.overall(named)))
+    head = "\n".join([*title("Entropy law report", told), *sentences, *common])
     left, lines = MOST_BYTES - _ROOM - len(head.encode()), [*table(_HEAD, map(_cells, named))]
     shown = sum(size <= left for size in accumulate(len(line.encode()) + 1 for line in lines))
     if any(lines[shown:]):
@@ -75,14 +79,6 @@ def render_rows(
         return f"the sections of {count(len(named) - before, 'run')}; their pages hold them"
 
     return "\n".join([head, *lines[:shown], *fitting(blocks, left, left_out)])
-
-
-def _head(rows: Sequence[IndexRow], warnings: Sequence[str]) -> Iterator[str]:
-    told = [escaped_text(warning) for warning in warnings[:_WARNINGS]]
-    if len(warnings) > _WARNINGS:
-        told.append(f"Left out of this text: {count(len(warnings) - _WARNINGS, 'more warning')}.")
-    yield from title("Entropy law report", told)
-    yield from paragraphs(*map(escaped_text, reportwords.overall(rows)))
 
 
 def _cells(row: IndexRow) -> tuple[str, ...]:
@@ -114,26 +110,27 @@ def _section(report: RunReport, figures: Mapping[str, str]) -> Iterator[str]:
         yield from fit.numbers(run)
         yield from fit.rivals(run.law)
         yield from segments_markdown(run)
-        yield from _forecast(report)
+        yield from paragraphs("### Forecast")
+        told = report.forecast
+        if told is None:
+            why = escaped_text(report.no_forecast or "none was asked for")
+            yield from paragraphs(f"There is no forecast: {why}.")
+        else:
+            steps = zip(told.step, told.reward, told.entropy, told.extrapolated, strict=True)
+            yield from table(
+                ("step", "reward", "entropy", ""),
+                (
+                    (
+                        format_step(s),
+                        format_interval(r),
+                        format_interval(h),
+                        "extrapolated" if outside else "",
+                    )
+                    for s, r, h, outside in steps
+                ),
+            )
+        yield from paragraphs(*map(escaped_text, reportwords.forecast_notes(report)))
     yield from paragraphs("### Phases", escaped_text(reportwords.phases_sentence(report.phases)))
     if run.law is not None:
         yield from fit.checks(run.law)
     yield from fit.read(run)
-
-
-def _forecast(report: RunReport) -> Iterator[str]:
-    yield from paragraphs("### Forecast")
-    told = report.forecast
-    if told is None:
-        why = escaped_text(report.no_forecast or "none was asked for")
-        yield from paragraphs(f"There is no forecast: {why}.")
-    else:
-        steps = zip(told.step, told.reward, told.entropy, told.extrapolated, strict=True)
-        yield from table(
-            ("step", "reward", "entropy", ""),
-            (
-                (format_step(s), format_interval(r), format_interval(h), "extrapolated" if outside else "")
-                for s, r, h, outside in steps
-            ),
-        )
-    yield from paragraphs(*map(escaped_text, reportwords.forecast_notes(report)))

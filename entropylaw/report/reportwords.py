@@ -24,7 +24,6 @@ from entropylaw.report.phasewords import headline as phases_headline
 from entropylaw.report.prediction import SHOWN_WEIGHT
 from entropylaw.report.words import listed, sentence
 from entropylaw.results import Estimate
-from entropylaw.results.forecast import SaturationForecast
 from entropylaw.results.law import LawFit
 
 MOSTLY = 0.9
@@ -109,9 +108,18 @@ def _earliest(step: Estimate) -> str:
 
 def forecast_notes(report: RunReport) -> Iterator[str]:
     """What stands beside the table of a forecast: its members, when the entropy is spent, what to mind."""
-    ahead = report.forecast
-    if report.spending is not None:
-        yield _spending(report.spending)
+    ahead, spending = report.forecast, report.spending
+    if spending is not None:
+        share, now = _capital(format_percent(spending.share)), format_number(spending.entropy_now)
+        target = (
+            f"{share} of what the law still promises is spent at an entropy of "
+            f"{format_number(spending.entropy)} nats; now it is {now}"
+        )
+        when = f"No step is forecast for that{_earliest(spending.step)}."
+        if spending.step.value is not None:
+            reward = format_interval(spending.reward)
+            when = f"That is forecast for step {step_interval(spending.step)}, with a reward of {reward}."
+        yield f"{target}. {when}"
     if ahead is not None:
         shown = [m for m in ahead.members if m.weight >= SHOWN_WEIGHT]
         named = ", ".join(f"{m.name} {format_weight(m.weight)}" for m in shown)
@@ -129,21 +137,6 @@ def forecast_notes(report: RunReport) -> Iterator[str]:
             f"{words.headline(law)} The forecast does not rest on it alone: it is one of the forms that are "
             "mixed, each with the weight that its own earlier forecasts give it."
         )
-
-
-def _spending(spending: SaturationForecast) -> str:
-    """When the entropy is spent, and the reward then."""
-    share, now = _capital(format_percent(spending.share)), format_number(spending.entropy_now)
-    target = (
-        f"{share} of what the law still promises is spent at an entropy of "
-        f"{format_number(spending.entropy)} nats; now it is {now}"
-    )
-    if spending.step.value is None:
-        return f"{target}. No step is forecast for that{_earliest(spending.step)}."
-    return (
-        f"{target}. That is forecast for step {step_interval(spending.step)}, with a reward of "
-        f"{format_interval(spending.reward)}."
-    )
 
 
 def phases_sentence(run: RunPhases | None) -> str:

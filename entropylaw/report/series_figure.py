@@ -41,7 +41,17 @@ def series_figure(run: RunFit) -> Figure:
         upper.set_ylim(*p.padded(min(0.0, float(law.entropy.min())), float(law.entropy.max()), 0.0, 0.08))
         lower.set_ylim(*p.padded(float(law.reward.min()), float(law.reward.max()), 0.1, 0.1))
         _at_right(lower, float(law.fitted[-1]), "law", p.INK)
-        _leading(upper, lower, law)
+        # A ring around the evaluation that moves the fit most.
+        step = law.influence.step
+        here = law.step == step
+        ring: dict[str, Any] = {"s": 34, "facecolors": "none", "edgecolors": p.WARNING, "linewidths": 1.0}
+        for axes, values in ((upper, law.entropy), (lower, law.reward)):
+            axes.scatter(law.step[here], values[here], zorder=6, **ring)
+        if here.any():
+            text, place = f"step {format_step(step)} moves the fit most", (step, float(law.entropy[here][0]))
+            side, offset = ("right", -6) if step > (law.step[0] + law.step[-1]) / 2 else ("left", 6)
+            look: dict[str, Any] = {"ha": side, "va": "center", "color": p.WARNING, "zorder": 7}
+            upper.annotate(text, place, (offset, 0), textcoords="offset points", **look)
         upper.tick_params(labelbottom=False)
         upper.set_ylabel("entropy (nats)")
         lower.set_ylabel(reward_label(run))
@@ -72,7 +82,13 @@ def residual_figure(run: RunFit) -> Figure:
         _at_right(axes, -sd, "−1 sd", p.MUTED)
         axes.set_ylabel("reward − law")
         axes.set_xlabel("step", labelpad=2)
-        p.write_notes(figure, [_residual_note(law)])
+        residuals = law.residuals
+        lag1 = "unknown" if residuals.lag1 is None else f"{residuals.lag1:.2f}"
+        note = f"sd {format_number(sd, 2)} · lag-1 {lag1}"
+        if residual_model(law.interval).assumed is None:
+            effective = f"effective n {format_number(residuals.effective_n, 2)} of {law.n}"
+            note = f"{note} · drift share {residuals.drift_share:.2f} · {effective}"
+        p.write_notes(figure, [note.replace(" -0", " −0")])
         p.make_room(figure)
         return figure
 
@@ -90,28 +106,3 @@ def _at_right(axes: Axes, y: float, text: str, colour: str) -> None:
     """A label beside the axes at height ``y``."""
     look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "annotation_clip": False}
     axes.annotate(text, (axes.get_xlim()[1], y), (2, 0), color=colour, **look)
-
-
-def _leading(upper: Axes, lower: Axes, law: LawFit) -> None:
-    """A ring around the evaluation that moves the fit most."""
-    step = law.influence.step
-    here = law.step == step
-    ring: dict[str, Any] = {"s": 34, "facecolors": "none", "edgecolors": p.WARNING, "linewidths": 1.0}
-    for axes, values in ((upper, law.entropy), (lower, law.reward)):
-        axes.scatter(law.step[here], values[here], zorder=6, **ring)
-    if here.any():
-        text, place = f"step {format_step(step)} moves the fit most", (step, float(law.entropy[here][0]))
-        side, offset = ("right", -6) if step > (law.step[0] + law.step[-1]) / 2 else ("left", 6)
-        look: dict[str, Any] = {"ha": side, "va": "center", "color": p.WARNING, "zorder": 7}
-        upper.annotate(text, place, (offset, 0), textcoords="offset points", **look)
-
-
-def _residual_note(law: LawFit) -> str:
-    residuals = law.residuals
-    lag1 = "unknown" if residuals.lag1 is None else f"{residuals.lag1:.2f}"
-    sd = f"sd {format_number(residuals.sd, 2)}"
-    if residual_model(law.interval).assumed is not None:
-        return f"{sd} · lag-1 {lag1}".replace("-0", "−0")
-    effective = f"effective n {format_number(residuals.effective_n, 2)} of {law.n}"
-    note = f"{sd} · lag-1 {lag1} · drift share {residuals.drift_share:.2f} · {effective}"
-    return note.replace(" -0", " −0")

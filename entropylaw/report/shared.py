@@ -112,26 +112,22 @@ def shared_text(fit: SharedFit) -> Iterator[str]:
 def segments_text(run: RunFit) -> Iterator[str]:
     """The jumps of a run and the law between them, in lines for a terminal."""
     yield from (seam_words(seam) for seam in run.seams)
-    if run.segments is not None:
-        yield from _segment_lines(run.segments)
+    fit = run.segments
+    if fit is not None:
+        yield segments_title(fit)
+        if fit.same is not None:
+            yield _verdict_line(fit.same, "segments")
+        if fit.note:
+            yield f"  note       {fit.note}"
+        for i, segment in enumerate(fit.segments):
+            steps = f"steps {format_step(segment.first_step)}–{format_step(segment.last_step)}"
+            yield f"  segment {i + 1}  {steps}, {count(segment.n, 'evaluation')}"
+            if segment.law is None:
+                yield f"  NOT FITTED {segment.refusal}"
+                continue
+            yield f"  {'VALID' if segment.law.validity.ok else 'NOT VALID':<10} {headline(segment.law)}"
+            yield from (_number_line(name, getattr(segment.law, name)) for name in _LAW)
     yield from (one_line(note) for note in run.notes if note.startswith((NO_SEAM, NO_SEGMENTS)))
-
-
-def _segment_lines(fit: SegmentFit) -> Iterator[str]:
-    yield segments_title(fit)
-    if fit.same is not None:
-        yield _verdict_line(fit.same, "segments")
-    if fit.note:
-        yield f"  note       {fit.note}"
-    for i, segment in enumerate(fit.segments):
-        steps = f"steps {format_step(segment.first_step)}–{format_step(segment.last_step)}"
-        yield f"  segment {i + 1}  {steps}, {count(segment.n, 'evaluation')}"
-        if segment.law is None:
-            yield f"  NOT FITTED {segment.refusal}"
-            continue
-        yield f"  {'VALID' if segment.law.validity.ok else 'NOT VALID':<10} {headline(segment.law)}"
-        for name in _LAW:
-            yield _number_line(name, getattr(segment.law, name))
 
 
 def _verdict_line(test: SameTest, what: str) -> str:

@@ -34,8 +34,31 @@ def token_figure(told: TokenHistogram) -> Figure:
         bottom = 0.36 + _SHARES + _BETWEEN
         heat = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=bottom, top=0.52)
         shares = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=0.36, top=_HEIGHT - 0.36 - _SHARES)
-        _header(figure, _heat(heat, told), float(told.share.max()))
-        _shares(shares, told)
+        drawn, most = _heat(heat, told), float(told.share.max())
+        # What the colours and the dashes mean.
+        width, height = figure.get_size_inches()
+        p.write(figure, 0.06, 0.06, "share of a step's tokens in a band", size=7.0, color=p.MUTED)
+        note = f"dashed: {LOW:g} and {FORK:g} nats, the thresholds of arXiv:2506.01939"
+        p.write(figure, 0.06, 0.34, note, size=7.0, color=p.MUTED)
+        box = figure.add_axes((1.95 / width, 1 - 0.17 / height, 1.2 / width, 0.09 / height))
+        bar: Any = figure.colorbar(drawn, cax=box, orientation="horizontal")
+        ticks = [0.0, most / 4, most]
+        bar.set_ticks(ticks, labels=[f"{100 * tick:.2g} %" if tick else "0" for tick in ticks])
+        bar.outline.set_linewidth(0.5)
+        box.tick_params(size=2, pad=1.5)
+        # Two shares, each named in its colour above the panel.
+        marker = "o" if told.step.size <= 60 else ""
+        named = (
+            (told.top20, FORKING, "of all entropy, in the fifth of tokens with most of it"),
+            (told.low, FEW, "of tokens, below 0.01 nats"),
+        )
+        shares.set_ylim(0, 103)
+        shares.set_yticks([0, 25, 50, 75, 100])
+        shares.set_ylabel("share (%)")
+        for i, (values, colour, text) in enumerate(named):
+            shares.plot(told.step, 100 * values, color=colour, linewidth=1.1, marker=marker, markersize=2.5)
+            y = _HEIGHT - 0.36 - _SHARES - 0.31 + 0.135 * i
+            p.write(figure, _LEFT + 0.08, y, text, size=7.0, color=as_text(colour))
         shares.sharex(heat)
         heat.tick_params(labelbottom=False)
         shares.set_xlabel("step", labelpad=2)
@@ -63,50 +86,16 @@ def _heat(axes: Axes, told: TokenHistogram) -> Any:
     for edge in (LOW, FORK):
         if edge < top:
             axes.axhline(edge**0.25, color=p.INK, linewidth=0.6, linestyle=_DASHED)
-    ticks = _ticks(top)
+    # 0 and as many as have room for their labels, from above.
+    ticks: list[float] = []
+    for tick in reversed(TICKS):
+        low, above = tick**0.25, ticks[-1] ** 0.25 if ticks else top**0.25 * 1.1
+        if tick < top and min(low, above - low) > 0.07 * top**0.25:
+            ticks.append(tick)
+    ticks = [0.0, *reversed(ticks)]
     axes.set_yticks([tick**0.25 for tick in ticks], [f"{tick:g}" for tick in ticks])
     axes.grid(visible=False)
     axes.set_xlim(*p.padded(sides[0], sides[-1], 0.025, 0.025))
     axes.set_ylim(0.0, top**0.25)
     axes.set_ylabel("entropy of a token (nats)")
     return drawn
-
-
-def _ticks(top: float) -> list[float]:
-    """0 and as many of :data:`TICKS` as have room for their labels, from above."""
-    kept: list[float] = []
-    for tick in reversed(TICKS):
-        low, above = tick**0.25, kept[-1] ** 0.25 if kept else top**0.25 * 1.1
-        if tick < top and min(low, above - low) > 0.07 * top**0.25:
-            kept.append(tick)
-    return [0.0, *reversed(kept)]
-
-
-def _header(figure: Figure, drawn: Any, most: float) -> None:
-    """What the colours and the dashes mean."""
-    width, height = figure.get_size_inches()
-    p.write(figure, 0.06, 0.06, "share of a step's tokens in a band", size=7.0, color=p.MUTED)
-    note = f"dashed: {LOW:g} and {FORK:g} nats, the thresholds of arXiv:2506.01939"
-    p.write(figure, 0.06, 0.34, note, size=7.0, color=p.MUTED)
-    box = figure.add_axes((1.95 / width, 1 - 0.17 / height, 1.2 / width, 0.09 / height))
-    bar = figure.colorbar(drawn, cax=box, orientation="horizontal")
-    ticks = [0.0, most / 4, most]
-    bar.set_ticks(ticks, labels=[f"{100 * tick:.2g} %" if tick else "0" for tick in ticks])
-    bar.outline.set_linewidth(0.5)
-    box.tick_params(size=2, pad=1.5)
-
-
-def _shares(axes: Axes, told: TokenHistogram) -> None:
-    """Two shares, each named in its colour above the panel."""
-    marker = "o" if told.step.size <= 60 else ""
-    shown = (
-        (told.top20, FORKING, "of all entropy, in the fifth of tokens with most of it"),
-        (told.low, FEW, "of tokens, below 0.01 nats"),
-    )
-    axes.set_ylim(0, 103)
-    axes.set_yticks([0, 25, 50, 75, 100])
-    axes.set_ylabel("share (%)")
-    for i, (values, colour, text) in enumerate(shown):
-        axes.plot(told.step, 100 * values, color=colour, linewidth=1.1, marker=marker, markersize=2.5)
-        y = _HEIGHT - 0.36 - _SHARES - 0.31 + 0.135 * i
-        p.write(axes.figure, _LEFT + 0.08, y, text, size=7.0, color=as_text(colour))  # type: ignore[arg-type]
