@@ -179,7 +179,7 @@ class Content:
 
     def lines(self) -> Iterator[str]:
         """Yield the lines, without their ends; a carriage return within a line stays."""
-        for block in self.blocks():
+        for block in filter(None, self.blocks()):
             yield from (line.removesuffix("\r") for line in block.removesuffix("\n").split("\n"))
 
     @property
@@ -202,8 +202,8 @@ class Content:
 
     @cached_property
     def is_blank(self) -> bool:
-        """Whether the first 33 MiB hold white space and NUL only: nobody looks for a log behind them."""
-        return all(map(is_blank, _first(self._plain(), _OPENING + _PIECE)))
+        """Whether the first 32 MiB hold white space and NUL only: nobody looks for a log behind them."""
+        return all(map(is_blank, _first(self._plain(), _OPENING)))
 
     @cached_property
     def is_lost(self) -> bool:

@@ -137,7 +137,7 @@ def test_nothing_that_is_required_can_be_left_out(fits):
     body = json.loads(dumps(fits.to_json()))
     body["runs"] = [next(entry for entry in body["runs"] if entry["law"] is not None)]
     schema = json.loads(schema_text("fit"))
-    places = required_places(schema, body)
+    places = required_places(schema, body, schema)
     assert len(places) > 30
     validator = jsonschema.Draft202012Validator(schema)
     for place in places:
