@@ -225,12 +225,18 @@ def refuse(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> None:
             "this looks like a sum over tokens: divide it by the response length",
         )
     check_scale("entropy", entropy, SMALLEST_ENTROPY)
-    logger = "check the logger (some write 0.0 where entropy is not computed), or name another column"
-    function = "check the reward function, or name another column with --reward"
-    for name, values, hint in (("entropy", entropy, logger), ("reward", reward, function)):
-        if np.ptp(values) <= ROUNDING * np.abs(values).max():
-            constant = f"{name} is {values[0]:g} in all {values.size} evaluations, expected one that moves"
-            raise FitError(f"{name}-constant", constant, hint)
+    if np.ptp(entropy) <= ROUNDING * np.abs(entropy).max():
+        raise FitError(
+            "entropy-constant",
+            f"entropy is {entropy[0]:g} in all {entropy.size} evaluations, expected one that moves",
+            "check the logger (some write 0.0 where entropy is not computed), or name another column",
+        )
+    if np.ptp(reward) <= ROUNDING * np.abs(reward).max():
+        raise FitError(
+            "reward-constant",
+            f"reward is {reward[0]:g} in all {reward.size} evaluations, expected one that moves",
+            "check the reward function, or name another column with --reward",
+        )
 
 
 def check_steps(step: FloatArray) -> None:

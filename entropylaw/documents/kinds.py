@@ -27,7 +27,7 @@ class Kind:
 
     @property
     def type(self) -> type[Any]:
-        """The frozen dataclass of the document."""
+        """The frozen type of the document."""
         found: type[Any] = getattr(import_module(self.module), self.type_name)
         return found
 

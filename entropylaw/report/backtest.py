@@ -23,7 +23,7 @@ def _columns(cells: Iterable[str]) -> str:
 _PEERS = _columns(("last", "law", "line", "ScaleRL"))
 
 
-def render_text(told: Backtest) -> str:
+def render_text(told: Backtest | BacktestDocument) -> str:
     """Every run for a terminal, then the whole."""
     blocks = ["\n".join(_run_lines(run)) + "\n" for run in told.runs]
     if told.overall:
@@ -125,7 +125,7 @@ def _entropy(told: Score | Skill) -> str:
     return "forecast" if told.blind else "observed"
 
 
-def render_csv(told: Backtest) -> str:
+def render_csv(told: Backtest | BacktestDocument) -> str:
     """One row for each run and protocol; a run that was not tested has its reason in ``note``."""
     rows: list[dict[str, object]] = []
     for run in told.runs:

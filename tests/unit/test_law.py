@@ -1,6 +1,5 @@
 """fit_law: what it returns, what it refuses, what it says of itself."""
 
-
 import numpy as np
 import pandas as pd
 import pytest
