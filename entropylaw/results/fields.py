@@ -1,4 +1,4 @@
-"""Fields of results, which are msgspec's structs: made in a twentieth of the time of dataclasses."""
+"""Fields of results, which are msgspec's structs: their classes are made much faster than dataclasses."""
 
 from __future__ import annotations
 

@@ -114,12 +114,14 @@ class LawFit(Struct, frozen=True, kw_only=True, eq=False):
 
     def flaw(self) -> str:
         """Arrays of other lengths than n, or steps that do not rise."""
-        if isinstance(self.step, list):
-            return ""
         known = [self.entropy_sd] if self.entropy_sd is not None else []
         columns = (self.step, self.entropy, self.course, self.reward, self.fitted, *known)
-        if self.n < 2 or any(column.shape != (self.n,) for column in columns):
+        listed = isinstance(self.step, list)  # for gates, which read no array
+        fits = all(len(column) == self.n and (listed or column.ndim == 1) for column in columns)
+        if self.n < 2 or not fits:
             return f"arrays of the length n = {self.n}, at least 2"
+        if listed:
+            return ""
         if self.posterior.coefficient.shape[-1] != 2:
             return "a posterior of two coefficients"
         return "" if (self.step[1:] > self.step[:-1]).all() else "increasing steps"

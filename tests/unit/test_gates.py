@@ -70,6 +70,7 @@ def fitted(run="r", *, ok=True, path="log.csv", ceiling=(0.6, 0.5, 0.7), **more)
         "law_weight": 0.5,
         "r_squared": 0.9,
         "n": 51,
+        **{name: list(range(51)) for name in ("step", "entropy", "course", "reward", "fitted")},
         "validity": {
             "ok": ok,
             "contradicted": not ok,
