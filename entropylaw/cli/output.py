@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -52,16 +51,14 @@ def format_of(path: str, known: Sequence[str] = ("text", "json", "csv", "markdow
 
 
 def rendered(document: Any, format: str) -> str:
-    """A document of fits, phases, a backtest or a check in a format."""
+    """A document in a format."""
     if format == "json":
         from entropylaw.documents.store import dumps
 
         return dumps(document.to_json())
-    kind = document.schema.split("/")[1]
-    # A table of fits is a table of a report, with fewer columns.
-    name = ("csvtable", "render") if (kind, format) == ("fit", "csv") else (kind, f"render_{format}")
-    text: str = getattr(import_module(f"entropylaw.report.{name[0]}"), name[1])(document)
-    return text
+    from entropylaw.report import render
+
+    return render.rendered(document, format)
 
 
 def print_result(content: str) -> None:

@@ -1,19 +1,24 @@
 """Numbers as text: a value and its interval are rounded together, and nothing is shown that is not known.
 
-Every function returns plain ASCII but for the dash of a missing number, so that ``float`` reads back
+Every function returns plain ASCII but for the dash of a missing number and the blocks of a series, so that ``float`` reads back
 what was shown.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
+from entropylaw.report.blocks import Cell, Fact
 from entropylaw.results import Estimate
 from entropylaw.results.fields import replace
 
 MISSING = "—"
 """Stands for a number that is not there; the reason stands beside it."""
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
 
 LARGEST_PLAIN = 1e6
 """Numbers of this size and above are written with an exponent."""
@@ -158,3 +163,40 @@ def _fixed(x: float | None, decimals: int, size: float) -> str:
 def _unsigned_zero(text: str) -> str:
     """No ``-0.00``: a rounded zero has no sign."""
     return text.removeprefix("-") if not text.strip("-0.") else text
+
+
+def cell_text(cell: Cell, unit: str = "") -> str:
+    """A cell of a table in words: an estimate with its interval, a series as a small line of blocks."""
+    if isinstance(cell, Estimate):
+        if unit == "step":
+            low, value, high = format_interval_of_steps(cell, "not known")
+            return f"{value} [{low}, {high}]"
+        return format_share(cell) if unit == "%" else format_interval(cell)
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, tuple):
+        return sparkline(cell)
+    if isinstance(cell, str | int):
+        return str(cell)
+    formats = {"%": format_percent, "probability": format_weight, "step": format_step}
+    return formats.get(unit, format_number)(cell)
+
+
+def fact_text(fact: Fact) -> tuple[str, str, str]:
+    """The value of a fact, its interval, and what it is with what is to be minded of the number."""
+    if not isinstance(fact.value, Estimate):
+        return cell_text(fact.value, fact.unit), "", fact.note
+    text = format_estimate(in_percent(fact.value) if fact.unit == "%" else fact.value)
+    unit = " %" if fact.unit == "%" and text.value != MISSING else ""
+    note = "; ".join(part for part in (fact.note, fact.value.note) if part)
+    return text.value + unit, text.interval, note
+
+
+def sparkline(values: Sequence[float], width: int = 12) -> str:
+    """A series as blocks between its own least and largest value; each is the mean of a stretch."""
+    parts = min(width, len(values))
+    edges = [round(i * len(values) / parts) for i in range(parts + 1)]
+    means = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
+    low, high = min(means), max(means)
+    top = len(_BLOCKS) - 1
+    return "".join(_BLOCKS[round(top * (mean - low) / ((high - low) or 1.0))] for mean in means)

@@ -46,11 +46,14 @@ def invalid_headline(validity: Validity) -> str:
 
 def badge(run: RunFit) -> str:
     """The verdict in a word or two, for tables and badges: never told by colour alone."""
-    if run.law is None:
-        return "refused"
-    if not run.law.validity.ok:
-        return "law fails" if run.law.validity.contradicted else "undecided"
-    return "with cautions" if run.law.validity.cautions or _as_good(run.law) else "valid"
+    return "refused" if run.law is None else law_badge(run.law)
+
+
+def law_badge(law: LawFit) -> str:
+    """The same of a law that was fitted."""
+    if not law.validity.ok:
+        return "law fails" if law.validity.contradicted else "undecided"
+    return "with cautions" if law.validity.cautions or _as_good(law) else "valid"
 
 
 def run_headline(run: RunFit) -> str:

@@ -1,0 +1,45 @@
+"""A table as CSV: numbers as in the document, an empty cell for what is not known."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from entropylaw.report.blocks import Cell, Table
+from entropylaw.report.printable import spreadsheet_cell
+
+
+def render(table: Table) -> str:
+    """The table with its head; an estimate stands in three columns. Texts are made harmless for spreadsheets."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    names, rows = flat(table)
+    writer.writerow(names)
+    writer.writerows([_written(cell) for cell in row] for row in rows)
+    return buffer.getvalue()
+
+
+def flat(table: Table) -> tuple[list[str], list[list[Cell]]]:
+    """Names and rows of plain cells: an estimate is a value and the two ends of its interval."""
+    columns = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
+    names: list[str] = []
+    cells: list[list[Cell]] = []
+    for column, values in zip(table.columns, columns, strict=True):
+        if column.estimate:
+            names += [column.key, f"{column.key}_low", f"{column.key}_high"]
+            for end in ("value", "low", "high"):
+                cells.append([None if value is None else getattr(value, end) for value in values])
+        else:
+            names.append(column.key)
+            cells.append(list(values))
+    return names, [list(row) for row in zip(*cells, strict=True)]
+
+
+def _written(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, tuple):
+        return " ".join(map(repr, cell))
+    return spreadsheet_cell(cell) if isinstance(cell, str) else repr(cell)

@@ -1,0 +1,76 @@
+r"""Blocks as LaTeX for a paper: tables by booktabs, to be taken in by ``\input``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from entropylaw.report.blocks import Block, Facts, Figure, Heading, Notes, Table, Verdict
+from entropylaw.report.numbers import cell_text, fact_text
+from entropylaw.report.printable import one_line
+
+_SPECIAL = {
+    **{char: f"\\{char}" for char in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "−": "$-$",
+    "·": r"$\cdot$",
+    "→": r"$\to$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "—": "---",
+    "–": "--",
+    "…": r"\dots{}",
+    "±": r"$\pm$",
+}
+_LEVELS = {1: "section*", 2: "subsection*", 3: "paragraph"}
+
+
+def render(blocks: Sequence[Block]) -> str:
+    """The blocks, one after another; figures as the files that `entropylaw plot` writes."""
+    head = "% needs \\usepackage{booktabs,graphicx} and an engine that reads UTF-8\n"
+    return head + "".join(f"{line}\n" for block in blocks for line in _lines(block))
+
+
+def _lines(block: Block) -> Iterator[str]:
+    if isinstance(block, Heading):
+        yield f"\n\\{_LEVELS[block.level]}{{{escaped(block.text)}}}"
+        if block.about:
+            yield f"{escaped(block.about)}\n"
+    elif isinstance(block, Verdict):
+        name = f"{escaped(block.name)}: " if block.name else ""
+        yield f"{name}\\textbf{{{escaped(block.badge)}}}: {escaped(block.text)}\n"
+    elif isinstance(block, Notes):
+        for note in filter(lambda note: note.text, block.notes):
+            label = f"\\emph{{{escaped(note.label)}}}: " if note.label else ""
+            yield f"{label}{escaped(note.text)}\n"
+    elif isinstance(block, Facts):
+        if block.unsafe:
+            yield f"\\emph{{{escaped(block.unsafe)}}}\n"
+        rows = [(fact.name, *fact_text(fact)) for fact in block.facts]
+        yield from _tabular((block.title, "value", block.interval, ""), rows, "lrll")
+    elif isinstance(block, Table):
+        columns = block.columns
+        rows = [
+            tuple(cell_text(cell, column.unit) for cell, column in zip(row, columns, strict=True))
+            for row in block.rows
+        ]
+        yield from _tabular([column.label for column in columns], rows, "l" * len(columns))
+    elif isinstance(block, Figure):
+        yield f"% \\includegraphics{{{block.name}.pdf}}  made by: entropylaw plot {block.name}"
+
+
+def _tabular(head: Sequence[str], rows: Sequence[Sequence[str]], columns: str) -> Iterator[str]:
+    yield f"\\begin{{tabular}}{{{columns}}}\n\\toprule"
+    yield " & ".join(map(escaped, head)) + " \\\\\n\\midrule"
+    yield from (" & ".join(map(escaped, row)) + " \\\\" for row in rows)
+    yield "\\bottomrule\n\\end{tabular}\n"
+
+
+def escaped(text: str) -> str:
+    """Text in which nothing is a command, with minus signs before numbers."""
+    text = re.sub(r"(?<![\w.)-])-(?=\d)", "−", one_line(text))
+    return "".join(_SPECIAL.get(char, char) for char in text)

@@ -1,0 +1,149 @@
+"""Blocks as Markdown, fit for a step summary or a comment: it ends before a forge's limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+from entropylaw.report.blocks import Block, Cell, Column, Facts, Figure, Heading, Notes, Table, Verdict
+from entropylaw.report.numbers import cell_text, count, fact_text
+from entropylaw.report.printable import markdown_cell, one_line
+
+MOST_BYTES = 59_000
+"""Comments on the common forges end near 64 kB; what is beyond is counted and left out."""
+
+Figures = Callable[[int], Mapping[str, tuple[str, str]]]
+"""Place of a run → name of a figure → its caption and its address."""
+
+
+def render(blocks: Sequence[Block]) -> str:
+    """What is about all runs, then every run as far as there is room."""
+    parts: list[list[Block]] = [[]]
+    for block in blocks:
+        if isinstance(block, Heading) and block.level == 2:
+            parts.append([])
+        parts[-1].append(block)
+    return whole(parts[0], parts[1:], len(parts) - 1, "the JSON document holds them all")
+
+
+def whole(
+    head: Sequence[Block],
+    runs: Iterable[Sequence[Block]],
+    number: int,
+    where: str,
+    figures: Figures = lambda _: {},
+) -> str:
+    """The head, and a part for each of a ``number`` of runs while there is room.
+
+    Runs are taken one by one; ``where`` says what holds those that are left out. A figure without an address
+    is left out.
+    """
+    text = "\n".join(_lines(head, {}, MOST_BYTES)) + "\n"
+    for place, run in enumerate(runs):
+        part = "\n".join(_lines(run, figures(place), MOST_BYTES)) + "\n"
+        if len((text + part).encode()) > MOST_BYTES:
+            return f"{text}\n*Left out of this text: {count(number - place, 'more run')}; {where}.*\n"
+        text += "\n" * bool(text.strip()) + part
+    return text
+
+
+def _lines(blocks: Iterable[Block], figures: Mapping[str, tuple[str, str]], room: int) -> Iterator[str]:
+    """The lines of some blocks, with an empty one between two; tables have ``room`` for so many bytes."""
+    chunks = filter(None, (list(chunk) for chunk in _chunks(blocks, figures, room)))
+    for place, chunk in enumerate(chunks):
+        yield from [""] * bool(place) + chunk
+
+
+def _chunks(
+    blocks: Iterable[Block], figures: Mapping[str, tuple[str, str]], room: int
+) -> Iterator[Iterable[str]]:
+    for gates, group in groupby(blocks, lambda block: isinstance(block, Verdict) and block.name != ""):
+        if gates:
+            yield _table(_gates(group), room)
+            continue
+        for block in group:
+            if isinstance(block, Heading):
+                yield [f"{'#' * block.level} {markdown_cell(block.text)}"]
+                yield [markdown_cell(block.about)] if block.about else []
+            elif isinstance(block, Verdict):
+                yield [f"**{escaped_text(block.text)}** ({escaped_text(block.badge)})"]
+            elif isinstance(block, Figure):
+                if block.name in figures:
+                    caption, address = figures[block.name]
+                    yield [f"![{markdown_cell(caption)}]({address})"]
+            elif isinstance(block, Notes):
+                yield from _notes(block)
+            elif isinstance(block, Facts):
+                yield [f"*{escaped_text(block.unsafe)}*"] if block.unsafe else []
+                yield _facts(block)
+            else:
+                yield _table(block, room)
+
+
+def _gates(verdicts: Iterable[Block]) -> Table:
+    """Gates as a table, those that failed first."""
+    found = [block for block in verdicts if isinstance(block, Verdict)]
+    found.sort(key=lambda verdict: verdict.ok is True)
+    columns = [Column(label, label) for label in ("outcome", "gate", "found")]
+    return Table(columns, [(verdict.badge, verdict.name, verdict.text) for verdict in found], words=3)
+
+
+def _facts(block: Facts) -> Iterator[str]:
+    yield f"| {escaped_text(block.title)} | value | {escaped_text(block.interval)} | |"
+    yield "| --- | ---: | --- | --- |"
+    for fact in block.facts:
+        value, interval, note = fact_text(fact)
+        yield f"| {markdown_cell(fact.name)} | {_cell(fact.value, value)} | {interval} | {escaped_text(note)} |"
+
+
+def _notes(block: Notes) -> Iterator[list[str]]:
+    """Paragraphs, and those with labels as lists."""
+    shown = (note for note in block.notes if note.text)
+    for labelled, group in groupby(shown, lambda note: note.label != ""):
+        if labelled:
+            yield [f"- {_label(note.label)}: {escaped_text(note.text)}" for note in group]
+        else:
+            yield from ([escaped_text(note.text)] for note in group)
+
+
+def _label(label: str) -> str:
+    return f"**{label}**" if label == "reason" else markdown_cell(label)
+
+
+def _table(table: Table, room: int) -> Iterator[str]:
+    """A table, names on the left and numbers on the right; rows while there is room for them."""
+    right = ["" if _is_text(table, place) else ":" for place in range(len(table.columns))]
+    yield f"| {' | '.join(markdown_cell(column.label) for column in table.columns)} |"
+    yield f"|{''.join(f' ---{end} |' for end in right)}"
+    for place, row in enumerate(table.rows):
+        cells = [cell_text(cell, column.unit) for cell, column in zip(row, table.columns, strict=True)]
+        line = f"| {' | '.join(map(_cell, row, cells))} |"
+        room -= len(line.encode()) + 1
+        if room < 0:
+            yield from (
+                "",
+                f"*Left out of this text: {count(len(table.rows) - place, 'row')}; {table.where}.*",
+            )
+            return
+        yield line
+
+
+def _cell(cell: Cell, text: str) -> str:
+    """Words may be anybody's; in numbers there is nothing that looks like markup but signs."""
+    return markdown_cell(text) if isinstance(cell, str) else escaped_text(text).removeprefix("\\")
+
+
+def _is_text(table: Table, place: int) -> bool:
+    """Whether a column holds names or words."""
+    if place < table.words:
+        return True
+    cells: list[Cell] = [row[place] for row in table.rows]
+    return all(cell is None or isinstance(cell, str | bool | tuple) for cell in cells)
+
+
+def escaped_text(text: str) -> str:
+    """A sentence: no markup either, but brackets stay readable where they cannot make a link."""
+    escaped = "".join("\\" + c if c in "\\`*_|~$" else c for c in one_line(text))
+    escaped = escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    escaped = escaped.replace("](", "]\\(").replace("]:", "]\\:")
+    return "\\" + escaped if escaped[:1] in ("#", "+", "-", "=") else escaped
