@@ -32,7 +32,7 @@ class Column:
     accessor
         From a row to the cell; unused where rows are tuples of cells.
     unit
-        ``"nats"``, ``"%"`` (of a share), ``"step"``, ``"probability"``, or ``""`` for all else.
+        ``"nats"``, ``"%"`` (of a share), ``"step"``, ``"probability"``, ``"ratio"``, or ``""`` for all else.
     shown_in
         Some of :data:`PEOPLE`, :data:`DATA` and :data:`REPORT`.
     estimate
@@ -157,6 +157,6 @@ def paragraphs(*sentences: str, detail: bool = False) -> Notes:
     return Notes([Note("", sentence, "" if detail else None) for sentence in sentences])
 
 
-def labelled(label: str, sentences: Iterable[str]) -> list[Note]:
-    """Sentences that have the same label."""
-    return [Note(label, sentence) for sentence in sentences]
+def labelled(label: str, sentences: Iterable[str], brief: str | None = None) -> list[Note]:
+    """Sentences that have the same label; with an empty ``brief`` a terminal shows none of them."""
+    return [Note(label, sentence, brief) for sentence in sentences]

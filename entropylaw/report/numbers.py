@@ -178,6 +178,8 @@ def cell_text(cell: Cell, unit: str = "") -> str:
         return sparkline(cell)
     if isinstance(cell, str | int):
         return str(cell)
+    if unit == "ratio" and cell is not None:
+        return f"{cell:.2f}"
     formats = {"%": format_percent, "probability": format_weight, "step": format_step}
     return formats.get(unit, format_number)(cell)
 

@@ -20,8 +20,8 @@ from entropylaw.report.phasewords import (
     does,
     sees_nothing,
     verdict_words,
-    wrapped,
 )
+from entropylaw.report.printable import wrapped
 from entropylaw.results.phases import CurvePhases
 
 COLOURS = {"planning": light("vermilion"), "execution": light("blue"), "aggregate": p.ENTROPY}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -22,7 +20,6 @@ from entropylaw.report.numbers import (
     in_percent,
     value_and_interval,
 )
-from entropylaw.report.printable import one_line
 from entropylaw.results import Estimate
 from entropylaw.results.columns import PhaseColumn
 from entropylaw.results.fields import replace
@@ -219,13 +216,6 @@ def table_rows(curves: Curves) -> Iterator[tuple[str, list[str]]]:
             yield labelled[0][0], cells
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """``text`` in lines that do not break inside ``p = 0.05`` or ``[30, 55 or after]``, nor before those."""
-    joined = re.sub(r"\[[^][]*\]", lambda interval: interval.group().replace(" ", "\xa0"), one_line(text))
-    joined = re.sub(r" (?=[=≤] )|(?<=[=≤]) | (?=\[)|(?<=\d) (?=%|cautions?\b)", "\xa0", joined)
-    return [line.replace("\xa0", " ") for line in textwrap.wrap(joined, width, break_on_hyphens=False)]
-
-
 def last_step(curves: Curves) -> float:
     """The last step that any of the curves reaches."""
     return max(curve.last_step for curve, _ in curves)
@@ -256,7 +246,6 @@ def across_rows(across: PhasesAcross) -> Iterator[tuple[str, str]]:
     if rises is not None:
         shown = f"in {across.rises_after} of {across.runs} runs: {percent_words(rises)} ({rises.method})"
         yield "planning's rise", f"planning turns to rise after execution's fall {shown}"
-    yield "", PUBLISHED
     labels = ("planning at", "execution at", "planning later by")
     for label, estimate in zip(labels, (across.planning, across.execution, across.delta), strict=True):
         if estimate is not None:

@@ -8,11 +8,6 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from entropylaw.documents.fit import RunFit
-    from entropylaw.documents.phases import RunPhases
 
 WIDTH = 100
 """Columns of a terminal that are used."""
@@ -42,17 +37,11 @@ def spreadsheet_cell(text: str) -> str:
     return "'" + text if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
 
 
-def labelled_lines(label: str, text: str) -> list[str]:
-    """A labelled sentence for a terminal, wrapped under itself."""
-    lines = textwrap.wrap(one_line(text), WIDTH - 13)
-    return [f"  {label:<10} {lines[0]}"] + [" " * 13 + line for line in lines[1:]]
-
-
-def refusal_lines(run: RunFit | RunPhases) -> list[str]:
-    """A run that could not be fitted, for a terminal: its name, its file unless that is the name, and why."""
-    assert run.refusal is not None
-    title = one_line(run.run) if run.run == run.path else f"{one_line(run.run)} · {one_line(run.path)}"
-    return [title, *labelled_lines("NOT FITTED", f"{run.refusal.message} [{run.refusal.slug}]")]
+def wrapped(text: str, width: int) -> list[str]:
+    """``text`` in lines that do not break inside ``p = 0.05`` or ``[30, 55 or after]``, nor before those."""
+    joined = re.sub(r"\[[^][]*\]", lambda interval: interval.group().replace(" ", "\xa0"), one_line(text))
+    joined = re.sub(r" (?=[=≤] )|(?<=[=≤]) | (?=\[)|(?<=\d) (?=%|cautions?\b)", "\xa0", joined)
+    return [line.replace("\xa0", " ") for line in textwrap.wrap(joined, width, break_on_hyphens=False)]
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:

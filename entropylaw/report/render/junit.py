@@ -8,8 +8,6 @@ from xml.etree import ElementTree as ET
 from entropylaw.report.blocks import Block, Heading, Verdict
 from entropylaw.report.printable import one_line
 
-NAME = "entropylaw"
-
 
 def render(blocks: Sequence[Block]) -> str:
     """A verdict that fails is a failure, an open one an error. Of a run without a gate it is the run's own.
@@ -18,14 +16,16 @@ def render(blocks: Sequence[Block]) -> str:
     hold, are written out as in a terminal.
     """
     suites: dict[str, list[Verdict]] = {}
-    run = ""
+    title, run = "entropylaw", ""
     for block in blocks:
-        if isinstance(block, Heading) and block.level == 2:
+        if isinstance(block, Heading) and block.level == 1:
+            title = one_line(block.text)
+        elif isinstance(block, Heading) and block.level == 2:
             run = one_line(block.text)
         elif isinstance(block, Verdict) and run:
             suites.setdefault(run, []).append(block)
     every = [verdict for verdicts in suites.values() for verdict in verdicts]
-    root = ET.Element("testsuites", {"name": NAME, **_counts(every)})
+    root = ET.Element("testsuites", {"name": title, **_counts(every)})
     for run, verdicts in suites.items():
         suite = ET.SubElement(root, "testsuite", {"name": run, **_counts(verdicts)})
         for verdict in verdicts:
@@ -35,7 +35,7 @@ def render(blocks: Sequence[Block]) -> str:
                 ET.SubElement(case, "system-out").text = f"{verdict.badge}: {sentence}"
                 continue
             tag = "error" if verdict.ok is None else "failure"
-            failure = ET.SubElement(case, tag, {"message": sentence, "type": verdict.badge})
+            failure = ET.SubElement(case, tag, {"message": sentence, "type": verdict.badge.lower()})
             failure.text = f"{run}: {name}: {sentence}"
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"

@@ -38,12 +38,12 @@ def whole(
     Runs are taken one by one; ``where`` says what holds those that are left out. A figure without an address
     is left out.
     """
-    text = "\n".join(_lines(head, {}, MOST_BYTES)) + "\n"
+    text = "".join(f"{line}\n" for line in _lines(head, {}, MOST_BYTES))
     for place, run in enumerate(runs):
         part = "\n".join(_lines(run, figures(place), MOST_BYTES)) + "\n"
         if len((text + part).encode()) > MOST_BYTES:
             return f"{text}\n*Left out of this text: {count(number - place, 'more run')}; {where}.*\n"
-        text += "\n" * bool(text.strip()) + part
+        text += "\n" * bool(text) + part
     return text
 
 

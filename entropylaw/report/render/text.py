@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from entropylaw.report.blocks import Block, Facts, Heading, Note, Notes, Table, Verdict
 from entropylaw.report.numbers import cell_text, fact_text
-from entropylaw.report.printable import WIDTH, one_line
+from entropylaw.report.printable import WIDTH, one_line, wrapped
 
 LINES = 26
 """Lines of a run up to which sentences that may wait are shown; the first is always shown."""
@@ -24,7 +24,7 @@ def render(blocks: Sequence[Block]) -> str:
         runs[-1].append(block)
     gates = [
         (
-            block.ok is not True,
+            (block.ok is not True, block.ok is None),
             f"{block.badge:<12}  {_title(run[0])}  {one_line(block.name)}  {one_line(block.text)}",
         )
         for run in runs
@@ -71,34 +71,49 @@ def _block(block: Block) -> Iterator[str]:
     elif isinstance(block, Verdict):
         yield from _labelled(block.badge, block.text)
     elif isinstance(block, Notes):
+        width = max([_LABEL, *(len(note.label) for note in block.notes)])
         for note in block.notes:
-            yield from _note(note)
+            yield from _note(note, width)
     elif isinstance(block, Facts):
         yield f"  {block.title:<19} {'value':>9}   {block.interval}"
         for fact in block.facts:
-            value, interval, note = fact_text(fact)
-            yield f"  {fact.name:<19} {value:>9}   {interval:<22} {note}"
+            value, interval, about = fact_text(fact)
+            yield f"  {fact.name:<19} {value:>9}   {interval:<22} {about}"
     elif isinstance(block, Table) and not block.detail:
-        cells = [[column.label for column in block.columns]]
-        cells += [
-            [one_line(cell_text(cell, column.unit)) for cell, column in zip(row, block.columns, strict=True)]
-            for row in block.rows
-        ]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        for row in cells:
-            yield "  " + "   ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+        yield from _table(block)
 
 
-def _note(note: Note) -> Iterator[str]:
+def _table(table: Table) -> Iterator[str]:
+    """A table in columns; where it is too wide for a line, the labels are wrapped."""
+    labels = [column.label for column in table.columns]
+    cells = [
+        [one_line(cell_text(cell, column.unit)) for cell, column in zip(row, table.columns, strict=True)]
+        for row in table.rows
+    ]
+    widths, gap = [max(map(len, column)) for column in zip(labels, *cells, strict=True)], "   "
+    if 2 + sum(widths) + len(gap) * (len(widths) - 1) > WIDTH:
+        longest = [max(label.split(), key=len, default="") for label in labels]
+        narrow, gap = [max(map(len, column)) for column in zip(longest, *cells, strict=True)], "  "
+        room = WIDTH - sum(narrow) - len(gap) * len(narrow)
+        for place, width in enumerate(narrow):
+            more = widths[place] - width
+            widths[place] = width + (more if more <= room else 0)
+            room -= more if more <= room else 0
+    heads = [wrapped(label, max(width, 1)) or [""] for label, width in zip(labels, widths, strict=True)]
+    for row in (*zip_longest(*heads, fillvalue=""), *cells):
+        yield "  " + gap.join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+
+
+def _note(note: Note, width: int = _LABEL) -> Iterator[str]:
     text = note.text if note.brief is None else note.brief
     if text:
-        yield from _labelled(note.label, text)
+        yield from _labelled(note.label, text, width)
 
 
-def _labelled(label: str, text: str) -> Iterator[str]:
+def _labelled(label: str, text: str, width: int = _LABEL) -> Iterator[str]:
     """A sentence behind its label, wrapped under itself; without a label, from the margin on."""
-    head = f"  {label:<{_LABEL}} " if label else "  "
-    first, *more = textwrap.wrap(one_line(text), WIDTH - len(head), break_on_hyphens=False) or [""]
+    head = f"  {label:<{width}} " if label else "  "
+    first, *more = wrapped(text, WIDTH - len(head)) or [""]
     yield head + first
     yield from (" " * len(head) + line for line in more)
 
