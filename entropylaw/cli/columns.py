@@ -12,19 +12,18 @@ from entropylaw.options import ColumnOptions, Command, Logs, formats
 class ColumnsCommand(ColumnOptions, Logs, Command):
     """``entropylaw columns``."""
 
-    format: str = formats("text", "json")
+    format: str = formats("text", "json", "csv", "markdown")
 
 
 @takes(ColumnsCommand, example="entropylaw columns data/lab/grpo_s0/metrics.parquet")
 def columns(options: ColumnsCommand) -> None:
     """Show what was found in logs, which columns would be used, and why. Fits nothing."""
-    from entropylaw.cli.output import print_result, show_error
+    from entropylaw.cli.output import print_result, rendered, show_error
     from entropylaw.cli.reading import reading_shown
     from entropylaw.documents.columns import columns_document
     from entropylaw.documents.store import dumps
     from entropylaw.ingest.load import read_all
     from entropylaw.ingest.report import explain
-    from entropylaw.report import columntext
 
     entropy, reward = options.entropy, options.reward
     with reading_shown():
@@ -38,4 +37,4 @@ def columns(options: ColumnsCommand) -> None:
     if options.format == "json":
         print_result(dumps(columns_document(reports)))
     else:
-        print_result("\n".join(columntext.render(report) for report in reports))
+        print_result(rendered(reports, options.format))

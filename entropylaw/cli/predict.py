@@ -84,11 +84,10 @@ def predict(options: PredictCommand) -> None:
     are for logs, not for what `entropylaw fit` wrote.
     """
     from entropylaw.cli.fit import FOLDER
-    from entropylaw.cli.output import finish_fits, format_of, say, write_out
+    from entropylaw.cli.output import finish_fits, format_of, rendered, say, write_out
     from entropylaw.cli.reading import is_document, newest_fit, refuse_flags
     from entropylaw.documents.fit import load_fit
     from entropylaw.documents.prediction import predict_runs
-    from entropylaw.report.prediction import render
     from entropylaw.workflow import fit_logs
 
     targets = checked_targets(options)
@@ -113,7 +112,7 @@ def predict(options: PredictCommand) -> None:
             gains=options.gain,
             level=options.level,
         )
-        content = render(document, format)
+        content = rendered(document, format)
         if output is None or output == "-":
             write_out({}, content, quiet=quiet)
         else:

@@ -9,19 +9,17 @@ from entropylaw.analysis.forms import form_label
 from entropylaw.documents.phases import RunPhases
 from entropylaw.documents.report import RunReport
 from entropylaw.report import words
+from entropylaw.report.blocks import Notes
+from entropylaw.report.describe import forecast
 from entropylaw.report.index_rows import NO_CURVES, IndexRow, LawRow
 from entropylaw.report.numbers import (
     count,
     format_interval,
-    format_interval_of_steps,
-    format_number,
     format_percent,
     format_share,
     format_step,
-    format_weight,
 )
 from entropylaw.report.phasewords import headline as phases_headline
-from entropylaw.report.prediction import SHOWN_WEIGHT
 from entropylaw.report.words import listed, sentence
 from entropylaw.results import Estimate
 from entropylaw.results.law import LawFit
@@ -81,62 +79,19 @@ def _left(law: LawFit, report: RunReport) -> str:
         at = f"at step {format_step(ahead.step[-1])}"
         parts.append(f"the forecast of the reward {at} is {format_interval(ahead.reward[-1])}")
     if spending is not None:
-        parts.append(spent_words(spending.step))
+        parts.append(forecast.spent_words(spending.step))
     if ahead is None and spending is None:
         parts.append(f"there is no forecast ({report.no_forecast or 'none was asked for'})")
     return f"{'; '.join(parts)}."
 
 
-def spent_words(step: Estimate) -> str:
-    """``its entropy is forecast to be spent by step 520 [480, 610]``."""
-    if step.value is None:
-        return f"no step is forecast by which its entropy is spent{_earliest(step)}"
-    return f"its entropy is forecast to be spent by step {step_interval(step)}"
-
-
-def step_interval(step: Estimate) -> str:
-    """A step that is known with its interval, whole; an end that is not known is said not to be."""
-    low, value, high = format_interval_of_steps(step, "not known")
-    return f"{value} [{low}, {high}]" + (f" ({step.note})" if step.note else "")
-
-
-def _earliest(step: Estimate) -> str:
-    """Why no step is known, and where its interval begins all the same."""
-    low = "" if step.low is None else f"the interval begins at step {format_step(round(step.low))}; "
-    return f" ({low}{step.note or 'no reason is given'})"
-
-
 def forecast_notes(report: RunReport) -> Iterator[str]:
     """What stands beside the table of a forecast: its members, when the entropy is spent, what to mind."""
-    ahead, spending = report.forecast, report.spending
-    if spending is not None:
-        share, now = _capital(format_percent(spending.share)), format_number(spending.entropy_now)
-        target = (
-            f"{share} of what the law still promises is spent at an entropy of "
-            f"{format_number(spending.entropy)} nats; now it is {now}"
-        )
-        when = f"No step is forecast for that{_earliest(spending.step)}."
-        if spending.step.value is not None:
-            reward = format_interval(spending.reward)
-            when = f"That is forecast for step {step_interval(spending.step)}, with a reward of {reward}."
-        yield f"{target}. {when}"
-    if ahead is not None:
-        shown = [m for m in ahead.members if m.weight >= SHOWN_WEIGHT]
-        named = ", ".join(f"{m.name} {format_weight(m.weight)}" for m in shown)
-        others = len(ahead.members) - len(shown)
-        rest = f", {count(others, 'other')} less" if others else ""
-        origins = count(len(ahead.origins), "origin")
-        yield (
-            f"Mixed, with weights from how each would have forecast from {origins} inside the run: "
-            f"{named}{rest}."
-        )
-        yield from (sentence(_capital(note)) for note in ahead.notes)
     law = report.fit.law
-    if law is not None and not law.validity.ok:
-        yield (
-            f"{words.headline(law)} The forecast does not rest on it alone: it is one of the forms that are "
-            "mixed, each with the weight that its own earlier forecasts give it."
-        )
+    against = words.headline(law) if law is not None and not law.validity.ok else ""
+    for block in forecast.sections(report.forecast, report.spending, report, against):
+        if isinstance(block, Notes):
+            yield from (sentence(_capital(note.text)) for note in block.notes)
 
 
 def phases_sentence(run: RunPhases | None) -> str:

@@ -44,6 +44,11 @@ def invalid_headline(validity: Validity) -> str:
     return "This run cannot tell whether the law holds."
 
 
+def invalid_badge(validity: Validity) -> str:
+    """The same in a word or two."""
+    return "law fails" if validity.contradicted else "undecided"
+
+
 def badge(run: RunFit) -> str:
     """The verdict in a word or two, for tables and badges: never told by colour alone."""
     return "refused" if run.law is None else law_badge(run.law)
@@ -52,7 +57,7 @@ def badge(run: RunFit) -> str:
 def law_badge(law: LawFit) -> str:
     """The same of a law that was fitted."""
     if not law.validity.ok:
-        return "law fails" if law.validity.contradicted else "undecided"
+        return invalid_badge(law.validity)
     return "with cautions" if law.validity.cautions or _as_good(law) else "valid"
 
 

@@ -1,0 +1,106 @@
+"""Backtests: every run with its scores, and a table over all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from entropylaw.documents.backtest import BacktestDocument
+from entropylaw.report.blocks import (
+    DATA,
+    PEOPLE,
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Notes,
+    Table,
+    Verdict,
+    labelled,
+    paragraphs,
+    table_of,
+)
+from entropylaw.report.numbers import count, format_number, format_percent
+from entropylaw.results.backtest import Backtest, RunBacktest
+
+PEERS = (("last_value", "last value"), ("law", "law"), ("line", "line"), ("scalerl", "ScaleRL"))
+
+
+def _of(key: str, label: str = "", unit: str = "", *places: str) -> Column:
+    return Column(key, label, lambda row: getattr(row, key), unit, places or (PEOPLE, DATA))
+
+
+_PROTOCOL = (
+    _of("protocol", "fitted"),
+    Column("entropy", "entropy", lambda row: "forecast" if row.blind else "observed"),
+)
+
+SCORES = (
+    *_PROTOCOL,
+    _of("fitted", "", "", DATA),
+    _of("predicted", "", "", DATA),
+    Column("n", "fitted → predicted", lambda row: f"{row.fitted} → {row.predicted}", shown_in=(PEOPLE,)),
+    _of("rmse", "forecast"),
+    *(_of(key, label) for key, label in PEERS),
+    _of("covered", "in band", "%"),
+    _of("width", "width"),
+    _of("spread", "", "", DATA),
+)
+"""The root mean squared errors of a run's forecasts and of their peers, a row per protocol."""
+
+SKILLS = (
+    *_PROTOCOL,
+    *(_of(f"to_{key}", f"to {label}", "ratio") for key, label in PEERS),
+    _of("covered", "in band", "%"),
+    Column("width", "width", lambda row: format_number(row.width, 2), shown_in=(PEOPLE,)),
+    Column(
+        "worst", "worst to last value", lambda row: f"{row.worst:.2f} ({row.worst_run})", shown_in=(PEOPLE,)
+    ),
+)
+"""The same over all runs, as ratios."""
+
+
+def describe(result: Backtest | BacktestDocument | RunBacktest) -> list[Block]:
+    """Every run, and before them the whole; or a run alone."""
+    if isinstance(result, RunBacktest):
+        return _run(result)
+    blocks: list[Block] = [Heading("Backtest of forecasts", 1)]
+    if isinstance(result, BacktestDocument):
+        blocks.append(Notes(labelled("warning", result.warnings, "")))
+    refused = sum(run.refusal is not None for run in result.runs)
+    if refused:
+        said = f"Not tested: {refused} of {len(result.runs)} runs, each with its reason."
+        blocks.append(paragraphs(said, detail=True))
+    if result.overall:
+        how = (
+            f"{count(result.overall[0].runs, 'run')}: error of the forecast over that of the peer, geometric "
+            "mean over runs; below 1 the forecast is better. Law and line are by least squares, and know the "
+            f"observed entropies in every row. The {format_percent(result.level)} band's width is a share of "
+            "the run's range of rewards, median over runs."
+        )
+        blocks += [paragraphs(how), replace(table_of(SKILLS, result.overall, PEOPLE), words=2)]
+    return blocks + [block for run in result.runs for block in _run(run)]
+
+
+def table(result: Backtest | BacktestDocument | RunBacktest) -> Table:
+    """A row per run and protocol; a run that was not tested has its reason in ``note``."""
+    runs, level = ((result,), None) if isinstance(result, RunBacktest) else (result.runs, result.level)
+    columns = [column for column in SCORES if DATA in column.shown_in]
+    ends = (Column("level", "level"), Column("note", "note"))
+    rows: list[list[Cell]] = []
+    for run in runs:
+        scores = table_of(SCORES, run.scores, DATA).rows
+        rows += [[run.run, *cells, level, None] for cells in scores]
+        if run.refusal is not None:
+            rows.append([run.run, *[None] * len(columns), None, run.refusal])
+    return Table([Column("run", "run"), *columns, *ends], rows)
+
+
+def _run(run: RunBacktest) -> list[Block]:
+    if run.refusal is not None:
+        return [Heading(run.run, 2), Verdict("not tested", run.refusal)]
+    block = f", each the mean of {run.block}" if run.block > 1 else ""
+    return [
+        Heading(run.run, 2, f"{run.n} evaluations{block}"),
+        Verdict("tested", "root mean squared errors of what was not fitted, in reward units", True),
+        replace(table_of(SCORES, run.scores, PEOPLE), words=2),
+    ]

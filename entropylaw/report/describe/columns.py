@@ -1,0 +1,97 @@
+"""What a log holds: the columns that would be used and why, and what else was found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from entropylaw.paths import hostless
+from entropylaw.report.blocks import Block, Cell, Column, Heading, Note, Notes, Table, Verdict, labelled
+from entropylaw.report.numbers import count, format_number
+from entropylaw.report.words import meaning
+
+if TYPE_CHECKING:
+    from entropylaw.ingest.report import Candidate, ColumnReport
+
+_MOST = 8
+"""Candidates and columns that are none that people see; CSV and JSON have them all."""
+
+_MEANING = ("kind", "unit", "aggregation", "estimator", "temperature", "timing")
+
+COLUMNS = tuple(
+    Column(key, key)
+    for key in ("run", "path", "role", "column", "used", "values", "low", "high", *_MEANING, "why")
+)
+"""A row per column with a role: step, entropy, reward, a coefficient (its first and last value), or none."""
+
+
+def describe(result: ColumnReport) -> list[Block]:
+    """Whether a run can be fitted, what would be used first, then what else was found."""
+    source = result.source
+    about = f"{hostless(source.path)} ({source.format}, {count(source.rows, 'record')})"
+    usable = Verdict("usable", "the columns with a star would be used", True)
+    hint = []
+    if result.problem is not None:
+        usable = Verdict("NOT USABLE", f"{result.problem.message} [{result.problem.slug}]", False)
+        hint.append(Note("hint", result.problem.hint))
+    steps = f"{count(result.steps, 'step')}, {result.first_step:g} to {result.last_step:g}"
+    notes = [
+        Note("trainer", f"{result.trainer}: {result.trainer_why}"),
+        Note("step", f"'{result.step_column}' ({steps}): {result.step_why}"),
+        *_candidates("entropy", result.entropy),
+        *_candidates("reward", result.reward),
+    ]
+    if result.pair is not None:
+        notes.append(Note("pair", f"{result.pair}: {result.pair_why}; {count(result.pairs, 'evaluation')}"))
+    dropped = Counter(result.read_dropped) + Counter(result.dropped)
+    notes += labelled("dropped", (f"{reason} ({number})" for reason, number in sorted(dropped.items())))
+    notes += labelled("no entropy", (f"'{decoy.column}': {decoy.why}" for decoy in result.decoys[:_MOST]))
+    for name, (first, last) in sorted(result.coefficients.items()):
+        notes.append(Note("coefficient", f"'{name}': {format_number(first)} to {format_number(last)}"))
+    notes += labelled("note", result.notes) + labelled("caution", result.cautions)
+    notes.append(Note("besides", count(result.other_columns, "other column")))
+    return [Heading(result.run, 2, about), usable, Notes(hint), Notes(notes)]
+
+
+def table(result: ColumnReport) -> Table:
+    """A row per column with a role."""
+    base: dict[str, Cell] = {"run": result.run, "path": hostless(result.source.path)}
+    rows = [base | row for row in _rows(result)]
+    return Table(COLUMNS, [tuple(row.get(column.key) for column in COLUMNS) for row in rows])
+
+
+def _candidates(role: str, candidates: Sequence[Candidate]) -> Iterator[Note]:
+    """A note per candidate; the one that would be used has a star."""
+    if not candidates:
+        yield Note(role, "none found")
+    for candidate in candidates[:_MOST]:
+        values, known = "no usable values", meaning(candidate.meaning)
+        if candidate.low is not None and candidate.high is not None:
+            ends = f"{format_number(candidate.low)} to {format_number(candidate.high)}"
+            values = f"{count(candidate.usable, 'value')}, {ends}"
+        text = f"'{candidate.column}' ({values}{f'; {known}' if known else ''}): {candidate.why}"
+        yield Note(f"{role} *" if candidate.used else role, text)
+    if len(candidates) > _MOST:
+        yield Note(role, f"and {len(candidates) - _MOST} more")
+
+
+def _rows(report: ColumnReport) -> Iterator[dict[str, Cell]]:
+    yield {
+        "role": "step",
+        "column": report.step_column,
+        "used": True,
+        "values": report.steps,
+        "low": report.first_step,
+        "high": report.last_step,
+        "why": report.step_why,
+    }
+    for role, candidates in (("entropy", report.entropy), ("reward", report.reward)):
+        for one in candidates:
+            known: dict[str, Cell] = {name: getattr(one.meaning, name) for name in _MEANING}
+            ends: dict[str, Cell] = {"values": one.usable, "low": one.low, "high": one.high}
+            yield known | ends | {"role": role, "column": one.column, "used": one.used, "why": one.why}
+    for name, (first, last) in sorted(report.coefficients.items()):
+        yield {"role": "coefficient", "column": name, "used": False, "low": first, "high": last}
+    for decoy in report.decoys:
+        yield {"role": "no entropy", "column": decoy.column, "used": False, "why": decoy.why}

@@ -1,0 +1,165 @@
+"""Forecasts: the reward at later steps, and when the entropy is spent; for commands, pages and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from entropylaw.report.blocks import (
+    Block,
+    Cell,
+    Column,
+    Figure,
+    Heading,
+    Note,
+    Notes,
+    Table,
+    labelled,
+    paragraphs,
+)
+from entropylaw.report.numbers import (
+    count,
+    format_interval,
+    format_interval_of_steps,
+    format_number,
+    format_percent,
+    format_step,
+    format_weight,
+)
+from entropylaw.results import Estimate
+from entropylaw.results.forecast import Forecast, SaturationForecast
+
+SHOWN_WEIGHT = 0.05
+"""Members with less weight are counted, not named."""
+
+STEPS = (
+    Column("step", "step", unit="step"),
+    Column("reward", "reward", estimate=True),
+    Column("entropy", "entropy", estimate=True),
+    Column("extrapolated", "extrapolated"),
+)
+GAINS = (Column("points", "gain"), Column("step", "at step", unit="step"), Column("by_step", "probability"))
+
+
+def describe(result: Forecast | SaturationForecast) -> list[Block]:
+    """The reward at later steps, or when the entropy is spent."""
+    head = Heading(result.run, 2, f"forecast from step {format_step(result.last_step)}")
+    if isinstance(result, Forecast):
+        return [head, *sections(result, None, result)]
+    return [head, *sections(None, result)]
+
+
+def table(result: Forecast | SaturationForecast) -> Table:
+    """A row per step; of the end of the entropy, a row per gain."""
+    if isinstance(result, SaturationForecast):
+        return Table(GAINS, [(gain.points, gain.step, gain.by_step) for gain in result.gains])
+    return Table(STEPS, list(_steps(result)))
+
+
+def sections(
+    ahead: Forecast | None, spending: SaturationForecast | None, part: object = None, against: str = ""
+) -> list[Block]:
+    """What is known of a run's future; the figure is drawn of ``part``, where there is one.
+
+    ``against`` is the verdict on a law that does not hold, and on which the forecast does not rest alone.
+    """
+    blocks: list[Block] = [Figure("forecast", part)] if part is not None else []
+    blocks += _ahead(ahead) if ahead is not None else []
+    notes = list(_ahead_notes(ahead)) if ahead is not None else []
+    notes += list(_spending_notes(spending)) if spending is not None else []
+    if against and notes:
+        mixed = "one of the forms that are mixed, each with the weight that its own earlier forecasts give it"
+        notes.append(Note("caution", f"{against} The forecast does not rest on it alone: it is {mixed}."))
+    return [*blocks, Notes(notes)] if notes else []
+
+
+def _ahead(ahead: Forecast) -> list[Block]:
+    now = format_interval(ahead.reward_now)
+    step, reward, entropy, extrapolated = STEPS
+    columns = (
+        step,
+        replace(reward, label=f"reward, {format_percent(ahead.level)} interval"),
+        replace(entropy, label=f"entropy, {'forecast too' if ahead.blind else 'as given'}"),
+        extrapolated,
+    )
+    # An entropy that was given has no interval.
+    rows = [
+        (at, value, given.value if isinstance(given, Estimate) and not ahead.blind else given, outside)
+        for at, value, given, outside in _steps(ahead)
+    ]
+    return [
+        paragraphs(
+            f"Forecast from {ahead.n} evaluations up to step {format_step(ahead.last_step)}; "
+            f"reward now {now}."
+        ),
+        Table(columns, rows),
+    ]
+
+
+def _steps(ahead: Forecast) -> Iterator[tuple[Cell, ...]]:
+    """Step, reward, entropy and whether that is extrapolated; a forecast without entropies has neither."""
+    unknown = (None,) * len(ahead.step)
+    entropies = (ahead.entropy or unknown, ahead.extrapolated or unknown)
+    return zip(ahead.step, ahead.reward, *entropies, strict=True)
+
+
+def _ahead_notes(ahead: Forecast) -> Iterator[Note]:
+    """Who was mixed, what to mind, and how the intervals were made."""
+    named = _weights({member.name: member.weight for member in ahead.members})
+    origins = count(len(ahead.origins), "origin")
+    yield Note("weights", f"{named}; from how each would have forecast from {origins} inside the run")
+    if ahead.path_members:
+        yield Note("weights", f"of the entropy: {_weights(ahead.path_members)}")
+    yield from labelled("note", ahead.notes)
+    methods = f"a new evaluation, {ahead.reward[0].method}; reward now by {ahead.reward_now.method}"
+    yield Note("intervals", methods, "")
+
+
+def _weights(weights: Mapping[str, float]) -> str:
+    """``law 0.52, line 0.31, 3 others 0.17``."""
+    named = sorted(weights.items(), key=lambda item: -item[1])
+    words = [f"{name} {format_weight(weight)}" for name, weight in named if weight >= SHOWN_WEIGHT]
+    others = named[len(words) :]
+    if others:
+        words.append(f"{count(len(others), 'other')} {format_weight(sum(weight for _, weight in others))}")
+    return ", ".join(words)
+
+
+def _spending_notes(spending: SaturationForecast) -> Iterator[Note]:
+    """When the entropy is spent, and the probability of each gain."""
+    when = f"No step is forecast for that{_earliest(spending.step)}"
+    if spending.step.value is not None:
+        step, level = _step(spending.step), format_percent(spending.step.level)
+        reward = format_interval(spending.reward)
+        when = f"That is forecast for step {step}, {level} interval, with a reward of {reward}"
+    yield Note(
+        "spent",
+        f"{format_percent(spending.share)} of what the law still promises is spent at an entropy of "
+        f"{format_number(spending.entropy)} nats; now it is {format_number(spending.entropy_now)}, at step "
+        f"{format_step(spending.last_step)}. {when}.",
+    )
+    for gain in spending.gains:
+        yield Note(
+            "gain",
+            f"an evaluation {format_number(gain.points)} above the reward now: probability "
+            f"{format_weight(gain.by_step)} at step {format_step(gain.step)}",
+        )
+
+
+def spent_words(step: Estimate) -> str:
+    """``its entropy is forecast to be spent by step 520 [480, 610]``."""
+    if step.value is None:
+        return f"no step is forecast by which its entropy is spent{_earliest(step)}"
+    return f"its entropy is forecast to be spent by step {_step(step)}"
+
+
+def _step(step: Estimate) -> str:
+    """A step that is known with its interval, whole; an end that is not known is said not to be."""
+    low, value, high = format_interval_of_steps(step, "not known")
+    return f"{value} [{low}, {high}]" + (f" ({step.note})" if step.note else "")
+
+
+def _earliest(step: Estimate) -> str:
+    """Why no step is known, and where its interval begins all the same."""
+    low = "" if step.low is None else f"the interval begins at step {format_step(round(step.low))}; "
+    return f" ({low}{step.note or 'no reason is given'})"
