@@ -24,6 +24,7 @@ _OWN_TABLES = (
     b"run,path,part,n,valid,",
     b"run,path,verdict,curve,",
     b"run,path,question,target,",
+    b"run,path,role,column,",
     b"run,protocol,entropy,fitted,",
 )
 """How our own CSV files begin."""

@@ -102,7 +102,7 @@ def test_the_action_checks_every_log_against_every_gate(shell, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     suites = ET.parse(tmp_path / "entropylaw-junit.xml").getroot()
     assert (suites.get("tests"), len(suites)) == ("4", 2)
-    assert "PASSED: 2 gates on 2 runs" in (tmp_path / "summary.md").read_text()
+    assert "2 gates on 2 runs: 4 passed** (PASSED)" in (tmp_path / "summary.md").read_text()
 
 
 def test_two_stars_reach_folders_of_any_depth_and_a_pattern_without_files_fails(shell, tmp_path):

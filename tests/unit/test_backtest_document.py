@@ -18,7 +18,7 @@ from entropylaw.documents.document import InputFile
 from entropylaw.documents.prediction import PredictionDocument, predict_runs
 from entropylaw.documents.store import dumps
 from entropylaw.errors import FitError
-from entropylaw.report.backtest import render_markdown
+from entropylaw.report.render import rendered
 from entropylaw.results.backtest import Backtest, RunBacktest
 from entropylaw.results.fields import field_names, replace
 from entropylaw.workflow import fit_logs
@@ -118,14 +118,14 @@ def rows_below(text: str, heading: str) -> list[list[str]]:
 
 
 def test_markdown_has_every_number_of_the_document(document):
-    text = render_markdown(document)
+    text = rendered(document, "markdown")
     overall = rows_below(text, "# Backtest of forecasts")
     assert len(overall) == len(document.overall) == 5
     for row, skill in zip(overall, document.overall, strict=True):
         assert row[:2] == [skill.protocol, "forecast" if skill.blind else "observed"]
         ratios = (skill.to_last_value, skill.to_law, skill.to_line, skill.to_scalerl)
         assert [float(cell) for cell in row[2:6]] == pytest.approx(ratios, abs=0.005)
-        assert row[8].endswith(f"({skill.worst_run})")
+        assert row[8].endswith(f"\\({skill.worst_run}\\)")
     for run in document.runs[:2]:
         for row, score in zip(rows_below(text, f"## {run.run}\n"), run.scores, strict=True):
             assert row[2] == f"{score.fitted} → {score.predicted}"
@@ -136,7 +136,7 @@ def test_markdown_has_every_number_of_the_document(document):
 
 
 def test_without_a_tested_run_there_are_reasons_and_no_table(document):
-    text = render_markdown(replace(document, runs=document.runs[2:], overall=()))
+    text = rendered(replace(document, runs=document.runs[2:], overall=()), "markdown")
     assert "| --- |" not in text
     assert "Not tested: 1 of 1 runs" in text
 
@@ -144,7 +144,7 @@ def test_without_a_tested_run_there_are_reasons_and_no_table(document):
 def test_a_hostile_name_is_text(document):
     run = replace(document.runs[0], run=HOSTILE)
     bad = RunBacktest(run=HOSTILE, n=0, block=1, scores=(), refusal=HOSTILE)
-    text = render_markdown(replace(document, runs=(run, bad), overall=skills([run])))
+    text = rendered(replace(document, runs=(run, bad), overall=skills([run])), "markdown")
     assert "<script" not in text
     assert not re.search(r"(?<!\\)\]\(http", text)
     assert all(len(row) == 9 for row in rows_below(text, "# Backtest"))
@@ -153,7 +153,7 @@ def test_a_hostile_name_is_text(document):
 
 def test_many_runs_stay_below_the_limit_of_a_comment(document):
     runs = tuple(replace(document.runs[0], run=f"run {i}") for i in range(200))
-    text = render_markdown(replace(document, runs=runs, overall=skills(runs)))
+    text = rendered(replace(document, runs=runs, overall=skills(runs)), "markdown")
     assert len(text.encode()) < 64_000
     (left,) = re.findall(r"Left out of this text: (\d+) more runs", text)
     assert text.count("\n## run ") == 200 - int(left)
@@ -172,7 +172,7 @@ def test_the_command_writes_what_the_suffix_says(run, tmp_path):
     assert run("backtest", CLEAN, "nowhere.csv", "-o", "b.md").returncode == 0
     markdown = (tmp_path / "b.md").read_text(encoding="utf-8")
     assert run("backtest", CLEAN, "nowhere.csv", "--format", "markdown").stdout == markdown
-    assert render_markdown(decode(BacktestDocument, body)) == markdown
+    assert rendered(decode(BacktestDocument, body), "markdown") == markdown
 
 
 def test_runs_of_one_name_are_told_apart(run, tmp_path):

@@ -27,7 +27,7 @@ from entropylaw.gates.expression import parse
 from entropylaw.gates.quantities import QUANTITIES, Kind, Part, Unknown
 from entropylaw.gates.subjects import joined, read_document, subjects_of
 from entropylaw.options import FitOptions
-from entropylaw.report import check
+from entropylaw.report.render import rendered
 from entropylaw.results import Estimate
 from entropylaw.results.fields import replace
 from tests.conftest import ROOT
@@ -457,7 +457,7 @@ def test_junit_has_the_shape_that_readers_know():
     from xml.etree import ElementTree as ET
 
     found = cases([document(fitted(HOSTILE), fitted("b", ok=False), refused("c"))], "ceiling<0.8", "invalid")
-    root = ET.fromstring(check.render_junit(checked(found)))
+    root = ET.fromstring(rendered(checked(found), "junit"))
     for element in root.iter():
         attributes, children = SHAPE[element.tag]
         assert set(element.attrib) == attributes
@@ -472,29 +472,29 @@ def test_junit_has_the_shape_that_readers_know():
 def test_hostile_names_stay_on_their_line_in_every_format():
     found = cases([document(fitted(HOSTILE), fitted("b"))], "ceiling<0.8", "n>3")
     told = checked(found)
-    text = check.render_text(told)
-    assert len(text.splitlines()) == 5
+    text = rendered(told, "text")
+    assert len([line for line in text.splitlines() if line]) == 5
     assert all(character.isprintable() for line in text.splitlines() for character in line)
-    markdown = check.render_markdown(told)
-    assert len([line for line in markdown.splitlines() if line.startswith("| **tripped")]) == 4
+    markdown = rendered(told, "markdown")
+    assert len([line for line in markdown.splitlines() if line.startswith("| TRIPPED")]) == 4
     assert "<b>" not in markdown
-    raw = check.render_junit(told)
+    raw = rendered(told, "junit")
     assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", raw)
     assert json.loads(json.dumps(told.to_json()))["cases"][0]["run"] == HOSTILE
 
 
 def test_failures_come_last_on_a_terminal_and_first_in_markdown():
     found = cases([document(fitted("bad", ok=False), fitted("good"))], "invalid")
-    lines = check.render_text(checked(found)).splitlines()
-    assert [line.split()[0] for line in lines] == ["passed", "TRIPPED", "FAILED:"]
+    lines = rendered(checked(found), "text").splitlines()
+    assert [line.split()[0] for line in lines if line] == ["passed", "TRIPPED", "FAILED"]
     found = cases([document(fitted("good"), fitted("bad", ok=False))], "invalid")
-    markdown = check.render_markdown(checked(found))
+    markdown = rendered(checked(found), "markdown")
     assert markdown.index("## bad") < markdown.index("## good")
 
 
 def test_markdown_ends_before_a_forges_limit_and_says_what_is_missing():
     found = cases([document(*(fitted(f"run {i}", path=str(i)) for i in range(900)))], "invalid", "n<3")
-    text = check.render_markdown(checked(found))
+    text = rendered(checked(found), "markdown")
     assert 50_000 < len(text.encode()) <= 60_200
     shown, left = text.count("\n## "), int(re.search(r"\*Left out of this text: (\d+) more runs", text)[1])
     assert shown + left == 900

@@ -20,9 +20,12 @@ from entropylaw.documents.phases import PhaseOptions, PhasesDocument, RunPhases,
 from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError
 from entropylaw.ingest.phasecolumns import SEMANTIC, TOKEN
-from entropylaw.report import phases, phasewords, plotting
+from entropylaw.report import phasewords, plotting
 from entropylaw.report.phase_figure import phase_figure
 from entropylaw.report.plotting import figure_bytes
+from entropylaw.report.printable import wrapped
+from entropylaw.report.render import MEDIA, rendered
+from entropylaw.report.render.text import LINES
 from entropylaw.report.token_figure import token_figure
 from entropylaw.results import Estimate
 from entropylaw.results.columns import PhaseColumn
@@ -178,7 +181,7 @@ NAMES = ["ordered", "neither", "whole", "semantic"]
 
 
 def lines_of(run: RunPhases) -> list[str]:
-    return phases.render_text(document(run)).splitlines()
+    return rendered(document(run), "text").splitlines()
 
 
 def test_the_verdict_comes_first_in_one_sentence():
@@ -186,7 +189,7 @@ def test_the_verdict_comes_first_in_one_sentence():
         "execution first: execution turns to rise at step 40 [28, 54], planning turns to rise "
         "86 steps [60, 112] later"
     )
-    assert lines_of(ordered())[1].startswith("  execution first: execution turns to rise at step 40 [28, 54]")
+    assert lines_of(ordered())[1].startswith("  execution first execution turns to rise at step 40 [28, 54]")
     back = replace(
         ordered(),
         phases=fit(
@@ -285,7 +288,7 @@ def test_semantic_entropy_is_never_called_token_entropy():
     assert "token entropy of execution tokens" in text
     assert "semantic entropy turns to rise 86 steps [60, 112] later" in " ".join(text.split())
     assert "'entropy_semantic' (semantic entropy)" in text
-    (row, *_) = csv.DictReader(io.StringIO(phases.render_csv(document(semantic()))))
+    (row, *_) = csv.DictReader(io.StringIO(rendered(document(semantic()), "csv")))
     assert (row["curve"], row["entropy_of"]) == ("planning", "semantic entropy")
     figure = phase_figure(semantic())
     assert figure.axes[0].get_ylabel() == "entropy (nats)"
@@ -336,7 +339,7 @@ def test_the_numbers_stand_side_by_side():
 
 
 @pytest.mark.parametrize("run", [*RUNS, refused()], ids=[*NAMES, "refused"])
-def test_twenty_lines_a_hundred_columns(run):
+def test_few_lines_of_a_hundred_columns(run):
     long = (
         "something happened to the run, and it takes many words to say what it was and why that matters. " * 2
     )
@@ -345,12 +348,12 @@ def test_twenty_lines_a_hundred_columns(run):
     )
     for each in (run, crowded):
         lines = lines_of(each)
-        assert len(lines) <= 20
+        assert len(lines) <= LINES
         assert max(map(len, lines)) <= 100
     if crowded.phases is not None:
-        assert any(line.endswith("more in the JSON") for line in lines_of(crowded))
+        assert any(line.endswith("more: --format json") for line in lines_of(crowded))
         assert "(6 cautions)" in " ".join(" ".join(lines_of(crowded)).split())
-        assert any(line.startswith("  caution    something") for line in lines_of(crowded))
+        assert any(line.startswith("  caution       something") for line in lines_of(crowded))
 
 
 def test_nothing_is_left_out_without_being_counted():
@@ -361,9 +364,9 @@ def test_nothing_is_left_out_without_being_counted():
     assert told.index("second") < told.index("sorted") < told.index("a note") < told.index(UNKNOWN_SHARE)
     many = tuple(f"caution {i}" for i in range(30))
     lines = lines_of(run_of(replace(phases, cautions=many), notes=notes))
-    shown = sum("caution    caution" in line for line in lines)
-    assert len(lines) <= 20
-    assert f"… and {30 + 3 - shown} more in the JSON" in "\n".join(lines)
+    shown = sum("caution       caution" in line for line in lines)
+    assert len(lines) <= LINES
+    assert f"… and {30 + 3 - shown} more: --format json" in "\n".join(lines)
 
 
 def test_the_head_has_the_curves_own_steps_and_not_the_middles_of_blocks():
@@ -381,14 +384,14 @@ def test_the_widest_transition_that_was_tried_is_no_end():
 
 
 def test_several_runs_end_with_what_they_say_together():
-    text = phases.render_text(document(ordered(), neither(), across=across()))
+    text = rendered(document(ordered(), neither(), across=across()), "text")
     last = text.split("\n\n")[-1]
-    assert last.startswith("3 runs together\n")
+    assert last.startswith("  3 runs together:\n")
     assert "in both curves in 2 of 3 runs: 67 % [21, 94] (by hand)" in last
     assert "planning turns to rise after execution's fall in 1 of 3 runs: 33 % [6, 79]" in " ".join(
         last.split()
     )
-    assert last.index("planning turns to rise") < last.index("in 3 of 8") < last.index("63 %")
+    assert last.index("planning turns to rise") < last.index("63 %") < last.index("in 3 of 8")
     assert "arXiv:2509.03646" in last
     assert "semantic entropy of strategic grams" in " ".join(last.split())
     assert "63 % [50, 76] of the run" in last
@@ -399,8 +402,8 @@ def test_a_document_comes_back_as_it_was_and_reads_the_same(tmp_path):
     whole = document(*RUNS, refused(), across=across(), warnings=("a.csv was not read: empty",))
     text = dumps(whole.to_json())
     back = decode(PhasesDocument, json.loads(text))
-    for render in (phases.render_text, phases.render_csv, phases.render_markdown):
-        assert render(back) == render(whole)
+    for medium in MEDIA:
+        assert rendered(back, medium) == rendered(whole, medium)
     assert dumps(back.to_json()) == text
     (tmp_path / "a.json").write_text(text)
     assert dumps(load_phases(tmp_path / "a.json").to_json()) == text
@@ -433,7 +436,7 @@ def test_documents_follow_the_schema():
 
 
 def test_a_row_a_curve_in_full_precision():
-    rows = list(csv.DictReader(io.StringIO(phases.render_csv(document(ordered(), refused())))))
+    rows = list(csv.DictReader(io.StringIO(rendered(document(ordered(), refused()), "csv"))))
     assert [row["curve"] for row in rows] == ["planning", "execution", ""]
     planning, execution, bad = rows
     assert float(execution["slope_after"]) == 0.00103
@@ -444,17 +447,17 @@ def test_a_row_a_curve_in_full_precision():
     assert planning["after_fall_low"] == ""
     assert (bad["refusal"], bad["boundary"], bad["verdict"]) == ("too-few-points", "", "")
     known = run_of(replace(ordered().phases, after_fall=estimate(38.0, 29.0, 46.0)))
-    (row, _) = csv.DictReader(io.StringIO(phases.render_csv(document(known))))
+    (row, _) = csv.DictReader(io.StringIO(rendered(document(known), "csv")))
     assert [float(row[f"after_fall{end}"]) for end in ("", "_low", "_high")] == [38.0, 29.0, 46.0]
 
 
 def test_names_from_logs_do_no_harm():
     run = replace(ordered(), run=HOSTILE, planning_column=column("=entropy\x1b[2J|planning"))
-    text = phases.render_text(document(run))
+    text = rendered(document(run), "text")
     assert "\x1b" not in text
-    assert "\x1b" not in phases.render_markdown(document(run))
-    assert "<script>" not in phases.render_markdown(document(run))
-    (row, *_) = csv.DictReader(io.StringIO(phases.render_csv(document(run))))
+    assert "\x1b" not in rendered(document(run), "markdown")
+    assert "<script>" not in rendered(document(run), "markdown")
+    (row, *_) = csv.DictReader(io.StringIO(rendered(document(run), "csv")))
     assert row["column"].startswith("'=")
     phase_figure(run)
 
@@ -579,7 +582,7 @@ def test_the_title_counts_cautions():
 def test_lines_do_not_break_inside_an_interval():
     text = "planning turns to rise at step 81.1 [77.8, 84.3 or after] and p = 0.05 after 95 % (12 cautions)"
     for width in range(35, 60):
-        for line in phasewords.wrapped(text, width):
+        for line in wrapped(text, width):
             assert line.count("[") == line.count("]")
             assert not line.startswith(("[", "%", "cautions", "= "))
             assert not line.endswith(("=", " p"))

@@ -20,7 +20,10 @@ from entropylaw.cli import main
 from entropylaw.documents.fit import load_fit
 from entropylaw.documents.store import write_atomically
 from entropylaw.inputs import check_targets, forget_inputs, note_input
-from entropylaw.report import backtest, csvtable, phases, prediction
+from entropylaw.report import csvtable
+from entropylaw.report.blocks import Table
+from entropylaw.report.describe import backtest, columns, phases, prediction
+from entropylaw.report.render.csv import flat
 from tests.conftest import HANGS, clean_environment
 from tests.unit.test_cli import assert_error, write_csv
 
@@ -175,11 +178,12 @@ def test_a_name_in_another_case_is_the_same_file_where_the_file_system_says_so(t
 
 
 def test_our_own_tables_are_known_by_their_first_columns(tmp_path):
-    tables = [csvtable.COLUMNS, csvtable.REPORT_COLUMNS, phases.COLUMNS]
-    tables += [prediction.COLUMNS, backtest.COLUMNS]
+    tables = [csvtable.COLUMNS, csvtable.REPORT_COLUMNS]
+    for kind in (phases, prediction, backtest, columns):
+        tables.append(flat(Table(kind.COLUMNS, []))[0])
     forget_inputs()
-    for i, columns in enumerate(tables):
-        (tmp_path / f"{i}.csv").write_text(",".join(columns) + "\n")
+    for i, names in enumerate(tables):
+        (tmp_path / f"{i}.csv").write_text(",".join(names) + "\n")
         note_input(tmp_path / f"{i}.csv", found=True)
     check_targets(tmp_path.glob("*.csv"))
     forget_inputs()

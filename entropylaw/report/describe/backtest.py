@@ -47,6 +47,14 @@ SCORES = (
 )
 """The root mean squared errors of a run's forecasts and of their peers, a row per protocol."""
 
+COLUMNS = (
+    Column("run", "run"),
+    *(column for column in SCORES if DATA in column.shown_in),
+    Column("level", "level"),
+    Column("note", "note"),
+)
+"""The same in CSV and frames; a run that was not tested has its reason in ``note``."""
+
 SKILLS = (
     *_PROTOCOL,
     *(_of(f"to_{key}", f"to {label}", "ratio") for key, label in PEERS),
@@ -56,7 +64,7 @@ SKILLS = (
         "worst", "worst to last value", lambda row: f"{row.worst:.2f} ({row.worst_run})", shown_in=(PEOPLE,)
     ),
 )
-"""The same over all runs, as ratios."""
+"""Errors over all runs, as ratios."""
 
 
 def describe(result: Backtest | BacktestDocument | RunBacktest) -> list[Block]:
@@ -82,17 +90,14 @@ def describe(result: Backtest | BacktestDocument | RunBacktest) -> list[Block]:
 
 
 def table(result: Backtest | BacktestDocument | RunBacktest) -> Table:
-    """A row per run and protocol; a run that was not tested has its reason in ``note``."""
+    """A row per run and protocol."""
     runs, level = ((result,), None) if isinstance(result, RunBacktest) else (result.runs, result.level)
-    columns = [column for column in SCORES if DATA in column.shown_in]
-    ends = (Column("level", "level"), Column("note", "note"))
     rows: list[list[Cell]] = []
     for run in runs:
-        scores = table_of(SCORES, run.scores, DATA).rows
-        rows += [[run.run, *cells, level, None] for cells in scores]
+        rows += [[run.run, *cells, level, None] for cells in table_of(SCORES, run.scores, DATA).rows]
         if run.refusal is not None:
-            rows.append([run.run, *[None] * len(columns), None, run.refusal])
-    return Table([Column("run", "run"), *columns, *ends], rows)
+            rows.append([run.run, *[None] * (len(COLUMNS) - 2), run.refusal])
+    return Table(COLUMNS, rows)
 
 
 def _run(run: RunBacktest) -> list[Block]:
