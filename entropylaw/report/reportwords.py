@@ -39,7 +39,7 @@ def opening(report: RunReport) -> tuple[str, ...]:
     """
     law = report.fit.law
     if law is None or not law.validity.ok:
-        return words.summary(report.fit)
+        return words.proviso(report.fit)
     verdict = words.verdict(law).removesuffix(".")
     if all(rival.ruled_out for rival in law.rivals):
         trust = f"{verdict}; every rival is ruled out."
@@ -83,8 +83,8 @@ def _left(law: LawFit, report: RunReport) -> str:
         parts.append(f"the forecast of the reward {at} is {format_interval(ahead.reward[-1])}")
     if spending is not None:
         parts.append(spent_words(spending.step))
-    if ahead is None and spending is None:
-        parts.append(f"there is no forecast ({report.no_forecast or 'none was asked for'})")
+    if ahead is None and spending is None and report.no_forecast:
+        parts.append(f"there is no forecast ({report.no_forecast})")
     return f"{'; '.join(parts)}."
 
 
