@@ -14,9 +14,11 @@ from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.report import load_report
 from entropylaw.documents.store import dumps, write_atomically
 from entropylaw.options import FitOptions
-from entropylaw.report import csvtable, index_page, reportmarkdown
+from entropylaw.report import index_page, reportmarkdown
+from entropylaw.report.describe.report import index_table
 from entropylaw.report.figures import FIGURES
 from entropylaw.report.index_rows import IndexRow
+from entropylaw.report.render import csv
 from entropylaw.results.groups import SharedFit
 
 
@@ -55,14 +57,14 @@ def write_index(
     )
     figures: dict[str, dict[str, str]] = {}
     for slug, names in files.items():
-        paths = {entry.label: f"figures/{slug}-{entry.name}.svg" for entry in FIGURES}
-        figures[slug] = {label: path for label, path in paths.items() if path in set(names)}
+        paths = {entry.name: f"figures/{slug}-{entry.name}.svg" for entry in FIGURES}
+        figures[slug] = {name: path for name, path in paths.items() if path in set(names)}
     rows, warnings, shared = document.rows, document.warnings, document.shared
     contents = {
         "report.md": reportmarkdown.render_rows(
             rows, sections, warnings=warnings, figures=figures, shared=shared
         ),
-        "report.csv": csvtable.render_rows(rows, shared),
+        "report.csv": csv.render(index_table(rows, shared)),
         "report.json": dumps(document.to_json()),
         PAGE: index_page.render(rows, warnings=warnings, files=FILES, shared=shared),
     }

@@ -33,8 +33,7 @@ def files_of(task: Task, document: ReportDocument) -> Iterator[tuple[str, str | 
     svgs: dict[str, str] = {}
     with plotting.style(plotting.read_style(task.making.style) if task.making.style else None):
         for entry in FIGURES:
-            # What no page has room for is drawn for its files alone.
-            if entry.needs not in found or not (kinds or entry.section is not None):
+            if entry.needs not in found:
                 continue
             figure = entry.draw(found[entry.needs])
             for kind in drawn:

@@ -81,7 +81,7 @@ class FitDocument(Document[RunFit], frozen=True, kw_only=True):
         return tuple(run.law for run in self.runs if run.law is not None)
 
     def _repr_html_(self) -> str:
-        return late("report.notebook.document_html", self)  # type: ignore[no-any-return]
+        return late("report.notebook.html", self)  # type: ignore[no-any-return]
 
 
 def fitted_run(run: Run, series: Series, law: LawFit) -> RunFit:

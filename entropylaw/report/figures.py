@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from entropylaw.documents.fit import RunFit
     from entropylaw.documents.report import RunReport
+    from entropylaw.results.law import LawFit
     from entropylaw.results.tokens import TokenHistogram
 
 Need = Literal["law", "forecast", "phases", "tokens"]
@@ -41,12 +43,11 @@ class FigureEntry:
         What it is called where it stands as a link.
     title
         Its title on a page, before the name of the run.
-    section
-        The section of a page that it stands in; None where a page has no room for it.
     caption
-        The sentence below it on a page; it may be markup.
-    described
-        What those who do not see it hear; by default the caption, after the number of evaluations.
+        From the part to the sentence below it.
+    onto
+        ``module:function`` that draws it on axes of anybody's, from the axes and the part; empty where it
+        takes more than one pair of axes.
     """
 
     name: str
@@ -55,9 +56,8 @@ class FigureEntry:
     about: str
     label: str
     title: str
-    section: Literal["law", "forecast", "phases", "tokens", "trust"] | None
-    caption: Callable[[RunReport], str]
-    described: Callable[[RunReport], str | None] = lambda _: None
+    caption: Callable[[Any], str]
+    onto: str = ""
 
     def draw(self, part: Any) -> Figure:
         """The figure of a run's part.
@@ -71,41 +71,21 @@ class FigureEntry:
         figure: Figure = getattr(import_module(f"entropylaw.report.{module}"), function)(part)
         return figure
 
-    def description(self, report: RunReport) -> str:
-        """What those who do not see the figure hear of it."""
-        law, words = report.fit.law, self.described(report)
-        return words or (f"{law.n} evaluations over the steps. " if law else "") + self.caption(report)
 
-
-def _law_caption(report: RunReport) -> str:
-    from markupsafe import Markup
-
-    from entropylaw.report.html import typeset
+def _law_caption(part: RunFit | LawFit) -> str:
+    from entropylaw.report.law_figure import law_of, reward_label
     from entropylaw.report.numbers import format_percent
-    from entropylaw.report.words import run_headline
+    from entropylaw.report.words import headline
 
-    run, law = report.fit, report.fit.law
-    assert law is not None
-    kind = run.reward_column.meaning.kind if run.reward_column else None
-    words = Markup(
-        "{} against entropy.\n"
-        "Points are evaluations, coloured by step. The thick line is the law with the {} band of its mean "
-        "(darker) and of a new evaluation (lighter); dashed lines are its rivals, with their weights.\n"
-        "The square is the ceiling at H = 0, the diamond the run now, each with its interval."
-    ).format(f"{kind} reward".capitalize() if kind else "Reward", typeset(format_percent(law.level)))
-    return words + ("" if law.validity.ok else Markup(" <strong>{}</strong>").format(run_headline(run)))
-
-
-def _law_described(report: RunReport) -> str:
-    from entropylaw.report.reportwords import opening
-
-    return " ".join(opening(report))
-
-
-def _phases_described(report: RunReport) -> str | None:
-    from entropylaw.report.reportwords import phases_sentence
-
-    return phases_sentence(report.phases) if report.phases and report.phases.phases else None
+    law = law_of(part)
+    reward, level = reward_label(part).capitalize(), format_percent(law.level)
+    caption = (
+        f"{reward} against entropy. Points are evaluations, coloured by step. The thick line is the law with "
+        f"the {level} band of its mean (darker) and of a new evaluation (lighter); dashed lines are its "
+        "rivals, with their probabilities. The square is the ceiling at H = 0, the diamond the run now, each "
+        "with its interval."
+    )
+    return caption if law.validity.ok else f"{caption} {headline(law)}"
 
 
 FIGURES = (
@@ -116,9 +96,8 @@ FIGURES = (
         about="reward against entropy",
         label="the law",
         title="The law on",
-        section="law",
         caption=_law_caption,
-        described=_law_described,
+        onto="law_figure:draw_on",
     ),
     FigureEntry(
         name="series",
@@ -127,7 +106,6 @@ FIGURES = (
         about="both over the steps",
         label="entropy and reward",
         title="Entropy and reward of",
-        section=None,
         caption=lambda _: "Entropy and reward over the steps, with the law's reward.",
     ),
     FigureEntry(
@@ -137,7 +115,6 @@ FIGURES = (
         about="what the law leaves over",
         label="residuals",
         title="Residuals of",
-        section="trust",
         caption=lambda _: "What the law leaves over, between ±1 standard deviation.",
     ),
     FigureEntry(
@@ -147,8 +124,8 @@ FIGURES = (
         about="where both go from here",
         label="forecast",
         title="Forecast of",
-        section="forecast",
         caption=lambda _: "The reward and the entropy so far, and their forecasts with their bands.",
+        onto="forecast_figure:draw_on",
     ),
     FigureEntry(
         name="phases",
@@ -157,11 +134,10 @@ FIGURES = (
         about="entropies of planning and execution, and where their boundaries may be",
         label="phases",
         title="Phases of",
-        section="phases",
         caption=lambda _: (
             "The curves with their bands, one smooth decay dashed, and below where each boundary may be."
         ),
-        described=_phases_described,
+        onto="phase_figure:draw_on",
     ),
     FigureEntry(
         name="tokens",
@@ -170,13 +146,14 @@ FIGURES = (
         about="a heat map of the tokens' entropies",
         label="entropy of the tokens",
         title="Entropy of the tokens of",
-        section="tokens",
         caption=lambda _: (
             "Entropy of the tokens at every step: how many lie where, and what the highest fifth holds."
         ),
     ),
 )
 """In the order in which they are listed, drawn and linked."""
+
+NAMED = {entry.name: entry for entry in FIGURES}
 
 
 def parts(report: RunReport, tokens: TokenHistogram | None = None) -> dict[Need, Any]:

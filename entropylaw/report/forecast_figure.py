@@ -29,18 +29,25 @@ _DASHED: Any = (0, (4, 2))
 _DOTTED: Any = (0, (1, 1.5))
 
 
-def forecast_figure(run: RunReport) -> Figure:
+def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
     """Reward, and entropy below it: what was logged, and the forecast's interval over the later steps.
 
     The fan is of a new evaluation; between the last step and the first one forecast it is drawn from the
     level now, fainter. The band across is the ceiling's interval, where the law holds; the upright band is
-    the interval of the step at which the entropy is spent.
+    the interval of the step at which the entropy is spent. Of a bare forecast the fan is drawn alone, or
+    that step.
 
     Raises
     ------
     ValueError
         There is no forecast; the message says why.
     """
+    if isinstance(run, Forecast | SaturationForecast):
+        with p.style():
+            figure = p.new_figure(1.7)
+            draw_on(p.add_axes(figure, left=0.56, right=0.1, bottom=0.4, top=0.08), run)
+            p.make_room(figure)
+            return figure
     law = run.fit.law
     if law is None or (run.forecast is None and run.spending is None):
         raise ValueError(run.no_forecast or "no forecast was asked for")
@@ -74,8 +81,13 @@ def forecast_figure(run: RunReport) -> Figure:
         return figure
 
 
-def draw_on(axes: Axes, told: Forecast) -> None:
-    """The fan alone on axes of anybody's, where the rewards of the run may be already."""
+def draw_on(axes: Axes, part: RunReport | Forecast | SaturationForecast) -> None:
+    """The fan on axes of anybody's, where the rewards of the run may be already; or when entropy is spent."""
+    if isinstance(part, SaturationForecast):
+        _mark_spent(axes, part)
+        return
+    told = part if isinstance(part, Forecast) else part.forecast
+    assert told is not None
     _fan(axes, told.last_step, told.reward_now, told.step, told.reward, p.REWARD)
     if told.reward_now.value is not None:
         axes.plot([told.last_step], [told.reward_now.value], "D", color=p.INK, markersize=3.5, zorder=6)
@@ -83,7 +95,7 @@ def draw_on(axes: Axes, told: Forecast) -> None:
     axes.set_ylabel("reward")
 
 
-def mark_spent(axes: Axes, told: SaturationForecast) -> None:
+def _mark_spent(axes: Axes, told: SaturationForecast) -> None:
     """The step at which the entropy is spent, on axes of anybody's, which are widened to show it."""
     ends = [end for end in (told.step.low, told.step.value, told.step.high) if end is not None]
     left, right = axes.get_xlim() if axes.has_data() else (told.last_step, told.last_step)

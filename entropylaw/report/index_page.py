@@ -16,9 +16,20 @@ from markupsafe import Markup
 from entropylaw._version import __version__
 from entropylaw.analysis.forecast import SPENT
 from entropylaw.report import reportwords
-from entropylaw.report.html import environment
-from entropylaw.report.index_rows import MOST_POINTS, NO_CURVES, IndexRow, LawRow, Spark, by_name
-from entropylaw.report.numbers import format_interval, format_interval_of_steps, format_number, format_step
+from entropylaw.report.blocks import PEOPLE, Column, Fact
+from entropylaw.report.describe.groups import shared_blocks
+from entropylaw.report.describe.runs import COLUMNS, MOST_POINTS
+from entropylaw.report.index_rows import NO_CURVES, IndexRow, by_name
+from entropylaw.report.numbers import (
+    MISSING,
+    cell_text,
+    fact_text,
+    format_interval,
+    format_interval_of_steps,
+    format_number,
+    format_step,
+)
+from entropylaw.report.render.html import environment, fragment
 from entropylaw.results import Estimate
 from entropylaw.results.fields import replace
 from entropylaw.results.groups import SharedFit
@@ -32,6 +43,9 @@ _TICKS = (6, 4, 3, 2, 1)
 _LETTER = 9.0
 _LONGEST_LABEL = 8
 _REACH = 0.6
+_ELSEWHERE = ("run", "verdict", "entropy", "reward", "forecast_step")
+"""Columns that stand with the name, as lines, or beside the forecast."""
+
 _VERDICTS = ("valid", "with cautions", "law fails", "undecided", "refused")
 
 
@@ -94,19 +108,25 @@ def render(
     places = {"v": [_VERDICTS.index(row.verdict) for row in named]}
     places |= {name[0]: _ranks(named, name) for name in ("ceiling", "headroom", "used")}
     orders = (";".join(f"--{key}:{ranks[i]}" for key, ranks in places.items()) for i in range(len(named)))
-    views = [_view(row, order, axis) for row, order in zip(named, orders, strict=True)]
-    template = environment().get_template("index_page.html.j2")
-    return template.render(
-        views=views,
-        axis=axis,
-        sentences=reportwords.overall(named),
-        levels=sorted({row.law.level for row in named if row.law is not None}),
-        most_points=MOST_POINTS,
-        spent=SPENT,
-        warnings=warnings,
-        files=files or {},
-        version=version,
-        shared=shared,
+    columns = [column for column in COLUMNS if PEOPLE in column.shown_in and column.key not in _ELSEWHERE]
+    views = [_view(row, order, axis, columns) for row, order in zip(named, orders, strict=True)]
+    levels = {row.cells["level"] for row in named if row.fitted}
+    return (
+        environment()
+        .get_template("index_page.html.j2")
+        .render(
+            views=views,
+            columns=columns,
+            axis=axis,
+            sentences=reportwords.overall(named),
+            levels=sorted(levels),  # type: ignore[type-var]
+            most_points=MOST_POINTS,
+            spent=SPENT,
+            warnings=warnings,
+            files=files or {},
+            version=version,
+            shared=[fragment(shared_blocks(fit, 3), {}) for fit in shared],
+        )
     )
 
 
@@ -117,15 +137,16 @@ def ceiling_axis(rows: Sequence[IndexRow]) -> Axis:
     ceilings that are not to be read, and the ends of intervals, as far as they lie not far off from these.
     Whatever lies beyond is marked by an arrow in its row.
     """
-    laws = [row.law for row in rows if row.law is not None]
-    holding = [row.law.ceiling for row in rows if row.law is not None and row.readable]
-    now = sorted(law.reward_now.value for law in laws if law.reward_now.value is not None)
+    ceilings = [(row, row.estimate("ceiling")) for row in rows]
+    holding = [ceiling for row, ceiling in ceilings if ceiling is not None and row.readable]
+    rewards = (row.estimate("reward_now") for row in rows)
+    now = sorted(reward.value for reward in rewards if reward is not None and reward.value is not None)
     cut = len(now) // 20
     core = [*now[cut : len(now) - cut], *(e.value for e in holding if e.value is not None)] or [0.0, 1.0]
     low, high = min(core), max(core)
     widths = sorted(e.high - e.low for e in holding if e.low is not None and e.high is not None) or [0.0]
     reach = max(_REACH * (high - low), widths[len(widths) // 2]) or abs(high) or 1.0
-    ends = [x for law in laws for x in (law.ceiling.low, law.ceiling.value, law.ceiling.high)]
+    ends = [x for _, one in ceilings if one is not None for x in (one.low, one.value, one.high)]
     near = [x for x in ends if x is not None and low - reach <= x <= high + reach]
     low, high = min([low, *near]), max([high, *near])
     return _axis(low, high) if low < high else _axis(low - reach, high + reach)
@@ -154,10 +175,10 @@ def _axis(low: float, high: float) -> Axis:
     )
 
 
-def _ranks(rows: Sequence[IndexRow], name: str) -> list[int]:
+def _ranks(rows: Sequence[IndexRow], key: str) -> list[int]:
     """Largest first; what is not to be read after what is, and what is not known last."""
-    estimates: list[Estimate | None] = [getattr(row.law, name, None) for row in rows]
-    values = [None if estimate is None else estimate.value for estimate in estimates]
+    found = [row.estimate(key) for row in rows]
+    values = [None if estimate is None else estimate.value for estimate in found]
     keys = [
         (value is None, not row.readable, -(value or 0.0), place)
         for place, (row, value) in enumerate(zip(rows, values, strict=True))
@@ -166,56 +187,85 @@ def _ranks(rows: Sequence[IndexRow], name: str) -> list[int]:
     return [places[key] for key in keys]
 
 
-def _view(row: IndexRow, order: str, axis: Axis) -> dict[str, Any]:
+def _view(row: IndexRow, order: str, axis: Axis, columns: Sequence[Column]) -> dict[str, Any]:
     """What the template needs of a row besides the row itself."""
-    law, ahead = row.law, row.ahead
-    view = {"row": row, "order": order, "why": _why(row)}
-    view["no_phases"] = "no curves" if row.no_phases == NO_CURVES else "not told, see its page"
-    if ahead is not None:
-        # The step by which the entropy is spent, or the earliest that cannot be excluded.
-        low, value, high = format_interval_of_steps(ahead.spent, "?")
-        view["spent"] = f"spent by {value} [{low}, {high}]"
-        if ahead.spent.value is None:
-            view["spent"] = "spent: not foreseen" if ahead.spent.low is None else f"spent: {low} or later"
-    if law is not None:
-        view["entropy"] = _line(law.entropy, "entropy", " nats", 2)
-        view["reward"] = _line(law.reward, "reward", "", 3)
-        view["forest"] = _forest(law, axis)
+    view: dict[str, Any] = {"row": row, "order": order, "why": _why(row)}
+    if row.series is not None:
+        view["entropy"] = _line(row, row.series.entropy, "entropy", " nats", 2)
+        view["reward"] = _line(row, row.series.reward, "reward", "", 3)
+        view["forest"] = _forest(row, axis)
+    view["cells"] = [_cell(row, column) for column in columns]
     return view
+
+
+def _cell(row: IndexRow, column: Column) -> tuple[str, str, str]:
+    """A cell: its value, its interval below it, and what else is to be known; or why there is none."""
+    cell, key = row.cells.get(column.key), column.key
+    if isinstance(cell, Estimate) and cell.value is not None:
+        value, interval, _ = fact_text(Fact(key, cell, unit=column.unit))
+        return (
+            value,
+            "no interval" if interval == MISSING else interval,
+            _beside(row) if key == "forecast" else "",
+        )
+    if cell is not None and not isinstance(cell, Estimate):
+        return cell_text(cell, column.unit), "", ""
+    if key == "forecast":
+        return "", "", f"none: {row.no_forecast}"
+    if key == "phases":
+        return "", "", "no curves" if row.no_phases == NO_CURVES else "not told, see its page"
+    return "", "", "unknown"
+
+
+def _beside(row: IndexRow) -> str:
+    """The step of a forecast, and that by which the entropy is spent or the earliest not excluded."""
+    at = f"at step {cell_text(row.cells.get('forecast_step'), 'step')}"
+    spent = row.cells.get("spent_by_step")
+    if not isinstance(spent, Estimate):
+        return at
+    low, value, high = format_interval_of_steps(spent, "?")
+    if spent.value is None:
+        return f"{at}; " + ("spent: not foreseen" if spent.low is None else f"spent: {low} or later")
+    return f"{at}; spent by {value} [{low}, {high}]"
 
 
 def _why(row: IndexRow) -> str:
     """What is to be known before the numbers are read; empty where there is nothing."""
-    if row.law is None or row.reason is not None:
+    if not row.readable:
         verdict = f"{row.headline.removesuffix('.')}: {row.reason}"
     else:
-        verdict = row.headline if row.law.rival is not None else ""
+        verdict = row.headline if row.rival is not None else ""
     if not row.segments_words:
         return verdict
     return "; ".join(part for part in (verdict.removesuffix("."), row.segments_words) if part)
 
 
-def _line(spark: Spark, name: str, unit: str, digits: int) -> _Picture:
+def _line(row: IndexRow, ends: tuple[float, float], key: str, unit: str, digits: int) -> _Picture:
     """A series as a line between its own least and largest value, with a dot where it stands now."""
-    low, high = min(spark.value), max(spark.value)
-    first, last = spark.step[0], spark.step[-1]
+    values, steps = row.cells[key], row.series.step if row.series is not None else ()
+    assert isinstance(values, tuple)
+    low, high = min(values), max(values)
+    first, last = steps[0], steps[-1]
     across = 96.0 / ((last - first) or 1.0)
     up = 18.0 / ((high - low) or 1.0)
-    pairs = zip(spark.step, spark.value, strict=True)
+    pairs = zip(steps, values, strict=True)
     points = [(2 + (step - first) * across, 20 - (value - low) * up) for step, value in pairs]
     shown = " ".join(f"{_short(x)},{_short(y)}" for x, y in points)
     x, y = points[-1]
-    begins, ends = format_number(spark.first, digits), format_number(spark.last, digits)
+    begins, now = (format_number(end, digits) for end in ends)
     return _Picture(
-        title=f"{name} from {begins} to {ends}{unit}, steps {format_step(first)} to {format_step(last)}",
-        ends=f"{begins} → {ends}",
+        title=f"{key} from {begins} to {now}{unit}, steps {format_step(first)} to {format_step(last)}",
+        ends=f"{begins} → {now}",
         marks=Markup(f'<polyline points="{shown}"/><circle cx="{_short(x)}" cy="{_short(y)}" r="2.4"/>'),
     )
 
 
-def _forest(law: LawRow, axis: Axis) -> _Picture:
+def _forest(row: IndexRow, axis: Axis) -> _Picture:
     """The ceiling's interval and value, and a bar where the run stands; arrows where they leave the axis."""
-    numbers = (law.ceiling.low, law.ceiling.high, law.reward_now.value, law.ceiling.value)
+    ceiling, reward = row.cells["ceiling"], row.cells["reward_now"]
+    assert isinstance(ceiling, Estimate)
+    assert isinstance(reward, Estimate)
+    numbers = (ceiling.low, ceiling.high, reward.value, ceiling.value)
     low, high, now, value = (None if x is None else axis.place(x) for x in numbers)
     marks = []
     if low is not None and high is not None:
@@ -232,7 +282,7 @@ def _forest(law: LawRow, axis: Axis) -> _Picture:
     before, beyond = min(places) < 0, max(places) > WIDTH
     marks += ['<path class="out" d="M0 11l7 -4.5v9z"/>'] * before
     marks += [f'<path class="out" d="M{WIDTH:g} 11l-7 -4.5v9z"/>'] * beyond
-    title = f"ceiling {format_interval(law.ceiling)}; reward now {format_interval(law.reward_now)}"
+    title = f"ceiling {format_interval(ceiling)}; reward now {format_interval(reward)}"
     return _Picture(title + ("; runs out of the axis" if before or beyond else ""), Markup("".join(marks)))
 
 

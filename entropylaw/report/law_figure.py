@@ -22,22 +22,24 @@ _TITLE_LINE, _HEADER, _BOTTOM, _LEFT, _RIGHT = 0.14, 0.31, 0.38, 0.48, 0.86
 _BODY = 1.92
 
 
-def law_figure(run: RunFit) -> Figure:
+def law_figure(part: RunFit | LawFit) -> Figure:
     """Reward against entropy with the law, both bands, the rivals, the ceiling and where the run stands."""
     with p.style():
-        return draw(law_of(run), reward_label(run))
+        return draw(law_of(part), reward_label(part))
 
 
-def law_of(run: RunFit) -> LawFit:
+def law_of(part: RunFit | LawFit) -> LawFit:
     """The law of a run, which has figures only with one."""
-    if run.law is None:
+    law = part if isinstance(part, LawFit) else part.law
+    if law is None:
         raise ValueError("a run without a law has no figures")
-    return run.law
+    return law
 
 
-def reward_label(run: RunFit) -> str:
-    """Which reward the axis shows, as far as the document knows."""
-    kind = run.reward_column.meaning.kind if run.reward_column is not None else None
+def reward_label(part: RunFit | LawFit) -> str:
+    """Which reward the axis shows, as far as it is known."""
+    column = None if isinstance(part, LawFit) else part.reward_column
+    kind = column.meaning.kind if column is not None else None
     return f"{kind} reward" if kind in ("validation", "training") else "reward"
 
 
@@ -70,19 +72,28 @@ def draw(law: LawFit, reward_label: str) -> Figure:
         dot.set_rasterized(law.n > p.MOST_VECTOR_POINTS)
         figure.add_artist(dot)
     p.write(figure, float(places[0]) - 0.08, y, f"step {format_step(law.step[0])}", ha="right", **small)
-    draw_on(axes, law, reward_label)
+    _draw(axes, law, reward_label)
     p.make_room(figure)
     return figure
 
 
-def draw_on(axes: Axes, law: LawFit, reward_label: str) -> None:
-    """The law on axes of anybody's, which get its limits and its labels."""
+def draw_on(axes: Axes, part: RunFit | LawFit) -> None:
+    """The law on axes of anybody's, which get its limits, its labels and, where it does not hold, a title."""
+    law = law_of(part)
+    _draw(axes, law, reward_label(part), inside=True)
+    if not law.validity.ok:
+        title = headline(law).removesuffix(".")
+        axes.set_title(title, loc="left", color=p.WARNING, fontweight="bold", fontsize=8)
+
+
+def _draw(axes: Axes, law: LawFit, reward_label: str, *, inside: bool = False) -> None:
+    """The law on axes; the names of the forms stand beside them, or ``inside``."""
     low, high = _limits(axes, law)
     curve, colour = law.curve, _colour(law)
     outer = (curve.observation_low, curve.observation_high)
     axes.fill_between(curve.entropy, *outer, color=colour, alpha=0.15, linewidth=0, zorder=1)
     axes.fill_between(curve.entropy, curve.low, curve.high, color=colour, alpha=0.27, linewidth=0, zorder=2)
-    _forms(axes, law, low, high)
+    _forms(axes, law, low, high, inside=inside)
     _points(axes, law)
     _marks(axes, law, (low, high))
     axes.set_xlabel("entropy H (nats per token)", labelpad=2)
@@ -111,8 +122,8 @@ def _limits(axes: Axes, law: LawFit) -> tuple[float, float]:
     return low, high
 
 
-def _forms(axes: Axes, law: LawFit, low: float, high: float) -> None:
-    """The means of the law and the rivals, each labelled with its weight at its right end."""
+def _forms(axes: Axes, law: LawFit, low: float, high: float, *, inside: bool) -> None:
+    """The means of the law and the rivals, each labelled with its probability at its right end."""
     curve = law.curve
     weights = {rival.form: rival.weight for rival in law.rivals}
     ruled_out = {rival.form for rival in law.rivals if rival.ruled_out}
@@ -121,13 +132,19 @@ def _forms(axes: Axes, law: LawFit, low: float, high: float) -> None:
         # A stored document may hold a form that this version does not know.
         name = FORMS[form].colour if form in FORMS else None
         drawn.append((form, curve.rivals[form], weights[form], light(name) if name else p.MUTED))
+    lines: list[Line2D] = []
     for form, mean, _, colour in drawn:
         style: dict[str, Any] = {"linewidth": 0.9, "linestyle": (0, (3.5, 2)), "zorder": 4}
         if form == "law":
             dashed: Any = "-" if law.validity.ok else (0, (5, 1.5))
             style = {"linewidth": 1.6, "linestyle": dashed, "zorder": 5}
         faint = 0.55 if form in ruled_out else 1.0
-        axes.plot(curve.entropy, mean, color=colour, alpha=faint, solid_capstyle="round", **style)
+        lines += axes.plot(curve.entropy, mean, color=colour, alpha=faint, solid_capstyle="round", **style)
+    if inside:
+        for line, (form, _, weight, _) in zip(lines, drawn, strict=True):
+            line.set_label(f"{form} {format_weight(weight)}")
+        axes.legend(frameon=False, fontsize=7, labelcolor="linecolor", title="probability", title_fontsize=7)
+        return
     gap = 0.115 / _BODY * (high - low)
     ends = p.spread([float(mean[-1]) for _, mean, _, _ in drawn], gap, low + gap / 2, high - 1.8 * gap)
     edge = axes.get_xlim()[1]

@@ -1,216 +1,134 @@
-"""Results in a notebook: pictures on axes of the user's, and small HTML tables with the verdict first.
+"""Results in a notebook: the description as HTML, pictures on axes of the user's, and frames.
 
-Nothing here is imported before a result is looked at. The HTML has no script, no address and no style sheet;
-names from logs are text in it, whatever they hold.
+Nothing here is imported before a result is looked at. The HTML has no script, no address and no style sheet:
+text takes the notebook's colours, and figures stand on white. Names from logs are text, whatever they hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from hashlib import sha256
+from importlib import import_module
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from entropylaw.documents.fit import FitDocument
-from entropylaw.documents.phases import COLUMNS, RunPhases
-from entropylaw.report.numbers import (
-    count,
-    format_estimate,
-    format_interval,
-    format_number,
-    format_percent,
-    format_step,
-    format_weight,
-)
-from entropylaw.results.forecast import Forecast, SaturationForecast
-from entropylaw.results.law import LawFit
-from entropylaw.results.phases import PhaseFit
+from entropylaw.report.blocks import Block, Facts, Figure, Heading, Table
+from entropylaw.report.describe import describe, table
+from entropylaw.report.figures import NAMED
+from entropylaw.results import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
-MOST_RUNS = 50
-"""Rows of a document's table; the rest are counted below it."""
+MOST_RUNS = 4
+"""With more runs a document shows what is about all of them."""
 
-MOST_FIGURES = 4
-"""With more runs a document is shown without figures."""
-
-
-def plot_law(law: LawFit, ax: Axes | None = None) -> Axes:
-    """Draw the law, its bands, its rivals, the ceiling and where the run stands; returns the axes."""
-    from entropylaw.report import law_figure, plotting, words
-
-    axes = _axes(ax)
-    law_figure.draw_on(axes, law, "reward")
-    if not law.validity.ok:
-        title = words.headline(law).removesuffix(".")
-        axes.set_title(title, loc="left", color=plotting.WARNING, fontweight="bold", fontsize=8)
-    return axes
+_WHITE = 'style="background:#fff;max-width:26em;margin:.6em 0"'
 
 
-def plot_phases(found: PhaseFit, ax: Axes | None = None) -> Axes:
-    """Draw the curves, the smooth decays and the boundaries; returns the axes."""
-    from entropylaw.report.phase_figure import draw_on
+def html(result: Any) -> str:
+    """The blocks of a result with their figures."""
+    from entropylaw.report import plotting
+    from entropylaw.report.printable import one_line
+    from entropylaw.report.render.html import environment, fragment
 
-    draw_on(axes := _axes(ax), _run_phases(found))
-    return axes
-
-
-def plot_forecast(told: Forecast, ax: Axes | None = None) -> Axes:
-    """Draw the fan of the reward over the later steps; returns the axes."""
-    from entropylaw.report.forecast_figure import draw_on
-
-    draw_on(axes := _axes(ax), told)
-    return axes
-
-
-def plot_saturation(told: SaturationForecast, ax: Axes | None = None) -> Axes:
-    """Mark the step at which the entropy is spent, with its interval; returns the axes."""
-    from entropylaw.report.forecast_figure import mark_spent
-
-    mark_spent(axes := _axes(ax), told)
-    return axes
-
-
-def law_html(law: LawFit) -> str:
-    """The verdict, the numbers with their intervals, what speaks against them, the figure."""
-    from entropylaw.report import law_figure, words
-
-    named = (("a", law.a), ("b", law.b), ("ceiling", law.ceiling), ("reward now", law.reward_now))
-    return _html(
-        name=law.run,
-        headline=words.headline(law),
-        ok=law.validity.ok,
-        checks=words.labelled_checks(law),
-        head=("", "value", f"{format_percent(law.level)} interval"),
-        rows=[(label, *_cells(number)) for label, number in (*named, ("headroom", law.headroom))],
-        foot=[
-            f"{law.n} evaluations, steps {format_step(law.step[0])} to {format_step(law.step[-1])}",
-            f"intervals: {law.ceiling.method}",
-        ],
-        figures=[_svg(lambda: law_figure.draw(law, "reward"))],
-    )
-
-
-def phases_html(found: PhaseFit) -> str:
-    """The verdict, the curves in numbers, what may look like a boundary and is none, the figure."""
-    from entropylaw.report import phasewords
-    from entropylaw.report.phase_figure import phase_figure
-
-    run = _run_phases(found)
-    curves = phasewords.curves_of(run)
-    rows = [(label, *cells) for label, cells in phasewords.table_rows(curves)] if curves else []
-    return _html(
-        name=found.run,
-        headline=phasewords.headline(run) if curves else "no curve was fitted",
-        ok=bool(curves),
-        checks=[("caution", text) for text in found.cautions],
-        head=("", *(name for _, name in curves)),
-        rows=rows,
-        foot=list(found.notes),
-        figures=[_svg(lambda: phase_figure(run))] if curves else [],
-    )
-
-
-def forecast_html(told: Forecast) -> str:
-    """What to mind, the reward at every step with its interval, who was mixed, the fan."""
-    from entropylaw.report import forecast_figure, plotting
-
-    def draw() -> Figure:
-        figure = plotting.new_figure(1.7)
-        forecast_figure.draw_on(plotting.add_axes(figure, left=0.56, right=0.1, bottom=0.4, top=0.08), told)
-        plotting.make_room(figure)
-        return figure
-
-    members = ", ".join(f"{member.name} {format_weight(member.weight)}" for member in told.members[:4])
-    entropies = told.entropy or (None,) * len(told.step)
-    now = f"step {format_step(told.last_step)}, where the reward is {format_interval(told.reward_now)}"
-    return _html(
-        name=told.run,
-        headline=f"Forecast from {now}",
-        ok=None,
-        checks=[("caution", text) for text in told.notes],
-        head=("step", "reward", f"{format_percent(told.level)} interval", "entropy (nats)"),
-        rows=[
-            (format_step(step), *_cells(reward), _entropy(entropy) + (", extrapolated" if outside else ""))
-            for step, reward, entropy, outside in zip(
-                told.step, told.reward, entropies, told.extrapolated, strict=True
-            )
-        ],
-        foot=[f"weights: {members}", f"{told.n} points fitted; a new evaluation, {told.reward[0].method}"],
-        figures=[_svg(draw)],
-    )
-
-
-def document_html(document: FitDocument) -> str:
-    """Every run with its verdict, ceiling and headroom; figures where the runs are few."""
-    from entropylaw.report import law_figure, words
-
-    shown = document.runs[:MOST_RUNS]
-    left = len(document.runs) - len(shown)
-    few = document.fitted if len(document.runs) <= MOST_FIGURES else ()
-    valid = sum(law.validity.ok for law in document.fitted)
-    of = f"{valid} of the {len(document.fitted)} fitted"
-    return _html(
-        name="",
-        headline=f"{count(len(document.runs), 'run')}; the law holds in {of}",
-        ok=valid == len(document.runs),
-        checks=[("warning", text) for text in document.warnings],
-        head=("run", "verdict", "ceiling", "headroom"),
-        rows=[
-            (run.run, words.badge(run), format_interval(run.law.ceiling), format_interval(run.law.headroom))
-            if run.law is not None
-            else (run.run, words.badge(run), run.refusal.message if run.refusal else "refused", "")
-            for run in shown
-        ],
-        foot=[f"and {count(left, 'run')} more"] if left else [],
-        figures=[_svg(lambda law=law: law_figure.draw(law, "reward")) for law in few],  # type: ignore[misc]
-    )
-
-
-def _cells(estimate: Any) -> tuple[str, str]:
-    text = format_estimate(estimate)
-    return text.value, text.interval + (f" ({estimate.note})" if estimate.note else "")
-
-
-def _entropy(estimate: Any) -> str:
-    if estimate is None:
-        return "—"
-    return f"{format_number(estimate.value)}, given" if estimate.low is None else format_interval(estimate)
-
-
-def _run_phases(found: PhaseFit) -> RunPhases:
-    """Phases without a log behind them, for the renderers."""
-    empty: dict[str, Any] = dict.fromkeys((*COLUMNS, "refusal")) | {"path": "", "notes": (), "cautions": ()}
-    return RunPhases(run=found.run, dropped=found.dropped, phases=found, **empty)
-
-
-def _axes(ax: Axes | None) -> Axes:
-    """The axes given, or new ones of pyplot's, so that a notebook shows them."""
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot
-
-    return pyplot.subplots(figsize=(5.0, 3.4), layout="constrained")[1]
-
-
-def _svg(make: Callable[[], Figure]) -> str:
-    """A figure as an element of the notebook's page, in colours of its own: it stands on white."""
-    from entropylaw.report import plotting, svg
-
-    with plotting.style():
-        drawn = plotting.figure_bytes(make(), "svg", "notebook").decode("utf-8")
-    prefix = f"entropylaw-{sha256(drawn.encode()).hexdigest()[:10]}"
-    letters = svg.glyphs([drawn]).replace('class="glyphs"', 'style="position:absolute;width:0;height:0"')
-    return letters + svg.inline(drawn, prefix, "Figure", "The numbers are in the table above.", follow=False)
-
-
-def _html(*, figures: list[str], **texts: Any) -> str:
-    """The table of a result; every text in it is escaped."""
-    from markupsafe import Markup
-
-    from entropylaw.report.html import environment
-
-    drawn = [Markup(figure) for figure in figures]
-    page = environment().get_template("notebook.html.j2").render(figures=drawn, **texts)
+    blocks = describe(result)
+    runs = [place for place, block in enumerate(blocks) if isinstance(block, Heading) and block.level == 2]
+    if len(runs) > MOST_RUNS:
+        blocks = blocks[: runs[0]]
+    bounds = [0, *runs, len(blocks)] if len(runs) <= MOST_RUNS else [0, len(blocks)]
+    bodies = []
+    for first, last in pairwise(bounds):
+        part = blocks[first:last]
+        svgs = {}
+        with plotting.style():
+            for block in part:
+                if isinstance(block, Figure) and (drawn := _drawn(block)) is not None:
+                    svgs[block.name] = plotting.figure_bytes(drawn, "svg", "notebook").decode("utf-8")
+        prefix = f"entropylaw-{sha256(''.join(svgs.values()).encode()).hexdigest()[:10]}-"
+        body = fragment(part, svgs, prefix=prefix, follow=False, frame=_WHITE)
+        head = next((block for block in part if isinstance(block, Heading) and block.level < 3), None)
+        about = f" · {one_line(head.about)}" if head is not None and head.about else ""
+        bodies.append((one_line(head.text) + about if head is not None else "", body))
+    page = environment().get_template("notebook.html.j2").render(bodies=bodies)
     return page.removesuffix("\n")
+
+
+def _drawn(block: Figure) -> Any:
+    """The figure of a block; None where its part is not enough for it."""
+    try:
+        return NAMED[block.name].draw(block.part)
+    except ValueError:
+        return None
+
+
+def plot(result: Any, ax: Axes | None = None) -> Axes:
+    """Draw a result on axes, or on new ones of pyplot's; returns them.
+
+    It is the first figure of its description that fits on one pair of axes; without one, the numbers with
+    their intervals below one another, or a table of numbers over its first column.
+    """
+    if ax is None:
+        from matplotlib import pyplot
+
+        ax = pyplot.subplots(figsize=(5.0, 3.4), layout="constrained")[1]
+    blocks = describe(result)
+    for block in blocks:
+        if isinstance(block, Figure) and block.part is not None and NAMED[block.name].onto:
+            module, _, function = NAMED[block.name].onto.partition(":")
+            getattr(import_module(f"entropylaw.report.{module}"), function)(ax, block.part)
+            return ax
+    _numbers(ax, blocks)
+    return ax
+
+
+def _numbers(axes: Axes, blocks: list[Block]) -> None:
+    """The first numbers of a description: estimates with their intervals, or columns over the first one."""
+    for block in blocks:
+        if isinstance(block, Facts):
+            found = [(fact.name, fact.value) for fact in block.facts if isinstance(fact.value, Estimate)]
+            return _intervals(axes, found, block.title)
+        if isinstance(block, Table) and block.rows:
+            for place, column in enumerate(block.columns):
+                cells = [row[place] for row in block.rows]
+                if any(isinstance(cell, Estimate) for cell in cells):
+                    names = [" ".join(map(str, row[: block.words])) for row in block.rows]
+                    known = [(n, c) for n, c in zip(names, cells, strict=True) if isinstance(c, Estimate)]
+                    return _intervals(axes, known, column.label)
+            numeric = [
+                (column.label, [row[place] for row in block.rows])
+                for place, column in enumerate(block.columns)
+                if all(isinstance(row[place], float | int) for row in block.rows)
+            ]
+            if len(numeric) > 1:
+                (across, x), *lines = numeric
+                for label, y in lines:
+                    axes.plot(x, y, ".-", label=label)
+                axes.set_xlabel(across)
+                axes.legend(frameon=False, fontsize=7)
+                return None
+    return None
+
+
+def _intervals(axes: Axes, numbers: list[tuple[str, Any]], label: str) -> None:
+    """Estimates below one another, each with its interval and its name inside the axes."""
+    known = [(name, estimate) for name, estimate in numbers if estimate.value is not None]
+    for place, (name, estimate) in enumerate(known):
+        if estimate.low is not None and estimate.high is not None:
+            axes.plot([estimate.low, estimate.high], [-place, -place], linewidth=2, color="0.6")
+        axes.plot([estimate.value], [-place], "o", color="0.2")
+        where = {"xytext": (0.02, -place + 0.18), "textcoords": axes.get_yaxis_transform()}
+        axes.annotate(name, (estimate.value, -place), fontsize=8, **where)
+    axes.set_ylim(0.7 - max(len(known), 1), 0.7)
+    axes.set_yticks([])
+    axes.set_xlabel(label)
+
+
+def frame(result: Any) -> DataFrame:
+    """The table of a result, as in its CSV; what is not known is None or nan."""
+    import pandas
+
+    from entropylaw.report.render.csv import flat
+
+    names, rows = flat(table(result))
+    return pandas.DataFrame(rows, columns=names)

@@ -1,7 +1,6 @@
 """Numbers as text: a value and its interval are rounded together, and nothing is shown that is not known.
 
-Every function returns plain ASCII but for the dash of a missing number and the blocks of a series, so that ``float`` reads back
-what was shown.
+Every number is plain ASCII but for the dash of a missing one, so that ``float`` reads back what was shown.
 """
 
 from __future__ import annotations

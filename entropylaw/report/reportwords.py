@@ -9,10 +9,10 @@ from entropylaw.analysis.forms import form_label
 from entropylaw.documents.phases import RunPhases
 from entropylaw.documents.report import RunReport
 from entropylaw.report import words
-from entropylaw.report.blocks import Notes
 from entropylaw.report.describe import forecast
-from entropylaw.report.index_rows import NO_CURVES, IndexRow, LawRow
+from entropylaw.report.index_rows import NO_CURVES, IndexRow
 from entropylaw.report.numbers import (
+    cell_text,
     count,
     format_interval,
     format_percent,
@@ -36,7 +36,7 @@ def opening(report: RunReport) -> tuple[str, ...]:
     """
     law = report.fit.law
     if law is None or not law.validity.ok:
-        return words.summary(report.fit)
+        return words.proviso(report.fit)
     verdict = words.verdict(law).removesuffix(".")
     if all(rival.ruled_out for rival in law.rivals):
         trust = f"{verdict}; every rival is ruled out."
@@ -80,18 +80,9 @@ def _left(law: LawFit, report: RunReport) -> str:
         parts.append(f"the forecast of the reward {at} is {format_interval(ahead.reward[-1])}")
     if spending is not None:
         parts.append(forecast.spent_words(spending.step))
-    if ahead is None and spending is None:
-        parts.append(f"there is no forecast ({report.no_forecast or 'none was asked for'})")
+    if ahead is None and spending is None and report.no_forecast:
+        parts.append(f"there is no forecast ({report.no_forecast})")
     return f"{'; '.join(parts)}."
-
-
-def forecast_notes(report: RunReport) -> Iterator[str]:
-    """What stands beside the table of a forecast: its members, when the entropy is spent, what to mind."""
-    law = report.fit.law
-    against = words.headline(law) if law is not None and not law.validity.ok else ""
-    for block in forecast.sections(report.forecast, report.spending, report, against):
-        if isinstance(block, Notes):
-            yield from (sentence(_capital(note.text)) for note in block.notes)
 
 
 def phases_sentence(run: RunPhases | None) -> str:
@@ -110,7 +101,7 @@ def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
         return ("There are no runs.",)
     if len(rows) == 1:
         return (*_alone(rows[0]), _forecasts(rows))
-    holding = [row.law for row in rows if row.law is not None and row.readable]
+    holding = [row for row in rows if row.readable]
     if not holding:
         return (
             _counted(rows),
@@ -118,18 +109,20 @@ def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
             "numbers are not to be read.",
             _forecasts(rows),
         )
-    return _counted(rows), _headroom([row for row in rows if row.readable]), _through(holding)
+    return _counted(rows), _headroom(holding), _through(holding)
 
 
 def _alone(row: IndexRow) -> Iterator[str]:
     """The same of a single run."""
-    if row.law is None or row.reason is not None:
+    if not row.readable:
         yield f"One run. {row.headline.removesuffix('.')}: {sentence(row.reason or 'no reason is given')}"
         return
-    used, left, share = row.law.used, format_interval(row.law.headroom), "an unknown share"
-    if used is not None:
+    used, headroom = (row.cells.get(key) for key in ("used", "headroom"))
+    share = "an unknown share"
+    if isinstance(used, Estimate):
         unknown = f"a share that is not known ({used.note or 'no reason is given'})"
         share = unknown if used.value is None else format_share(used)
+    left = cell_text(headroom)
     yield f"One run. {row.headline}"
     yield f"By the law it has used {share} of the reward that its entropy can buy; its headroom is {left}."
 
@@ -145,34 +138,36 @@ def _counted(rows: Sequence[IndexRow]) -> str:
         ("{} could not be fitted", seen["refused"]),
     )
     parts = [f"the law holds in {holding}{care}", *(text.format(n) for text, n in others if n)]
-    better = sum(row.readable and row.law is not None and row.law.rival is not None for row in rows)
+    better = sum(row.readable and row.rival is not None for row in rows)
     rival = f"; where it holds, another form fits clearly better in {better}" if better else ""
     return f"Of {len(rows)} runs {listed(parts)}{rival}."
 
 
 def _headroom(rows: Sequence[IndexRow]) -> str:
     """In how many runs headroom can be told from zero, and where it is largest."""
-    known = [(row, row.law.headroom) for row in rows if row.law and row.law.headroom.low is not None]
+    found = [(row, row.estimate("headroom")) for row in rows]
+    known = [(row, headroom) for row, headroom in found if headroom is not None and headroom.low is not None]
     left = [(row, headroom) for row, headroom in known if (headroom.low or 0.0) > 0]
     where = "Where the law holds, headroom"
     if not left:
         return f"{where} can be told from zero in none of {count(len(rows), 'run')}."
-    row, headroom = max(left, key=lambda found: found[1].value or 0.0)
+    row, most = max(left, key=lambda found: found[1].value or 0.0)
     unknown = len(rows) - len(known)
     beside = f", and is not known in {unknown}" if unknown else ""
     above = f"{where} can be told from zero in {_of(len(left), len(rows))}{beside}"
-    return f"{above}; the most is left in {row.shown}: {format_interval(headroom)}."
+    return f"{above}; the most is left in {row.shown}: {format_interval(most)}."
 
 
-def _through(laws: Sequence[LawRow]) -> str:
+def _through(rows: Sequence[IndexRow]) -> str:
     """How many runs are nearly through, by the whole interval."""
-    ends = [(law.used.low, law.used.high) for law in laws if law.used is not None]
+    found = [row.cells.get("used") for row in rows]
+    ends = [(used.low, used.high) for used in found if isinstance(used, Estimate)]
     known = [(low, high) for low, high in ends if low is not None and high is not None]
     if not known:
         return "What share of the reward that entropy can buy has been used is not known, or has no interval."
     above, below = sum(low > MOSTLY for low, _ in known), sum(high < MOSTLY for _, high in known)
     more, less, between = (n or "none" for n in (above, below, len(known) - above - below))
-    unknown, share = len(laws) - len(known), format_percent(MOSTLY)
+    unknown, share = len(rows) - len(known), format_percent(MOSTLY)
     beside = f" In {unknown} that share has no interval." if unknown else ""
     return (
         f"More than {share} of the reward that entropy can buy is used in {more}, less in {less}, and in "
@@ -182,7 +177,7 @@ def _through(laws: Sequence[LawRow]) -> str:
 
 def _forecasts(rows: Sequence[IndexRow]) -> str:
     """What is forecast all the same."""
-    ahead = sum(row.ahead is not None for row in rows)
+    ahead = sum(row.no_forecast is None for row in rows)
     if not ahead:
         return "No run has a forecast."
     have = "has" if ahead == 1 else "have"

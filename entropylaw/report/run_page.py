@@ -1,20 +1,22 @@
-"""The page of one run: words first, then figure and numbers, how far to trust them, and what was read."""
+"""The page of one run: its description between the links to its neighbours and the files that were read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-
-from markupsafe import Markup
+from dataclasses import dataclass, fields
 
 from entropylaw.documents.document import InputFile
 from entropylaw.documents.report import ReportDocument, RunReport
-from entropylaw.report.figures import FIGURES, FigureEntry
-from entropylaw.report.html import compact, environment
+from entropylaw.report import words
+from entropylaw.report.blocks import Block, Column, Figure, Heading, Table, paragraphs
+from entropylaw.report.describe import describe, groups
+from entropylaw.report.numbers import format_percent
 from entropylaw.report.printable import one_line
-from entropylaw.report.svg import glyphs, inline
+from entropylaw.report.render.html import environment, fragment
 
 INDEX = "../index.html"
+
+_FILES = tuple(Column(name, name) for name in ("file", "format", "records", "sha256"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +47,8 @@ def render(
     run, slug
         The run, and the name of its page.
     figures
-        Name (of :data:`~entropylaw.report.figures.FIGURES`) → SVG as text; those that are not there, or that
-        a page has no room for, are left out.
+        Name (of :data:`~entropylaw.report.figures.FIGURES`) → SVG as text; those that are not there are left
+        out.
     links
         Name of a figure → addresses of its files, relative to the page.
     previous, following
@@ -54,30 +56,46 @@ def render(
     index
         Address of the index, relative to the page.
     """
-    shown = [entry for entry in FIGURES if entry.section is not None and entry.name in figures]
-    names = {entry.name for entry in shown}
-    name = one_line(run.run)
-
-    def markup(entry: FigureEntry) -> Markup:
-        """A figure with a title and a description for those who listen."""
-        words = one_line(entry.description(run))
-        # Everything from outside is escaped in inline.
-        return Markup(compact(inline(figures[entry.name], entry.name, f"{entry.title} {name}", words)))
-
-    template = environment().get_template("run_page.html.j2")
-    return template.render(
-        document=document,
-        report=run,
-        name=name,
-        figures=[(entry, markup(entry)) for entry in shown],
-        glyphs=Markup(compact(glyphs(figures[entry.name] for entry in shown))),
-        links=links or {},
-        others={name: found for name, found in (links or {}).items() if name not in names},
-        inputs=files_of(document, run),
-        previous=previous,
-        following=following,
-        index=index,
+    heading, *blocks = describe(run)
+    assert isinstance(heading, Heading)
+    if document.shared is not None:
+        blocks += groups.shared_blocks(document.shared, 3)
+    blocks += [Figure("tokens", None), *_provenance(document, run)]
+    return (
+        environment()
+        .get_template("run_page.html.j2")
+        .render(
+            document=document,
+            name=one_line(run.run),
+            about=heading.about,
+            badge=words.badge(run.fit),
+            safe=run.fit.law is not None and run.fit.law.validity.ok,
+            body=fragment([heading, *blocks], figures, links),
+            previous=previous,
+            following=following,
+            index=index,
+        )
     )
+
+
+def _provenance(document: ReportDocument, run: RunReport) -> list[Block]:
+    """The files that were read, and the options that were given."""
+    settings, default = document.settings, type(document.settings)()
+    level = f"Level {format_percent(settings.level)}, interval '{settings.interval}'"
+    given = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    options = [
+        f", {name.replace('_', ' ')} '{' '.join(map(str, value)) if isinstance(value, tuple) else value}'"
+        for name, value in given.items()
+        if name not in ("level", "interval") and value != getattr(default, name)
+    ]
+    written = f"Written by entropylaw {document.version}; document {document.schema}."
+    files = [(file.path, file.format, file.rows, file.sha256) for file in files_of(document, run)]
+    table = Table(_FILES, files) if files else paragraphs("No file could be read.")
+    return [
+        Heading("Files and settings", name="inputs"),
+        table,
+        paragraphs(f"{level}{''.join(options)}. {written}"),
+    ]
 
 
 def files_of(document: ReportDocument, run: RunReport) -> tuple[InputFile, ...]:

@@ -21,11 +21,12 @@ MOST_JOINED = 500
 _LEFT, _RIGHT = 0.56, 0.36
 
 
-def series_figure(run: RunFit) -> Figure:
+def series_figure(run: RunFit | LawFit) -> Figure:
     """Entropy and reward over the steps, the law's reward, the leading evaluation and what was dropped."""
     law = law_of(run)
     with p.style():
-        title, notes = verdict_title(law), p.wrapped(f"dropped: {drop_words(run)}", 62, 2)
+        dropped = drop_words(run) if isinstance(run, RunFit) else ""
+        title, notes = verdict_title(law), p.wrapped(f"dropped: {dropped or 'nothing'}", 62, 2)
         bottom, top = 0.4 + p.LINE * len(notes), 0.08 + p.LINE * len(title)
         figure = p.new_figure(2.42 + bottom + top)
         upper = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=bottom + 1.26, top=top)
@@ -61,7 +62,7 @@ def series_figure(run: RunFit) -> Figure:
         return figure
 
 
-def residual_figure(run: RunFit) -> Figure:
+def residual_figure(run: RunFit | LawFit) -> Figure:
     """What the law leaves over, by step, between plus and minus one standard deviation."""
     law = law_of(run)
     with p.style():

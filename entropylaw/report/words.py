@@ -66,14 +66,10 @@ def run_headline(run: RunFit) -> str:
     return "This run could not be fitted." if run.law is None else headline(run.law)
 
 
-def summary(run: RunFit) -> tuple[str, ...]:
-    """Three sentences: the verdict, where the run stands, how far to trust it.
-
-    For a refused run two: why, and what to do.
-    """
+def proviso(run: RunFit) -> tuple[str, ...]:
+    """What stands in place of a summary: why a run has no law, or why its numbers are not to be read."""
     if run.law is not None:
-        law = run.law
-        return (verdict(law), _standing(law), _trust(law)) if law.validity.ok else _invalid(law)
+        return _invalid(run.law)
     if run.refusal is None:
         return ("The run has no fit, and its document gives no reason.",)
     message, hint = run.refusal.message, run.refusal.hint
@@ -99,36 +95,6 @@ def verdict(law: LawFit) -> str:
         rivals = listed(f"{form_label(r.form)} ({format_weight(r.weight)})" for r in same)
         return f"The law fits the run ({where}), and the data cannot tell it from {rivals}."
     return f"The law describes the run ({where})."
-
-
-def _standing(law: LawFit) -> str:
-    """Reward now, headroom, ceiling."""
-    now, headroom, ceiling = (format_interval(e) for e in (law.reward_now, law.headroom, law.ceiling))
-    tail = f"a ceiling of {ceiling} ({interval_words(law)})."
-    if law.headroom.low is None or law.headroom.high is None:
-        return f"The reward stands at {now}; the headroom is {headroom}, to {tail}"
-    if law.headroom.high < 0:
-        return f"The reward stands at {now}, above what the law gives at H = 0: headroom {headroom}, {tail}"
-    if law.headroom.low > 0:
-        more = f"spending the last of its entropy would bring {headroom} more"
-        return f"The reward stands at {now}; {more}, to {tail}"
-    return f"The reward stands at {now}, and no headroom can be told from zero: {headroom} more, to {tail}"
-
-
-def _trust(law: LawFit) -> str:
-    """What the choice of form adds to the ceiling."""
-    kept = [rival for rival in law.rivals if not rival.ruled_out]
-    if not kept:
-        beaten = ""
-        if law.rivals:
-            best = law.rivals[0]
-            beaten = f" (the best, {form_label(best.form)}, has weight {format_weight(best.weight)})"
-        return f"The choice of form adds nothing to that: every rival is ruled out{beaten}."
-    best = kept[0]
-    return (
-        f"Over all forms that are not ruled out, the ceiling lies anywhere from {ceiling_range(law)}; "
-        f"the best rival, {form_label(best.form)}, puts it at {format_interval(best.ceiling)}."
-    )
 
 
 def _invalid(law: LawFit) -> tuple[str, ...]:
@@ -174,12 +140,6 @@ def listed(items: Iterable[str]) -> str:
 def sentence(text: str) -> str:
     """With exactly one full stop."""
     return text.rstrip().rstrip(".") + "."
-
-
-def labelled_checks(law: LawFit) -> list[tuple[str, str]]:
-    """What speaks against the numbers: every reason, then every caution, each with its label."""
-    reasons, cautions = law.validity.reasons, law.validity.cautions
-    return [*(("reason", text) for text in reasons), *(("caution", text) for text in cautions)]
 
 
 def drops(run: RunFit) -> list[tuple[str, int]]:

@@ -85,10 +85,10 @@ class Forecast(Struct, frozen=True, kw_only=True):
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the fan of the reward on ``ax``, or on new axes of pyplot; returns them."""
-        return late("report.notebook.plot_forecast", self, ax)  # type: ignore[no-any-return]
+        return late("report.notebook.plot", self, ax)  # type: ignore[no-any-return]
 
     def _repr_html_(self) -> str:
-        return late("report.notebook.forecast_html", self)  # type: ignore[no-any-return]
+        return late("report.notebook.html", self)  # type: ignore[no-any-return]
 
 
 class Gain(Struct, frozen=True, kw_only=True):
@@ -132,4 +132,4 @@ class SaturationForecast(Struct, frozen=True, kw_only=True):
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Mark the step of saturation on ``ax``, or on new axes of pyplot; returns them."""
-        return late("report.notebook.plot_saturation", self, ax)  # type: ignore[no-any-return]
+        return late("report.notebook.plot", self, ax)  # type: ignore[no-any-return]

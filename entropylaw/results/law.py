@@ -185,10 +185,10 @@ class LawFit(Struct, frozen=True, kw_only=True, eq=False):
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the law on ``ax``, or on new axes of pyplot; returns them."""
-        return late("report.notebook.plot_law", self, ax)  # type: ignore[no-any-return]
+        return late("report.notebook.plot", self, ax)  # type: ignore[no-any-return]
 
     def _repr_html_(self) -> str:
-        return late("report.notebook.law_html", self)  # type: ignore[no-any-return]
+        return late("report.notebook.html", self)  # type: ignore[no-any-return]
 
 
 class Influences(Struct, frozen=True, kw_only=True, eq=False):

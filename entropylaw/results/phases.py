@@ -189,10 +189,10 @@ class PhaseFit(Struct, frozen=True, kw_only=True, eq=False):
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the curves and their boundaries on ``ax``, or on new axes of pyplot; returns them."""
-        return late("report.notebook.plot_phases", self, ax)  # type: ignore[no-any-return]
+        return late("report.notebook.plot", self, ax)  # type: ignore[no-any-return]
 
     def _repr_html_(self) -> str:
-        return late("report.notebook.phases_html", self)  # type: ignore[no-any-return]
+        return late("report.notebook.html", self)  # type: ignore[no-any-return]
 
 
 class PhasesAcross(Struct, frozen=True, kw_only=True, eq=False):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from entropylaw.documents.fit import NO_SEAM, NO_SEGMENTS, FitDocument, RunFit
 from entropylaw.documents.report import RunReport
-from entropylaw.report import words
+from entropylaw.report import reportwords, words
 from entropylaw.report.blocks import (
     DATA,
     PEOPLE,
@@ -28,7 +28,8 @@ from entropylaw.results.groups import SharedFit
 def describe(result: FitDocument | RunFit) -> list[Block]:
     """A run, or the runs of a document."""
     if isinstance(result, RunFit):
-        return [*head(result, words.summary(result)), *law_sections(result), *trust(result), *read(result)]
+        opening = reportwords.opening(RunReport(fit=result))
+        return [*head(result, opening), *law_sections(result), *trust(result), *read(result)]
     rows = [runs.cells(RunReport(fit=run)) for run in result.runs]
     blocks = document_head(
         "Entropy law report", result.warnings, rows, [result.shared] if result.shared else []

@@ -46,7 +46,7 @@ def describe(result: Forecast | SaturationForecast) -> list[Block]:
     head = Heading(result.run, 2, f"forecast from step {format_step(result.last_step)}")
     if isinstance(result, Forecast):
         return [head, *sections(result, None, result)]
-    return [head, *sections(None, result)]
+    return [head, *sections(None, result, result)]
 
 
 def table(result: Forecast | SaturationForecast) -> Table:

@@ -94,7 +94,7 @@ def drawn(part: object, described: str = "") -> list[Block]:
 
 
 def numbers(law: LawFit, progress: Sequence[Fact] = ()) -> list[Block]:
-    """The coefficients, where the run stands and what is left, with what else is known of its ``progress``."""
+    """The coefficients, where the run stands, what is left, and what is known of its ``progress``."""
     now = f"at H = {format_number(law.entropy_now)} nats, evaluation noise taken out"
     facts = [
         Fact("a", law.a, "reward that one unit of exp(H) costs"),

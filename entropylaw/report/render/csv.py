@@ -10,7 +10,7 @@ from entropylaw.report.printable import spreadsheet_cell
 
 
 def render(table: Table) -> str:
-    """The table with its head; an estimate stands in three columns. Texts are made harmless for spreadsheets."""
+    """The table with its head. Texts are made harmless for spreadsheets."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     names, rows = flat(table)

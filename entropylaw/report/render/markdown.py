@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from entropylaw.report.blocks import Block, Cell, Column, Facts, Figure, Heading, Notes, Table, Verdict
+from entropylaw.report.figures import NAMED
 from entropylaw.report.numbers import cell_text, count, fact_text
 from entropylaw.report.printable import markdown_cell, one_line
 
 MOST_BYTES = 59_000
 """Comments on the common forges end near 64 kB; what is beyond is counted and left out."""
 
-Figures = Callable[[int], Mapping[str, tuple[str, str]]]
-"""Place of a run → name of a figure → its caption and its address."""
+Figures = Mapping[str, str]
+"""Name of a figure → its address; a figure without one is left out."""
 
 
 def render(blocks: Sequence[Block]) -> str:
@@ -23,40 +24,35 @@ def render(blocks: Sequence[Block]) -> str:
         if isinstance(block, Heading) and block.level == 2:
             parts.append([])
         parts[-1].append(block)
-    return whole(parts[0], parts[1:], len(parts) - 1, "the JSON document holds them all")
+    return whole(
+        parts[0], ((run, {}) for run in parts[1:]), len(parts) - 1, "the JSON document holds them all"
+    )
 
 
 def whole(
-    head: Sequence[Block],
-    runs: Iterable[Sequence[Block]],
-    number: int,
-    where: str,
-    figures: Figures = lambda _: {},
+    head: Sequence[Block], runs: Iterable[tuple[Sequence[Block], Figures]], number: int, where: str
 ) -> str:
-    """The head, and a part for each of a ``number`` of runs while there is room.
+    """The head, and a part for each of a ``number`` of runs with their figures, while there is room.
 
-    Runs are taken one by one; ``where`` says what holds those that are left out. A figure without an address
-    is left out.
+    Runs are taken one by one; ``where`` says what holds those that are left out.
     """
     text = "".join(f"{line}\n" for line in _lines(head, {}, MOST_BYTES))
-    for place, run in enumerate(runs):
-        part = "\n".join(_lines(run, figures(place), MOST_BYTES)) + "\n"
+    for place, (run, figures) in enumerate(runs):
+        part = "\n".join(_lines(run, figures, MOST_BYTES)) + "\n"
         if len((text + part).encode()) > MOST_BYTES:
             return f"{text}\n*Left out of this text: {count(number - place, 'more run')}; {where}.*\n"
         text += "\n" * bool(text) + part
     return text
 
 
-def _lines(blocks: Iterable[Block], figures: Mapping[str, tuple[str, str]], room: int) -> Iterator[str]:
+def _lines(blocks: Iterable[Block], figures: Figures, room: int) -> Iterator[str]:
     """The lines of some blocks, with an empty one between two; tables have ``room`` for so many bytes."""
     chunks = filter(None, (list(chunk) for chunk in _chunks(blocks, figures, room)))
     for place, chunk in enumerate(chunks):
         yield from [""] * bool(place) + chunk
 
 
-def _chunks(
-    blocks: Iterable[Block], figures: Mapping[str, tuple[str, str]], room: int
-) -> Iterator[Iterable[str]]:
+def _chunks(blocks: Iterable[Block], figures: Figures, room: int) -> Iterator[Iterable[str]]:
     for gates, group in groupby(blocks, lambda block: isinstance(block, Verdict) and block.name != ""):
         if gates:
             yield _table(_gates(group), room)
@@ -69,8 +65,7 @@ def _chunks(
                 yield [f"**{escaped_text(block.text)}** ({escaped_text(block.badge)})"]
             elif isinstance(block, Figure):
                 if block.name in figures:
-                    caption, address = figures[block.name]
-                    yield [f"![{markdown_cell(caption)}]({address})"]
+                    yield [f"![{NAMED[block.name].label}]({figures[block.name]})"]
             elif isinstance(block, Notes):
                 yield from _notes(block)
             elif isinstance(block, Facts):
@@ -93,7 +88,8 @@ def _facts(block: Facts) -> Iterator[str]:
     yield "| --- | ---: | --- | --- |"
     for fact in block.facts:
         value, interval, note = fact_text(fact)
-        yield f"| {markdown_cell(fact.name)} | {_cell(fact.value, value)} | {interval} | {escaped_text(note)} |"
+        cells = (markdown_cell(fact.name), _cell(fact.value, value), interval, escaped_text(note))
+        yield f"| {' | '.join(cells)} |"
 
 
 def _notes(block: Notes) -> Iterator[list[str]]:
