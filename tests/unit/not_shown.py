@@ -18,6 +18,7 @@ FIT = ("fit text", "fit markdown", "fit csv")
 PREDICTION = ("prediction text", "prediction markdown", "prediction csv")
 BACKTEST = ("backtest text", "backtest markdown", "backtest csv")
 PHASES = ("phases text", "phases markdown", "phases csv")
+COLUMNS = ("columns text", "columns markdown", "columns csv")
 CHECK = ("check text", "check markdown", "check junit")
 TABLES = ("report markdown", "report csv")
 CSV = ("fit csv", "report csv")
@@ -30,7 +31,7 @@ NOT_SHOWN: tuple[Left, ...] = (
         (*FIT, *PREDICTION, *BACKTEST, *PHASES, *CHECK, *TABLES),
         r"inputs\..*|version|schema",
     ),
-    Left("the file is named by its path", ("columns text",), r"source\.sha256"),
+    Left("the file is named by its path", COLUMNS, r"source\.sha256"),
     Left("an option: what came of it is shown", (*FIT, *PHASES, *TABLES), r"settings\..*"),
     Left(
         "an option: what came of it is shown",
@@ -44,7 +45,7 @@ NOT_SHOWN: tuple[Left, ...] = (
     ),
     Left(
         "the catalog's own words: `why` says which key it is, a note that a sign was undone",
-        (*LAWS, "columns text"),
+        (*LAWS, *COLUMNS),
         r"(runs\.)?(entropy|reward)(_column)?\.meaning\.(role|trainer|sign)",
     ),
     Left("the run's own name is shown", LAWS, r"runs\.law\.run"),
@@ -145,20 +146,12 @@ NOT_SHOWN: tuple[Left, ...] = (
     ),
     Left("the fit has them; a prediction repeats the reasons", PREDICTION, r"runs\.validity\.cautions"),
     Left(
-        "the fit's text names the method; the JSON has it",
-        ("prediction text", "prediction markdown"),
+        "Markdown and the JSON name the method",
+        ("prediction text",),
         r"ESTIMATES\.method|runs\.entropies\.method",
     ),
-    Left("the run is named; the JSON has its file", ("prediction markdown",), r"runs\.path"),
-    Left(
-        "the level is the fit's, or was given; the JSON has it", ("prediction markdown",), r"ESTIMATES\.level"
-    ),
+    Left("the estimates name the method", ("prediction markdown",), r"runs\.entropies\.method"),
     Left("the run's last step", REPORT, r"runs\.spending\.last_step"),
-    Left(
-        "where the step is not reached, words say so; the JSON has the end of the interval that there is",
-        ("prediction text", "prediction markdown"),
-        r"runs\.spending\.step\.low",
-    ),
     Left(
         "a row per target; the JSON has how it was made",
         ("prediction csv",),
@@ -171,12 +164,7 @@ NOT_SHOWN: tuple[Left, ...] = (
         ("backtest csv",),
         r"overall\..*|runs\.(block|n)",
     ),
-    Left(
-        "Markdown and the JSON have it",
-        ("backtest text",),
-        r"overall\.width|runs\.scores\.(predicted|width|spread)",
-    ),
-    Left("the width of the band is shown as a share of it", ("backtest markdown",), r"runs\.scores\.spread"),
+    Left("the width of the band is shown beside it", BACKTEST[:2], r"runs\.scores\.spread"),
     Left(
         "curves and densities, which the figure draws",
         (*PHASES, "report html"),
@@ -184,7 +172,11 @@ NOT_SHOWN: tuple[Left, ...] = (
     ),
     Left("the column is named", (*PHASES, "report html"), r"runs\.(phases\.)?CURVE_column\.(usable|why)"),
     Left("the run's own name is shown", (*PHASES, *REPORT), r"runs\.phases\.run"),
-    Left("the message is shown, and the command says the hint", PHASES, r"runs\.refusal\.hint"),
+    Left(
+        "the message is shown, and the command says the hint",
+        ("phases text", "phases csv"),
+        r"runs\.refusal\.hint",
+    ),
     Left(
         "the stretches of the boundary say it",
         ("phases text", "phases markdown", "report html"),
@@ -206,7 +198,6 @@ NOT_SHOWN: tuple[Left, ...] = (
         (*PHASES[:2], *REPORT),
         r"runs\.phases\.later",
     ),
-    Left("the text and the JSON have it", ("phases markdown",), r"runs\.phases\.CURVE\.(first_step|n|step)"),
     Left(
         "a row per curve; Markdown and the JSON have the rest",
         ("phases csv",),
@@ -217,7 +208,6 @@ NOT_SHOWN: tuple[Left, ...] = (
         CHECK,
         r"cases\.(value|low|high|level|method|limit|word|sources)|gates|point|even_if_invalid",
     ),
-    Left("the first word of the line is the outcome", ("check text",), r"cases\.outcome"),
     Left("JUnit counts for itself", ("check junit",), r"failed|runs|strict"),
     Left(
         "the table of the forecast has its steps, rewards and entropies; the page has the rest",
@@ -254,7 +244,13 @@ NOT_SHOWN: tuple[Left, ...] = (
         r"runs\.phases\.(path|CURVE\.(n|step|first_step|detectable))",
     ),
     Left("the run's own page has it", ("report html",), r"shared\.runs\.n"),
-    Left("nothing is chosen or lost by it; the JSON has it", ("columns text",), r"texts|unpaired_entropy"),
+    Left("nothing is chosen or lost by it; the JSON has it", COLUMNS, r"texts|unpaired_entropy"),
+    Left(
+        "a row per column; Markdown and the JSON have the rest",
+        ("columns csv",),
+        r"dropped(\.KEY)?|entropy\.meaning\.note|notes|other_columns|pair|pair_why|pairs|problem|trainer"
+        r"|trainer_why|source\.(format|rows)",
+    ),
     Left(
         "a boundary at the edge of the search says 'or before', 'or after'",
         (*PHASES, *REPORT),

@@ -30,7 +30,7 @@ from entropylaw.documents.report import ReportDocument
 from entropylaw.errors import EntropyLawError
 from entropylaw.ingest import explain, read_all
 from entropylaw.options import PhaseOptions
-from entropylaw.report import columntext, index_page, prediction, run_page
+from entropylaw.report import index_page, run_page
 from entropylaw.report.index_rows import index_row
 from entropylaw.reporting import report_runs
 from entropylaw.results import Estimate
@@ -78,7 +78,7 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
 
 MEDIA: dict[str, dict[str, Render]] = {
     "fit": {name: partial(output.rendered, format=name) for name in FORMATS},
-    "prediction": {name: partial(prediction.render, kind=name) for name in FORMATS},
+    "prediction": {name: partial(output.rendered, format=name) for name in FORMATS},
     "backtest": {name: partial(output.rendered, format=name) for name in FORMATS},
     "phases": {name: partial(output.rendered, format=name) for name in FORMATS},
     "check": {name: partial(output.rendered, format=name) for name in ("text", "markdown", "junit")},
@@ -94,7 +94,7 @@ MEDIA: dict[str, dict[str, Render]] = {
             ),
         ],
     },
-    "columns": {"text": columntext.render},
+    "columns": {name: partial(output.rendered, format=name) for name in FORMATS},
     "tokens": {"text": lambda columns: text_of(pa.table(columns), ABOUT)},
 }
 """Results → media beside JSON."""
