@@ -13,8 +13,10 @@ from entropylaw.documents.fit import FitDocument, FitOptions, RunFit, fitted_run
 from entropylaw.documents.report import ReportDocument, RunReport
 from entropylaw.errors import FitError
 from entropylaw.ingest.run import Run, Series, Source
+from entropylaw.report.describe.report import index_table
+from entropylaw.report.index_rows import index_row
 from entropylaw.report.printable import safe_name
-from entropylaw.report.render import rendered
+from entropylaw.report.render import csv
 from entropylaw.results import Curve, Estimate, Influence, Residuals, Rival, Validity
 from entropylaw.results.columns import Choice, Meaning
 from entropylaw.results.fields import replace
@@ -207,4 +209,5 @@ def report_markdown(report: ReportDocument) -> str:
 
 def report_csv(report: ReportDocument) -> str:
     """The table of a report."""
-    return rendered(report, "csv")
+    shared = () if report.shared is None else (report.shared,)
+    return csv.render(index_table((index_row(run, slug) for run, slug in slugged(report)), shared))
