@@ -21,11 +21,9 @@ from entropylaw.arguments import as_floats
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.posterior import infer
 from entropylaw.errors import FitError, UsageError
+from entropylaw.results.findings import note
 from entropylaw.results.groups import SameTest, Segment, SegmentFit
 from entropylaw.results.posterior import Posterior
-
-SAME = 0.05
-"""p-value below which runs or segments are said not to share their coefficients."""
 
 
 def fit_segments(
@@ -97,14 +95,14 @@ def fit_segments(
         first, last = float(part.step[0]), float(part.step[-1])
         segments.append(Segment(first_step=first, last_step=last, n=part.step.size, law=law, refusal=refusal))
     fitted = [part for part, segment in zip(parts, segments, strict=True) if segment.law is not None]
-    same, note = None, f"{len(fitted)} of {len(parts)} segments could be fitted; a test needs two"
+    same, left = None, len(parts) - len(fitted)
+    findings = [note("segments-left-out", left=left, segments=len(parts))] if left else []
     if len(fitted) > 1:
-        same, left = _same_law(fitted, model, eval_size), len(parts) - len(fitted)
-        note = (
-            f"{left} of {len(parts)} segments could not be fitted; the test leaves them out" if left else ""
-        )
+        same = _same_law(fitted, model, eval_size)
+    else:
+        findings = [note("too-few-segments", fitted=len(fitted), segments=len(parts))]
     at = tuple(s[starts].tolist())
-    return SegmentFit(seams=at, segments=tuple(segments), same=same, note=note or None)
+    return SegmentFit(seams=at, segments=tuple(segments), same=same, findings=tuple(findings))
 
 
 def _same_law(parts: Sequence[Evaluations], model: ResidualModel, eval_size: int | None) -> SameTest:

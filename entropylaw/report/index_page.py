@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from entropylaw._version import __version__
-from entropylaw.analysis.forecast import SPENT
 from entropylaw.report import reportwords
 from entropylaw.report.html import environment
 from entropylaw.report.index_rows import MOST_POINTS, NO_CURVES, IndexRow, LawRow, Spark, by_name
 from entropylaw.report.numbers import format_interval, format_interval_of_steps, format_number, format_step
 from entropylaw.results import Estimate
 from entropylaw.results.fields import replace
+from entropylaw.results.forecast import SPENT
 from entropylaw.results.groups import SharedFit
 
 WIDTH = 240.0

@@ -224,7 +224,7 @@ def _law(report: RunReport) -> LawRow | None:
     run, law = report.fit, report.fit.law
     if law is None:
         return None
-    better, best = words.better_rival(law), law.rivals[0] if law.rivals else None
+    better, best = law.better_rival, law.rivals[0] if law.rivals else None
     same = ("n", "level", "a", "b", "ceiling", "reward_now", "headroom", "law_weight")
     return LawRow(
         entropy=spark(law.step, law.entropy),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from entropylaw.analysis.segments import SAME
-from entropylaw.documents.fit import NO_SEAM, NO_SEGMENTS, RunFit
+from entropylaw.documents.fit import RunFit
 from entropylaw.report.markdown import MOST_BYTES, paragraphs, table
 from entropylaw.report.numbers import (
     MISSING,
@@ -21,26 +20,6 @@ from entropylaw.results import Estimate
 from entropylaw.results.groups import SameTest, Seam, SegmentFit, SharedFit
 
 _LAW = ("a", "b", "ceiling")
-_NAMED = 12
-"""Runs that a caution names; the others are counted."""
-
-
-def cautions(fit: SharedFit) -> tuple[str, ...]:
-    """Sentences that belong beside the common coefficients."""
-    found = []
-    if fit.same.p_value < SAME:
-        found.append(
-            "the common coefficients describe none of the runs; read them one by one, or the mean over seeds"
-        )
-    invalid = [run.run for run in fit.runs if not run.valid]
-    if invalid:
-        named = ", ".join(invalid[:_NAMED])
-        more = f" and {len(invalid) - _NAMED} more" if len(invalid) > _NAMED else ""
-        found.append(f"not valid by themselves: {len(invalid)} of {len(fit.runs)} runs ({named}{more})")
-    apart = [one.coefficient for one in fit.spread if one.tau.low is not None and one.tau.low > 0]
-    if apart:
-        found.append(f"seeds differ by more than the residuals inside the runs explain: {', '.join(apart)}")
-    return tuple(found)
 
 
 def title(fit: SharedFit) -> str:
@@ -74,7 +53,7 @@ def seam_words(seam: Seam) -> str:
 
 def verdict(test: SameTest, what: str) -> tuple[str, str]:
     """The test in a word and in a sentence; not rejecting is not the same as being equal."""
-    differ = test.p_value < SAME
+    differ = test.differs
     words = f"the {what} do not share the law" if differ else f"no sign that the {what} differ"
     return "DIFFERENT" if differ else "SAME?", f"{words}: {_chance(test.p_value)} ({test.method})"
 
@@ -87,7 +66,7 @@ def shared_text(fit: SharedFit) -> Iterator[str]:
     """The runs of one :class:`~entropylaw.results.groups.SharedFit`, in lines for a terminal."""
     yield title(fit)
     yield _verdict_line(fit.same, "runs")
-    yield from (f"  caution    {one_line(sentence)}" for sentence in cautions(fit))
+    yield from (f"  caution    {one_line(sentence)}" for sentence in fit.cautions)
     yield f"  {'in common':<19} {'value':>9}   {format_percent(fit.level)} interval ({fit.a.method})"
     yield from (_number_line(name, getattr(fit, name)) for name in _LAW)
     yield f"  {'each run':<19} {'alone':<28} {'in common':<28} less the other runs'"
@@ -127,7 +106,7 @@ def segments_text(run: RunFit) -> Iterator[str]:
                 continue
             yield f"  {'VALID' if segment.law.validity.ok else 'NOT VALID':<10} {headline(segment.law)}"
             yield from (_number_line(name, getattr(segment.law, name)) for name in _LAW)
-    yield from (one_line(note) for note in run.notes if note.startswith((NO_SEAM, NO_SEGMENTS)))
+    yield from (one_line(finding.sentence) for finding in run.findings)
 
 
 def _verdict_line(test: SameTest, what: str) -> str:
@@ -146,7 +125,7 @@ def shared_markdown(fit: SharedFit) -> Iterator[str]:
     """The test, the coefficients in common, each run beside them, and the recipe over its seeds."""
     same = markdown_cell(": ".join(verdict(fit.same, "runs")))
     yield from paragraphs("## In common", f"**{title(fit)}**", f"{same}.")
-    yield from (f"- caution: {markdown_cell(sentence)}" for sentence in cautions(fit))
+    yield from (f"- caution: {markdown_cell(sentence)}" for sentence in fit.cautions)
     yield ""
     yield from table(
         ("in common", f"{format_percent(fit.level)} interval"),
