@@ -34,7 +34,7 @@ def _upgraded(value: Any) -> Any:
     found = {name: _upgraded(inner) for name, inner in value.items()}
     held = next((fields for mark, fields in _SENTENCES.items() if mark in found), None)
     if held is not None:
-        findings = [_stated(severity, found.pop(name, None)) for name, severity in held.items()]
+        findings = [_stated(severity, found.pop(name, [])) for name, severity in held.items()]
         found["findings"] = [finding for each in findings for finding in each]
     elif {"seams", "same", "note"} <= found.keys():
         note = found.pop("note")
@@ -47,7 +47,11 @@ def _upgraded(value: Any) -> Any:
     return found
 
 
-def _stated(severity: str, said: Any) -> list[dict[str, Any]]:
-    """Findings whose only value is the sentence that a document held."""
-    sentences = said if isinstance(said, list) else []
-    return [{"code": "stated", "severity": severity, "values": {"sentence": each}} for each in sentences]
+def _stated(severity: str, said: Any) -> list[Any]:
+    """Findings whose only value is the sentence that a document held; what is none is left as it is."""
+    return [
+        {"code": "stated", "severity": severity, "values": {"sentence": each}}
+        if isinstance(each, str)
+        else each
+        for each in (said if isinstance(said, list) else [said])
+    ]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropylaw.results.columns import Choice
-from entropylaw.results.findings import Finding
+from entropylaw.results.findings import Finding, sentences
 
 FloatArray = NDArray[np.float64]
 
@@ -114,3 +114,8 @@ class Series:
     findings: tuple[Finding, ...] = ()
     offer: Finding | None = None
     entropy_sd: FloatArray | None = None
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What the run's settings mean for the law, in sentences."""
+        return sentences(self.findings, "caution")

@@ -57,20 +57,19 @@ def _entropy_noise(values: Values) -> str:
 
 
 def _controlled(values: Values) -> str:
-    name = shown(values["name"])
-    by = {
-        "setting": f"its settings have {name} = {shown(values['value'])}",
-        "target": f"the log has a target for it ({name})",
-        "learned-coefficient": f"the log has a loss that learns its coefficient ({name})",
-        "coefficient": (
-            f"{name} rises where it is below about {values['value']:.2g} nats, and falls where it is above"
-            if values["by"] == "coefficient"
-            else ""
-        ),
-    }
+    name, value = shown(values["name"]), values.get("value")
+    match values["by"]:
+        case "setting":
+            by = f"its settings have {name} = {shown(value)}"
+        case "target":
+            by = f"the log has a target for it ({name})"
+        case "learned-coefficient":
+            by = f"the log has a loss that learns its coefficient ({name})"
+        case _:
+            by = f"{name} rises where it is below about {value:.2g} nats, and falls where it is above"
     return (
-        f"the entropy is controlled: {by[values['by']]}; it is then a set variable and not an outcome of the "
-        "training, and how well the law fits tests nothing"
+        f"the entropy is controlled: {by}; it is then a set variable and not an outcome of the training, and "
+        "how well the law fits tests nothing"
     )
 
 

@@ -17,6 +17,7 @@ from entropylaw.report.numbers import (
 from entropylaw.report.printable import markdown_cell, one_line
 from entropylaw.report.words import headline
 from entropylaw.results import Estimate
+from entropylaw.results.findings import sentences
 from entropylaw.results.groups import SameTest, Seam, SegmentFit, SharedFit
 
 _LAW = ("a", "b", "ceiling")
@@ -106,7 +107,7 @@ def segments_text(run: RunFit) -> Iterator[str]:
                 continue
             yield f"  {'VALID' if segment.law.validity.ok else 'NOT VALID':<10} {headline(segment.law)}"
             yield from (_number_line(name, getattr(segment.law, name)) for name in _LAW)
-    yield from (one_line(finding.sentence) for finding in run.findings)
+    yield from (one_line(text) for text in sentences(run.findings, "note"))
 
 
 def _verdict_line(test: SameTest, what: str) -> str:

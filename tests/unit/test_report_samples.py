@@ -20,6 +20,7 @@ from entropylaw.results import Curve, Estimate, Influence, Residuals, Rival, Val
 from entropylaw.results.columns import Choice, Meaning
 from entropylaw.results.fields import replace
 from entropylaw.results.law import LawFit
+from tests.findings import stated
 
 HOSTILE = "../../etc/<script>alert('x')</script>\"|`a` [b](http://c.example)\n# $x$ 日本"
 
@@ -136,7 +137,9 @@ def by_hand(
         run="by hand",
         n=10,
         validity=validity
-        or Validity(ok=True, cautions=("the run cannot tell the law from a straight line in H",)),
+        or Validity(
+            ok=True, findings=stated("caution", "the run cannot tell the law from a straight line in H")
+        ),
         a=a or estimate(0.30012, 0.2741, 0.3265),
         b=estimate(1.1, 1.04, 1.16),
         ceiling=estimate(0.8001, 0.7712, 0.8291),
