@@ -181,7 +181,7 @@ def _entropy(estimate: Any) -> str:
 
 def _run_phases(found: PhaseFit) -> RunPhases:
     """Phases without a log behind them, for the renderers."""
-    empty: dict[str, Any] = dict.fromkeys((*COLUMNS, "refusal")) | {"path": "", "notes": (), "cautions": ()}
+    empty: dict[str, Any] = dict.fromkeys((*COLUMNS, "refusal")) | {"path": "", "notes": (), "findings": ()}
     return RunPhases(run=found.run, dropped=found.dropped, phases=found, **empty)
 
 
