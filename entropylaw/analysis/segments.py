@@ -113,12 +113,12 @@ def _same_law(parts: Sequence[Evaluations], model: ResidualModel, eval_size: int
     x = design(law_column(course))
     columns = blocks(x, np.repeat(np.arange(len(parts)), [part.step.size for part in parts]))
     s, r = np.concatenate([part.step for part in parts]), np.concatenate([part.reward for part in parts])
-    grid, floor = covariances(s, course, r, model.name, eval_size)
+    grid = covariances(s, course, r, model.name, eval_size)
     root = block_diag(*(each.root for each in courses)).reshape(s.size, -1)
-    law = infer_run(s, Course(entropy=course, root=root), r, grid, floor, model.name)
-    blur = None if law is None else law.blur(0, grid)
-    (posterior,) = infer(s, columns[None], r[None], grid, floor, blur)
-    (same,) = infer(s, x[None], r[None], grid, floor, blur)
+    law = infer_run(s, Course(entropy=course, root=root), r, grid, model.name)
+    grid = grid if law is None else law.blurred(0, grid)
+    (posterior,) = infer(s, columns[None], r[None], grid)
+    (same,) = infer(s, x[None], r[None], grid)
     return difference_test(
         posterior,
         same,
