@@ -182,30 +182,22 @@ def intervals(choice: Choice, world: World, sample: Sample) -> tuple[FloatArray,
     ends = np.empty((2, *sample.rewards.shape[:1], 3))
     for i, reward in enumerate(sample.rewards):
         course, root = courses.entropy[i], courses.root[i]
-        grid, floor = covariances(sample.step, course, reward, choice.interval, size)
-        told = infer_run(
-            sample.step,
-            Course(entropy=course, root=root, noise=None),
-            reward,
-            grid,
-            floor,
-            choice.interval,
-        )
-        many = told.posteriors if told else plain(sample.step, course, reward, grid, floor)
+        grid = covariances(sample.step, course, reward, choice.interval, size)
+        smoothed = Course(entropy=course, root=root, noise=None)
+        told = infer_run(sample.step, smoothed, reward, grid, choice.interval)
+        many = told.posteriors if told else plain(sample.step, course, reward, grid)
         mixture = many.functional(rows, np.zeros(3), fresh)
-        if floor is not None:
+        if grid.floor is not None:
             # A new evaluation has the known noise, too.
-            extra = np.array([[0.0], [0.0], [float(floor[-1])]])
+            extra = np.array([[0.0], [0.0], [float(grid.floor[-1])]])
             mixture = replace(mixture, scale=np.sqrt(mixture.scale**2 + extra))
         ends[:, i] = mixture.quantiles((0.025, 0.975))
     return ends[0], ends[1]
 
 
-def plain(
-    step: FloatArray, course: FloatArray, reward: FloatArray, grid: Grid, floor: FloatArray | None
-) -> Posteriors:
+def plain(step: FloatArray, course: FloatArray, reward: FloatArray, grid: Grid) -> Posteriors:
     """The law in one run whose entropies are as good as exact."""
-    return infer(step, design(law_column(course))[None], reward[None], grid, floor)
+    return infer(step, design(law_column(course))[None], reward[None], grid)
 
 
 def _courses(choice: Choice, sample: Sample, sd: FloatArray | None) -> Course:

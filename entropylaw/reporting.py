@@ -16,7 +16,6 @@ from entropylaw.ingest.phasecolumns import NO_SHARE, PhaseSeries, phase_series
 from entropylaw.ingest.run import Run
 from entropylaw.options import PhaseOptions
 from entropylaw.results.fields import replace
-from entropylaw.results.phases import UNKNOWN_SHARE
 
 AHEAD = (0.125, 0.25, 0.375, 0.5)
 """How far a report forecasts, in spans of the run."""
@@ -84,5 +83,6 @@ def phases_of(run: Run, asked: PhaseOptions) -> tuple[RunPhases, EntropyLawError
         return unphased_run(run, series, error), error
     if NO_SHARE in series.notes:
         # The columns have the true reason, and the fit knows only that it was given no share.
-        found = replace(found, notes=tuple(n for n in found.notes if not n.startswith(UNKNOWN_SHARE)))
+        others = tuple(one for one in found.findings if one.code != "planning-share-unknown")
+        found = replace(found, findings=others)
     return phased_run(run, series, found), None

@@ -12,13 +12,10 @@ from entropylaw.analysis.fitting import fit_law
 from entropylaw.analysis.seams import find_seams, seam_steps
 from entropylaw.analysis.segments import fit_segments
 from entropylaw.analysis.shared import share
-from entropylaw.analysis.validity import too_few
 from entropylaw.arguments import of_kind, several
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import input_files, skipped_files
 from entropylaw.documents.fit import (
-    NO_SEAM,
-    NO_SEGMENTS,
     FitDocument,
     RunFit,
     fitted_run,
@@ -33,6 +30,7 @@ from entropylaw.ingest.pairing import as_number
 from entropylaw.ingest.run import Run, Series
 from entropylaw.options import FitOptions
 from entropylaw.results.fields import replace
+from entropylaw.results.findings import caution, note
 from entropylaw.results.law import LawFit
 
 
@@ -66,24 +64,22 @@ def fit_series(
     except FitError as error:
         if error.slug != "too-few-evaluations" or not series.offer:
             raise
-        raise FitError(error.slug, error.message, series.offer) from error
-    few = too_few(law.n)
-    reasons = tuple(
-        f"{reason}; {series.offer}" if series.offer and reason == few else reason
-        for reason in law.validity.reasons
-    )
-    cautions = (*law.validity.cautions, *series.cautions)
+        raise FitError(error.slug, error.message, series.offer.sentence) from error
+    findings = [*law.validity.findings, *series.findings]
     choice, entropy = series.reward_choice, series.entropy_choice
     if choice.meaning.kind == "training":
-        cautions += (
-            f"'{choice.column}' is training reward, measured on the samples that are trained on; "
-            "the law is stated for validation scores, and training ceilings come out higher",
-        )
+        findings.append(caution("training-reward", column=choice.column))
     if entropy.meaning.estimator == "sampled":
-        cautions += (f"'{entropy.column}' is a sampled estimate of the entropy; its noise pulls a towards 0",)
-    if series.offer and reasons == law.validity.reasons:
-        cautions += (series.offer,)
-    return replace(law, validity=replace(law.validity, reasons=reasons, cautions=cautions))
+        findings.append(caution("entropy-sampled", column=entropy.column))
+    if series.offer:
+        few = next((i for i, found in enumerate(findings) if found.code == "too-few-evaluations"), None)
+        if few is None:
+            findings.append(series.offer)
+        else:
+            # The longer column is the remedy of that reason, and is said with it.
+            named = {**findings[few].values, **series.offer.values}
+            findings[few] = replace(findings[few], values=named)
+    return replace(law, validity=replace(law.validity, findings=tuple(findings)))
 
 
 def fit_run(
@@ -245,7 +241,7 @@ def _with_seams(entry: RunFit, series: Series, asked: FitOptions) -> RunFit:
     found = find_seams(series.step, series.entropy, series.reward) if asked.find_seams else ()
     steps = asked.seams or seam_steps(found, series.step)
     if not steps:
-        return replace(entry, seams=found, notes=entry.notes if found else (*entry.notes, NO_SEAM))
+        return replace(entry, seams=found, findings=() if found else (note("no-level-shift"),))
     try:
         segments = fit_segments(
             series.step,
@@ -257,7 +253,7 @@ def _with_seams(entry: RunFit, series: Series, asked: FitOptions) -> RunFit:
             **_how(asked),
         )
     except FitError as error:
-        return replace(entry, seams=found, notes=(*entry.notes, f"{NO_SEGMENTS}: {error.message}"))
+        return replace(entry, seams=found, findings=(note("segments-refused", message=error.message),))
     return replace(entry, seams=found, segments=segments)
 
 

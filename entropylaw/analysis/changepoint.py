@@ -12,22 +12,15 @@ from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.ties import first_best
 from entropylaw.errors import UsageError
 from entropylaw.results import Estimate
-from entropylaw.results.phases import Boundary
-
-DRAWS = 399
-"""Simulated runs without a boundary, and as many from these."""
+from entropylaw.results.phases import DRAWS, HALF_WIDTHS, POWER, Boundary
 
 DRAWS_RISE, RISES = 99, 7
 """Simulated runs per rise, and rises tried, for the smallest one that would be detected."""
 
-POWER = 0.8
-"""Share of runs in which that rise is found."""
-
 METHOD = "bent cable on a decay, drift + noise integrated out"
 
 BEND_PLACES = 81
-HALF_WIDTHS = (0.0, 0.04, 0.08, 0.15, 0.25, 0.4)
-"""Grid of the boundary's place, and of half of the transition's width, as a share of the run."""
+"""Places of the boundary that are tried."""
 
 WHOLE = 0.6
 """Share of the run from which on an interval of the boundary says nothing of its place."""

@@ -271,11 +271,11 @@ def _law_fit(
     the law's residual, all alike.
     """
     s, h, r = known.step, known.entropy, known.reward
-    grid, floor = covariances(s, course.entropy, r, model.name, eval_size)
+    grid = covariances(s, course.entropy, r, model.name, eval_size)
     for array in (s, h, r, course.entropy):
         array.setflags(write=False)
-    told = infer_run(s, course, r, grid, floor, model.name)
-    fits = fit_forms(s, course.entropy, r, grid, floor, None if told is None else told.blur(0, grid))
+    told = infer_run(s, course, r, grid, model.name)
+    fits = fit_forms(s, course.entropy, r, grid if told is None else told.blurred(0, grid))
     law = (fits.law if told is None else told.posteriors[0]).pruned()
     # A smoothed entropy is what the log says; a logged value is corrected by the reward.
     entropy_now = float(course.entropy[-1] if told is None or model.smooths_entropy else told.likely[0, -1])
@@ -294,7 +294,7 @@ def _law_fit(
     residual = r - fitted - (0.0 if model.fixed_level else np.mean(r - fitted))
     weight = fits.weight["law"]
     rivals = rivals_of(fits, course.entropy, r, level=level, method=model.method)
-    noise_floor = 0.0 if floor is None else float(floor[-1])
+    noise_floor = 0.0 if grid.floor is None else float(grid.floor[-1])
     # From H = 0 (the ceiling) to the largest entropy; what is drawn need not be exact to nine digits.
     entropies = np.linspace(min(0.0, float(h.min())), float(h.max()), 61)
     drawn = predict_at(law.pruned(1e-6), noise_floor, course.entropy, entropies, level, model.name)
@@ -338,7 +338,7 @@ def _law_fit(
         noise_floor=noise_floor,
         entropy_sd=known.entropy_sd,
     )
-    return replace(fit, validity=judge(fit, None if floor is None else float(np.sqrt(np.mean(floor)))))
+    return replace(fit, validity=judge(fit, None if grid.floor is None else float(np.sqrt(grid.mean_floor))))
 
 
 def _curve(grid: FloatArray, points: Sequence[Prediction], fits: FormFits) -> Curve:

@@ -22,7 +22,8 @@ from entropylaw.arguments import as_floats, as_number
 from entropylaw.engine.grid import FloatArray
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
-from entropylaw.results.forecast import Forecast, ForecastMember, Gain, SaturationForecast
+from entropylaw.results.findings import note
+from entropylaw.results.forecast import SPENT, Forecast, ForecastMember, Gain, SaturationForecast
 
 FEWEST = 8
 """Evaluations below which nothing is forecast: origins inside the run need some on either side."""
@@ -31,9 +32,6 @@ MOST = 200
 """Longer runs are averaged over blocks of equal length, to at most so many points."""
 
 METHOD = "members weighed by rolling origin, random walk + noise"
-
-SPENT = 0.95
-"""Share of what the law still promises whose spending counts as saturation."""
 
 REACH = 10.0
 """How far ahead saturation is looked for, in spans of the run."""
@@ -100,17 +98,10 @@ def forecast(
         ]
     values = np.array([told.value for told in there], dtype=float)
     outside = (values < lowest) | (values > highest)
-    notes = []
-    if block > 1:
-        notes.append(
-            f"the run was averaged over blocks of {block} evaluations; "
-            f"the band is that of a mean of {block} new ones"
-        )
+    findings = [note("averaged-in-blocks", block=block)] if block > 1 else []
     if outside.any():
-        notes.append(
-            f"at {int(outside.sum())} of {outside.size} steps the entropy lies outside the fitted range "
-            f"of {lowest:.3g} to {highest:.3g} nats: extrapolated"
-        )
+        beyond = {"outside": int(outside.sum()), "steps": outside.size, "low": lowest, "high": highest}
+        findings.append(note("extrapolated", **beyond))
     return Forecast(
         run=run,
         n=s.size,
@@ -131,7 +122,7 @@ def forecast(
         factor=seen.band.factor,
         origins=seen.origins,
         dropped=dropped,
-        notes=tuple(notes),
+        findings=tuple(findings),
     )
 
 
@@ -177,8 +168,8 @@ def saturation_forecast(
     below = [np.flatnonzero(path.quantile(p) <= target) for p in tails(level)]
     low, value, high = (float(ahead[at[0]]) if at.size else None for at in below)
     missing = "the entropy's path" if value is None else "its upper end" if high is None else ""
-    note = f"{missing} stays above {target:.3g} nats within {REACH:g} spans of the run" if missing else None
-    reached = Estimate(value=value, low=low, high=high, level=level, method=METHOD, note=note)
+    why = f"{missing} stays above {target:.3g} nats within {REACH:g} spans of the run" if missing else None
+    reached = Estimate(value=value, low=low, high=high, level=level, method=METHOD, note=why)
     there = unknown("no step at which the entropy is spent was found", level=level, method=METHOD)
     if reached.value is not None:
         there = _estimates(outlook(s, h, r, np.array([reached.value]), None).band, level)[0]

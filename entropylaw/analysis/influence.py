@@ -78,7 +78,7 @@ def influences(law: LawFit) -> Influences:
     best = int(np.argmax(law.posterior.weight))
     share, length = float(law.posterior.drift_share[best]), float(law.posterior.length[best])
     variance = float(law.posterior.variance[best])
-    _, floor = covariances(law.step, law.course, law.reward, law.interval, law.eval_size)
+    floor = covariances(law.step, law.course, law.reward, law.interval, law.eval_size).floor
     known = np.zeros(law.n) if floor is None else floor
     # The share is the drift's of the whole variance, known noise included.
     drift = share * (variance + float(known.mean()))

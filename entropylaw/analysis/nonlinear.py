@@ -45,7 +45,6 @@ class Whitening:
     length: float
     drift_share: float
     grid: Grid
-    floor: FloatArray | None
     matrix: FloatArray | None
 
     def __call__(self, residual: FloatArray) -> FloatArray:
@@ -65,7 +64,7 @@ class Whitening:
         return self.matrix @ residual if self.matrix is not None else self._filtered(residual[:, None])[:, 0]
 
     def _filtered(self, columns: FloatArray) -> FloatArray:
-        white, _ = whiten(filter_gains(self.step, self.grid, self.floor), columns)
+        white, _ = whiten(filter_gains(self.step, self.grid), columns)
         return np.asarray(white[:, :, 0])
 
 
@@ -256,8 +255,7 @@ def _fitted(name: str, law: LawFit) -> FormFit:
     offered = {form.name: form for form in (*by_entropy, *by_step)}
     skipped = reasons | more
     if name in offered:
-        grid, floor, blur = residual_covariances(law)
-        fits, degenerate = fit_each([offered[name]], law.step, law.reward, grid, floor, blur)
+        fits, degenerate = fit_each([offered[name]], law.step, law.reward, residual_covariances(law))
         if name in fits:
             return fits[name]
         skipped |= degenerate
@@ -276,7 +274,8 @@ def _model(fit: FormFit, law: LawFit) -> Any:
     """The lmfit model of an engine's fit."""
     form, best = fit.form, fit.best
     # The covariance at the posterior mode of the form's fit.
-    grid, floor, _ = residual_covariances(law)
+    grid = residual_covariances(law)
+    floor = grid.floor
     posterior = fit.posteriors[best]
     at = int(np.argmax(posterior.weight))
     length, drift, noise = (each[at : at + 1] for each in (grid.length, grid.drift, grid.noise))
@@ -288,8 +287,9 @@ def _model(fit: FormFit, law: LawFit) -> Any:
         step=law.step,
         length=float(length[0]),
         drift_share=float(posterior.drift_share[at]),
-        grid=Grid(length=length, drift=drift, noise=noise, log_prior=np.zeros(1), scaled=grid.scaled),
-        floor=floor,
+        grid=replace(
+            grid, length=length, drift=drift, noise=noise, log_prior=np.zeros(1), floor=floor, blur=None
+        ),
         matrix=None,
     )
     if law.n <= LARGEST_MATRIX:

@@ -9,8 +9,9 @@ import numpy as np
 from entropylaw.analysis.seams import jumps_of
 from entropylaw.engine.changepoint import FIRST, LAST
 from entropylaw.engine.grid import FloatArray
+from entropylaw.results.findings import Finding, caution
 from entropylaw.results.groups import Seam
-from entropylaw.results.phases import CurvePhases
+from entropylaw.results.phases import CURVES, CurvePhases
 
 FEWEST = 20
 """Points below which no boundary is looked for."""
@@ -24,67 +25,58 @@ MOST_NAMED = 3
 LEVEL = 0.95
 """Coverage of the intervals of jumps, which are not shown."""
 
-TOLD = {"planning": "planning", "execution": "execution", "aggregate": "all tokens"}
-"""What the curves are called where they are told of."""
-
 
 def phase_cautions(
     step: FloatArray, given: dict[str, FloatArray], curves: dict[str, CurvePhases], length: FloatArray | None
-) -> list[str]:
+) -> list[Finding]:
     """What may look like a boundary and is none."""
-    said, found = [], False
+    findings: list[Finding] = []
     for name, curve in curves.items():
-        said += _curve_cautions(step, given[name], curve, TOLD[name])
-        found |= curve.found
+        findings += _curve_cautions(step, given[name], curve, CURVES[name])
     if {"planning", "execution"} <= curves.keys():
         both = np.isfinite(given["planning"]) & np.isfinite(given["execution"])
         if both.any() and np.array_equal(given["planning"][both], given["execution"][both]):
-            said.append(
-                "planning and execution have the same entropy at every step: one column was logged under "
-                "two names"
-            )
+            findings.append(caution("curves-equal"))
     if length is None:
-        return said
+        return findings
     values = length[np.isfinite(length)]
     if values.size:
         jumps = jumps_of(*blocked(step[np.isfinite(length)], values), "length", LEVEL)
-        said += _jumps(jumps, "the response length", found)
+        found = any(curve.found for curve in curves.values())
+        findings += _jumps(jumps, "the response length", found)
     third = values.size // 3
     if third:
         before, after = float(np.median(values[:third])), float(np.median(values[-third:]))
         if before > 0 and not 0.5 < after / before < 1.5:
-            said.append(
-                f"the response length goes from {before:.0f} to {after:.0f} tokens (medians of the first and "
-                "the last third of the run): other tokens are averaged, which moves an entropy by itself"
-            )
-    return said
+            findings.append(caution("length-changes", before=before, after=after))
+    return findings
 
 
-def _curve_cautions(step: FloatArray, entropy: FloatArray, curve: CurvePhases, name: str) -> list[str]:
+def _curve_cautions(step: FloatArray, entropy: FloatArray, curve: CurvePhases, name: str) -> list[Finding]:
     """Single points far off, and a boundary that is gradual, at the edge, or beside a jump of the curve."""
     there = np.isfinite(entropy)
     s, y = step[there], entropy[there]
-    at, said = far_off(y), []
+    at, findings = far_off(y), []
     if at.size:
-        named = ", ".join(f"{y[i]:.4g} at step {s[i]:g}" for i in at[:MOST_NAMED])
-        named += f" and {at.size - MOST_NAMED} more" if at.size > MOST_NAMED else ""
-        if y[at].max() > 9.5:  # ln(13 000)
-            named += "; the logarithm of a vocabulary, which a padded position has"
-        said.append(f"{name} is far off its neighbours: {named}; it may make a boundary, or hide one")
+        findings.append(
+            caution(
+                "points-far-off",
+                curve=name,
+                values=tuple(y[at[:MOST_NAMED]].tolist()),
+                steps=tuple(s[at[:MOST_NAMED]].tolist()),
+                others=max(at.size - MOST_NAMED, 0),
+                vocabulary=bool(y[at].max() > 9.5),  # ln(13 000)
+            )
+        )
     if curve.found:
         boundary, width = curve.boundary, curve.boundary.width.value
         if width is not None and width >= 0.5 * float(curve.step[-1] - curve.step[0]):
-            said.append(
-                f"the change of {name} is gradual: it takes {width:.0f} steps, half of the run or more, so "
-                "that its place is the middle of a long bend"
-            )
+            findings.append(caution("boundary-gradual", curve=name, width=width))
         assert boundary.searched is not None
         first, last = boundary.searched
         if boundary.intervals[0][0] <= first or boundary.intervals[-1][1] >= last:
-            said.append(
-                f"the boundary of {name} may lie beyond the places that were looked at ({100 * FIRST:g} to "
-                f"{100 * LAST:g} % of the run, steps {first:g} to {last:g})"
-            )
+            searched = {"from_share": FIRST, "to_share": LAST, "first": first, "last": last}
+            findings.append(caution("boundary-at-edge", curve=name, **searched))
     # Jumps are looked for in what the smooth decay leaves over, for a steep start would pass for a jump; and
     # in what the decay with a boundary leaves, for a bend that a smooth decay misses would, too. No bend
     # makes a jump disappear.
@@ -94,13 +86,19 @@ def _curve_cautions(step: FloatArray, entropy: FloatArray, curve: CurvePhases, n
     )
     place, others = (np.searchsorted(curve.step, [jump.step for jump in jumps]) for jumps in (plain, bent))
     near = (np.abs(place[:, None] - others) <= 1).any(axis=1)
-    return said + _jumps([plain[i] for i in np.flatnonzero(near)], name, curve.found)
+    return findings + _jumps([plain[i] for i in np.flatnonzero(near)], name, curve.found)
 
 
-def _jumps(jumps: list[Seam], name: str, found: bool) -> list[str]:
-    near = ": a boundary near it may be that" if found else ""
+def _jumps(jumps: list[Seam], name: str, found: bool) -> list[Finding]:
     return [
-        f"{name} jumps by {seam.jump.value:.3g} between steps {seam.after:g} and {seam.step:g}{near}"
+        caution(
+            "series-jumps",
+            series=name,
+            jump=seam.jump.value,
+            after=seam.after,
+            step=seam.step,
+            boundary=found,
+        )
         for seam in jumps
     ]
 

@@ -25,7 +25,7 @@ from entropylaw.analysis.estimate import from_mixture
 from entropylaw.analysis.fitting import check_scale, check_steps
 from entropylaw.analysis.law import SMALLEST_ENTROPY, checked_level
 from entropylaw.analysis.paths import level_now
-from entropylaw.analysis.phasecautions import FEWEST, TOLD, blocked, phase_cautions
+from entropylaw.analysis.phasecautions import FEWEST, blocked, phase_cautions
 from entropylaw.analysis.randomeffects import random_effects
 from entropylaw.analysis.validity import lag1
 from entropylaw.arguments import as_floats, several
@@ -34,7 +34,8 @@ from entropylaw.engine.decays import fallen, likely_decays
 from entropylaw.engine.grid import FloatArray
 from entropylaw.errors import FitError
 from entropylaw.results import Estimate
-from entropylaw.results.phases import KINDS, UNKNOWN_SHARE, CurvePhases, PhaseFit, PhasesAcross
+from entropylaw.results.findings import Finding, note
+from entropylaw.results.phases import CURVES, KINDS, CurvePhases, PhaseFit, PhasesAcross
 
 FEWEST_RUNS = 3
 """Boundaries below which there is no mean over runs."""
@@ -116,9 +117,9 @@ def fit_phases(
     for name in chosen:
         curves[name], settled[name] = _curve(s, given[name], name, level)
     order, why = _order(curves, settled.get("execution"), level)
-    share, reason = None, None
+    share, unknown = None, None
     if len(chosen) == 2:
-        share, reason = _planning_share(given, curves, beside.get("planning_share"), level)
+        share, unknown = _planning_share(given, curves, beside.get("planning_share"), level)
     return PhaseFit(
         run=run,
         planning=curves.get("planning"),
@@ -127,10 +128,9 @@ def fit_phases(
         **order,
         share_planning=share,
         level=level,
-        cautions=tuple(phase_cautions(s, given, curves, beside.get("length"))),
-        notes=tuple(filter(None, (why, reason))),
+        findings=(*phase_cautions(s, given, curves, beside.get("length")), *filter(None, (why, unknown))),
         dropped={
-            f"no entropy of {TOLD[name]} at that step": int(np.isnan(given[name]).sum())
+            f"no entropy of {CURVES[name]} at that step": int(np.isnan(given[name]).sum())
             for name in chosen
             if np.isnan(given[name]).any()
         },
@@ -138,9 +138,9 @@ def fit_phases(
 
 
 def _column(step: FloatArray, values: Any, name: str) -> FloatArray:
-    """A column as floats: an entropy of one of :data:`TOLD`, or what is given beside them."""
+    """A column as floats: an entropy of one of :data:`CURVES`, or what is given beside them."""
     column = as_floats(values, name)
-    what = f"entropies of {TOLD[name]}" if name in TOLD else name
+    what = f"entropies of {CURVES[name]}" if name in CURVES else name
     if column.size != step.size:
         raise FitError(
             "lengths-differ",
@@ -148,14 +148,14 @@ def _column(step: FloatArray, values: Any, name: str) -> FloatArray:
             "pass arrays of the same length",
         )
     check_scale(what, column[np.isfinite(column)])
-    if name not in TOLD:
+    if name not in CURVES:
         return column
     check_steps(step)
     least = float(np.nanmin(column)) if np.isfinite(column).any() else 0.0
     if least < -1e-6:
         raise FitError(
             "entropy-negative",
-            f"the entropy of {TOLD[name]} goes down to {least:.3g}, expected none below 0",
+            f"the entropy of {CURVES[name]} goes down to {least:.3g}, expected none below 0",
             "an entropy over a vocabulary is never negative: check the sign, or name another column",
         )
     return np.where(np.isfinite(column), column, np.nan)
@@ -169,15 +169,15 @@ def _curve(
     if np.count_nonzero(there) < FEWEST:
         raise FitError(
             "too-few-points",
-            f"{np.count_nonzero(there)} entropies of {TOLD[name]}, expected at least {FEWEST}",
+            f"{np.count_nonzero(there)} entropies of {CURVES[name]}, expected at least {FEWEST}",
             "log the entropy of either class at every step",
         )
-    check_scale(f"the entropy of {TOLD[name]}", entropy[there], SMALLEST_ENTROPY)
+    check_scale(f"the entropy of {CURVES[name]}", entropy[there], SMALLEST_ENTROPY)
     s, y = blocked(step[there], entropy[there])
     if np.ptp(y) <= 1e-12 * np.abs(y).max():
         raise FitError(
             "entropy-constant",
-            f"the entropy of {TOLD[name]} is {y[0]:g} at all {y.size} steps, expected one that moves",
+            f"the entropy of {CURVES[name]} is {y[0]:g} at all {y.size} steps, expected one that moves",
             "check the logger, or name another column",
         )
     kinks = Kinks(s, likely_decays(s, y))
@@ -243,7 +243,7 @@ def _kind(before: Estimate, after: Estimate, rise: Estimate) -> str:
 
 def _order(
     curves: dict[str, CurvePhases], settled: FloatArray | None, level: float
-) -> tuple[dict[str, Any], str | None]:
+) -> tuple[dict[str, Any], Finding | None]:
     """What a :class:`PhaseFit` has of the order of both boundaries, or why there is none.
 
     ``settled`` are equally probable steps by which execution has made most of its fall.
@@ -251,20 +251,16 @@ def _order(
     order: dict[str, Any] = dict.fromkeys(("delta", "later", "after_fall", "verdict"))
     if len(curves) == 1:
         if "aggregate" not in curves:
-            return order, f"no order is told: there is only the curve of {next(iter(curves))}"
-        return order, (
-            "one curve of all tokens cannot be taken apart into planning and execution: any fall of one with "
-            "a rise of the other gives the same sum; log the entropy of either class, or summarise the "
-            "tokens with `entropylaw tokens`"
-        )
+            return order, note("one-curve", curve=next(iter(curves)))
+        return order, note("classes-not-separable")
     plan, act = curves["planning"], curves["execution"]
     turn = place_points(plan.boundary)
     if settled is not None and plan.found:
         order["after_fall"] = difference(turn, settled, level)[0]
-    lacking = [curve.name for curve in (plan, act) if not curve.found]
+    lacking = tuple(curve.name for curve in (plan, act) if not curve.found)
     if lacking:
         order["verdict"] = (None, "one boundary", "no boundary")[len(lacking)]
-        return order, f"no order is told: no boundary was found in {' and in '.join(lacking)}"
+        return order, note("no-boundary", curves=lacking)
     delta, order["later"] = difference(turn, place_points(act.boundary), level)
     assert delta.low is not None
     assert delta.high is not None
@@ -276,28 +272,27 @@ def _order(
 
 def _planning_share(
     given: dict[str, FloatArray], curves: dict[str, CurvePhases], tokens: FloatArray | None, level: float
-) -> tuple[Estimate | None, str | None]:
+) -> tuple[Estimate | None, Finding | None]:
     """Planning's share of all entropy now, or why it is not known.
 
     Its share of the tokens is the median over the last tenth of the run.
     """
-    shares, why = tokens, "no share of planning tokens was logged"
+    shares, why = tokens, "no-value"
     if shares is None:
         if "aggregate" not in given:
-            return None, f"{UNKNOWN_SHARE}: the log has no share of planning tokens"
+            return None, note("planning-share-unknown", why="no-column")
         # H is the mean over both classes' tokens, so that the share of tokens follows from the three.
         apart = given["planning"] - given["execution"]
         with np.errstate(all="ignore"):
             ratio = (given["aggregate"] - given["execution"]) / apart
         shares = np.where(np.abs(apart) > 1e-3, ratio, np.nan)
-        why = "the two classes have the same entropy, so that no share of the tokens follows from it"
+        why = "same-entropy"
     there = shares[np.isfinite(shares)]
     if not there.size:
-        return None, f"{UNKNOWN_SHARE}: {why}"
+        return None, note("planning-share-unknown", why=why)
     share = float(np.median(there[-max(1, there.size // 10) :]))
     if tokens is None and not 0 <= share <= 1:
-        why = "the entropy of all tokens does not lie between those of the two classes"
-        return None, f"{UNKNOWN_SHARE}: {why}"
+        return None, note("planning-share-unknown", why="not-between")
     points = ((np.arange(101) + 0.5) / 101).tolist()
     plan, act = (
         np.maximum(level_now(curves[name].step, curves[name].entropy).quantiles(points)[:, 0], 0.0)
@@ -307,7 +302,7 @@ def _planning_share(
     with np.errstate(invalid="ignore"):
         parts = (ours / (ours + others)).ravel()
     if not np.isfinite(parts).all():
-        return None, f"{UNKNOWN_SHARE}: neither class has any"
+        return None, note("planning-share-unknown", why="no-entropy")
     return of_points(parts, level, f"both levels now, {NOW}"), None
 
 
@@ -341,7 +336,7 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
         )
     reach = fits[0].level if level is None else checked_level(level)
     left = len(fits) - len(both)
-    notes = [f"{left} of {len(fits)} runs have one curve only, and are left out"] if left else []
+    findings = [note("runs-with-one-curve", left=left, runs=len(fits))] if left else []
     places = _places(both)
     means: dict[str, Estimate | None] = dict.fromkeys(places)
     for name, found in places.items():
@@ -349,9 +344,8 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
             value, variance = (np.array(column) for column in zip(*found, strict=True))
             means[name] = random_effects(value, np.maximum(variance, 1e-12), level=reach)[0]
         else:
-            what = {"delta": "difference"}.get(name, f"place of {name}'s boundary")
-            told = f"told by {len(found)} of {len(both)} runs, {FEWEST_RUNS} are needed"
-            notes.append(f"no mean {what}: {told}")
+            counts = {"found": len(found), "runs": len(both), "needed": FEWEST_RUNS}
+            findings.append(note("too-few-boundaries", quantity=name, **counts))
     rising = sum(fit.rises_after for fit in both)
     return PhasesAcross(
         runs=len(both),
@@ -360,7 +354,7 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
         rises_after=rising,
         share_rises_after=wilson(rising, len(both), reach),
         **means,
-        notes=tuple(notes),
+        findings=tuple(findings),
     )
 
 

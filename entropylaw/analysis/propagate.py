@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from entropylaw.analysis.course import Course, course_for
+from entropylaw.analysis.course import Course
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.residual_models import residual_model
-from entropylaw.engine.blur import Blur
-from entropylaw.engine.grid import FloatArray, Grid
+from entropylaw.engine.grid import Blur, FloatArray, Grid
 from entropylaw.engine.posterior import Posteriors, infer
 from entropylaw.engine.uncertain import uncertain_posteriors
 from entropylaw.results.posterior import SHARPEST
-
-if TYPE_CHECKING:
-    from entropylaw.results.law import LawFit
 
 NEGLIGIBLE = 0.02
 """A direction in which the course is uncertain counts where the reward, by the least-squares law, moves along
@@ -41,17 +36,15 @@ class LawInference:
     likely: FloatArray
     root: FloatArray
 
-    def blur(self, run: int, grid: Grid) -> Blur | None:
-        """What the errors in one run's entropy add to its residual, for forms that take it as known."""
+    def blurred(self, run: int, grid: Grid) -> Grid:
+        """The grid with what the errors in one run's entropy add, for forms that take it as known."""
         if not self.root.shape[2]:
-            return None
+            return grid
         told = self.posteriors
         share = np.maximum(grid.noise / (grid.drift + grid.noise), SHARPEST) if grid.homeless else 1.0
-        return Blur(
-            root=self.root[run],
-            slope=told.coefficient[run, :, 1],
-            variance=told.variance[run] / ((grid.drift + grid.noise) * share),
-        )
+        variance = told.variance[run] / ((grid.drift + grid.noise) * share)
+        blur = Blur(root=self.root[run], slope=told.coefficient[run, :, 1], variance=variance)
+        return replace(grid, blur=blur)
 
 
 def infer_law(
@@ -60,7 +53,6 @@ def infer_law(
     root: FloatArray,
     rewards: FloatArray,
     grid: Grid,
-    floor: FloatArray | None = None,
     *,
     curved: float = CURVED,
 ) -> LawInference:
@@ -78,21 +70,21 @@ def infer_law(
         Shapes (b, n) and (b, n, k): entropies in nats, and square roots of their covariances; k may be 0.
     rewards
         Shape (b, n).
-    grid, floor
+    grid
         As for :func:`entropylaw.engine.posterior.infer`.
     curved
         :data:`CURVED`, or :data:`EXACT`.
     """
     designs = design(law_column(entropy))
     if not root.shape[2]:
-        many = infer(step, designs, rewards, grid, floor)
+        many = infer(step, designs, rewards, grid)
         return LawInference(posteriors=many, likely=entropy, root=root)
     slope, variance = _least_squares(designs, rewards)
     at, most = entropy, curved * np.sqrt(variance / step.size)[:, None]
     for _ in range(20):
         steep = np.exp(at)
         tangent = design(law_column(at) - steep * (at - entropy))
-        many, u = uncertain_posteriors(step, tangent, -steep[:, :, None] * root, rewards, grid, floor)
+        many, u = uncertain_posteriors(step, tangent, -steep[:, :, None] * root, rewards, grid)
         likely = entropy + np.einsum("bnk,bk->bn", root, u)
         far = (0.5 * np.abs(slope)[:, None] * steep * (likely - at) ** 2 > most).any(axis=1)
         if not far.any():
@@ -102,7 +94,7 @@ def infer_law(
 
 
 def infer_run(
-    step: FloatArray, course: Course, reward: FloatArray, grid: Grid, floor: FloatArray | None, interval: str
+    step: FloatArray, course: Course, reward: FloatArray, grid: Grid, interval: str
 ) -> LawInference | None:
     """The law in one run, where errors in its entropy matter; None where they do not.
 
@@ -112,16 +104,7 @@ def infer_run(
     entropy, root, rewards = course.entropy[None], course.root[None], reward[None]
     smooth = residual_model(interval).smooths_entropy
     root, curved = (felt(entropy, root, rewards), CURVED) if smooth else (root, EXACT)
-    return infer_law(step, entropy, root, rewards, grid, floor, curved=curved) if root.size else None
-
-
-def blur_of(law: LawFit, grid: Grid, floor: FloatArray | None) -> Blur | None:
-    """What errors in the entropy add to the residual of a fitted run; its course is found again."""
-    if law.entropy_noise is None and law.entropy_sd is None:
-        return None
-    course = course_for(residual_model(law.interval), law.entropy, law.step, law.entropy_sd)
-    told = infer_run(law.step, course, law.reward, grid, floor, law.interval)
-    return None if told is None else told.blur(0, grid)
+    return infer_law(step, entropy, root, rewards, grid, curved=curved) if root.size else None
 
 
 def _least_squares(designs: FloatArray, rewards: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -14,8 +14,8 @@ from entropylaw.errors import FitError, UsageError
 
 def covariances(
     step: FloatArray, course: FloatArray, reward: FloatArray, interval: str, eval_size: int | None
-) -> tuple[Grid, FloatArray | None]:
-    """The residual covariances to sum over, and the known noise variance of each evaluation, shape (n,).
+) -> Grid:
+    """The residual covariances to sum over, with the known noise variance of each evaluation.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def covariances(
     """
     model = residual_model(interval)
     if eval_size is None:
-        return model.grid(step), None
+        return model.grid(step)
     if as_number(eval_size, "eval_size") < 1:
         raise UsageError(
             "bad-eval-size", f"eval_size {eval_size}, expected at least 1", "give the sample count"
@@ -48,7 +48,8 @@ def covariances(
     # Never 0 at the borders: half a success, or half a failure, is the least that can be expected.
     rate = np.clip(fitted, 0.5 / eval_size, 1.0 - 0.5 / eval_size)
     variance = float((reward - fitted) @ (reward - fitted)) / (reward.size - 2)
-    return model.known_noise_grid(step, max(variance, np.finfo(float).eps)), rate * (1.0 - rate) / eval_size
+    least = max(variance, np.finfo(float).eps)
+    return model.known_noise_grid(step, least, rate * (1.0 - rate) / eval_size)
 
 
 def checked_sd(sd: float | FloatArray | None, n: int, model: ResidualModel) -> FloatArray | None:

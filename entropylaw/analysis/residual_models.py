@@ -36,9 +36,9 @@ class ResidualModel:
     grid
         ``grid(step)``: the covariances to sum over for evaluations at ``step`` (shape (n,)).
     known_noise_grid
-        ``known_noise_grid(step, variance)``: the same beside a known noise variance of each evaluation,
-        ``variance`` being that of the residual by least squares, in squared reward units. None where all
-        noise is estimated: ``eval_size`` is then refused.
+        ``known_noise_grid(step, variance, floor)``: the same beside a known noise variance ``floor`` (n,) of
+        each evaluation, ``variance`` being that of the residual by least squares, in squared reward units.
+        None where all noise is estimated: ``eval_size`` is then refused.
     smooths_entropy
         The law is fitted to the smoothed entropy, without the noise of measuring it; otherwise to the entropy
         as logged.
@@ -60,7 +60,7 @@ class ResidualModel:
     method: str
     help: str
     grid: Callable[[FloatArray], Grid]
-    known_noise_grid: Callable[[FloatArray, float], Grid] | None = None
+    known_noise_grid: Callable[[FloatArray, float, FloatArray], Grid] | None = None
     smooths_entropy: bool = False
     fixed_level: bool = True
     drops_outliers: bool = False

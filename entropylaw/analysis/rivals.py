@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from entropylaw.analysis.course import course_for
 from entropylaw.analysis.estimate import from_mixture, tails
 from entropylaw.analysis.forms import FORMS, Inputs, design, entropy_forms
-from entropylaw.analysis.propagate import blur_of
+from entropylaw.analysis.propagate import infer_run
 from entropylaw.analysis.residual import covariances
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.analysis.shapes import DEPENDENT, FormFit, fit_each
 from entropylaw.analysis.stepforms import step_forms
 from entropylaw.arguments import of_kind
-from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.posterior import infer, joined
 from entropylaw.results import Estimate, Rival
@@ -58,8 +58,6 @@ def fit_forms(
     entropy: FloatArray,
     reward: FloatArray,
     grid: Grid,
-    floor: FloatArray | None,
-    blur: Blur | None = None,
     names: Iterable[str] | None = None,
 ) -> FormFits:
     """Fit forms R(H) with the same residual model.
@@ -74,9 +72,8 @@ def fit_forms(
     ----------
     step, entropy, reward
         Shape (n,): steps, course of the entropy in nats, reward.
-    grid, floor, blur
-        The residual covariances, the known noise variance (n,), and what errors in the entropy add by the
-        law, the same for every form; as for the engine.
+    grid
+        The residual covariances, the same for every form, with what errors in the entropy add by the law.
     names
         Which of :data:`~entropylaw.analysis.forms.FORMS`, those of every fit where not given; the law is
         always among them.
@@ -85,7 +82,7 @@ def fit_forms(
     core = (name for name, kind in FORMS.items() if kind.core)
     wanted = {"law", *(core if names is None else names)}
     chosen = [form for form in offered if form.name in wanted]
-    fits, degenerate = fit_each(chosen, step, reward, grid, floor, blur)
+    fits, degenerate = fit_each(chosen, step, reward, grid)
     skipped = {name: why for name, why in (reasons | degenerate).items() if name in wanted}
     return FormFits(law=fits["law"].posteriors[0], fits=fits, weight=weights(fits), skipped=skipped)
 
@@ -294,10 +291,10 @@ def compare_forms(law: LawFit) -> Comparison:
     """
     law = of_kind(law, LawFit, "law")
     step, entropy, reward = law.step, law.course, law.reward
-    grid, floor, blur = residual_covariances(law)
+    grid = residual_covariances(law)
     by_entropy, reasons = entropy_forms(entropy)
     by_step, more = step_forms(step)
-    fits, degenerate = fit_each((*by_entropy, *by_step), step, reward, grid, floor, blur)
+    fits, degenerate = fit_each((*by_entropy, *by_step), step, reward, grid)
     results = _results(fits, law, reward)
 
     def over(*variables: str) -> Estimate | None:
@@ -315,9 +312,7 @@ def compare_forms(law: LawFit) -> Comparison:
     elif limit is not None:
         reach = over("entropy", "step")
     tests = {
-        (null, name): nested_test(
-            null, name, columns(fit.form.inputs), step, reward, grid, floor, blur, law.interval
-        )
+        (null, name): nested_test(null, name, columns(fit.form.inputs), step, reward, grid, law.interval)
         for name, fit in fits.items()
         if name in FORMS
         for null, columns in FORMS[name].nested.items()
@@ -343,10 +338,14 @@ def compare_forms(law: LawFit) -> Comparison:
     )
 
 
-def residual_covariances(law: LawFit) -> tuple[Grid, FloatArray | None, Blur | None]:
-    """The residual covariances that a law was fitted with, the known noise (n,), what errors in H add."""
-    grid, floor = covariances(law.step, law.course, law.reward, law.interval, law.eval_size)
-    return grid, floor, blur_of(law, grid, floor)
+def residual_covariances(law: LawFit) -> Grid:
+    """The residual covariances that a law was fitted with, with what errors in the entropy add."""
+    grid = covariances(law.step, law.course, law.reward, law.interval, law.eval_size)
+    if law.entropy_noise is None and law.entropy_sd is None:
+        return grid
+    course = course_for(residual_model(law.interval), law.entropy, law.step, law.entropy_sd)
+    inferred = infer_run(law.step, course, law.reward, grid, law.interval)
+    return grid if inferred is None else inferred.blurred(0, grid)
 
 
 def _results(fits: dict[str, FormFit], law: LawFit, reward: FloatArray) -> tuple[FormResult, ...]:
@@ -377,8 +376,6 @@ def nested_test(
     step: FloatArray,
     reward: FloatArray,
     grid: Grid,
-    floor: FloatArray | None,
-    blur: Blur | None = None,
     interval: str = "drift",
 ) -> NestedTest:
     """Test whether a form needs a second column: its coefficient against 0, two-sided.
@@ -398,7 +395,7 @@ def nested_test(
     if reward.size <= 3 or not np.all(left > DEPENDENT * np.linalg.norm(designs[0], axis=0)):
         why = "the run cannot tell the two columns apart"
         return NestedTest(null=null, alternative=alternative, p_value=None, method=method, note=why)
-    (posterior,) = infer(step, designs, reward[None], grid, floor, blur)
+    (posterior,) = infer(step, designs, reward[None], grid)
     # Each tail for itself: one less the other has no digits left where it is small.
     sides = posterior.functional(np.array([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]))
     p_value = min(1.0, 2.0 * float(sides.cdf(np.zeros(2)).min()))

@@ -21,11 +21,9 @@ from entropylaw.arguments import as_floats
 from entropylaw.engine.grid import FloatArray
 from entropylaw.engine.posterior import infer
 from entropylaw.errors import FitError, UsageError
+from entropylaw.results.findings import note
 from entropylaw.results.groups import SameTest, Segment, SegmentFit
 from entropylaw.results.posterior import Posterior
-
-SAME = 0.05
-"""p-value below which runs or segments are said not to share their coefficients."""
 
 
 def fit_segments(
@@ -97,14 +95,14 @@ def fit_segments(
         first, last = float(part.step[0]), float(part.step[-1])
         segments.append(Segment(first_step=first, last_step=last, n=part.step.size, law=law, refusal=refusal))
     fitted = [part for part, segment in zip(parts, segments, strict=True) if segment.law is not None]
-    same, note = None, f"{len(fitted)} of {len(parts)} segments could be fitted; a test needs two"
+    same, left = None, len(parts) - len(fitted)
+    findings = [note("segments-left-out", left=left, segments=len(parts))] if left else []
     if len(fitted) > 1:
-        same, left = _same_law(fitted, model, eval_size), len(parts) - len(fitted)
-        note = (
-            f"{left} of {len(parts)} segments could not be fitted; the test leaves them out" if left else ""
-        )
+        same = _same_law(fitted, model, eval_size)
+    else:
+        findings = [note("too-few-segments", fitted=len(fitted), segments=len(parts))]
     at = tuple(s[starts].tolist())
-    return SegmentFit(seams=at, segments=tuple(segments), same=same, note=note or None)
+    return SegmentFit(seams=at, segments=tuple(segments), same=same, findings=tuple(findings))
 
 
 def _same_law(parts: Sequence[Evaluations], model: ResidualModel, eval_size: int | None) -> SameTest:
@@ -115,12 +113,12 @@ def _same_law(parts: Sequence[Evaluations], model: ResidualModel, eval_size: int
     x = design(law_column(course))
     columns = blocks(x, np.repeat(np.arange(len(parts)), [part.step.size for part in parts]))
     s, r = np.concatenate([part.step for part in parts]), np.concatenate([part.reward for part in parts])
-    grid, floor = covariances(s, course, r, model.name, eval_size)
+    grid = covariances(s, course, r, model.name, eval_size)
     root = block_diag(*(each.root for each in courses)).reshape(s.size, -1)
-    law = infer_run(s, Course(entropy=course, root=root), r, grid, floor, model.name)
-    blur = None if law is None else law.blur(0, grid)
-    (posterior,) = infer(s, columns[None], r[None], grid, floor, blur)
-    (same,) = infer(s, x[None], r[None], grid, floor, blur)
+    law = infer_run(s, Course(entropy=course, root=root), r, grid, model.name)
+    grid = grid if law is None else law.blurred(0, grid)
+    (posterior,) = infer(s, columns[None], r[None], grid)
+    (same,) = infer(s, x[None], r[None], grid)
     return difference_test(
         posterior,
         same,

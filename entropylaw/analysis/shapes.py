@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from entropylaw.analysis.forms import Form
-from entropylaw.engine.blur import Blur
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.span import Solver
 from entropylaw.engine.ties import first_best
@@ -58,12 +57,7 @@ class FormFit:
 
 
 def fit_each(
-    forms: Sequence[Form],
-    step: FloatArray,
-    reward: FloatArray,
-    grid: Grid,
-    floor: FloatArray | None,
-    blur: Blur | None = None,
+    forms: Sequence[Form], step: FloatArray, reward: FloatArray, grid: Grid
 ) -> tuple[dict[str, FormFit], dict[str, str]]:
     """Fit every form over a grid of its shapes that is as fine as the data are sharp.
 
@@ -87,7 +81,7 @@ def fit_each(
             skipped[form.name] = f"{reward.size} evaluations, and {needed} are needed"
         else:
             searches.append(_Search(form=form, axes=tuple(shape.axis() for shape in form.shapes), known={}))
-    solver = Solver(step, reward, grid, floor, blur)
+    solver = Solver(step, reward, grid)
     while searches:
         _evaluate(searches, solver)
         unfinished = []

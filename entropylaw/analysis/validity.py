@@ -1,4 +1,4 @@
-"""May the numbers be read as they stand? Each check is a sentence with the value and the threshold."""
+"""May the numbers be read as they stand? A check that fails gives a finding with value and limit."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from entropylaw.analysis.residual_models import residual_model
 from entropylaw.analysis.rivals import PLAUSIBLE
 from entropylaw.engine.grid import FloatArray
 from entropylaw.results import Estimate, Validity
+from entropylaw.results.findings import Finding, caution, reason
 from entropylaw.results.law import LawFit
 
 ROUNDING = 1e-6
@@ -51,73 +52,56 @@ def judge(law: LawFit, reward_sd: float | None) -> Validity:
     ``reward_sd`` is the least noise that the reward should have, a root mean square, where it is known.
     """
     against, lacking = tuple(_contradictions(law)), tuple(_gaps(law))
+    cautions = (
+        *_run_cautions(law),
+        *_form_cautions(law),
+        *_residual_cautions(law, reward_sd),
+        *_reward_cautions(law),
+    )
     return Validity(
         ok=not against + lacking,
         contradicted=bool(against),
-        reasons=against + lacking,
-        cautions=(
-            *_run_cautions(law),
-            *_form_cautions(law),
-            *_residual_cautions(law, reward_sd),
-            *_reward_cautions(law),
-        ),
+        findings=against + lacking + cautions,
     )
 
 
-def _contradictions(law: LawFit) -> Iterator[str]:
+def _contradictions(law: LawFit) -> Iterator[Finding]:
     """What speaks against the law itself."""
     if law.entropy.min() < -ROUNDING and law.entropy.max() > 0:
-        yield (
-            f"entropy runs from {law.entropy.min():.3g} to {law.entropy.max():.3g}; "
-            "an entropy over a vocabulary is never negative"
-        )
+        ends = {"lowest": float(law.entropy.min()), "highest": float(law.entropy.max())}
+        yield reason("entropy-both-signs", **ends)
     if law.a.high is not None and law.a.high < 0:
-        yield f"reward falls as entropy is spent: {_a_words(law.a)}"
+        yield reason("reward-falls", **_slope(law.a))
     ceiling = law.ceiling
     if _bounded(law.reward) and ceiling.low is not None and ceiling.low > 1:
-        yield (
-            f"the ceiling {ceiling.value:.3g} [{ceiling.low:.3g}, {ceiling.high:.3g}] lies above 1, "
-            "and every reward of the run lies between 0 and 1"
-        )
+        yield reason("ceiling-impossible", ceiling=ceiling.value, low=ceiling.low, high=ceiling.high)
     rise = _net_rise(law.course)
     if rise > RISE:
-        yield (
-            f"entropy ends higher than it began, by {rise:.2f} of its range (limit {RISE}); "
-            "the law is stated for runs that spend it"
-        )
+        yield reason("entropy-rises", rise=rise, limit=RISE)
     if law.law_weight < PLAUSIBLE:
-        yield (
-            f"{form_label(law.rivals[0].form)} describes the run better; the law keeps a weight of "
-            f"{law.law_weight:.2g} among the forms, and below {PLAUSIBLE} it is ruled out"
-        )
+        form = law.rivals[0].form
+        better = {"form": form, "label": form_label(form)}
+        yield reason("law-ruled-out", **better, law_weight=law.law_weight, limit=PLAUSIBLE)
 
 
-def _gaps(law: LawFit) -> Iterator[str]:
+def _gaps(law: LawFit) -> Iterator[Finding]:
     """What the run would need before it could answer."""
     n, span = law.reward.size, float(np.ptp(law.course))
     if n < FEWEST:
-        yield too_few(n)
+        yield reason("too-few-evaluations", n=n, needed=FEWEST)
     if span < SPAN:
-        yield f"entropy spans {span:.2g} nats; {SPAN} are needed to tell a from b"
+        yield reason("entropy-range-narrow", span=span, needed=SPAN)
     if law.a.low is not None and law.a.high is not None and law.a.low <= 0 <= law.a.high:
-        yield f"reward does not clearly rise as entropy is spent: {_a_words(law.a)}"
+        yield reason("slope-unclear", **_slope(law.a))
     elif abs(1.0 - law.influence.a_ratio) >= A_CHANGE:
-        yield (
-            f"the fit rests on one evaluation: without step {law.influence.step:g} "
-            f"least squares give {law.influence.a_ratio:.2f} times the a"
-        )
+        yield reason("one-evaluation-decides", step=law.influence.step, a_ratio=law.influence.a_ratio)
 
 
-def too_few(n: int) -> str:
-    """The reason of a run with fewer than :data:`FEWEST` evaluations."""
-    return f"{n} evaluations; {FEWEST} are needed before residuals say anything about drift"
+def _slope(a: Estimate) -> dict[str, float | None]:
+    return {"a": a.value, "low": a.low, "high": a.high}
 
 
-def _a_words(a: Estimate) -> str:
-    return f"a = {a.value:.3g} [{a.low:.3g}, {a.high:.3g}], and the law needs a > 0"
-
-
-def _run_cautions(law: LawFit) -> Iterator[str]:
+def _run_cautions(law: LawFit) -> Iterator[Finding]:
     """Whether the entropy falls and then comes back."""
     n, width = law.course.size, max(3, law.course.size // 10)
     if n < 3 * width:
@@ -127,75 +111,59 @@ def _run_cautions(law: LawFit) -> Iterator[str]:
     levels = np.array([np.median(law.course[i : i + width]) for i in starts])
     fall, back = float(levels[0] - levels.min()), float(levels[-1] - levels.min())
     if _net_rise(law.course) <= RISE and fall > 0 and back > REBOUND * fall:
-        yield (
-            f"entropy falls by {fall:.2g} nats and then rises by {back:.2g}; "
-            "the law is stated for runs without such an intervention"
-        )
+        yield caution("entropy-rebounds", fall=fall, rise=back)
 
 
-def _form_cautions(law: LawFit) -> Iterator[str]:
+def _form_cautions(law: LawFit) -> Iterator[Finding]:
     """Whether the exponential form itself is what the data show."""
     if law.law_weight < PLAUSIBLE:
         return
     same = [rival for rival in law.rivals if rival.weight >= PLAUSIBLE and not nests_law(rival.form)]
     if same:
-        names = " and ".join(f"{form_label(rival.form)} (weight {rival.weight:.2f})" for rival in same)
-        yield f"the run cannot tell the law (weight {law.law_weight:.2f}) from {names}"
+        yield caution(
+            "forms-as-good",
+            law_weight=law.law_weight,
+            forms=tuple(rival.form for rival in same),
+            labels=tuple(form_label(rival.form) for rival in same),
+            weights=tuple(rival.weight for rival in same),
+        )
     for rate in (rival.rate for rival in law.rivals if rival.rate is not None):
         if rate.value is not None and not _holds(rate, 1.0):
-            yield f"a free rate k = {rate.value:.2g} excludes the law's k = 1 at level {rate.level:g}"
+            yield caution("rate-excludes-law", rate=rate.value, level=rate.level)
 
 
-def _residual_cautions(law: LawFit, reward_sd: float | None) -> Iterator[str]:
+def _residual_cautions(law: LawFit, reward_sd: float | None) -> Iterator[Finding]:
     """Whether drift can be told from trend, and entropy and reward scatter as they were said to."""
     # Without a level to return to a drift remembers all by assumption.
     if residual_model(law.interval).fixed_level and law.residuals.long_memory > LONG_MEMORY:
-        yield (
-            "the residual may drift over half of the run or more "
-            f"(probability {law.residuals.long_memory:.2f}): drift and trend cannot be told apart, "
-            "and the intervals are wide for that reason (interval 'walk' tells the ceiling from where the "
-            "run stands)"
-        )
-
+        yield caution("residuals-drift", probability=law.residuals.long_memory)
     if reward_sd is not None and law.residuals.sd * NOISE_RATIO < reward_sd:
-        yield (
-            f"the residual's sd {law.residuals.sd:.2g} is less than the binomial noise {reward_sd:.2g} of "
-            f"the sample size that was given (by more than a factor of {NOISE_RATIO}): check what was given"
-        )
+        yield caution("residuals-below-noise", sd=law.residuals.sd, noise=reward_sd, factor=NOISE_RATIO)
     if law.entropy_noise is None or law.entropy_sd is None:
         return
     given = float(np.sqrt(np.mean(law.entropy_sd**2)))
     ratio = law.entropy_noise / given
     if not 1.0 / NOISE_RATIO <= ratio <= NOISE_RATIO:
-        yield (
-            f"entropy scatters by {law.entropy_noise:.2g} nats about its course, {ratio:.2g} times the "
-            f"{given:.2g} that was given (limits {1 / NOISE_RATIO:.2g} and {NOISE_RATIO}): "
-            "check what was given"
-        )
+        found = {"noise": law.entropy_noise, "given": given, "ratio": ratio, "factor": NOISE_RATIO}
+        yield caution("entropy-noise-differs", **found)
 
 
-def _reward_cautions(law: LawFit) -> Iterator[str]:
+def _reward_cautions(law: LawFit) -> Iterator[Finding]:
     """Whether one evaluation carries the ceiling, it lies where no reward can, and rewards look smoothed."""
     ceiling, shift = law.ceiling, law.influence.ceiling_shift
     half = (ceiling.width or 0.0) / 2
     # A ceiling relative to the last evaluation is another quantity than that of least squares.
     if half and residual_model(law.interval).fixed_level and abs(shift) >= half:
-        yield (
-            f"step {law.influence.step:g} alone moves the least-squares ceiling by "
-            f"{shift:+.2g}, more than half of its interval"
-        )
+        yield caution("one-evaluation-moves-ceiling", step=law.influence.step, shift=shift)
     if _bounded(law.reward) and ceiling.value is not None and ceiling.value > 1 >= (ceiling.low or 0):
-        yield f"the ceiling {ceiling.value:.3g} lies above 1, the largest reward that the run could log"
+        yield caution("ceiling-above-one", ceiling=ceiling.value)
     change, edge, smooth = np.diff(law.reward), SMOOTH_WINDOW // 2, None
     if change.size >= 2 * SMOOTH_WINDOW:
         # Less their moving average: the trend is gone.
         average = np.convolve(change, np.full(SMOOTH_WINDOW, 1.0 / SMOOTH_WINDOW), mode="valid")
         smooth = lag1(change[edge:-edge] - average)
     if smooth is not None and smooth > SMOOTH:
-        yield (
-            f"reward looks smoothed (its changes have lag-1 autocorrelation {smooth:.2f}, raw logs have "
-            f"none or less; {SMOOTH} is the limit): intervals from smoothed input are too narrow"
-        )
+        yield caution("reward-smoothed", lag1=smooth, limit=SMOOTH)
 
 
 def _holds(estimate: Estimate, value: float) -> bool:

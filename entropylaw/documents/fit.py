@@ -1,6 +1,6 @@
 """The fit document: what was read, what was fitted, and all that a reader or renderer needs.
 
-``entropylaw/fit/1``. Numbers have 12 significant digits, the posterior's included, and a fresh fit is rounded
+Numbers have 12 significant digits, the posterior's included, and a fresh fit is rounded
 to them, so that a prediction from a stored fit equals one from the fresh fit.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -19,16 +19,13 @@ from entropylaw.late import late
 from entropylaw.options import FitOptions
 from entropylaw.results import Estimate, Validity
 from entropylaw.results.columns import Choice
+from entropylaw.results.findings import Finding, sentences
 from entropylaw.results.groups import Seam, SegmentFit, SharedFit
 from entropylaw.results.law import LawFit
 
 if TYPE_CHECKING:
     from entropylaw.errors import EntropyLawError
     from entropylaw.ingest.run import Run, Series
-
-NO_SEAM = "no seam found: neither reward nor entropy jumps against its own drift"
-NO_SEGMENTS = "no law by segment"
-"""Notes of a run whose segments were asked for, and how they begin."""
 
 
 class RunFit(Struct, frozen=True, kw_only=True):
@@ -37,7 +34,8 @@ class RunFit(Struct, frozen=True, kw_only=True):
     ``entropy_column`` and the like are None for a run whose columns could not be chosen. ``used`` is the
     share of the reward that entropy can buy which the run has by now, ``drop_per_100_steps`` the entropy that
     it lost lately (see :mod:`entropylaw.analysis.progress`); both are None for a refused run. ``seams`` are
-    the jumps that were found, ``segments`` the law between them, where either was asked for.
+    the jumps that were found, ``segments`` the law between them, where either was asked for; ``findings`` say
+    why one of them is missing. ``read_notes`` is what was decided while reading and pairing.
     """
 
     run: str
@@ -46,13 +44,19 @@ class RunFit(Struct, frozen=True, kw_only=True):
     reward_column: Choice | None
     pair: str | None
     dropped: Mapping[str, int]
-    notes: tuple[str, ...]
+    read_notes: tuple[str, ...]
     law: LawFit | None
     refusal: Refusal | None
     seams: tuple[Seam, ...] = ()
     segments: SegmentFit | None = None
     used: Estimate | None = None
     drop_per_100_steps: Estimate | None = None
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was decided, in sentences: while reading and pairing, and of the level shifts."""
+        return (*self.read_notes, *sentences(self.findings, "note"))
 
     @property
     def validity(self) -> Validity | None:
@@ -89,39 +93,28 @@ def fitted_run(run: Run, series: Series, law: LawFit) -> RunFit:
     from entropylaw.analysis.progress import entropy_drop, used_share
 
     drop = entropy_drop(law.step, law.entropy, level=law.level)
-    return RunFit(
-        **read_of(run, series),
-        entropy_column=series.entropy_choice,
-        reward_column=series.reward_choice,
-        pair=series.pair,
-        law=law,
-        refusal=None,
-        used=used_share(law),
-        drop_per_100_steps=drop,
-    )
+    return _run_fit(read_of(run, series), series, law=law, used=used_share(law), drop_per_100_steps=drop)
 
 
 def refused_run(run: Run, series: Series | None, error: EntropyLawError) -> RunFit:
     """A run whose columns cannot be chosen (no ``series``), or whose series cannot be fitted."""
-    return RunFit(
-        **read_of(run, series),
-        entropy_column=series.entropy_choice if series else None,
-        reward_column=series.reward_choice if series else None,
-        pair=series.pair if series else None,
-        law=None,
-        refusal=refusal_of(error, run.source.path),
-    )
+    return _run_fit(read_of(run, series), series, refusal=refusal_of(error, run.source.path))
 
 
 def refused_file(path: str, error: EntropyLawError, run: str = "") -> RunFit:
     """A file without any run, or a ``run`` of it of which nothing can be used."""
+    return _run_fit(nothing_read(path, run), None, refusal=refusal_of(error, path))
+
+
+def _run_fit(read: dict[str, Any], series: Series | None, **found: Any) -> RunFit:
+    """What was read of a run and found of it; without a series its columns are None."""
     return RunFit(
-        **nothing_read(path, run),
-        entropy_column=None,
-        reward_column=None,
-        pair=None,
-        law=None,
-        refusal=refusal_of(error, path),
+        read_notes=read.pop("notes"),
+        **read,
+        entropy_column=series.entropy_choice if series else None,
+        reward_column=series.reward_choice if series else None,
+        pair=series.pair if series else None,
+        **{"law": None, "refusal": None} | found,
     )
 
 

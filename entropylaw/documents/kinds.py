@@ -12,6 +12,7 @@ class Kind:
     """A kind of document.
 
     ``module`` and ``type_name`` say what it is read as, and are imported only then; ``command`` writes it.
+    Version 2 holds findings where version 1 held sentences; both are read.
     """
 
     name: str
@@ -35,10 +36,16 @@ class Kind:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("fit", "entropylaw fit", "entropylaw.documents.fit", "FitDocument"),
-        Kind("prediction", "entropylaw predict", "entropylaw.documents.prediction", "PredictionDocument"),
-        Kind("phases", "entropylaw phases", "entropylaw.documents.phases", "PhasesDocument"),
-        Kind("report", "entropylaw report", "entropylaw.documents.report", "ReportDocument"),
+        Kind("fit", "entropylaw fit", "entropylaw.documents.fit", "FitDocument", version=2),
+        Kind(
+            "prediction",
+            "entropylaw predict",
+            "entropylaw.documents.prediction",
+            "PredictionDocument",
+            version=2,
+        ),
+        Kind("phases", "entropylaw phases", "entropylaw.documents.phases", "PhasesDocument", version=2),
+        Kind("report", "entropylaw report", "entropylaw.documents.report", "ReportDocument", version=2),
         Kind("index", "entropylaw report", "entropylaw.batch.index", "IndexDocument"),
         Kind("check", "entropylaw check", "entropylaw.documents.check", "CheckDocument"),
         Kind("backtest", "entropylaw backtest", "entropylaw.documents.backtest", "BacktestDocument"),

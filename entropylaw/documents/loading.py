@@ -8,6 +8,7 @@ from typing import Any
 
 from entropylaw.documents.codec import DocumentMismatchError, decode, parse
 from entropylaw.documents.kinds import KINDS, Kind
+from entropylaw.documents.migration import upgraded
 from entropylaw.errors import InputError, known_form
 from entropylaw.paths import shown_path
 
@@ -46,6 +47,8 @@ def as_document(kind: Kind, data: Any, shown: str, *, arrays: bool = True) -> An
     InputError
         ``other-document-version``, ``damaged-document``.
     """
+    if kind.version == 2 and data["schema"] == f"entropylaw/{kind.name}/1":
+        data = upgraded(data)
     if data["schema"] != kind.schema:
         raise InputError(
             "other-document-version",

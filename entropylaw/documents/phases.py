@@ -1,6 +1,6 @@
 """The phases document: the curves of planning and execution, their boundaries, and what several runs share.
 
-``entropylaw/phases/1``. It holds all that text, tables and figures show, the curves and the distributions of
+It holds all that text, tables and figures show, the curves and the distributions of
 the boundaries included.
 """
 
@@ -19,6 +19,7 @@ from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
 from entropylaw.options import PhaseOptions
 from entropylaw.results.columns import PhaseColumn
+from entropylaw.results.findings import Finding, sentences
 from entropylaw.results.phases import PhaseFit, PhasesAcross
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class RunPhases(Struct, frozen=True, kw_only=True):
     """One run of a document: its columns and its phases, or the reason why there are none.
 
     ``planning_column`` may hold a semantic entropy: its ``what`` says so. ``share_column`` is planning's
-    share of the tokens, ``length_column`` the length of a response. ``cautions`` are those of the columns;
+    share of the tokens, ``length_column`` the length of a response. ``findings`` are those of the columns;
     the phases have their own.
     """
 
@@ -48,9 +49,14 @@ class RunPhases(Struct, frozen=True, kw_only=True):
     length_column: str | None
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
-    cautions: tuple[str, ...]
+    findings: tuple[Finding, ...]
     phases: PhaseFit | None
     refusal: Refusal | None
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What the columns have that may look like a boundary, in sentences."""
+        return sentences(self.findings, "caution")
 
     def flaw(self) -> str:
         """Both phases and a refusal, or neither."""
@@ -90,7 +96,7 @@ def unphased_file(path: str, error: EntropyLawError, run: str = "") -> RunPhases
     return RunPhases(
         **nothing_read(path, run),
         **columns,
-        cautions=(),
+        findings=(),
         phases=None,
         refusal=refusal_of(error, path),
     )
@@ -118,7 +124,7 @@ def _run_phases(
         read["dropped"] = dict(counts)
     return RunPhases(
         **read,
-        cautions=series.cautions if series else (),
+        findings=series.findings if series else (),
         phases=phases,
         refusal=refusal,
     )

@@ -1,6 +1,6 @@
 """The report document: of every run its law, where it goes from here, and its phases.
 
-``entropylaw/report/1``. What the pages show and nothing else: a page made from a stored document has the
+What the pages show and nothing else: a page made from a stored document has the
 same bytes as one made from a fresh one.
 """
 

@@ -54,13 +54,28 @@ NO_DRIFT_MASS = 0.12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Blur:
+    """One more part of a run's residual covariance, by errors in a regressor: slope² · root @ rootᵀ.
+
+    ``root`` has shape (n, k); ``slope`` (g,) is the reward that a unit of the regressor costs at each grid
+    point, and ``variance`` (g,) the σ² there, in which the engine counts.
+    """
+
+    root: FloatArray
+    slope: FloatArray
+    variance: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Grid:
-    """Grid points of the drift's prior; every array has shape (g,).
+    """The residual's covariances: grid points of the drift's prior, arrays of shape (g,), and what is known.
 
     ``drift`` and ``noise`` are the two variances, as shares of the residual variance (they add up to
     1) or, with a known noise floor, in squared reward units. ``log_prior`` is normalised.
     ``scaled`` says that the residual variance is integrated out in closed form. ``homeless`` says that the
     drift has no level to come home to: the design's constant then stands for the level at the last step.
+    ``floor`` (n,) is the known noise variance of each evaluation, only where not ``scaled``; ``blur`` is what
+    errors in a regressor add, for forms that take it as known.
     """
 
     length: FloatArray
@@ -69,6 +84,13 @@ class Grid:
     log_prior: FloatArray
     scaled: bool
     homeless: bool = False
+    floor: FloatArray | None = None
+    blur: Blur | None = None
+
+    @property
+    def mean_floor(self) -> float:
+        """Mean known noise variance, 0 where none is known."""
+        return 0.0 if self.floor is None else float(self.floor.mean())
 
 
 def drift_grid(step: FloatArray) -> Grid:
@@ -124,8 +146,8 @@ def point_grid(*, length: float, share: float) -> Grid:
     )
 
 
-def floor_grid(step: FloatArray, variance: float) -> Grid:
-    """Grid for a known noise floor: the variance beyond the floor is a third axis.
+def floor_grid(step: FloatArray, variance: float, floor: FloatArray) -> Grid:
+    """Grid for a known noise ``floor`` (n,): the variance beyond the floor is a third axis.
 
     With part of the noise known in absolute units the residual variance has no closed form any more.
     It runs over ``variance`` (the least-squares residual variance) times 10^-2 … 10^2, with a prior
@@ -142,4 +164,5 @@ def floor_grid(step: FloatArray, variance: float) -> Grid:
         noise=np.tile(base.noise, scale.size) * np.repeat(scale, points),
         log_prior=np.tile(base.log_prior, scale.size) + np.repeat(np.log(prior), points),
         scaled=False,
+        floor=floor,
     )

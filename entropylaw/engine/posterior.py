@@ -13,9 +13,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from scipy.special import gammaln
 
-from entropylaw.engine.blur import Blur, blurred_products
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.whiten import Products
+from entropylaw.engine.whiten import Products, cross_products
 from entropylaw.results.fields import field_names, replace
 from entropylaw.results.mixture import normalised
 from entropylaw.results.posterior import SHARPEST, Posterior
@@ -45,8 +44,6 @@ def infer(
     designs: FloatArray,
     rewards: FloatArray,
     grid: Grid,
-    floor: FloatArray | None = None,
-    blur: Blur | None = None,
 ) -> Posteriors:
     """Posterior of β for a batch of problems that share their steps, each whitened on its own.
 
@@ -61,10 +58,6 @@ def infer(
         Shape (batch, n).
     grid
         Covariances to sum over.
-    floor
-        Shape (n,), known noise variance; only with a grid that is not ``scaled``.
-    blur
-        What errors in a regressor add to the covariance.
     """
     # Orthonormal columns and least-squares residuals: what is left to whiten is small and well
     # conditioned, so that normal equations lose no digits.
@@ -72,14 +65,10 @@ def infer(
     start = np.einsum("bnp,bn->bp", ortho, rewards)
     residual = rewards - np.einsum("bnp,bp->bn", ortho, start)
     columns = np.concatenate([ortho, residual[:, :, None]], axis=2)
-    products = blurred_products(step, columns, grid, floor, blur)
-    mean_floor = 0.0 if floor is None else float(floor.mean())
-    return solve(products, grid, start, triangle, step.size, mean_floor)
+    return solve(cross_products(step, columns, grid), grid, start, triangle, step.size)
 
 
-def solve(
-    products: Products, grid: Grid, start: FloatArray, triangle: FloatArray, n: int, floor: float
-) -> Posteriors:
+def solve(products: Products, grid: Grid, start: FloatArray, triangle: FloatArray, n: int) -> Posteriors:
     """Closed form at every grid point of b problems, from the cross products of their whitened columns.
 
     The columns are Q of the design = Q·R and what the least-squares coordinates ``start`` (b, p) along Q
@@ -98,7 +87,6 @@ def solve(
         log_likelihood(rss, products.log_det + log_det, n - p, grid.scaled),
         variance=rss / (n - p) if grid.scaled else np.ones_like(rss),
         free=n - p,
-        floor=floor,
         coefficient=(start[:, None] + shift) @ back.transpose(0, 2, 1),
         covariance=back[:, None] @ inverse @ back.transpose(0, 2, 1)[:, None],
         now_offset=last[..., p] + (last[..., :p] @ start[..., None])[..., 0],
@@ -129,7 +117,6 @@ def over_grid(
     *,
     variance: FloatArray,
     free: int,
-    floor: float,
     coefficient: FloatArray,
     covariance: FloatArray,
     now_offset: FloatArray,
@@ -139,8 +126,8 @@ def over_grid(
 ) -> Posteriors:
     """The grid points' answers, mixed by their log likelihoods (b, g).
 
-    ``covariance`` and ``now_variance`` are in σ², which is ``variance``; ``floor`` is the mean known noise
-    variance; ``level_information`` (b, g) is n times the level's element of the normal matrix.
+    ``covariance`` and ``now_variance`` are in σ², which is ``variance``; ``level_information`` (b, g) is n
+    times the level's element of the normal matrix.
     """
     weight, log_evidence = normalised(log_like + grid.log_prior)
     whole = grid.drift + grid.noise
@@ -149,12 +136,12 @@ def over_grid(
         coefficient=coefficient,
         covariance=covariance * variance[..., None, None],
         variance=variance * whole,
-        drift_share=np.broadcast_to(grid.drift / (whole + floor), variance.shape),
+        drift_share=np.broadcast_to(grid.drift / (whole + grid.mean_floor), variance.shape),
         length=np.broadcast_to(grid.length, variance.shape),
         now_offset=now_offset,
         now_slope=now_slope,
         now_variance=now_variance * variance,
-        effective_n=level_information * (whole + floor),
+        effective_n=level_information * (whole + grid.mean_floor),
         df=float(free) if grid.scaled else np.inf,
         log_evidence=log_evidence,
     )

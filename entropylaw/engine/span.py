@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import qr
 
-from entropylaw.engine.blur import Blur, blurred_products
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.posterior import Posteriors, infer, solve
-from entropylaw.engine.whiten import Products
+from entropylaw.engine.whiten import Products, cross_products
 from entropylaw.results.posterior import Posterior
 
 _SHARP = 1e-6
@@ -75,19 +74,12 @@ class Solver:
     ----------
     step, reward
         Shape (n,).
-    grid, floor, blur
+    grid
         As for :func:`entropylaw.engine.posterior.infer`.
     """
 
-    def __init__(
-        self,
-        step: FloatArray,
-        reward: FloatArray,
-        grid: Grid,
-        floor: FloatArray | None = None,
-        blur: Blur | None = None,
-    ) -> None:
-        self._step, self._reward, self._grid, self._floor, self._blur = step, reward, grid, floor, blur
+    def __init__(self, step: FloatArray, reward: FloatArray, grid: Grid) -> None:
+        self._step, self._reward, self._grid = step, reward, grid
         self._span: Span | None = None
         self._products: Products | None = None
 
@@ -98,7 +90,7 @@ class Solver:
         if coordinates is None and (found := common_span(designs, self._reward)) is not None:
             few = np.concatenate([found.basis, found.rest[:, None]], axis=1)
             self._span, coordinates = found, found.coordinates(columns)
-            self._products = blurred_products(self._step, few[None], self._grid, self._floor, self._blur)
+            self._products = cross_products(self._step, few[None], self._grid)
         widths = [design.shape[1] for design in designs]
         starts = np.cumsum([0, *widths])
         answers: dict[int, Posterior] = {}
@@ -107,7 +99,7 @@ class Solver:
             if coordinates is None:
                 some = np.array([designs[i] for i in chosen])
                 rewards = np.broadcast_to(self._reward, some.shape[:2])
-                many = infer(self._step, some, rewards, self._grid, self._floor, self._blur)
+                many = infer(self._step, some, rewards, self._grid)
             else:
                 places = starts[chosen][:, None] + np.arange(width)
                 many = self._within(coordinates[:, places].transpose(1, 0, 2))
@@ -129,11 +121,5 @@ class Solver:
         half = (products.gram[0] @ flat).reshape(-1, width + 1, forms, p + 1).transpose(2, 0, 1, 3)
         gram = turn.transpose(0, 2, 1)[:, None] @ half
         last = (products.last[0] @ flat).reshape(-1, forms, p + 1).transpose(1, 0, 2)
-        return solve(
-            replace(products, gram=gram, last=last),
-            self._grid,
-            start,
-            triangle,
-            self._step.size,
-            0.0 if self._floor is None else float(self._floor.mean()),
-        )
+        turned = replace(products, gram=gram, last=last)
+        return solve(turned, self._grid, start, triangle, self._step.size)

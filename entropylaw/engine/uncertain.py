@@ -73,7 +73,6 @@ def uncertain_posteriors(
     roots: FloatArray,
     rewards: FloatArray,
     grid: Grid,
-    floor: FloatArray | None = None,
 ) -> tuple[Posteriors, FloatArray]:
     """Posterior of β for a batch of problems with an uncertain second column, and the mean of u.
 
@@ -87,7 +86,7 @@ def uncertain_posteriors(
         Shape (b, n, k): the second column has covariance ``roots @ rootsᵀ``. Columns of zeros do nothing.
     rewards
         Shape (b, n).
-    grid, floor
+    grid
         As for :func:`entropylaw.engine.posterior.infer`.
 
     Returns
@@ -104,7 +103,7 @@ def uncertain_posteriors(
     ortho, triangle = np.linalg.qr(designs)
     start = np.einsum("bnp,bn->bp", ortho, rewards)
     residual = rewards - np.einsum("bnp,bp->bn", ortho, start)
-    products = cross_products(step, np.concatenate([ortho, residual[:, :, None], roots], axis=2), grid, floor)
+    products = cross_products(step, np.concatenate([ortho, residual[:, :, None], roots], axis=2), grid)
     first = np.linalg.solve(triangle, start[..., None])[..., 0]
     # Of X, of the least-squares residual and of Z rotated.
     change = np.zeros((len(designs), 1, p + 1, p + 1))
@@ -130,7 +129,6 @@ def uncertain_posteriors(
         log_like + np.linalg.slogdet(triangle)[1][:, None],
         variance=turn.variance,
         free=n - p,
-        floor=0.0 if floor is None else float(floor.mean()),
         coefficient=first[:, None] + turn.beta,
         covariance=turn.covariance,
         now_offset=error.mean + drift.mean + (slope * first[:, None]).sum(axis=-1),

@@ -15,7 +15,7 @@ does not grow with n.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -59,9 +59,7 @@ class Products:
     last_variance: FloatArray
 
 
-def filter_gains(
-    step: FloatArray, grid: Grid, floor: FloatArray | None = None, *, before: Gains | None = None
-) -> Gains:
+def filter_gains(step: FloatArray, grid: Grid, *, before: Gains | None = None) -> Gains:
     """Run the variance recursion for every grid point.
 
     Parameters
@@ -70,9 +68,7 @@ def filter_gains(
         Shape (n,), strictly increasing. With ``before`` the first is the last step of that block, and is
         not filtered again.
     grid
-        The covariances.
-    floor
-        Shape (n,), known noise variance per evaluation, added to the grid's noise.
+        The covariances, without their blur; its floor is of these steps.
     before
         The gains of the block before this one.
     """
@@ -83,8 +79,8 @@ def filter_gains(
     fresh = -grid.drift * np.expm1(2.0 * rate)
     squared = decay**2
     noise = np.broadcast_to(grid.noise, (n, points))
-    if floor is not None:
-        noise = noise + floor[-n:, None]
+    if grid.floor is not None:
+        noise = noise + grid.floor[-n:, None]
     innovation, share = np.empty((n, points)), np.empty((n, points))
     variance = grid.drift if before is None else before.last_variance
     for t in range(n):
@@ -129,10 +125,11 @@ def whiten(gains: Gains, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
     return (surprise * gains.inverse_sd[:, :, None]).transpose(0, 2, 1), last.T
 
 
-def cross_products(
-    step: FloatArray, columns: FloatArray, grid: Grid, floor: FloatArray | None = None
-) -> Products:
+def cross_products(step: FloatArray, columns: FloatArray, grid: Grid) -> Products:
     """Whiten a batch of problems and multiply the columns of each with one another.
+
+    A blur is taken into the covariance by Woodbury's identity. The filter's last state stays that of the
+    drift alone.
 
     Parameters
     ----------
@@ -140,10 +137,25 @@ def cross_products(
         Shape (n,), strictly increasing.
     columns
         Shape (b, n, c).
-    grid, floor
-        As for :func:`filter_gains`.
+    grid
+        The covariances.
     """
-    batch, _, width = columns.shape
+    batch, n, width = columns.shape
+    if grid.blur is not None:
+        blur, k = grid.blur, grid.blur.root.shape[1]
+        both = np.concatenate([columns, np.broadcast_to(blur.root, (batch, n, k))], axis=2)
+        products = cross_products(step, both, replace(grid, blur=None))
+        own, mixed = products.gram[..., width:, width:], products.gram[..., width:, :width]
+        squared = blur.slope[:, None, None] ** 2
+        inner = squared * own + blur.variance[:, None, None] * np.eye(k)
+        taken = squared * (mixed.swapaxes(-1, -2) @ np.linalg.solve(inner, mixed))
+        return replace(
+            products,
+            gram=products.gram[..., :width, :width] - taken,
+            last=products.last[..., :width],
+            # The root is the same for the whole batch, and so is what it adds to the determinant.
+            log_det=products.log_det + (np.linalg.slogdet(inner[0])[1] - k * np.log(blur.variance)),
+        )
     points = grid.length.size
     # A slice of the batch and a block of steps are small enough for the cache together.
     together = max(1, min(batch, _CELLS // (64 * width * points)))
@@ -152,7 +164,7 @@ def cross_products(
     last = np.empty((batch, points, width))
     surprise: list[FloatArray | None] = [None] * -(-batch // together)
     log_det = np.zeros(points)
-    for start, stop, gains in _blocks(step, grid, floor, rows):
+    for start, stop, gains in _blocks(step, grid, rows):
         log_det += gains.log_det
         for i, low in enumerate(range(0, batch, together)):
             part = columns[low : low + together]
@@ -172,10 +184,9 @@ def cross_products(
     return Products(gram=gram, last=last, log_det=log_det, last_variance=gains.last_variance)
 
 
-def _blocks(
-    step: FloatArray, grid: Grid, floor: FloatArray | None, rows: int
-) -> Iterator[tuple[int, int, Gains]]:
+def _blocks(step: FloatArray, grid: Grid, rows: int) -> Iterator[tuple[int, int, Gains]]:
     """The gains of ``rows`` steps at a time, with where the block begins and ends."""
+    floor = grid.floor
     if step.size <= rows and step.size * grid.length.size <= 250_000:
         # Gains of short runs are kept for the next problem with the same steps.
         known = b"" if floor is None else floor.tobytes()
@@ -189,7 +200,8 @@ def _blocks(
         reach = slice(max(start - 1, 0), stop)
         gap = np.diff(step[reach])
         if before is None or settled is None or not np.array_equal(gap, np.full(rows, settled)):
-            gains = filter_gains(step[reach], grid, None if floor is None else floor[reach], before=before)
+            here = grid if floor is None else replace(grid, floor=floor[reach])
+            gains = filter_gains(step[reach], here, before=before)
             # With even steps the gains come to rest, up to rounding, and one block's are the next one's.
             rest = before is not None and floor is None and bool((gap == gap[0]).all())
             for each in (gains.decay, gains.carry, gains.inverse_sd):
@@ -201,9 +213,10 @@ def _blocks(
 @lru_cache(maxsize=4)
 def _remembered(step: bytes, length: bytes, drift: bytes, noise: bytes, floor: bytes) -> Gains:
     """Gains of a short run: the law and its rivals ask for the same ones, one after the other."""
-    parts = [np.frombuffer(part) for part in (length, drift, noise)]
-    grid = Grid(length=parts[0], drift=parts[1], noise=parts[2], log_prior=np.zeros(1), scaled=True)
-    return filter_gains(np.frombuffer(step), grid, np.frombuffer(floor) if floor else None)
+    parts = [np.frombuffer(part) if part else None for part in (length, drift, noise, floor)]
+    names = ("length", "drift", "noise", "floor")
+    grid = Grid(**dict(zip(names, parts, strict=True)), log_prior=np.zeros(1), scaled=True)  # type: ignore[arg-type]
+    return filter_gains(np.frombuffer(step), grid)
 
 
 def _innovations(gains: Gains, columns: FloatArray, before: FloatArray | None) -> FloatArray:

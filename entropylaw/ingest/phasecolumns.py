@@ -17,6 +17,7 @@ from entropylaw.ingest.steps import by_folded_name, folded
 from entropylaw.ingest.trainers import names
 from entropylaw.ingest.wording import shown, shown_path
 from entropylaw.results.columns import PhaseColumn
+from entropylaw.results.findings import Finding, caution
 
 TOKEN, SEMANTIC = "token entropy", "semantic entropy"
 """What a curve is the entropy of. The first is of the next token, the second of the plans that are made."""
@@ -59,8 +60,10 @@ class PhaseSeries:
         The same as names.
     dropped
         Reason → values that were left out.
-    notes, cautions
-        What was decided, and what may look like a boundary and is none.
+    notes
+        What was decided.
+    findings
+        What may look like a boundary and is none.
     """
 
     step: FloatArray
@@ -76,7 +79,7 @@ class PhaseSeries:
     length_column: str | None
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
-    cautions: tuple[str, ...]
+    findings: tuple[Finding, ...]
 
 
 def phase_series(
@@ -150,7 +153,7 @@ def phase_series(
         length_column=length,
         dropped=dropped,
         notes=tuple(notes),
-        cautions=tuple(_cautions(run)),
+        findings=tuple(_findings(run)),
     )
 
 
@@ -223,21 +226,15 @@ def _share(run: Run) -> tuple[FloatArray | None, str | None]:
         return np.where((share >= 0) & (share <= 1), share, np.nan), name
 
 
-def _cautions(run: Run) -> Iterator[str]:
+def _findings(run: Run) -> Iterator[Finding]:
     """What bends an entropy curve and is no phase."""
     if any(RESUMED in note for note in run.notes):
-        yield "the run was resumed; what changed with it may be what a boundary shows"
+        yield caution("run-resumed")
     name = first_usable(run, names("prompt_filter"))
     if name is not None:
         values = run.columns[name][np.isfinite(run.columns[name])]
         if values.max() > values.min():
-            yield (
-                f"prompts were filtered, and not always as much: {shown(name)} goes from {values.min():g} to "
-                f"{values.max():g}; the mix of prompts moves an entropy, too"
-            )
+            yield caution("prompts-filtered", name=name, low=float(values.min()), high=float(values.max()))
     weight = regime.regime_of(run).entropy_weight
     if weight:
-        yield (
-            f"the loss holds an entropy term of weight {weight.value:g} ({shown(weight.name)}), which moves "
-            "the entropy by itself"
-        )
+        yield caution("entropy-term-bends-curves", weight=weight.value, name=weight.name)

@@ -14,6 +14,7 @@ from entropylaw.ingest.steps import folded
 from entropylaw.ingest.trainers import names
 from entropylaw.ingest.values import FloatArray, parse_number
 from entropylaw.ingest.wording import shown
+from entropylaw.results.findings import Finding, caution
 
 # In verl's words; with these, what is logged as entropy is a sum over the tokens of a response or a batch.
 _SUMS = frozenset(("token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm"))
@@ -87,25 +88,16 @@ def regime_of(run: Run) -> Regime:
     )
 
 
-def cautions(regime: Regime, run: Run, entropy: FloatArray | None) -> tuple[str, ...]:
+def findings(regime: Regime, run: Run, entropy: FloatArray | None) -> tuple[Finding, ...]:
     """Say what the settings mean for the law; ``entropy`` has the values that are used, None without any."""
-    found = []
+    found: list[Finding] = []
+    weight = regime.entropy_weight
     if control := _control(run, entropy):
-        found.append(
-            f"the entropy is controlled: {control}; it is then a set variable and not an outcome of the "
-            "training, and how well the law fits tests nothing"
-        )
-    elif regime.entropy_weight:
-        found.append(
-            f"the loss holds an entropy term of weight {regime.entropy_weight.value:g} "
-            f"({shown(regime.entropy_weight.name)}), which moves the entropy by itself; the law is stated "
-            "without"
-        )
+        found.append(caution("entropy-controlled", **control))
+    elif weight:
+        found.append(caution("entropy-term", weight=weight.value, name=weight.name))
     if regime.kl_weight:
-        found.append(
-            f"a KL term of weight {regime.kl_weight.value:g} ({shown(regime.kl_weight.name)}) holds the "
-            "policy back; the law is stated without"
-        )
+        found.append(caution("kl-term", weight=regime.kl_weight.value, name=regime.kl_weight.name))
     return tuple(found)
 
 
@@ -119,11 +111,11 @@ def notes(regime: Regime) -> tuple[str, ...]:
     )
 
 
-def _control(run: Run, entropy: FloatArray | None) -> str:
+def _control(run: Run, entropy: FloatArray | None) -> dict[str, float | str]:
     """Say by what the entropy is held near a target; empty where nothing shows that it is."""
     coefficient = _logged(run, "ent")
     if coefficient is not None and coefficient.value == 0:
-        return ""  # turned on or not, it never did anything
+        return {}  # turned on or not, it never did anything
     switches, targets = (
         {name: str(value).casefold() for name, value in run.settings.items() if _ends_with(name, kind)}
         for kind in ("entropy_control", "entropy_target")
@@ -132,18 +124,17 @@ def _control(run: Run, entropy: FloatArray | None) -> str:
     if not switches:
         found = [name for name, value in targets.items() if value not in ("none", "null", "")]
     if found:
-        return f"its settings have {shown(found[0])} = {shown(run.settings[found[0]])}"
+        return {"by": "setting", "name": found[0], "value": str(run.settings[found[0]])}
     for name, values in run.columns.items():
         target = _ends_with(name, "entropy_target")
         if (target or _ends_with(name, "learned_coefficient")) and np.isfinite(values).any():
-            what = "a target for it" if target else "a loss that learns its coefficient"
-            return f"the log has {what} ({shown(name)})"
+            return {"by": "target" if target else "learned-coefficient", "name": name}
     if coefficient is None or entropy is None:
-        return ""
+        return {}
     return _answers(coefficient.name, run.columns[coefficient.name], entropy)
 
 
-def _answers(name: str, coefficient: FloatArray, entropy: FloatArray) -> str:
+def _answers(name: str, coefficient: FloatArray, entropy: FloatArray) -> dict[str, float | str]:
     """Say that a coefficient rises where the entropy is low and falls where it is high, if it does."""
     rows = np.flatnonzero(np.isfinite(coefficient) & np.isfinite(entropy))
     change = np.diff(coefficient[rows])
@@ -152,14 +143,12 @@ def _answers(name: str, coefficient: FloatArray, entropy: FloatArray) -> str:
     for seen in (entropy[rows][1:], entropy[rows][:-1]):
         rising, falling = seen[change > 0], seen[change < 0]
         if min(rising.size, falling.size) < 3:
-            return ""
+            return {}
         below = np.searchsorted(np.sort(rising), falling).sum() / (rising.size * falling.size)
         if below >= 0.9:
             target = (float(np.median(rising)) + float(np.median(falling))) / 2
-            return (
-                f"{shown(name)} rises where it is below about {target:.2g} nats, and falls where it is above"
-            )
-    return ""
+            return {"by": "coefficient", "name": name, "value": target}
+    return {}
 
 
 def _ends_with(name: str, *kinds: str) -> bool:

@@ -13,6 +13,7 @@ from entropylaw.ingest import catalog, regime
 from entropylaw.ingest.run import Run, Source
 from entropylaw.ingest.select import Chosen, ChosenReward, choose_entropy, choose_reward, select
 from entropylaw.results.columns import Choice, Meaning
+from entropylaw.results.findings import sentences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,11 +130,11 @@ def explain(
     finite = {name: values[np.isfinite(values)] for name, values in weights.items()}
     settings = regime.regime_of(run)
     notes = [*run.notes, *(chosen.notes if chosen else ()), *regime.notes(settings)]
-    cautions = list(regime.cautions(settings, run, chosen.values if chosen else None))
+    findings = [*regime.findings(settings, run, chosen.values if chosen else None)]
     paired: dict[str, Any] = {}
     if rewarded is not None:
         notes += rewarded.notes
-        cautions += filter(None, [rewarded.offer])
+        findings += filter(None, [rewarded.offer])
         paired = {"pair": rewarded.pair, "pair_why": rewarded.pair_why, "pairs": len(rewarded.pairs)}
         paired |= {"unpaired_entropy": rewarded.pairs.unpaired_entropy, "dropped": rewarded.pairs.dropped}
     others = set(run.names) - listed - {decoy.column for decoy in decoys} - set(weights) - {run.step_column}
@@ -153,7 +154,7 @@ def explain(
         coefficients={name: (float(x[0]), float(x[-1])) for name, x in finite.items() if x.size},
         read_dropped=run.dropped,
         notes=tuple(notes),
-        cautions=tuple(cautions),
+        cautions=sentences(findings, "caution"),
         other_columns=len(others),
         texts=tuple(run.texts),
         problem=problem,

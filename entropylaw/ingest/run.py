@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entropylaw.results.columns import Choice
+from entropylaw.results.findings import Finding, sentences
 
 FloatArray = NDArray[np.float64]
 
@@ -95,8 +96,8 @@ class Series:
 
     ``entropy`` is in nats and positive by convention (a negated logger's sign is already undone, and
     ``notes`` says so); ``dropped`` counts what the run had and the pairing could not use, by reason;
-    ``cautions`` say what the run's settings mean for the law; ``offer`` names a training reward with many
-    more evaluations, where this one has few, and is empty otherwise. ``entropy_sd`` is the known noise of
+    ``findings`` say what the run's settings mean for the law; ``offer`` names a training reward with many
+    more evaluations, where this one has few, and is None otherwise. ``entropy_sd`` is the known noise of
     each entropy in nats, where the user gave it.
     """
 
@@ -110,6 +111,11 @@ class Series:
     pair: str
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
-    cautions: tuple[str, ...] = ()
-    offer: str = ""
+    findings: tuple[Finding, ...] = ()
+    offer: Finding | None = None
     entropy_sd: FloatArray | None = None
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What the run's settings mean for the law, in sentences."""
+        return sentences(self.findings, "caution")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,6 +20,7 @@ from entropylaw.ingest.values import FloatArray
 from entropylaw.ingest.wording import counted, listing, nearest, shown, shown_cell, shown_path
 from entropylaw.results.columns import Choice, Meaning
 from entropylaw.results.fields import replace
+from entropylaw.results.findings import Finding, caution
 
 # Below this many, training rewards say more about the run than its validation does.
 ENOUGH_PAIRS = 5
@@ -49,7 +49,7 @@ class ChosenReward(Chosen):
     pair: str
     pair_why: str
     pairs: Pairs
-    offer: str
+    offer: Finding | None
 
 
 def select(
@@ -102,7 +102,9 @@ def select(
             "no-pairs",
             f"run {shown(run.name)}: no step has both. {shown(chosen.choice.column)} is there at steps "
             f"{listed[0]}, {shown(rewarded.choice.column)} at steps {listed[1]} ({reasons})",
-            rewarded.offer or "try --pair same or --pair next, or other columns with --entropy and --reward",
+            rewarded.offer.sentence
+            if rewarded.offer
+            else "try --pair same or --pair next, or other columns with --entropy and --reward",
         )
     settings = regime.regime_of(run)
     return Series(
@@ -116,7 +118,7 @@ def select(
         pair=rewarded.pair,
         dropped=pairs.dropped,
         notes=(*chosen.notes, *regime.notes(settings), *rewarded.notes),
-        cautions=regime.cautions(settings, run, chosen.values),
+        findings=regime.findings(settings, run, chosen.values),
         offer=rewarded.offer,
         entropy_sd=None if entropy_sd is None else noise_of(run, pairs, entropy_sd),
     )
@@ -347,11 +349,12 @@ class _Rewards:
                 "use --pair same, or export the whole history in place of a chart",
             )
         # Where this one has few pairs, a training reward that has many is offered.
-        offer, few = "", len(pairs) < ANSWERING_PAIRS and match.key.meaning.kind != "training"
+        offer, few = None, len(pairs) < ANSWERING_PAIRS and match.key.meaning.kind != "training"
         for other in self.trainings if few else ():
             if (many := len(self.pairs(other))) >= ANSWERING_PAIRS:
-                found = f"the training reward has {counted(many, 'evaluation')}, this one {len(pairs)}"
-                offer = f"{found}: --reward {shlex.quote(other.column)}"
+                offer = caution(
+                    "training-reward-longer", evaluations=many, used=len(pairs), column=other.column
+                )
                 break
         usable = _finite(run, match.column)
         return ChosenReward(

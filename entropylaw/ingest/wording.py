@@ -6,21 +6,10 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 
+from entropylaw.escaping import shown as shown
 from entropylaw.paths import hostless
 
 _NEARLY_A_NUMBER = re.compile(r"[\d\s.,:/%e+-]{1,24}", re.ASCII | re.IGNORECASE)
-
-
-def shown(value: object, longest: int = 80) -> str:
-    """Quote a name or a cell so that it stays on one line and cannot drive a terminal.
-
-    Control characters appear as escapes; what is longer than ``longest`` ends in an ellipsis.
-    """
-    text = str(value)
-    if len(text) > longest:
-        text = text[: longest - 1] + "…"
-    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
-    return f"'{safe}'"
 
 
 def shown_cell(cell: object) -> str:

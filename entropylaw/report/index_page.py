@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from entropylaw._version import __version__
-from entropylaw.analysis.forecast import SPENT
 from entropylaw.report import reportwords
 from entropylaw.report.blocks import PEOPLE, Column, Fact
 from entropylaw.report.describe.groups import shared_blocks
@@ -32,6 +31,7 @@ from entropylaw.report.numbers import (
 from entropylaw.report.render.html import environment, fragment
 from entropylaw.results import Estimate
 from entropylaw.results.fields import replace
+from entropylaw.results.forecast import SPENT
 from entropylaw.results.groups import SharedFit
 
 WIDTH = 240.0

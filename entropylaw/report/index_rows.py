@@ -116,7 +116,7 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
             name: (float(getattr(law, name)[0]), float(getattr(law, name)[-1]))
             for name in ("entropy", "reward")
         }
-        series, better = Series(step=runs.stretches(law.step), **ends), words.better_rival(law)
+        series, better = Series(step=runs.stretches(law.step), **ends), law.better_rival
     no_phases = None
     if report.phases is None:
         no_phases = NO_CURVES

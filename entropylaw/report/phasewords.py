@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from entropylaw.analysis.changepoint import DRAWS, HALF_WIDTHS, POWER
-from entropylaw.analysis.phasecautions import TOLD
 from entropylaw.documents.phases import RunPhases
 from entropylaw.ingest.phasecolumns import SEMANTIC
+from entropylaw.report.findings import UNKNOWN_SHARE
 from entropylaw.report.numbers import (
     MISSING,
     count,
@@ -23,7 +22,17 @@ from entropylaw.report.numbers import (
 from entropylaw.results import Estimate
 from entropylaw.results.columns import PhaseColumn
 from entropylaw.results.fields import replace
-from entropylaw.results.phases import KINDS, UNKNOWN_SHARE, Boundary, CurvePhases, PhaseFit, PhasesAcross
+from entropylaw.results.phases import (
+    CURVES,
+    DRAWS,
+    HALF_WIDTHS,
+    KINDS,
+    POWER,
+    Boundary,
+    CurvePhases,
+    PhaseFit,
+    PhasesAcross,
+)
 
 Curves = list[tuple[CurvePhases, str]]
 """Curves, each with its full name."""
@@ -228,7 +237,7 @@ def share_words(run: RunPhases) -> str:
     share, curves = percent_words(run.phases.share_planning), curves_of(run)
     until = last_step(curves)
     short = [curve for curve, _ in curves if _ends_before(curve, until)]
-    ends = "".join(f"; {TOLD[c.name]}'s curve ends at step {format_step(c.last_step)}" for c in short)
+    ends = "".join(f"; {CURVES[c.name]}'s curve ends at step {format_step(c.last_step)}" for c in short)
     return f"planning tokens hold {share} of all entropy at step {format_step(until)}{ends}"
 
 
@@ -314,7 +323,7 @@ def _blind(curves: Sequence[CurvePhases]) -> str:
         there = " there" if len(curves) == 1 else ""
         often = f"in {100 * POWER:g} of 100 such runs"
         return f"; {often} a rise of {rise} nats from mid-run would have been seen{there}"
-    where = "" if len(curves) == 1 else f" in {TOLD[blind.name]}"
+    where = "" if len(curves) == 1 else f" in {CURVES[blind.name]}"
     told = f"; but{where} the test could see nothing here"
     if blind.detectable is None:
         return f"{told}: it would have missed every rise that was tried"

@@ -48,7 +48,7 @@ def opening(report: RunReport) -> tuple[str, ...]:
 
 def _used(law: LawFit, used: Estimate | None) -> str:
     """What the run has spent of its entropy so far, and what that has given."""
-    better = words.better_rival(law)
+    better = law.better_rival
     by = "" if better is None else f"By the law, though {form_label(better.form)} fits better, "
     if used is None or used.value is None:
         note = used.note if used is not None and used.note else "its document does not say"

@@ -2,30 +2,8 @@
 
 from __future__ import annotations
 
-from entropylaw.analysis.segments import SAME
 from entropylaw.report.numbers import count, format_interval, format_step
 from entropylaw.results.groups import SameTest, Seam, SegmentFit, SharedFit
-
-_NAMED = 12
-"""Runs that a caution names; the others are counted."""
-
-
-def cautions(fit: SharedFit) -> tuple[str, ...]:
-    """Sentences that belong beside the common coefficients."""
-    found = []
-    if fit.same.p_value < SAME:
-        found.append(
-            "the common coefficients describe none of the runs; read them one by one, or the mean over seeds"
-        )
-    invalid = [run.run for run in fit.runs if not run.valid]
-    if invalid:
-        named = ", ".join(invalid[:_NAMED])
-        more = f" and {len(invalid) - _NAMED} more" if len(invalid) > _NAMED else ""
-        found.append(f"not valid by themselves: {len(invalid)} of {len(fit.runs)} runs ({named}{more})")
-    apart = [one.coefficient for one in fit.spread if one.tau.low is not None and one.tau.low > 0]
-    if apart:
-        found.append(f"seeds differ by more than the residuals inside the runs explain: {', '.join(apart)}")
-    return tuple(found)
 
 
 def title(fit: SharedFit) -> str:
@@ -59,7 +37,7 @@ def seam_words(seam: Seam) -> str:
 
 def verdict(test: SameTest, what: str) -> tuple[str, str]:
     """The test in a word and in a sentence; not rejecting is not the same as being equal."""
-    differ = test.p_value < SAME
+    differ = test.differs
     words = f"the {what} do not share the law" if differ else f"no sign that the {what} differ"
     return "DIFFERENT" if differ else "SAME?", f"{words}: {_chance(test.p_value)} ({test.method})"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from entropylaw.analysis.forms import form_label, nests_law
+from entropylaw.analysis.forms import form_label
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.documents.fit import RunFit
 from entropylaw.report.numbers import (
@@ -16,22 +16,19 @@ from entropylaw.report.numbers import (
     format_step,
     format_weight,
 )
-from entropylaw.results import Rival, Validity
+from entropylaw.results import Validity
 from entropylaw.results.columns import Meaning
 from entropylaw.results.law import LawFit
-
-CLEARLY = 3.0
-"""A rival fits "better", and not just as well, from so many times the weight of the law."""
 
 
 def headline(law: LawFit) -> str:
     """The verdict in one line."""
     if not law.validity.ok:
         return invalid_headline(law.validity)
-    best = better_rival(law)
+    best = law.better_rival
     if best is not None:
         return f"The law fits this run, but {form_label(best.form)} fits it better."
-    same = _as_good(law)
+    same = law.rivals_as_good
     if same:
         return f"The law fits this run, and so does {listed(form_label(rival.form) for rival in same)}."
     return "The law describes this run."
@@ -51,14 +48,7 @@ def invalid_badge(validity: Validity) -> str:
 
 def badge(run: RunFit) -> str:
     """The verdict in a word or two, for tables and badges: never told by colour alone."""
-    return "refused" if run.law is None else law_badge(run.law)
-
-
-def law_badge(law: LawFit) -> str:
-    """The same of a law that was fitted."""
-    if not law.validity.ok:
-        return invalid_badge(law.validity)
-    return "with cautions" if law.validity.cautions or _as_good(law) else "valid"
+    return "refused" if run.law is None else run.law.verdict
 
 
 def run_headline(run: RunFit) -> str:
@@ -84,7 +74,7 @@ def interval_words(law: LawFit) -> str:
 def verdict(law: LawFit) -> str:
     """How the law does beside its rivals."""
     where = f"{law.n} evaluations, steps {format_step(law.step[0])} to {format_step(law.step[-1])}"
-    best, same, own = better_rival(law), _as_good(law), format_weight(law.law_weight)
+    best, same, own = law.better_rival, law.rivals_as_good, format_weight(law.law_weight)
     if not law.rivals:
         return f"The law fits the run ({where})."
     if best is not None:
@@ -118,17 +108,6 @@ def _invalid(law: LawFit) -> tuple[str, ...]:
         f"Whoever reads the numbers of the law anyway finds a reward of {now} now, a headroom of {headroom} "
         f"and a ceiling of {ceiling} ({interval_words(law)}).",
     )
-
-
-def better_rival(law: LawFit) -> Rival | None:
-    """The form that clearly does better than the law, where there is one."""
-    best = law.rivals[0] if law.rivals else None
-    return best if best is not None and best.weight >= CLEARLY * law.law_weight else None
-
-
-def _as_good(law: LawFit) -> list[Rival]:
-    """Rivals that are not ruled out; a free rate holds the law as k = 1 and is none of them."""
-    return [rival for rival in law.rivals if not rival.ruled_out and not nests_law(rival.form)]
 
 
 def listed(items: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from entropylaw.results.arrays import lengths_flaw
+from entropylaw.results.findings import Finding, sentences
 
 VERDICTS = ("execution first", "planning first", "overlapping", "one boundary", "no boundary")
 """What a :class:`~entropylaw.results.phases.PhaseFit` can say of the order of the two boundaries."""
@@ -66,20 +67,29 @@ class Estimate(Struct, frozen=True, kw_only=True):
 class Validity(Struct, frozen=True, kw_only=True):
     """Whether the numbers may be read as they stand.
 
-    ``reasons`` are sentences, each with the number found and the threshold, and make ``ok`` False.
-    ``contradicted`` says that one of them speaks against the law itself; otherwise the run just cannot
+    ``findings`` hold the numbers found and their limits; reasons make ``ok`` False, cautions do not.
+    ``contradicted`` says that a reason speaks against the law itself; otherwise the run just cannot
     answer, for want of evaluations or range.
-    ``cautions`` are sentences that a careful reader wants beside the numbers and do not.
     """
 
     ok: bool
     contradicted: bool = False
-    reasons: tuple[str, ...] = ()
-    cautions: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why the numbers may not be read as they stand, in sentences."""
+        return sentences(self.findings, "reason")
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What a careful reader wants beside the numbers, in sentences."""
+        return sentences(self.findings, "caution")
 
     def flaw(self) -> str:
         """A law that holds beside reasons against it."""
-        return "no reason against a law that is ok" if self.ok and (self.contradicted or self.reasons) else ""
+        against = self.contradicted or any(finding.severity == "reason" for finding in self.findings)
+        return "no reason against a law that is ok" if self.ok and against else ""
 
 
 class Residuals(Struct, frozen=True, kw_only=True):

@@ -8,9 +8,13 @@ from msgspec import Struct
 from entropylaw.late import late
 from entropylaw.results import Estimate
 from entropylaw.results.arrays import lengths_flaw
+from entropylaw.results.findings import Finding, sentences
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+SPENT = 0.95
+"""Share of what the law still promises whose spending counts as saturation."""
 
 
 class ForecastMember(Struct, frozen=True, kw_only=True):
@@ -56,8 +60,10 @@ class Forecast(Struct, frozen=True, kw_only=True):
         from the earlier origins.
     origins
         Number of evaluations that each earlier origin fitted.
-    dropped, notes
-        What was left out and why; what to mind.
+    dropped
+        Reason → evaluations left out.
+    findings
+        What to mind.
     """
 
     run: str
@@ -76,7 +82,12 @@ class Forecast(Struct, frozen=True, kw_only=True):
     factor: float
     origins: tuple[int, ...]
     dropped: Mapping[str, int]
-    notes: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to mind, in sentences."""
+        return sentences(self.findings, "note")
 
     def flaw(self) -> str:
         """Lists of several lengths."""

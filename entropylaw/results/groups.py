@@ -5,7 +5,11 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from entropylaw.results import Estimate
+from entropylaw.results.findings import Finding, caution, sentences
 from entropylaw.results.law import LawFit
+
+SAME = 0.05
+"""p-value below which runs or segments are said not to share their coefficients."""
 
 
 class SameTest(Struct, frozen=True, kw_only=True):
@@ -21,6 +25,11 @@ class SameTest(Struct, frozen=True, kw_only=True):
     df2: float
     p_value: float
     method: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether they are said not to have the same coefficients."""
+        return self.p_value < SAME
 
 
 class SharedRun(Struct, frozen=True, kw_only=True):
@@ -99,6 +108,21 @@ class SharedFit(Struct, frozen=True, kw_only=True):
     spread: tuple[SeedSpread, ...]
     level: float
 
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What belongs beside the common coefficients; it follows from the numbers above."""
+        found = [caution("no-common-law")] if self.same.differs else []
+        if invalid := tuple(run.run for run in self.runs if not run.valid):
+            found.append(caution("runs-not-valid", invalid=invalid, runs=len(self.runs)))
+        if apart := tuple(one.coefficient for one in self.spread if (one.tau.low or 0.0) > 0):
+            found.append(caution("seeds-differ", coefficients=apart))
+        return tuple(found)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """The same in sentences."""
+        return sentences(self.findings, "caution")
+
 
 class Segment(Struct, frozen=True, kw_only=True):
     """Part of a run between two seams; ``law`` is None where it was refused, and ``refusal`` says why."""
@@ -120,15 +144,20 @@ class SegmentFit(Struct, frozen=True, kw_only=True):
     segments
         In the order of the steps.
     same
-        Test that the fitted segments share a and b; None with the reason in ``note``.
-    note
+        Test that the fitted segments share a and b; None with the reason in ``findings``.
+    findings
         What the test left out, or why there is none.
     """
 
     seams: tuple[float, ...]
     segments: tuple[Segment, ...]
     same: SameTest | None
-    note: str | None
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def note(self) -> str | None:
+        """The same in a sentence; None where there is nothing to say."""
+        return "; ".join(sentences(self.findings, "note")) or None
 
 
 class Seam(Struct, frozen=True, kw_only=True):

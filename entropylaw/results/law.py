@@ -24,6 +24,12 @@ from entropylaw.results.posterior import Posterior
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+LAW_VERDICTS = ("valid", "with cautions", "law fails", "undecided")
+"""What is said of the law of a run in two words."""
+
+CLEARLY = 3.0
+"""A rival is better, and not just as good, from so many times the weight of the law."""
+
 
 class LawFit(Struct, frozen=True, kw_only=True, eq=False):
     """The law fitted to one run.
@@ -111,6 +117,27 @@ class LawFit(Struct, frozen=True, kw_only=True, eq=False):
     posterior: Posterior
     noise_floor: float
     entropy_sd: FloatArray | None = None
+
+    @property
+    def rivals_as_good(self) -> tuple[Rival, ...]:
+        """Rivals that are not ruled out; a form that has the law as a special case is none of them."""
+        kept = (rival for rival in self.rivals if not rival.ruled_out)
+        return tuple(rival for rival in kept if not late("analysis.forms.nests_law", rival.form))
+
+    @property
+    def better_rival(self) -> Rival | None:
+        """The form that has clearly more weight than the law, where there is one."""
+        best = self.rivals[0] if self.rivals else None
+        return best if best is not None and best.weight >= CLEARLY * self.law_weight else None
+
+    @property
+    def verdict(self) -> str:
+        """One of :data:`LAW_VERDICTS`."""
+        valid, cautious, fails, undecided = LAW_VERDICTS
+        if not self.validity.ok:
+            return fails if self.validity.contradicted else undecided
+        careful = any(finding.severity == "caution" for finding in self.validity.findings)
+        return cautious if careful or self.rivals_as_good else valid
 
     def flaw(self) -> str:
         """Arrays of other lengths than n, or steps that do not rise."""

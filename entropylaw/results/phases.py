@@ -9,6 +9,7 @@ from msgspec import Struct
 from entropylaw.late import late
 from entropylaw.results import VERDICTS, Estimate
 from entropylaw.results.arrays import FloatArray, lengths_flaw
+from entropylaw.results.findings import Finding, sentences
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,8 +24,17 @@ KINDS = (
 """What a curve does at a boundary that was found. The first two are told from the slopes before and after,
 the others from where the curve ends beside the decay alone."""
 
-UNKNOWN_SHARE = "planning's share of the entropy is not known"
-"""How the note begins that says why there is no ``share_planning``."""
+CURVES = {"planning": "planning", "execution": "execution", "aggregate": "all tokens"}
+"""Name of each curve → the tokens that it is of, in words."""
+
+DRAWS = 399
+"""Simulations of a curve without a boundary: no p-value is below 1 / (DRAWS + 1)."""
+
+POWER = 0.8
+"""Share of runs in which a rise of :attr:`CurvePhases.detectable` would be found."""
+
+HALF_WIDTHS = (0.0, 0.04, 0.08, 0.15, 0.25, 0.4)
+"""Half-widths γ of a bend that are tried, as shares of the run."""
 
 
 class Boundary(Struct, frozen=True, kw_only=True, eq=False):
@@ -136,12 +146,12 @@ class PhaseFit(Struct, frozen=True, kw_only=True, eq=False):
     run
         Its name.
     planning, execution
-        The two curves; None with the reason in ``notes`` where there is none.
+        The two curves; None with the reason in ``findings`` where there is none.
     aggregate
         The curve of all tokens, where it was fitted alone or beside the two.
     delta
         Boundary of planning less that of execution, in steps; positive where execution's comes first. None
-        as long as both curves have no boundary, with the reason in ``notes``.
+        as long as both curves have no boundary, with the reason in ``findings``.
     later
         Probability that planning's boundary comes after execution's, given both.
     after_fall
@@ -150,13 +160,12 @@ class PhaseFit(Struct, frozen=True, kw_only=True, eq=False):
     verdict
         One of :data:`entropylaw.results.VERDICTS`; None where there is one curve only.
     share_planning
-        Planning tokens' share of all entropy at the last step; None with the reason in ``notes``.
+        Planning tokens' share of all entropy at the last step; None with the reason in ``findings``.
     level
         Of every interval; tests are at 1 − level.
-    cautions
-        What may look like a boundary and is none: seams, response lengths that jump, filtered prompts.
-    notes
-        What was decided, and why something is not there.
+    findings
+        Cautions: what may look like a boundary and is none, such as seams and response lengths that jump.
+        Notes: why something is not there.
     dropped
         Reason → steps left out.
     """
@@ -170,8 +179,7 @@ class PhaseFit(Struct, frozen=True, kw_only=True, eq=False):
     verdict: str | None
     share_planning: Estimate | None
     level: float
-    cautions: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     dropped: Mapping[str, int] = msgspec.field(default_factory=dict)
     after_fall: Estimate | None = None
 
@@ -179,6 +187,16 @@ class PhaseFit(Struct, frozen=True, kw_only=True, eq=False):
         """A verdict that is none."""
         known = self.verdict is None or self.verdict in VERDICTS
         return "" if known else f"one of {', '.join(VERDICTS)} as verdict"
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What may look like a boundary and is none, in sentences."""
+        return sentences(self.findings, "caution")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Why something is not there, in sentences."""
+        return sentences(self.findings, "note")
 
     @property
     def rises_after(self) -> bool:
@@ -208,8 +226,8 @@ class PhasesAcross(Struct, frozen=True, kw_only=True, eq=False):
     planning, execution, delta
         Mean place of the boundaries that were found, and of their difference, as shares of the runs' spans
         (from the first to the last step of either curve), by a random-effects model; None with the reason in
-        ``notes`` where fewer than three were found.
-    notes
+        ``findings`` where fewer than three were found.
+    findings
         What was left out, and why.
     """
 
@@ -219,6 +237,11 @@ class PhasesAcross(Struct, frozen=True, kw_only=True, eq=False):
     planning: Estimate | None
     execution: Estimate | None
     delta: Estimate | None
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     rises_after: int = 0
     share_rises_after: Estimate | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out, and why, in sentences."""
+        return sentences(self.findings, "note")

@@ -92,8 +92,8 @@ def test_known_noise_floor_is_gls_with_that_diagonal():
     """Every point of the floor grid against dense generalised least squares with known covariance."""
     step, design, reward = problem(30, uneven=False)
     floor = np.linspace(1e-5, 4e-4, 30)
-    grid = floor_grid(step, 2e-4)
-    (posterior,) = infer(step, design[None], reward[None], grid, floor)
+    grid = floor_grid(step, 2e-4, floor)
+    (posterior,) = infer(step, design[None], reward[None], grid)
     for k in range(0, grid.length.size, 97):
         drift = np.exp(-np.abs(step[:, None] - step[None, :]) / grid.length[k])
         matrix = grid.drift[k] * drift + np.diag(grid.noise[k] + floor)

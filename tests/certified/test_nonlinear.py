@@ -145,7 +145,7 @@ def drifting():
 def dense(whitening):
     """The covariance of a whitening, as a matrix."""
     drift = np.exp(-np.abs(whitening.step[:, None] - whitening.step[None, :]) / whitening.length)
-    floor = np.zeros(N) if whitening.floor is None else whitening.floor
+    floor = np.zeros(N) if whitening.grid.floor is None else whitening.grid.floor
     return whitening.grid.drift[0] * drift + np.diag(whitening.grid.noise[0] + floor)
 
 
@@ -245,11 +245,11 @@ def test_a_known_noise_floor_is_in_the_covariance():
     reward = 0.55 - 0.2 * np.expm1(FALLING) + 0.01 * np.random.default_rng(5).standard_normal(N)
     law = fit_law(FALLING, reward, STEP, eval_size=500)
     whitening = to_lmfit("law", law).whitening
-    _, floor, _ = residual_covariances(law)
-    np.testing.assert_allclose(whitening.floor / whitening.floor[0], floor / floor[0])
+    floor = residual_covariances(law).floor
+    np.testing.assert_allclose(whitening.grid.floor / whitening.grid.floor[0], floor / floor[0])
     expected = np.linalg.solve(np.linalg.cholesky(dense(whitening)), reward)
     np.testing.assert_allclose(whitening(reward), expected, rtol=1e-9)
-    variance = whitening.grid.drift[0] + whitening.grid.noise[0] + whitening.floor.mean()
+    variance = whitening.grid.drift[0] + whitening.grid.noise[0] + whitening.grid.floor.mean()
     assert variance == pytest.approx(1.0)
 
 

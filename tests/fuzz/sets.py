@@ -237,7 +237,7 @@ DOCUMENTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "text for a number": lambda body: _with_ceiling(body, value="0.9"),
     "infinite": lambda body: _with_ceiling(body, high=1e999),
     "level": lambda body: _with_ceiling(body, level=0.0),
-    "invalid": lambda body: _with_law(body, validity={"ok": False, "reasons": [], "cautions": []}),
+    "invalid": lambda body: _with_law(body, validity={"ok": False, "findings": []}),
     "list": lambda body: [body],
 }
 

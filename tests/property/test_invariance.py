@@ -76,7 +76,7 @@ def told_of(*paths):
     told = [encode(run) for run in fit_logs(paths).runs]
     for run in told:
         assert run["refusal"] is None
-        for key in ("path", "notes"):
+        for key in ("path", "read_notes"):
             del run[key]
     return told
 

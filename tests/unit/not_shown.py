@@ -93,7 +93,7 @@ NOT_SHOWN: tuple[Left, ...] = (
         "in words or numbers on the page and in the JSON; a text for a terminal has twenty lines",
         ("fit text",),
         r"runs\.(law\.(influence\..*|residuals\.long_memory|ceiling_over_forms\.value)|used\..*"
-        r"|drop_per_100_steps\..*|refusal\.hint|notes)|warnings",
+        r"|drop_per_100_steps\..*|refusal\.hint|read_notes)|warnings",
     ),
     Left(
         "a measure of the law as a curve; the page has it, and weights compare the forms",
@@ -113,14 +113,14 @@ NOT_SHOWN: tuple[Left, ...] = (
     Left(
         "a row of headline numbers for spreadsheets; the JSON has the rest",
         CSV,
-        r"runs\.(notes|pair|dropped(\.KEY)?|\w+_column\.(column|meaning\.(unit|aggregation|kind))|refusal\.(hint|message)"
+        r"runs\.(findings\.(code|severity)|read_notes|pair|dropped(\.KEY)?|\w+_column\.(column|meaning\.(unit|aggregation|kind))|refusal\.(hint|message)"
         r"|used\.note)|warnings",
     ),
     Left(
         "a row of headline numbers for spreadsheets; the JSON has the rest",
         CSV,
         r"runs\.law\.(step|entropy_now|entropy_noise|interval|law_ruled_out|influence\..*|residuals\..*"
-        r"|ceiling_over_forms\..*|validity\.(contradicted|reasons|cautions)"
+        r"|ceiling_over_forms\..*|validity\.(contradicted|findings\..*)"
         r"|rivals\.(formula|ruled_out|ceiling\..*))",
     ),
     Left(
@@ -144,7 +144,23 @@ NOT_SHOWN: tuple[Left, ...] = (
         PREDICTION,
         r"ESTIMATES\.std_error|runs\.predictions\.observation\.value",
     ),
-    Left("the fit has them; a prediction repeats the reasons", PREDICTION, r"runs\.validity\.cautions"),
+    Left(
+        "the code says which values there are",
+        (
+            "fit text",
+            "fit markdown",
+            "prediction text",
+            "prediction markdown",
+            "report markdown",
+            "report html",
+        ),
+        r"runs\.(forecast|(law\.)?validity|segments)\.findings\.values\.KEY",
+    ),
+    Left(
+        "only reasons are shown: a law without them is valid",
+        ("prediction text", "prediction markdown"),
+        r"runs\.validity\.findings\.severity",
+    ),
     Left(
         "Markdown and the JSON name the method",
         ("prediction text",),
@@ -155,8 +171,8 @@ NOT_SHOWN: tuple[Left, ...] = (
     Left(
         "a row per target; the JSON has how it was made",
         ("prediction csv",),
-        r"runs\.(validity\.(ok|contradicted|reasons)|entropy_range|no_forecast|saturation\.share)"
-        r"|runs\.forecast\.(n|blind|last_step|level|notes|path_members(\.KEY)?|members\.(name|weight)"
+        r"runs\.(validity\.(ok|contradicted|findings\..*)|entropy_range|no_forecast|saturation\.share)"
+        r"|runs\.forecast\.(n|blind|last_step|level|findings\..*|path_members(\.KEY)?|members\.(name|weight)"
         r"|(reward_now|entropy)\..*)|runs\.spending\.(entropy_now|last_step|share|gains\..*)",
     ),
     Left(
@@ -185,7 +201,7 @@ NOT_SHOWN: tuple[Left, ...] = (
     Left(
         "of a segment its coefficients and its verdict are shown; the whole law is in the JSON",
         CSV,
-        r"runs\.segments\.(note|segments\.law\.rivals\.(form|ruled_out))",
+        r"runs\.segments\.(findings\..*|segments\.law\.rivals\.(form|ruled_out))",
     ),
     Left("the curves have titles", REPORT, r"runs\.phases\.CURVE\.name"),
     Left(
@@ -201,7 +217,7 @@ NOT_SHOWN: tuple[Left, ...] = (
     Left(
         "a row per curve; Markdown and the JSON have the rest",
         ("phases csv",),
-        r"across\..*|runs\.(length_column|share_column|refusal\.message|phases\.(notes|CURVE\.step))",
+        r"across\..*|runs\.(length_column|share_column|refusal\.message|phases\.CURVE\.step)",
     ),
     Left(
         "the sentence of the case has it, and the JSON as a number",
@@ -223,7 +239,7 @@ NOT_SHOWN: tuple[Left, ...] = (
     Left(
         "a row of headline numbers for spreadsheets; the JSON has the rest",
         ("report csv",),
-        r"runs\.forecast\.(entropy\..*|extrapolated|notes|members\.(name|weight))"
+        r"runs\.forecast\.(entropy\..*|extrapolated|findings\..*|members\.(name|weight))"
         r"|runs\.spending\.(entropy|entropy_now|share|step\.note)",
     ),
     Left(
@@ -260,12 +276,12 @@ NOT_SHOWN: tuple[Left, ...] = (
     Left(
         "a row per curve; Markdown and the JSON have the rest",
         ("phases csv",),
-        r"runs\.(cautions|notes|dropped(\.KEY)?|phases\.cautions)",
+        r"runs\.(findings\..*|notes|dropped(\.KEY)?|phases\.findings\..*)",
     ),
     Left(
         "the verdict on the phases; the page has their table",
         TABLES,
-        r"runs\.phases\.(cautions|notes|dropped(\.KEY)?)",
+        r"runs\.phases\.(findings\..*|notes|dropped(\.KEY)?)",
     ),
     Left(
         "the verdict on the phases; the page has their table",

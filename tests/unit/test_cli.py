@@ -74,7 +74,7 @@ def test_fit_writes_a_document_that_predict_reads_back_exactly(run, lab, tmp_pat
 
 def test_formats_on_standard_output(run, lab):
     document = json.loads(run("fit", RUN, "--format", "json").stdout)
-    assert document["schema"] == "entropylaw/fit/1"
+    assert document["schema"] == "entropylaw/fit/2"
     (row,) = csv.DictReader(io.StringIO(run("fit", RUN, "--format", "csv").stdout))
     assert float(row["ceiling"]) == document["runs"][0]["law"]["ceiling"]["value"]
     assert run("fit", RUN, "--format", "markdown").stdout.startswith("#")
@@ -83,7 +83,7 @@ def test_formats_on_standard_output(run, lab):
 def test_output_suffix_decides(run, lab, tmp_path):
     done = run("fit", RUN, "-o", "a.json", "-o", "b.csv", "-o", "c.md", "-o", "d.txt")
     assert done.returncode == 0
-    assert json.loads((tmp_path / "a.json").read_text())["schema"] == "entropylaw/fit/1"
+    assert json.loads((tmp_path / "a.json").read_text())["schema"] == "entropylaw/fit/2"
     assert (tmp_path / "d.txt").read_text() == done.stdout
     assert not (tmp_path / "reports").exists()
     assert_error(run("fit", RUN, "-o", "x.pdf"), "unknown-suffix", 2)
@@ -138,7 +138,7 @@ def test_documents_of_another_kind_version_or_shape(run, lab, tmp_path):
     document = json.loads(path.read_text())
     for name, change, slug in [
         ("version", {"schema": "entropylaw/fit/99"}, "other-document-version"),
-        ("kind", {"schema": "entropylaw/prediction/1"}, "not-a-document"),
+        ("kind", {"schema": "entropylaw/prediction/2"}, "not-a-document"),
         (
             "shape",
             {"runs": [{**document["runs"][0], "law": {**document["runs"][0]["law"], "n": "many"}}]},

@@ -118,7 +118,7 @@ def test_the_document_names_what_was_read_and_nothing_of_the_machine(run, fits):
     assert body["schema"] == "entropylaw/check/1"
     assert str(fits) not in done.stdout
     (file,) = body["inputs"]
-    assert file["format"] == "entropylaw/fit/1"
+    assert file["format"] == "entropylaw/fit/2"
     assert file["path"] == f"{fits.name}/{FIT}"
     assert body["gates"] == [f"regression({fits.name}/{FIT})>1%"]
 

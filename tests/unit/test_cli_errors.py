@@ -63,7 +63,7 @@ def test_a_negated_entropy_is_turned_and_said(run, tmp_path):
     assert done.returncode == 0
     (entry,) = json.loads(done.stdout)["runs"]
     assert min(entry["law"]["entropy"]) > 0
-    assert any("sign" in note or "negat" in note for note in entry["notes"])
+    assert any("sign" in note or "negat" in note for note in entry["read_notes"])
 
 
 def test_entropy_zero_throughout(run, tmp_path):

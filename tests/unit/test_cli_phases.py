@@ -57,7 +57,7 @@ def test_every_format_from_one_fit_and_the_same_bytes_twice(run, bent, tmp_path)
     for kind in ("json", "csv", "md", "txt", "svg"):
         assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
     told = json.loads((tmp_path / "a.json").read_text())
-    assert told["schema"] == "entropylaw/phases/1"
+    assert told["schema"] == "entropylaw/phases/2"
     (file,) = told["inputs"]
     assert file["path"] == "bent.csv"
     assert len(file["sha256"]) == 64
@@ -292,17 +292,17 @@ def test_the_share_of_tokens_from_counts(tmp_path):
 
 def test_what_bends_a_curve_and_is_no_phase(tmp_path):
     columns = {"entropy_planning": decay(0.9), "entropy_execution": decay(0.4)}
-    assert phase_series(only(log(tmp_path / "a.csv", columns))).cautions == ()
+    assert phase_series(only(log(tmp_path / "a.csv", columns))).findings == ()
     same = columns | {"train/num_gen_batches": np.full(80, 2)}
-    assert phase_series(only(log(tmp_path / "b.csv", same))).cautions == ()
+    assert phase_series(only(log(tmp_path / "b.csv", same))).findings == ()
     filtered = columns | {"train/num_gen_batches": 1 + (STEP > 30)}
-    (caution,) = phase_series(only(log(tmp_path / "c.csv", filtered))).cautions
-    assert "prompts were filtered" in caution
+    (caution,) = phase_series(only(log(tmp_path / "c.csv", filtered))).findings
+    assert "prompts were filtered" in caution.sentence
     lines = (tmp_path / "a.csv").read_text().splitlines()
     again = [f"{row.rpartition(',')[0]},0.3" for row in lines[40:]]
     (tmp_path / "d.csv").write_text("\n".join([*lines[:50], *again]) + "\n")
-    (caution,) = phase_series(only(tmp_path / "d.csv")).cautions
-    assert "the run was resumed" in caution
+    (caution,) = phase_series(only(tmp_path / "d.csv")).findings
+    assert "the run was resumed" in caution.sentence
 
 
 def test_one_column_for_both(tmp_path):

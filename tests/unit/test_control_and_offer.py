@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from tests.findings import said
 from tests.typed import typed
 
 N = 60
@@ -44,7 +45,7 @@ def cautions(folder, log="log.jsonl"):
     found = json.loads(shown.stdout)["runs"][0]["cautions"]
     fitted = typed("fit", log, "--format", "json", "-o", "-", cwd=folder)
     law = json.loads(fitted.stdout)["runs"][0]["law"]
-    assert set(found) <= set(law["validity"]["cautions"])
+    assert set(found) <= set(said(law["validity"], "caution"))
     return found
 
 
@@ -134,7 +135,9 @@ def test_few_validations_offer_the_training_reward_and_do_not_take_it(tmp_path):
     (run,) = json.loads(done.stdout)["runs"]
     assert run["reward_column"]["column"].startswith("val-core/")
     assert run["law"]["n"] == 5
-    (reason,) = [text for text in run["law"]["validity"]["reasons"] if "--reward critic/score/mean" in text]
+    (reason,) = [
+        text for text in said(run["law"]["validity"], "reason") if "--reward critic/score/mean" in text
+    ]
     assert "60 evaluations" in reason
     shown = typed("columns", "log.jsonl", cwd=tmp_path).stdout
     assert "--reward critic/score/mean" in " ".join(shown.split())

@@ -106,7 +106,7 @@ def test_a_number_beyond_a_double_is_named_with_its_place(document, tmp_path):
 
 def test_a_text_with_a_colon_after_a_quote_is_no_key(document, tmp_path):
     data = copy.deepcopy(document)
-    data["runs"][0]["notes"] = ['a "key": and another\\": one', '":']
+    data["runs"][0]["read_notes"] = ['a "key": and another\\": one', '":']
     (tmp_path / "a.fit.json").write_text(dumps(data))
     assert entropylaw.load_fit(tmp_path / "a.fit.json").to_json() == data
 

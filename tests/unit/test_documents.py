@@ -36,15 +36,15 @@ def test_round_trip_to_the_last_bit(document, tmp_path):
 
 
 def test_documents_are_valid_by_the_shipped_schemas(document):
-    schema = json.loads((SCHEMAS / "fit-1.json").read_text(encoding="utf-8"))
+    schema = json.loads((SCHEMAS / "fit-2.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(document.to_json(), schema)
     predictions = predict_runs(document, entropies=[0.1], rewards=[0.5, 0.9], saturation=True)
-    jsonschema.validate(predictions.to_json(), json.loads((SCHEMAS / "prediction-1.json").read_text()))
+    jsonschema.validate(predictions.to_json(), json.loads((SCHEMAS / "prediction-2.json").read_text()))
 
 
 def test_the_schema_can_fail(document):
-    schema = json.loads((SCHEMAS / "fit-1.json").read_text(encoding="utf-8"))
+    schema = json.loads((SCHEMAS / "fit-2.json").read_text(encoding="utf-8"))
     body = document.to_json()
     body["runs"][0]["law"]["n"] = "many"
     with pytest.raises(jsonschema.ValidationError):

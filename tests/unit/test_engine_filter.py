@@ -26,10 +26,10 @@ def test_blocks_and_slices_change_nothing(monkeypatch, even, cells, known):
     rng = np.random.default_rng(1)
     step, columns = steps(150, even=even), rng.standard_normal((5, 150, 3))
     floor = rng.uniform(1e-5, 1e-4, 150) if known else None
-    grid = floor_grid(step, 1e-4) if known else drift_grid(step)
+    grid = floor_grid(step, 1e-4, floor) if known else drift_grid(step)
     monkeypatch.setattr(filtering, "_CELLS", cells)
-    found = cross_products(step, columns, grid, floor)
-    gains = filter_gains(step, grid, floor)
+    found = cross_products(step, columns, grid)
+    gains = filter_gains(step, grid)
     np.testing.assert_allclose(found.log_det, gains.log_det, rtol=1e-12)
     np.testing.assert_allclose(found.last_variance, gains.last_variance, rtol=1e-12)
     for i, own in enumerate(columns):

@@ -9,6 +9,7 @@ from entropylaw import read_runs
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest import select
 from entropylaw.workflow import fit_run
+from tests.findings import said
 
 
 def write(path, *, n=40, sd=0.02, key="actor/entropy", reward="val-core/math/acc/mean@1", spoil=None):
@@ -111,9 +112,9 @@ def test_a_sample_size_that_the_log_contradicts_is_a_caution(run, tmp_path):
         json.loads(run("fit", "a.jsonl", "--eval-size", size, "--format", "json", "-q").stdout)
         for size in ("100", "100000")
     )
-    said = [" ".join(told["runs"][0]["law"]["validity"]["cautions"]) for told in (few, many)]
-    assert "less than the binomial noise" in said[0]
-    assert "binomial" not in said[1]
+    texts = [" ".join(said(told["runs"][0]["law"]["validity"], "caution")) for told in (few, many)]
+    assert "less than the binomial noise" in texts[0]
+    assert "binomial" not in texts[1]
 
 
 def test_runs_fitted_as_walks_share_no_ceiling(run, tmp_path):

@@ -38,6 +38,7 @@ from entropylaw.results.check import GateCase
 from entropylaw.results.fields import field_names, replace
 from entropylaw.tokens.summary import text_of
 from tests.conftest import ended
+from tests.findings import stated
 from tests.golden import inputs
 from tests.golden.transcript import surroundings
 from tests.unit import test_phase_report as phase_samples
@@ -60,6 +61,7 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
             "--entropy entropy --reward val_acc --step step --pair same -o -",
             "fit three.csv --run run --seam 20 --seam 150 -o -",
             "fit sft_after_grpo_s0 --find-seams -o -",
+            "fit clean_start_s0 --find-seams -o -",
             "fit mixed -o -",
         ),
     ),
@@ -173,9 +175,14 @@ def _phases() -> RunPhases:
     planning = replace(planning, boundary=replace(planning.boundary, searched=(20.0, 180.0)))
     after = phase_samples.estimate(38.0, 29.0, 46.0)
     found = replace(
-        run.phases, planning=planning, after_fall=after, cautions=("a caution",), dropped={"no entropy": 2}
+        run.phases,
+        planning=planning,
+        after_fall=after,
+        findings=stated("caution", "a caution"),
+        dropped={"no entropy": 2},
     )
-    return replace(run, phases=found, dropped={"no entropy": 2}, cautions=("a caution",), notes=("a note",))
+    other = stated("caution", "another caution")
+    return replace(run, phases=found, dropped={"no entropy": 2}, findings=other, notes=("a note",))
 
 
 def _reported(fits: FitDocument) -> ReportDocument:

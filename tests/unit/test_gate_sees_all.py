@@ -240,7 +240,7 @@ CEILING = {"value": 0.8, "low": 0.79, "high": 0.81, "level": 0.95, "method": "m"
         changed(stored(True), ceiling={**CEILING, "value": 0.95}),
         changed(stored(True), ceiling={**CEILING, "low": 0.9}),
         changed(stored(True), ceiling={**CEILING, "level": 95}),
-        changed(stored(True), validity={"ok": True, "contradicted": True, "reasons": [], "cautions": []}),
+        changed(stored(True), validity={"ok": True, "contradicted": True, "findings": []}),
     ],
     ids=["no runs", "neither", "both", "outside", "turned", "level", "valid and not"],
 )

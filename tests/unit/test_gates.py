@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from entropylaw.documents.check import CheckDocument
 from entropylaw.documents.codec import encode
 from entropylaw.documents.fit import FitDocument
+from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.prediction import predict_runs
 from entropylaw.errors import InputError
 from entropylaw.gates.baseline import share_fallen
@@ -31,6 +32,7 @@ from entropylaw.report.render import rendered
 from entropylaw.results import Estimate
 from entropylaw.results.fields import replace
 from tests.conftest import ROOT
+from tests.findings import stated
 from tests.unit import test_phase_report as phase_samples
 from tests.unit.test_report_samples import synthetic
 
@@ -57,7 +59,7 @@ def prediction():
 @cache
 def a_run():
     """A run of a fit document as the command writes it."""
-    return encode(replace(synthetic(), notes=(), dropped={}))
+    return encode(replace(synthetic(), read_notes=(), dropped={}))
 
 
 def fitted(run="r", *, ok=True, path="log.csv", ceiling=(0.6, 0.5, 0.7), **more):
@@ -74,8 +76,7 @@ def fitted(run="r", *, ok=True, path="log.csv", ceiling=(0.6, 0.5, 0.7), **more)
         "validity": {
             "ok": ok,
             "contradicted": not ok,
-            "reasons": [] if ok else ["it bends"],
-            "cautions": ["one"],
+            "findings": encode((*stated("reason", *([] if ok else ["it bends"])), *stated("caution", "one"))),
         },
     }
     entry["law"]["residuals"] |= {"lag1": None, "effective_n": 3.5}
@@ -96,7 +97,7 @@ def phased(**phases):
 
 def document(*runs, kind="fit"):
     settings = {} if kind == "prediction" else {"settings": SETTINGS}
-    schema = f"entropylaw/{kind}/1"
+    schema = KINDS[kind].schema
     return {"schema": schema, "version": "0.1.0", "inputs": [], "runs": list(runs)} | settings
 
 
@@ -246,7 +247,7 @@ def test_open_ends_are_open_to_anything():
     ahead = entry | {
         "forecast": entry["forecast"] | {"reward": rewards},
         "spending": entry["spending"] | {"step": steps, "reward": there},
-        "validity": {"ok": True, "contradicted": False, "reasons": [], "cautions": []},
+        "validity": {"ok": True, "contradicted": False, "findings": []},
     }
     told = document(ahead, kind="prediction")
     assert case(told, "saturation_step<590").outcome == "passed"
@@ -263,7 +264,11 @@ def test_open_ends_are_open_to_anything():
 def test_documents_of_one_run_are_one_subject_and_others_stay_apart():
     bent, level = phase_samples.curve("planning"), phase_samples.curve("planning", found=False, p_value=0.3)
     phases = phased(
-        verdict=None, notes=["no order"], delta=None, planning=encode(level), execution=encode(bent)
+        verdict=None,
+        findings=encode(stated("note", "no order")),
+        delta=None,
+        planning=encode(level),
+        execution=encode(bent),
     )
     told = document(phases, kind="phases")
     (found,) = cases([document(fitted()), told], "boundary_execution>3")
@@ -316,7 +321,7 @@ def damage(path, value):
         (("law", "ceiling", "low"), 0.9),
         (("law", "n"), []),
         (("law", "validity", "ok"), "yes"),
-        (("law", "validity", "reasons"), "bad"),
+        (("law", "validity", "findings"), "bad"),
         (("refusal",), []),
         (("used",), 4),
     ],
@@ -331,7 +336,7 @@ def test_damage_is_named_with_its_place(path, value):
 @pytest.mark.parametrize(
     ("schema", "slug"),
     [
-        ("entropylaw/fit/2", "other-document-version"),
+        ("entropylaw/fit/3", "other-document-version"),
         ("entropylaw/fit", "other-document-version"),
         ("entropylaw/backtest/1", "not-a-document"),
         ("other/fit/1", "not-a-document"),

@@ -18,6 +18,7 @@ from entropylaw.report import notebook
 from entropylaw.results.fields import replace
 from entropylaw.results.forecast import SaturationForecast
 from tests.conftest import ROOT, clean_environment
+from tests.findings import stated
 from tests.pages import Page
 from tests.unit.test_phase_report import neither, ordered
 from tests.unit.test_report_samples import HOSTILE, document, falling, refused, synthetic
@@ -39,7 +40,7 @@ def spending() -> SaturationForecast:
 def hostile_phases() -> entropylaw.PhaseFit:
     found = ordered().phases
     assert found is not None
-    return replace(found, run=HOSTILE, cautions=(f"caution about {HOSTILE}",))
+    return replace(found, run=HOSTILE, findings=stated("caution", f"caution about {HOSTILE}"))
 
 
 RESULTS: dict[str, Callable[[], Any]] = {

@@ -13,7 +13,6 @@ import pytest
 from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.text import Text
 
-from entropylaw.analysis.changepoint import DRAWS
 from entropylaw.documents.codec import decode
 from entropylaw.documents.document import InputFile, Refusal
 from entropylaw.documents.phases import PhaseOptions, PhasesDocument, RunPhases, load_phases
@@ -21,6 +20,7 @@ from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError
 from entropylaw.ingest.phasecolumns import SEMANTIC, TOKEN
 from entropylaw.report import phasewords, plotting
+from entropylaw.report.findings import UNKNOWN_SHARE
 from entropylaw.report.phase_figure import phase_figure
 from entropylaw.report.plotting import figure_bytes
 from entropylaw.report.printable import wrapped
@@ -30,14 +30,15 @@ from entropylaw.report.token_figure import token_figure
 from entropylaw.results import Estimate
 from entropylaw.results.columns import PhaseColumn
 from entropylaw.results.fields import replace
-from entropylaw.results.phases import UNKNOWN_SHARE, Boundary, CurvePhases, PhaseFit, PhasesAcross
+from entropylaw.results.phases import DRAWS, Boundary, CurvePhases, PhaseFit, PhasesAcross
 from entropylaw.results.tokens import TokenHistogram
 from entropylaw.tokens.query import EDGES
+from tests.findings import stated
 from tests.unit.test_report_samples import HOSTILE
 
 ROOT = Path(__file__).parents[2]
 SERIES = ("step", "entropy", "decay", "fitted", "low", "high")
-SCHEMA = ROOT / "entropylaw" / "documents" / "schemas" / "phases-1.json"
+SCHEMA = ROOT / "entropylaw" / "documents" / "schemas" / "phases-2.json"
 
 
 def estimate(value: float | None, low: float | None, high: float | None, note: str | None = None) -> Estimate:
@@ -116,7 +117,7 @@ def run_of(phases: PhaseFit | None, **other) -> RunPhases:
         "length_column": "response_length",
         "dropped": {},
         "notes": (),
-        "cautions": (),
+        "findings": (),
         "phases": phases,
         "refusal": None,
     }
@@ -141,7 +142,7 @@ def neither() -> RunPhases:
 
 def whole_only() -> RunPhases:
     note = "one curve of all tokens cannot be taken apart"
-    phases = fit(None, None, aggregate=curve("aggregate"), notes=(note,))
+    phases = fit(None, None, aggregate=curve("aggregate"), findings=stated("note", note))
     return run_of(phases, planning_column=None, execution_column=None, share_column=None)
 
 
@@ -172,7 +173,7 @@ def across() -> PhasesAcross:
         planning=estimate(0.63, 0.5, 0.76),
         execution=estimate(0.2, 0.1, 0.3),
         delta=None,
-        notes=("two runs have no order",),
+        findings=stated("note", "two runs have no order"),
     )
 
 
@@ -344,7 +345,10 @@ def test_few_lines_of_a_hundred_columns(run):
         "something happened to the run, and it takes many words to say what it was and why that matters. " * 2
     )
     crowded = replace(
-        run, cautions=(long,) * 6, notes=(long,) * 4, dropped={f"reason {i}": i for i in range(40)}
+        run,
+        findings=stated("caution", *[long] * 6),
+        notes=(long,) * 4,
+        dropped={f"reason {i}": i for i in range(40)},
     )
     for each in (run, crowded):
         lines = lines_of(each)
@@ -359,11 +363,12 @@ def test_few_lines_of_a_hundred_columns(run):
 def test_nothing_is_left_out_without_being_counted():
     notes = ("the records are not in the order of their steps; sorted", "a note")
     unknown = f"{UNKNOWN_SHARE}: no share of planning tokens was logged"
-    phases = replace(ordered().phases, share_planning=None, notes=(unknown,), cautions=("first", "second"))
+    findings = (*stated("caution", "first", "second"), *stated("note", unknown))
+    phases = replace(ordered().phases, share_planning=None, findings=findings)
     told = "\n".join(lines_of(run_of(phases, notes=notes)))
     assert told.index("second") < told.index("sorted") < told.index("a note") < told.index(UNKNOWN_SHARE)
-    many = tuple(f"caution {i}" for i in range(30))
-    lines = lines_of(run_of(replace(phases, cautions=many), notes=notes))
+    many = (*stated("caution", *(f"caution {i}" for i in range(30))), *stated("note", unknown))
+    lines = lines_of(run_of(replace(phases, findings=many), notes=notes))
     shown = sum("caution       caution" in line for line in lines)
     assert len(lines) <= LINES
     assert f"… and {30 + 3 - shown} more: --format json" in "\n".join(lines)
@@ -414,8 +419,8 @@ def test_a_document_comes_back_as_it_was_and_reads_the_same(tmp_path):
     [
         ("{", "not-a-document"),
         ('{"schema": "entropylaw/fit/1"}', "not-a-document"),
-        ('{"schema": "entropylaw/phases/2", "version": "9"}', "other-document-version"),
-        ('{"schema": "entropylaw/phases/1"}', "damaged-document"),
+        ('{"schema": "entropylaw/phases/3", "version": "9"}', "other-document-version"),
+        ('{"schema": "entropylaw/phases/2"}', "damaged-document"),
     ],
 )
 def test_what_is_no_phases_document(tmp_path, content, slug):
@@ -574,7 +579,7 @@ def test_without_a_boundary_the_decay_is_the_line():
 def test_the_title_counts_cautions():
     words = " ".join(
         word.get_text().replace("\n", " ")
-        for word in drawn_words(phase_figure(replace(ordered(), cautions=("one", "two"))))
+        for word in drawn_words(phase_figure(replace(ordered(), findings=stated("caution", "one", "two"))))
     )
     assert "(2 cautions)" in words
 

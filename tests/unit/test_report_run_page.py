@@ -20,6 +20,7 @@ from entropylaw.report.run_page import Neighbour
 from entropylaw.reporting import report_runs, run_report
 from entropylaw.results import Validity
 from entropylaw.results.fields import replace
+from tests.findings import stated
 from tests.pages import Page
 from tests.unit.test_report_index import phases, phases_refused
 from tests.unit.test_report_samples import (
@@ -133,7 +134,8 @@ def test_a_law_that_fails_is_said_first() -> None:
 
 
 def test_the_rival_that_does_better_is_named_before_any_number() -> None:
-    wrong = Validity(ok=False, contradicted=True, reasons=("a straight line in H describes the run better",))
+    better = stated("reason", "a straight line in H describes the run better")
+    wrong = Validity(ok=False, contradicted=True, findings=better)
     law = by_hand(validity=wrong, law_weight=0.02, line_weight=0.95)
     first, better, _ = reportwords.opening(run_report(run_by_hand(law)))
     assert first.startswith("The law does not describe this run: a straight line in H")

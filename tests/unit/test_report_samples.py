@@ -10,17 +10,15 @@ import numpy as np
 from entropylaw.analysis.fitting import fit_law
 from entropylaw.documents.document import InputFile
 from entropylaw.documents.fit import FitDocument, FitOptions, RunFit, fitted_run, refused_run
-from entropylaw.documents.report import ReportDocument, RunReport
+from entropylaw.documents.report import ReportDocument
 from entropylaw.errors import FitError
 from entropylaw.ingest.run import Run, Series, Source
-from entropylaw.report.describe.report import index_table
-from entropylaw.report.index_rows import index_row
-from entropylaw.report.printable import safe_name
-from entropylaw.report.render import csv
+from entropylaw.report.render import rendered
 from entropylaw.results import Curve, Estimate, Influence, Residuals, Rival, Validity
 from entropylaw.results.columns import Choice, Meaning
 from entropylaw.results.fields import replace
 from entropylaw.results.law import LawFit
+from tests.findings import stated
 
 HOSTILE = "../../etc/<script>alert('x')</script>\"|`a` [b](http://c.example)\n# $x$ 日本"
 
@@ -137,7 +135,9 @@ def by_hand(
         run="by hand",
         n=10,
         validity=validity
-        or Validity(ok=True, cautions=("the run cannot tell the law from a straight line in H",)),
+        or Validity(
+            ok=True, findings=stated("caution", "the run cannot tell the law from a straight line in H")
+        ),
         a=a or estimate(0.30012, 0.2741, 0.3265),
         b=estimate(1.1, 1.04, 1.16),
         ceiling=estimate(0.8001, 0.7712, 0.8291),
@@ -196,12 +196,6 @@ def test_samples_are_what_they_are_taken_for() -> None:
     assert refused().law is None
 
 
-def slugged(report: ReportDocument) -> list[tuple[RunReport, str]]:
-    """The runs of a report, each with the name of its page."""
-    taken: set[str] = set()
-    return [(run, safe_name(run.run, taken)) for run in report.runs]
-
-
 def report_markdown(report: ReportDocument) -> str:
     """The Markdown of a report with the sections of all its runs."""
     return rendered(report, "markdown")
@@ -209,5 +203,4 @@ def report_markdown(report: ReportDocument) -> str:
 
 def report_csv(report: ReportDocument) -> str:
     """The table of a report."""
-    shared = () if report.shared is None else (report.shared,)
-    return csv.render(index_table((index_row(run, slug) for run, slug in slugged(report)), shared))
+    return rendered(report, "csv")

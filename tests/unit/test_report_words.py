@@ -13,6 +13,7 @@ from entropylaw.report.render import rendered
 from entropylaw.reporting import run_report
 from entropylaw.results import Estimate, Validity
 from entropylaw.results.fields import replace
+from tests.findings import stated
 from tests.unit.test_report_samples import (
     by_hand,
     document,
@@ -23,7 +24,10 @@ from tests.unit.test_report_samples import (
     synthetic,
 )
 
-INVALID = Validity(ok=False, reasons=("entropy spans 0.04 nats; 0.15 are needed to tell a from b", "another"))
+INVALID = Validity(
+    ok=False,
+    findings=stated("reason", "entropy spans 0.04 nats; 0.15 are needed to tell a from b", "another"),
+)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +45,7 @@ def test_headline_follows_the_weights(law: float, line: float, expected: str) ->
 
 def test_headline_of_an_invalid_fit() -> None:
     assert words.headline(by_hand(validity=INVALID)) == "This run cannot tell whether the law holds."
-    contradicted = Validity(ok=False, contradicted=True, reasons=("a is negative",))
+    contradicted = Validity(ok=False, contradicted=True, findings=stated("reason", "a is negative"))
     assert words.headline(by_hand(validity=contradicted)) == "The law does not describe this run."
 
 

@@ -56,7 +56,7 @@ def rows(comparison) -> dict[str, FormResult]:
 @pytest.mark.parametrize("truth", TRUTHS)
 def test_the_true_form_has_the_most_weight(truth):
     entropy = RETURNING if truth == "branches" else FALLING
-    fits = fit_forms(STEP, entropy, TRUTHS[truth](entropy) + noise(), drift_grid(STEP), None, names=FORMS)
+    fits = fit_forms(STEP, entropy, TRUTHS[truth](entropy) + noise(), drift_grid(STEP), names=FORMS)
     assert max(fits.weight, key=fits.weight.get) == truth
     assert sum(fits.weight.values()) == pytest.approx(1.0)
     assert set(fits.fits) | set(fits.skipped) == set(FORMS)
@@ -93,17 +93,17 @@ def test_shape_parameters_are_found():
 
 
 def test_a_fit_has_the_four_forms_of_every_fit_and_branches_where_entropy_turns():
-    fits = fit_forms(STEP, FALLING, TRUTHS["law"](FALLING) + noise(), drift_grid(STEP), None)
+    fits = fit_forms(STEP, FALLING, TRUTHS["law"](FALLING) + noise(), drift_grid(STEP))
     assert set(fits.fits) == CORE - {"branches"}
     turning = np.concatenate([FALLING[::2], FALLING[::-2]])[: STEP.size]
-    fits = fit_forms(STEP, turning, TRUTHS["law"](turning) + noise(), drift_grid(STEP), None)
+    fits = fit_forms(STEP, turning, TRUTHS["law"](turning) + noise(), drift_grid(STEP))
     assert set(fits.fits) == CORE
 
 
 def test_log_evidence_of_linear_forms_is_the_closed_form():
     """White residuals: flat level, uniform slope density, 1/σ² integrated out, written by hand."""
     reward = TRUTHS["law"](FALLING) + noise(0.05)
-    fits = fit_forms(STEP, FALLING, reward, white_grid(), None, names=FORMS)
+    fits = fit_forms(STEP, FALLING, reward, white_grid(), names=FORMS)
     density = 1.0 / (2.0 * np.std(reward))
     for name, columns in {
         "constant": (),
@@ -127,7 +127,7 @@ def test_evidence_over_shapes_is_the_integral():
     for form in forms:
         if form.name not in ("rate", "power"):
             continue
-        fits, _ = fit_each([form], STEP, reward, white_grid(), None)
+        fits, _ = fit_each([form], STEP, reward, white_grid())
         (shape,) = form.shapes
 
         def evidence(at, form=form, shape=shape, scale=1.0):
@@ -184,7 +184,7 @@ def test_what_a_run_cannot_show_is_named():
     assert "reaches -0.1" in skipped["power"]
     assert "does not both fall and rise" in skipped["branches"]
     assert {form.name for form in forms}.isdisjoint(skipped)
-    fits = fit_forms(STEP[:5], FALLING[:5], noise()[:5], white_grid(), None, names=FORMS)
+    fits = fit_forms(STEP[:5], FALLING[:5], noise()[:5], white_grid(), names=FORMS)
     assert fits.skipped["hinge"].startswith(("5 evaluations", "a break needs"))
     assert step_forms(STEP - 100.0)[1] == {"scalerl": "steps begin at -90, and the sigmoid counts from 0"}
 
@@ -192,7 +192,7 @@ def test_what_a_run_cannot_show_is_named():
 def test_columns_that_cannot_be_told_apart_are_skipped():
     two_levels = np.where(np.arange(30) < 15, 0.8, 0.2)
     reward = 0.5 - 0.2 * two_levels + noise()[:30]
-    fits = fit_forms(STEP[:30], two_levels, reward, white_grid(), None, names=FORMS)
+    fits = fit_forms(STEP[:30], two_levels, reward, white_grid(), names=FORMS)
     assert fits.skipped["quadratic"] == "its columns cannot be told apart on this run"
     assert {"law", "line", "rate", "power"} <= set(fits.fits)
     # Two levels cannot tell the law from the line: neither can the weights.
@@ -205,7 +205,7 @@ def test_columns_that_cannot_be_told_apart_are_skipped():
 def test_nested_test_is_the_t_test_without_drift():
     reward = TRUTHS["law"](FALLING) + noise(0.01)
     columns = (law_column(FALLING), FALLING * np.exp(FALLING))
-    test = nested_test("law", "rate", columns, STEP, reward, white_grid(), None)
+    test = nested_test("law", "rate", columns, STEP, reward, white_grid())
     reference = sm.OLS(reward, np.stack([np.ones(N), *columns], axis=1)).fit()
     assert test.p_value == pytest.approx(reference.pvalues[2], rel=1e-8)
 
@@ -222,7 +222,7 @@ def test_nested_test_keeps_its_size(rho, grid, least):
     entropy = world.entropy[0]
     columns = (law_column(entropy), entropy * np.exp(entropy))
     covariances = white_grid() if grid == "white" else drift_grid(world.step)
-    tests = [nested_test("law", "rate", columns, world.step, r, covariances, None) for r in world.rewards]
+    tests = [nested_test("law", "rate", columns, world.step, r, covariances) for r in world.rewards]
     rate = np.mean([test.p_value < 0.05 for test in tests])
     assert least <= rate <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / RUNS)
 
@@ -232,7 +232,7 @@ def test_nested_test_ignoring_drift_does_not_keep_its_size():
     world = simulate(World(path="exponential", n=50, rho=0.6, noise=0.0), RUNS, seed=31)
     entropy = world.entropy[0]
     columns = (law_column(entropy), entropy * np.exp(entropy))
-    tests = [nested_test("law", "rate", columns, world.step, r, white_grid(), None) for r in world.rewards]
+    tests = [nested_test("law", "rate", columns, world.step, r, white_grid()) for r in world.rewards]
     assert np.mean([test.p_value < 0.05 for test in tests]) > 0.12
 
 
@@ -305,7 +305,7 @@ def test_units_of_the_step_change_no_weight():
 @pytest.mark.parametrize("settings", [{"interval": "ols"}, {"eval_size": 400}, {}])
 def test_the_comparison_uses_the_residual_model_of_the_fit(settings):
     fit = fit_law(FALLING, TRUTHS["law"](FALLING) + noise(), STEP, **settings)
-    own = fit_forms(STEP, fit.course, fit.reward, *residual_covariances(fit))
+    own = fit_forms(STEP, fit.course, fit.reward, residual_covariances(fit))
     assert own.weight["law"] == pytest.approx(fit.law_weight, rel=1e-9)
     if "eval_size" in settings:  # The comparison of all forms takes seconds there.
         return

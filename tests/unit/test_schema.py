@@ -150,7 +150,7 @@ def test_nothing_that_is_required_can_be_left_out(fits):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("number", ["0", "2", "10", "1.1"])
+@pytest.mark.parametrize("number", ["0", "3", "10", "1.1"])
 def test_another_version_is_refused_by_name(tmp_path, kind, number):
     schema = KINDS[kind].schema
     other = f"{schema.rpartition('/')[0]}/{number}"
@@ -162,7 +162,7 @@ def test_another_version_is_refused_by_name(tmp_path, kind, number):
         assert named in caught.value.message
 
 
-@pytest.mark.parametrize("number", ["0", "2"])
+@pytest.mark.parametrize("number", ["0", "3"])
 def test_commands_refuse_another_version_too(run, tmp_path, number):
     body = {"schema": f"entropylaw/fit/{number}", "version": "9.8.7"}
     (tmp_path / "x.json").write_text(json.dumps(body))

@@ -10,7 +10,6 @@ from entropylaw.analysis.shared import fit_shared, share, wider
 from entropylaw.documents.codec import decode, encode
 from entropylaw.errors import FitError, UsageError
 from entropylaw.report.render import MEDIA, rendered
-from entropylaw.report.shared import cautions
 
 
 def run(seed, *, ceiling=0.55, a=0.2, n=40, name=None):
@@ -44,7 +43,7 @@ def test_common_values_lie_where_the_truth_is_and_are_narrower_than_any_run(alik
 
 def test_alike_seeds_are_not_told_apart(alike):
     assert alike.same.p_value > 0.05
-    assert cautions(alike) == ()
+    assert alike.cautions == ()
     for one in alike.runs:
         assert all(d.low < 0 < d.high for d in one.deviation.values())
 
@@ -57,7 +56,7 @@ def test_unlike_seeds_are_told_apart_and_the_spread_between_them_is_the_answer(u
     # Ceilings 0.55, 0.60, 0.65 and 0.70 have a standard deviation of 0.065.
     assert ceiling.tau.value == pytest.approx(0.0645, abs=0.005)
     assert width(ceiling.new_seed) > width(ceiling.between)
-    assert any("differ by more" in sentence for sentence in cautions(unlike))
+    assert any("differ by more" in sentence for sentence in unlike.cautions)
 
 
 def test_deviations_have_the_sign_of_the_difference(unlike):

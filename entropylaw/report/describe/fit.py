@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from entropylaw.documents.fit import NO_SEAM, NO_SEGMENTS, FitDocument, RunFit
+from entropylaw.documents.fit import FitDocument, RunFit
 from entropylaw.documents.report import RunReport
 from entropylaw.report import reportwords, words
 from entropylaw.report.blocks import (
@@ -22,6 +22,7 @@ from entropylaw.report.blocks import (
 from entropylaw.report.describe import groups, law, runs
 from entropylaw.report.numbers import count, format_step
 from entropylaw.results.columns import Choice
+from entropylaw.results.findings import sentences
 from entropylaw.results.groups import SharedFit
 
 
@@ -110,8 +111,7 @@ def law_sections(run: RunFit) -> list[Block]:
     if run.drop_per_100_steps is not None:
         what = "nats of entropy lost, over the last third of the run"
         progress.append(Fact("drop per 100 steps", run.drop_per_100_steps, what))
-    notes = [note for note in run.notes if note.startswith((NO_SEAM, NO_SEGMENTS))]
-    segments = groups.segment_blocks(run.seams, run.segments, notes)
+    segments = groups.segment_blocks(run.seams, run.segments, sentences(run.findings, "note"))
     return [*law.numbers(run.law, progress), *law.forms(run.law), *segments]
 
 
@@ -136,7 +136,7 @@ def read(run: RunFit) -> list[Block]:
         brief.append(f"pair {run.pair}")
     drops = "; ".join(f"{reason} ({number})" for reason, number in words.drops(run)) or "nothing"
     notes += [Note("read", "", "; ".join(brief)), Note("dropped", drops, words.drop_words(run))]
-    notes += [Note("note", note, "") for note in run.notes]
+    notes += [Note("note", note, "") for note in run.read_notes]
     return [Heading("Read and dropped", name="read"), Notes(notes)]
 
 

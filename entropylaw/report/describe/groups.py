@@ -63,7 +63,7 @@ def shared_blocks(fit: SharedFit, level: int = 2) -> list[Block]:
         Heading("In common", level, name="shared"),
         paragraphs(f"{shared.title(fit)}."),
         _same(fit.same, "runs"),
-        Notes(labelled("caution", shared.cautions(fit))),
+        Notes(labelled("caution", fit.cautions)),
         Facts("in common", [Fact(name, getattr(fit, name)) for name in LAW], interval),
         Table(PARTS, shown, words=2),
         seeds,

@@ -72,7 +72,7 @@ def table(result: LawFit | Influences) -> Table:
 
 def verdict(law: LawFit) -> Verdict:
     """The verdict on a law that was fitted."""
-    return Verdict(words.law_badge(law), words.headline(law), _ok(law))
+    return Verdict(law.verdict, words.headline(law), _ok(law))
 
 
 def _ok(law: LawFit) -> bool | None:

@@ -1,0 +1,19 @@
+"""Findings for tests: made of sentences, and read back as sentences from the JSON of a result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from entropylaw.results.findings import Finding, Severity, sentences
+
+
+def stated(severity: Severity, *said: str) -> tuple[Finding, ...]:
+    """Findings that say just this."""
+    return tuple(Finding(code="stated", severity=severity, values={"sentence": text}) for text in said)
+
+
+def said(result: dict[str, Any], severity: Severity) -> list[str]:
+    """The sentences of one severity of a result in a JSON document."""
+    return list(sentences(msgspec.convert(result["findings"], tuple[Finding, ...]), severity))
