@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from entropylaw.analysis.rivals import TELLING, Comparison, FormResult, compare_forms
+from entropylaw.analysis.rivals import TELLING, compare_forms
+from entropylaw.results.forms import Comparison, FormResult
 from entropylaw.results.law import LawFit
 from entropylaw.workflow import fit_logs
 

@@ -25,6 +25,7 @@ from entropylaw.engine.whiten import filter_gains, whiten
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
 from entropylaw.results.fields import replace
+from entropylaw.results.forms import NonlinearFit
 from entropylaw.results.law import LawFit
 
 LARGEST_MATRIX = 1500
@@ -66,35 +67,6 @@ class Whitening:
     def _filtered(self, columns: FloatArray) -> FloatArray:
         white, _ = whiten(filter_gains(self.step, self.grid), columns)
         return np.asarray(white[:, :, 0])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NonlinearFit:
-    """A form fitted by lmfit.
-
-    Attributes
-    ----------
-    form, formula
-        Key and symbols.
-    parameters
-        Name → estimate with its profile interval and lmfit's standard error. An end that the profile does
-        not reach is None, with the reason in ``note``.
-    residual_sd
-        Root of the whitened residual sum of squares over n − parameters; reward units.
-    length, drift_share
-        The covariance that was used, in steps and 0–1.
-    settled
-        Whether Levenberg–Marquardt converged; lmfit's ``message`` says how.
-    """
-
-    form: str
-    formula: str
-    parameters: dict[str, Estimate]
-    residual_sd: float
-    length: float
-    drift_share: float
-    settled: bool
-    message: str
 
 
 def to_lmfit(form: str, law: LawFit) -> Any:

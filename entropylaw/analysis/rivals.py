@@ -20,6 +20,7 @@ from entropylaw.arguments import of_kind
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.posterior import infer, joined
 from entropylaw.results import Estimate, Rival
+from entropylaw.results.forms import Comparison, FormResult, NestedTest
 from entropylaw.results.law import LawFit
 from entropylaw.results.mixture import Mixture, normalised
 from entropylaw.results.posterior import Posterior
@@ -199,78 +200,6 @@ def range_over(kept: Sequence[tuple[str, float, Estimate]], level: float) -> Est
         method="range over the forms not ruled out: " + ", ".join(sorted(names)),
         note=f"no end for {', '.join(open_ends)}" if open_ends else None,
     )
-
-
-class FormResult(Rival, frozen=True, kw_only=True):
-    """A form in a :class:`Comparison`, the law among them; its weight is that among forms of its variable.
-
-    Attributes
-    ----------
-    variable
-        ``"entropy"``, or ``"step"``: the ceiling then is the limit in steps.
-    log_odds
-        Natural logarithm of its marginal likelihood over the law's: how much the data speak for this form
-        against the law, whatever other forms there are.
-    shapes
-        Estimates of the parameters in which the form is not linear, by name; ``rate`` is None.
-    """
-
-    variable: str
-    log_odds: float
-    shapes: dict[str, Estimate]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NestedTest:
-    """Test of a form inside a larger one.
-
-    ``p_value`` is None, with the reason in ``note``, where the run cannot tell the two columns apart.
-    """
-
-    null: str
-    alternative: str
-    p_value: float | None
-    method: str
-    note: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """The law among all forms, of the entropy and of the step.
-
-    Attributes
-    ----------
-    forms
-        The law and its rivals; those of the entropy first, each group heaviest first.
-    skipped
-        Form → why this run cannot show it.
-    alike
-        Forms that the data tell from the law neither way: odds between 1/20 and 20.
-    law_test, line_test, branch_test
-        The law (k = 1) and the line (k = 0) inside the form with a free rate, and the law inside the
-        branches.
-    rate_tail
-        Twice the smaller posterior probability of k < 1 and k > 1, with k flat in its range.
-    ceiling
-        Reward at H = 0, over the forms of the entropy that are not ruled out.
-    limit
-        Limit in steps, over the forms of the step that are not ruled out; None without any.
-    reach
-        ``ceiling`` and ``limit`` together where the entropy is spent, so that both mean the same; else None
-        with the reason in ``reach_note``.
-    """
-
-    forms: tuple[FormResult, ...]
-    skipped: dict[str, str]
-    alike: tuple[str, ...]
-    law_test: NestedTest
-    line_test: NestedTest
-    branch_test: NestedTest
-    rate_tail: float
-    ceiling: Estimate
-    limit: Estimate | None
-    reach: Estimate | None
-    reach_note: str | None
 
 
 def compare_forms(law: LawFit) -> Comparison:

@@ -102,7 +102,7 @@ class Done:
     @property
     def answered(self) -> bool:
         """Whether the run has a law, or phases."""
-        return self.failure is None or self.row.phases is not None
+        return self.failure is None or "phases" in self.row.cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

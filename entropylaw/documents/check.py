@@ -15,6 +15,7 @@ from entropylaw._version import __version__
 from entropylaw.documents.codec import encode
 from entropylaw.documents.kinds import KINDS
 from entropylaw.results.check import GateCase
+from entropylaw.results.result import Result
 
 
 class CheckedFile(Struct, frozen=True, kw_only=True):
@@ -25,7 +26,7 @@ class CheckedFile(Struct, frozen=True, kw_only=True):
     format: str
 
 
-class CheckDocument(Struct, frozen=True, kw_only=True):
+class CheckDocument(Result, frozen=True, kw_only=True):
     """What came of some gates.
 
     ``cases`` are in the order of the runs; ``strict``, ``point`` and ``even_if_invalid`` are the options that

@@ -11,6 +11,7 @@ from msgspec import Struct
 from entropylaw._version import __version__
 from entropylaw.documents.codec import encode
 from entropylaw.paths import shown_path
+from entropylaw.results.result import Result
 
 if TYPE_CHECKING:
     from entropylaw.errors import EntropyLawError
@@ -38,7 +39,7 @@ class Refusal(Struct, frozen=True, kw_only=True):
     hint: str
 
 
-class Document(Struct, Generic[Run], frozen=True, kw_only=True):
+class Document(Result, Generic[Run], frozen=True, kw_only=True):
     """Results of one or many runs, with their provenance.
 
     Attributes

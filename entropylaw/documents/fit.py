@@ -10,25 +10,23 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from entropylaw.documents.document import Document, Refusal, nothing_read, read_of, refusal_of
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
-from entropylaw.late import late
 from entropylaw.options import FitOptions
 from entropylaw.results import Estimate, Validity
 from entropylaw.results.columns import Choice
 from entropylaw.results.findings import Finding, sentences
 from entropylaw.results.groups import Seam, SegmentFit, SharedFit
 from entropylaw.results.law import LawFit
+from entropylaw.results.result import Result
 
 if TYPE_CHECKING:
     from entropylaw.errors import EntropyLawError
     from entropylaw.ingest.run import Run, Series
 
 
-class RunFit(Struct, frozen=True, kw_only=True):
+class RunFit(Result, frozen=True, kw_only=True):
     """One run of a document: its columns and its law, or the reason why there is none.
 
     ``entropy_column`` and the like are None for a run whose columns could not be chosen. ``used`` is the
@@ -83,9 +81,6 @@ class FitDocument(Document[RunFit], frozen=True, kw_only=True):
     def fitted(self) -> tuple[LawFit, ...]:
         """The laws of all runs that have one."""
         return tuple(run.law for run in self.runs if run.law is not None)
-
-    def _repr_html_(self) -> str:
-        return late("report.notebook.html", self)  # type: ignore[no-any-return]
 
 
 def fitted_run(run: Run, series: Series, law: LawFit) -> RunFit:

@@ -11,8 +11,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import Document, Refusal, nothing_read, read_of, refusal_of
 from entropylaw.documents.kinds import KINDS
@@ -21,6 +19,7 @@ from entropylaw.options import PhaseOptions
 from entropylaw.results.columns import PhaseColumn
 from entropylaw.results.findings import Finding, sentences
 from entropylaw.results.phases import PhaseFit, PhasesAcross
+from entropylaw.results.result import Result
 
 if TYPE_CHECKING:
     from entropylaw.errors import EntropyLawError
@@ -32,7 +31,7 @@ COLUMNS = ("planning_column", "execution_column", "aggregate_column", "share_col
 """The columns of a run, of its series and of its entry here."""
 
 
-class RunPhases(Struct, frozen=True, kw_only=True):
+class RunPhases(Result, frozen=True, kw_only=True):
     """One run of a document: its columns and its phases, or the reason why there are none.
 
     ``planning_column`` may hold a semantic entropy: its ``what`` says so. ``share_column`` is planning's

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import Document
 from entropylaw.documents.kinds import KINDS
@@ -14,12 +12,13 @@ from entropylaw.errors import FitError
 from entropylaw.results import EntropySet, Prediction, Saturation, Validity
 from entropylaw.results.fields import replace
 from entropylaw.results.forecast import Forecast, SaturationForecast
+from entropylaw.results.result import Result
 
 if TYPE_CHECKING:
     from entropylaw.documents.fit import FitDocument
 
 
-class RunPrediction(Struct, frozen=True, kw_only=True):
+class RunPrediction(Result, frozen=True, kw_only=True):
     """Predictions for one run; ``validity`` is the fit's, to be read first.
 
     ``forecast`` is of later steps, ``spending`` says when the entropy will be spent; where these were asked

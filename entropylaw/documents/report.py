@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from msgspec import Struct
-
 from entropylaw.documents.document import Document
 from entropylaw.documents.fit import FitDocument, RunFit
 from entropylaw.documents.kinds import KINDS
@@ -20,9 +18,10 @@ from entropylaw.options import FitOptions
 from entropylaw.results.forecast import Forecast, SaturationForecast
 from entropylaw.results.groups import SharedFit
 from entropylaw.results.phases import PhasesAcross
+from entropylaw.results.result import Result
 
 
-class RunReport(Struct, frozen=True, kw_only=True):
+class RunReport(Result, frozen=True, kw_only=True):
     """One run of a report.
 
     ``fit`` is its law, or why there is none. ``forecast`` is of later steps, ``spending`` says when the

@@ -119,7 +119,7 @@ def render(
             columns=columns,
             axis=axis,
             sentences=reportwords.overall(named),
-            levels=sorted(levels),  # type: ignore[type-var]
+            levels=sorted(levels),
             most_points=MOST_POINTS,
             spent=SPENT,
             warnings=warnings,

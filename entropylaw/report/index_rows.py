@@ -139,7 +139,7 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
         rival=form_label(better.form) if better else None,
         no_forecast=None if ahead else report.no_forecast or "no forecast was asked for",
         no_phases=no_phases,
-        phases_words="" if no_phases else phases_headline(report.phases),
+        phases_words="" if report.phases is None or no_phases else phases_headline(report.phases),
         segments_words=segments_sentence(run.seams, run.segments),
     )
 

@@ -95,7 +95,7 @@ def _numbers(axes: Axes, blocks: list[Block]) -> None:
                     names = [" ".join(map(str, row[: block.words])) for row in block.rows]
                     known = [(n, c) for n, c in zip(names, cells, strict=True) if isinstance(c, Estimate)]
                     return _intervals(axes, known, column.label)
-            numeric = [
+            numeric: list[tuple[str, list[Any]]] = [
                 (column.label, [row[place] for row in block.rows])
                 for place, column in enumerate(block.columns)
                 if all(isinstance(row[place], float | int) for row in block.rows)
@@ -117,8 +117,7 @@ def _intervals(axes: Axes, numbers: list[tuple[str, Any]], label: str) -> None:
         if estimate.low is not None and estimate.high is not None:
             axes.plot([estimate.low, estimate.high], [-place, -place], linewidth=2, color="0.6")
         axes.plot([estimate.value], [-place], "o", color="0.2")
-        where = {"xytext": (0.02, -place + 0.18), "textcoords": axes.get_yaxis_transform()}
-        axes.annotate(name, (estimate.value, -place), fontsize=8, **where)
+        axes.text(0.02, -place + 0.18, name, fontsize=8, transform=axes.get_yaxis_transform())
     axes.set_ylim(0.7 - max(len(known), 1), 0.7)
     axes.set_yticks([])
     axes.set_xlabel(label)

@@ -2,6 +2,8 @@
 
 from msgspec import Struct
 
+from entropylaw.results.result import Result
+
 
 class Score(Struct, frozen=True, kw_only=True):
     """One protocol on one run.
@@ -39,7 +41,7 @@ class Score(Struct, frozen=True, kw_only=True):
     spread: float
 
 
-class RunBacktest(Struct, frozen=True, kw_only=True):
+class RunBacktest(Result, frozen=True, kw_only=True):
     """All protocols on one run; ``refusal`` says why there are none.
 
     ``block`` evaluations were averaged into each of the ``n`` points (1: as logged).
@@ -82,7 +84,7 @@ class Skill(Struct, frozen=True, kw_only=True):
     width: float
 
 
-class Backtest(Struct, frozen=True, kw_only=True):
+class Backtest(Result, frozen=True, kw_only=True):
     """Every run and the whole. ``level`` is the bands' nominal coverage."""
 
     level: float

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from entropylaw.late import late
 from entropylaw.results import Estimate
 from entropylaw.results.arrays import lengths_flaw
 from entropylaw.results.findings import Finding, sentences
+from entropylaw.results.result import Result
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 SPENT = 0.95
 """Share of what the law still promises whose spending counts as saturation."""
@@ -30,7 +30,7 @@ class ForecastMember(Struct, frozen=True, kw_only=True):
     error: float | None
 
 
-class Forecast(Struct, frozen=True, kw_only=True):
+class Forecast(Result, frozen=True, kw_only=True):
     """Reward at later steps.
 
     Attributes
@@ -94,13 +94,6 @@ class Forecast(Struct, frozen=True, kw_only=True):
         entropies = (self.entropy, self.extrapolated) if self.entropy else ()
         return lengths_flaw(self.step, self.reward, *entropies)
 
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the fan of the reward on ``ax``, or on new axes of pyplot; returns them."""
-        return late("report.notebook.plot", self, ax)  # type: ignore[no-any-return]
-
-    def _repr_html_(self) -> str:
-        return late("report.notebook.html", self)  # type: ignore[no-any-return]
-
 
 class Gain(Struct, frozen=True, kw_only=True):
     """Probability of an evaluation that is at least ``points`` above the reward now.
@@ -113,7 +106,7 @@ class Gain(Struct, frozen=True, kw_only=True):
     by_step: float
 
 
-class SaturationForecast(Struct, frozen=True, kw_only=True):
+class SaturationForecast(Result, frozen=True, kw_only=True):
     """When the entropy will be spent.
 
     Attributes
@@ -140,7 +133,3 @@ class SaturationForecast(Struct, frozen=True, kw_only=True):
     step: Estimate
     reward: Estimate
     gains: tuple[Gain, ...]
-
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Mark the step of saturation on ``ax``, or on new axes of pyplot; returns them."""
-        return late("report.notebook.plot", self, ax)  # type: ignore[no-any-return]

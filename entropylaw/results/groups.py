@@ -7,6 +7,7 @@ from msgspec import Struct
 from entropylaw.results import Estimate
 from entropylaw.results.findings import Finding, caution, sentences
 from entropylaw.results.law import LawFit
+from entropylaw.results.result import Result
 
 SAME = 0.05
 """p-value below which runs or segments are said not to share their coefficients."""
@@ -82,7 +83,7 @@ class SeedSpread(Struct, frozen=True, kw_only=True):
     tau: Estimate
 
 
-class SharedFit(Struct, frozen=True, kw_only=True):
+class SharedFit(Result, frozen=True, kw_only=True):
     """The law over several runs.
 
     Attributes
@@ -134,7 +135,7 @@ class Segment(Struct, frozen=True, kw_only=True):
     refusal: str | None
 
 
-class SegmentFit(Struct, frozen=True, kw_only=True):
+class SegmentFit(Result, frozen=True, kw_only=True):
     """The law per segment.
 
     Attributes

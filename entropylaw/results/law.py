@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, overload
 
 import msgspec
-from msgspec import Struct
 
 from entropylaw.late import late
 from entropylaw.results import (
@@ -20,9 +19,10 @@ from entropylaw.results import (
 )
 from entropylaw.results.arrays import FloatArray
 from entropylaw.results.posterior import Posterior
+from entropylaw.results.result import Result
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 LAW_VERDICTS = ("valid", "with cautions", "law fails", "undecided")
 """What is said of the law of a run in two words."""
@@ -31,7 +31,7 @@ CLEARLY = 3.0
 """A rival is better, and not just as good, from so many times the weight of the law."""
 
 
-class LawFit(Struct, frozen=True, kw_only=True, eq=False):
+class LawFit(Result, frozen=True, kw_only=True, eq=False):
     """The law fitted to one run.
 
     Attributes
@@ -210,15 +210,8 @@ class LawFit(Struct, frozen=True, kw_only=True, eq=False):
         """
         return late("analysis.law.saturation", self, share, level)  # type: ignore[no-any-return]
 
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the law on ``ax``, or on new axes of pyplot; returns them."""
-        return late("report.notebook.plot", self, ax)  # type: ignore[no-any-return]
 
-    def _repr_html_(self) -> str:
-        return late("report.notebook.html", self)  # type: ignore[no-any-return]
-
-
-class Influences(Struct, frozen=True, kw_only=True, eq=False):
+class Influences(Result, frozen=True, kw_only=True, eq=False):
     """What each evaluation does to the fit; every array has shape (n,).
 
     Attributes

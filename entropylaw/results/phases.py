@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from entropylaw.late import late
 from entropylaw.results import VERDICTS, Estimate
 from entropylaw.results.arrays import FloatArray, lengths_flaw
 from entropylaw.results.findings import Finding, sentences
+from entropylaw.results.result import Result
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 KINDS = (
     "turns to rise",
@@ -138,7 +138,7 @@ class CurvePhases(Struct, frozen=True, kw_only=True, eq=False):
         return lengths_flaw(self.step, self.entropy, self.decay, self.fitted, self.low, self.high)
 
 
-class PhaseFit(Struct, frozen=True, kw_only=True, eq=False):
+class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
     """The two phases of one run.
 
     Attributes
@@ -205,15 +205,8 @@ class PhaseFit(Struct, frozen=True, kw_only=True, eq=False):
         turns = self.planning is not None and self.planning.kind == KINDS[0]
         return turns and low is not None and low > 0
 
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the curves and their boundaries on ``ax``, or on new axes of pyplot; returns them."""
-        return late("report.notebook.plot", self, ax)  # type: ignore[no-any-return]
 
-    def _repr_html_(self) -> str:
-        return late("report.notebook.html", self)  # type: ignore[no-any-return]
-
-
-class PhasesAcross(Struct, frozen=True, kw_only=True, eq=False):
+class PhasesAcross(Result, frozen=True, kw_only=True, eq=False):
     """Phases over several runs.
 
     Attributes

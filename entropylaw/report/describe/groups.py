@@ -77,9 +77,9 @@ def shared_rows(fit: SharedFit) -> Iterator[dict[str, Cell]]:
     yield common | {"part": "in common"} | {name: getattr(fit, name) for name in LAW}
     for run in fit.runs:
         base: dict[str, Cell] = {"run": run.run, "n": run.n, "valid": run.valid}
-        yield base | {"part": "alone"} | run.own
-        yield base | {"part": "with those in common"} | run.together
-        yield base | {"part": "less the other runs'"} | run.deviation
+        yield base | {"part": "alone", **run.own}
+        yield base | {"part": "with those in common", **run.together}
+        yield base | {"part": "less the other runs'", **run.deviation}
     for part, key in (("mean over seeds", "answer"), ("a new seed", "new_seed"), ("sd of seeds", "tau")):
         yield {"part": part} | {one.coefficient: getattr(one, key) for one in fit.spread}
 

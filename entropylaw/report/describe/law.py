@@ -63,11 +63,18 @@ def table(result: LawFit | Influences) -> Table:
     if isinstance(result, Influences):
         arrays = (getattr(result, column.key).tolist() for column in INFLUENCE_COLUMNS)
         return Table(INFLUENCE_COLUMNS, list(zip(*arrays, strict=True)))
-    rows = [(form_label("law"), FORMS["law"].formula, result.law_weight, result.ceiling, None)]
-    cells = [(*row, result.residuals.sd) for row in rows]
-    for r in result.rivals:
-        cells.append((form_label(r.form), r.formula, r.weight, r.ceiling, r.rate, r.residual_sd))
-    return Table(FORM_COLUMNS, sorted(cells, key=lambda row: -row[2]), words=2)
+    own = (
+        form_label("law"),
+        FORMS["law"].formula,
+        result.law_weight,
+        result.ceiling,
+        None,
+        result.residuals.sd,
+    )
+    rivals = [
+        (form_label(r.form), r.formula, r.weight, r.ceiling, r.rate, r.residual_sd) for r in result.rivals
+    ]
+    return Table(FORM_COLUMNS, sorted((own, *rivals), key=lambda row: -row[2]), words=2)
 
 
 def verdict(law: LawFit) -> Verdict:

@@ -33,7 +33,9 @@ def table(result: ReportDocument | RunReport) -> Table:
 
 def index_table(rows: Iterable[IndexRow], shared: Iterable[SharedFit]) -> Table:
     """The same of the rows of an index."""
-    return fit.data_table([cells for row in rows for cells in (row.cells, *row.parts)], shared, DATA, REPORT)
+    return fit.data_table(
+        [dict(cells) for row in rows for cells in (row.cells, *row.parts)], shared, DATA, REPORT
+    )
 
 
 def _run(report: RunReport) -> list[Block]:

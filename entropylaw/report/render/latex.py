@@ -50,8 +50,8 @@ def _lines(block: Block) -> Iterator[str]:
     elif isinstance(block, Facts):
         if block.unsafe:
             yield f"\\emph{{{escaped(block.unsafe)}}}\n"
-        rows = [(fact.name, *fact_text(fact)) for fact in block.facts]
-        yield from _tabular((block.title, "value", block.interval, ""), rows, "lrll")
+        facts = [(fact.name, *fact_text(fact)) for fact in block.facts]
+        yield from _tabular((block.title, "value", block.interval, ""), facts, "lrll")
     elif isinstance(block, Table):
         columns = block.columns
         rows = [
