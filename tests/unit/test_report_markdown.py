@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from entropylaw.report import fit, reportmarkdown
 from entropylaw.report.index_rows import index_row
-from entropylaw.report.markdown import sparkline
+from entropylaw.report.numbers import sparkline
 from entropylaw.reporting import report_runs, run_report
 from entropylaw.results.fields import replace
 from tests.unit.test_report_samples import (
