@@ -40,7 +40,7 @@ def spreadsheet_cell(text: str) -> str:
 def wrapped(text: str, width: int) -> list[str]:
     """``text`` in lines that do not break inside ``p = 0.05`` or ``[30, 55 or after]``, nor before those."""
     joined = re.sub(r"\[[^][]*\]", lambda interval: interval.group().replace(" ", "\xa0"), one_line(text))
-    joined = re.sub(r" (?=[=≤] )|(?<=[=≤]) | (?=\[)|(?<=\d) (?=%|cautions?\b)", "\xa0", joined)
+    joined = re.sub(r" (?=[=≤<>] )|(?<=[=≤<>]) | (?=\[)|(?<=\d) (?=%|cautions?\b)", "\xa0", joined)
     return [line.replace("\xa0", " ") for line in textwrap.wrap(joined, width, break_on_hyphens=False)]
 
 

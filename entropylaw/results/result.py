@@ -23,7 +23,7 @@ class Result(Struct, frozen=True, kw_only=True, eq=False):
 
     def to_frame(self) -> "DataFrame":
         """Its table, as in its CSV: an estimate has three columns, what is not known is None or nan."""
-        return late("report.notebook.frame", self)  # type: ignore[no-any-return]
+        return late("report.notebook.frame", self)
 
     def __str__(self) -> str:
         """What the command line prints."""

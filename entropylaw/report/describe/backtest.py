@@ -57,7 +57,7 @@ COLUMNS = (
 
 SKILLS = (
     *_PROTOCOL,
-    *(_of(f"to_{key}", f"to {label}", "ratio") for key, label in PEERS),
+    *(_of(f"to_{key}", label, "ratio") for key, label in PEERS),
     _of("covered", "in band", "%"),
     Column("width", "width", lambda row: format_number(row.width, 2), shown_in=(PEOPLE,)),
     Column(

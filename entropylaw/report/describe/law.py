@@ -63,18 +63,13 @@ def table(result: LawFit | Influences) -> Table:
     if isinstance(result, Influences):
         arrays = (getattr(result, column.key).tolist() for column in INFLUENCE_COLUMNS)
         return Table(INFLUENCE_COLUMNS, list(zip(*arrays, strict=True)))
-    own = (
-        form_label("law"),
-        FORMS["law"].formula,
-        result.law_weight,
-        result.ceiling,
-        None,
-        result.residuals.sd,
-    )
-    rivals = [
+    rows = [
         (form_label(r.form), r.formula, r.weight, r.ceiling, r.rate, r.residual_sd) for r in result.rivals
     ]
-    return Table(FORM_COLUMNS, sorted((own, *rivals), key=lambda row: -row[2]), words=2)
+    known = (result.law_weight, result.ceiling, None, result.residuals.sd)
+    place = sum(rival.weight > result.law_weight for rival in result.rivals)
+    rows.insert(place, (form_label("law"), FORMS["law"].formula, *known))
+    return Table(FORM_COLUMNS, rows, words=2)
 
 
 def verdict(law: LawFit) -> Verdict:
