@@ -435,6 +435,55 @@ class PhaseOptions(ClassColumns, LogOptions, Coverage):
     entropy: str | None = column("entropy", "Entropy of all tokens.")
 
 
+def token_column(name: str, help: str) -> Any:
+    """The name of a column of token tables, which no settings file has."""
+    return option(f"--{name}", help, COLUMN, COLUMNS, unset="by name")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TokenOptions:
+    """Family: the columns of a table of tokens ('' for none of that role), its classes, the engine."""
+
+    step: str | None = token_column("step", "Step column.")
+    entropy: str | None = token_column("entropy", "Entropy column, nats.")
+    planning: str | None = token_column("class", "Class column, planning or execution; '' for none.")
+    mask: str | None = token_column("mask", "Column that is 1 where a token counts; '' for none.")
+    logprob: str | None = token_column("logprob", "Log-probability column.")
+    correct: str | None = token_column("correct", "Correctness of the answer, 0 or 1.")
+    response: tuple[str, ...] = option(
+        "--response",
+        "Column that tells responses of a step apart. Repeatable.",
+        COLUMN,
+        COLUMNS,
+        unset="by name",
+        many=True,
+    )
+    position: str | None = token_column("position", "Place of the token in its response.")
+    token: str | None = token_column("token", "Text of the token.")
+    prompt: str | None = token_column("prompt", "Column of the prompt that responses answer; '' for none.")
+    top_quantile: float | None = option(
+        "--top-quantile Q",
+        "Call the share Q of each step's tokens with most entropy planning, such as 0.2: a choice, no "
+        "finding.",
+        NUMBER,
+        ADVANCED,
+    )
+    grams: str | None = option(
+        "--grams",
+        "Call tokens planning that are part of a strategic n-gram: one a line; 'default' is a short list of "
+        "our own.",
+        PATH,
+        ADVANCED,
+    )
+    backend: str = option(
+        "--backend", "Where the query runs.", one_of("duckdb", "spark"), ADVANCED, default="duckdb"
+    )
+    master: str | None = option("--master URL", "Spark master: spark://HOST:7077, local[4].", TEXT, ADVANCED)
+    allow_missing: bool = switch(
+        "--allow-missing", "Go on where a file of a sharded set is missing.", ADVANCED
+    )
+
+
 def options_of(family: type) -> dict[str, Option]:
     """Name of a field → the option, of all options of a family or a command."""
     return {each.name: each.metadata["option"] for each in fields(family) if "option" in each.metadata}

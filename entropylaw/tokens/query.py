@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,6 +117,15 @@ class TokenColumns:
         parts = (self.step, self.entropy, self.planning, self.mask, self.logprob, self.correct)
         rest = (*self.response, self.position, self.token)
         return tuple(dict.fromkeys(name for name in (*parts, *rest) if name is not None))
+
+    def named(self) -> dict[str, str | list[str]]:
+        """The columns by role as a summary names them, without those that are not there."""
+        parts: dict[str, Any] = {
+            "class" if role == "planning" else role: getattr(self, role)
+            for role in ("step", "entropy", "planning", "mask", "logprob", "correct", "response", "prompt")
+        }
+        parts["response"] = ["(each row)" if name == ROW else name for name in self.response]
+        return {role: name for role, name in parts.items() if name}
 
 
 def cells(table: ir.Table, columns: TokenColumns) -> ir.Table:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.wording import listing, nearest, shown
+from entropylaw.options import TokenOptions
 from entropylaw.tokens.files import TokenFile, both
 from entropylaw.tokens.query import ROW, TokenColumns
 
@@ -50,15 +51,14 @@ class Roles:
         return tuple(name for name in self.columns.all if name != ROW)
 
 
-def looked_for(asked: dict[str, str | None]) -> dict[str, tuple[str, ...]]:
-    """Names by role that stand for a column, as asked or by default."""
-    return {role: NAMES[role] if asked.get(role) is None else (asked[role] or "",) for role in NAMES}
+def looked_for(options: TokenOptions) -> dict[str, Sequence[str]]:
+    """Names by role that stand for a column: the one of the options, or those that are looked for."""
+    given = {role: getattr(options, role) for role in NAMES}
+    return {role: names if given[role] is None else [given[role]] for role, names in NAMES.items()}
 
 
-def resolve(
-    files: Sequence[TokenFile], asked: dict[str, str | None], response: Sequence[str] | None
-) -> Roles:
-    """Find the columns of a table, as asked or by their names.
+def resolve(files: Sequence[TokenFile], options: TokenOptions) -> Roles:
+    """Find the columns of a table, as the options say or by their names.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def resolve(
     """
     file, types = files[0], _types(files)
     names = [*types, *(name for name in file.hive if name not in types)]
-    columns = _columns(names, asked, response, file.name)
+    columns = _columns(names, options, file.name)
     _check_types(columns, types, file.name)
     nested = types.get(columns.entropy, "").startswith("list")
     lists = _lists(columns, types, nested=nested)
@@ -113,14 +113,12 @@ def _types(files: Sequence[TokenFile]) -> dict[str, str]:
     return types
 
 
-def _columns(
-    names: Sequence[str], asked: dict[str, str | None], response: Sequence[str] | None, file: str
-) -> TokenColumns:
-    """The columns that were asked for, and by their names those for which nothing was said."""
+def _columns(names: Sequence[str], options: TokenOptions, file: str) -> TokenColumns:
+    """The columns of the options, and by their names those for which nothing was said."""
     folded = _folded(names)
     found: dict[str, str | None] = {}
     for role, candidates in NAMES.items():
-        name = asked.get(role)
+        name = getattr(options, role)
         if name is None:
             found[role] = next((folded[each] for each in candidates if each in folded), None)
         else:
@@ -128,8 +126,8 @@ def _columns(
     for role in ("step", "entropy"):
         if found[role] is None:
             raise _missing(role, names, file)
-    responses = _responses(names, response)
-    if found["prompt"] is None and asked.get("prompt") is None:
+    responses = _responses(names, options.response)
+    if found["prompt"] is None and options.prompt is None:
         prompts = {first for first, *second in RESPONSES if second}
         found["prompt"] = next((name for name in responses if name.casefold() in prompts), None)
     return TokenColumns(**found, response=responses)  # type: ignore[arg-type]

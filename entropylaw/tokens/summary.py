@@ -1,9 +1,9 @@
-"""One row a step from exact sums: as a table, as a histogram to draw, and as text for a terminal."""
+"""One row per step from exact sums: as a table, and as a histogram to draw."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -285,85 +285,3 @@ def read_histogram(path: str) -> TokenHistogram:
         top20=summary.column("share_top20").to_numpy().astype(float),
         low=summary.column("share_below_0.01").to_numpy().astype(float),
     )
-
-
-PUBLISHED = "Wang et al. 2025"
-SOURCE = (
-    "Wang et al. 2025 (arXiv:2506.01939): Qwen3-8B, more than a million tokens of its answers to AIME 2024 "
-    "and 2025"
-)
-_PUBLISHED = {"share_below_0.01": "50.64 %", "entropy_p80": "0.672"}
-
-_ROWS: tuple[tuple[str, str, str], ...] = (
-    ("tokens", "tokens", "count"),
-    ("responses", "responses", "count"),
-    ("entropy", "entropy, mean of tokens", "nats"),
-    ("entropy_se", "  standard error, tokens independent", "error"),
-    ("entropy_se_responses", "  standard error, responses independent", "error"),
-    ("entropy_se_prompts", "  standard error, prompts independent", "error"),
-    ("entropy_response_mean", "entropy, mean of responses' means", "nats"),
-    ("entropy_p50", "median", "nats"),
-    ("entropy_p80", "80th percentile", "nats"),
-    ("share_below_0.01", "tokens below 0.01 nats", "share"),
-    ("share_top20", "entropy in the top 20 % of tokens", "share"),
-    ("entropy_planning", "planning: entropy", "nats"),
-    ("tokens_planning", "  tokens", "count"),
-    ("planning_share", "  of the tokens", "share"),
-    ("planning_entropy_share", "  of the entropy", "share"),
-    ("entropy_execution", "execution: entropy", "nats"),
-    ("tokens_execution", "  tokens", "count"),
-    ("entropy_planning_long", "planning without 1-2-word grams: entropy", "nats"),
-    ("tokens_planning_long", "  tokens", "count"),
-    ("planning_share_long", "  of the tokens", "share"),
-    ("entropy_execution_long", "execution without them: entropy", "nats"),
-    ("grams", "strategic grams", "count"),
-    ("entropy_semantic_mm", "  entropy of which gram (Miller-Madow)", "nats"),
-    ("entropy_semantic_rarefied", "  the same of {} grams, to compare", "nats"),
-    ("grams_long", "without 1-2-word grams", "count"),
-    ("entropy_semantic_mm_long", "  entropy of which gram (Miller-Madow)", "nats"),
-    ("entropy_semantic_rarefied_long", "  the same of {} grams, to compare", "nats"),
-    ("gram_pairs", "grams with a next word", "count"),
-    ("entropy_conditional_mm", "  entropy of that word (Miller-Madow)", "nats"),
-    ("entropy_conditional_rarefied", "  the same of {} pairs, to compare", "nats"),
-    ("entropy_correct", "correct answers: entropy", "nats"),
-    ("tokens_correct", "  tokens", "count"),
-    ("entropy_wrong", "wrong answers: entropy", "nats"),
-    ("tokens_wrong", "  tokens", "count"),
-)
-
-
-def text_of(steps: pa.Table, about: dict[str, Any]) -> str:
-    """The first step and the last for a terminal, beside what was published, and where that is from."""
-    from entropylaw.report.printable import one_line
-
-    first, last = (steps.slice(at, 1).to_pylist()[0] for at in (0, steps.num_rows - 1))
-    total = sum(steps.column("tokens").to_pylist())
-    rows = [first] if steps.num_rows == 1 else [first, last]
-    lines = [
-        one_line(f"{total:,} tokens in {steps.num_rows:,} steps · classes: {about['class']['rule']}"),
-        "",
-        _line("", [*(f"step {row['step']}" for row in rows), PUBLISHED]),
-    ]
-    for name, label, kind in _ROWS:
-        if name in steps.column_names:
-            # How many occurrences a step was rarefied to is one number for all that have so many.
-            size = name.replace("_rarefied", "_rarefied_n")
-            label = label.format(_cell(first.get(size) or last.get(size), "count"))
-            lines.append(_line(label, [*(_cell(row[name], kind) for row in rows), _PUBLISHED.get(name, "")]))
-    return "\n".join([*lines, "", f"{SOURCE}.\n"])
-
-
-def _line(label: str, cells: Sequence[str]) -> str:
-    return f"{label:<42}{''.join(f'{cell:>14}' for cell in cells[:-1])}{cells[-1]:>20}".rstrip()
-
-
-def _cell(value: float | int | None, kind: str) -> str:
-    from entropylaw.report import numbers
-
-    if value is None:
-        return numbers.MISSING
-    if kind == "count":
-        return f"{value:,}"
-    if kind == "share":
-        return numbers.format_percent(value)
-    return numbers.format_number(value, 2 if kind == "error" else 4)

@@ -15,7 +15,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -32,11 +31,12 @@ from entropylaw.ingest import explain, read_all
 from entropylaw.options import PhaseOptions
 from entropylaw.report import columntext, index_page, prediction, run_page
 from entropylaw.report.index_rows import index_row
+from entropylaw.report.tokens import render_text
 from entropylaw.reporting import report_runs
 from entropylaw.results import Estimate
 from entropylaw.results.check import GateCase
 from entropylaw.results.fields import field_names, replace
-from entropylaw.tokens.summary import text_of
+from entropylaw.results.tokens import TokenSummary
 from tests.conftest import ended
 from tests.golden import inputs
 from tests.golden.transcript import surroundings
@@ -95,7 +95,7 @@ MEDIA: dict[str, dict[str, Render]] = {
         ],
     },
     "columns": {"text": columntext.render},
-    "tokens": {"text": lambda columns: text_of(pa.table(columns), ABOUT)},
+    "tokens": {"text": lambda columns: render_text(TokenSummary(columns=columns, about=ABOUT, notes=()))},
 }
 """Results → media beside JSON."""
 
