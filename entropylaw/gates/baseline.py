@@ -27,9 +27,10 @@ def regression(subject: Subject, measured: str, baseline: Sequence[Subject], *, 
         return Unknown(reason=f"the baseline's run was refused: {before.refusal.message}")
     if before.reasons and not any_law:
         return Unknown(reason=f"the baseline's law is not valid: {before.reasons[0]}")
-    values = [run.values.get(measured) for run in (subject, before)]
-    now, then = (value if isinstance(value, Estimate) else None for value in values)
-    return share_fallen(now, then, measured)
+    now, then = (run.values.get(measured) for run in (subject, before))
+    return share_fallen(
+        now if isinstance(now, Estimate) else None, then if isinstance(then, Estimate) else None, measured
+    )
 
 
 def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -> Value:
@@ -66,9 +67,14 @@ def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -
         return Unknown(
             reason=f"the baseline's {measured} may be 0 or less: its interval begins at {ends[4]:.3g}"
         )
+    now_at, now_low, now_high, unit, unit_low, unit_high = ends
     try:
-        low, high = _ratio(*ends)
-        share = ends[0] / ends[3]
+        # In units of the baseline, whose square is then a number.
+        share, least, most = now_at / unit, now_low / unit, now_high / unit
+        above, below = unit_high / unit - 1.0, 1.0 - unit_low / unit
+        # r·bottom lies in the other direction where r is negative, and then its other half counts.
+        low = _limit(share, share - least, above if least >= 0 else below, 1.0)
+        high = _limit(share, most - share, below if most >= 0 else above, -1.0)
     except (ZeroDivisionError, OverflowError):
         low = high = share = math.inf
     if not all(map(math.isfinite, (low, high, share))):
@@ -82,21 +88,8 @@ def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -
     )
 
 
-def _ratio(
-    top: float, top_low: float, top_high: float, unit: float, unit_low: float, unit_high: float
-) -> tuple[float, float]:
-    """MOVER-R limits of top/unit, each with its interval; that of ``unit`` lies above 0."""
-    # In units of the baseline, whose square is then a number.
-    value, least, most = top / unit, top_low / unit, top_high / unit
-    above, below = unit_high / unit - 1.0, 1.0 - unit_low / unit
-    # r·bottom lies in the other direction where r is negative, and then its other half counts.
-    low = _limit(value, value - least, above if least >= 0 else below, 1.0)
-    high = _limit(value, most - value, below if most >= 0 else above, -1.0)
-    return low, high
-
-
 def _limit(top: float, top_half: float, bottom_half: float, side: float) -> float:
-    """Solve top − r = side·√(top_half² + r²·bottom_half²) for r."""
+    """Solve top − r = side·√(top_half² + r²·bottom_half²) for r: an end of MOVER-R's interval of top/1."""
     square, rest = 1.0 - bottom_half**2, top**2 - top_half**2
     root = math.sqrt(max(top**2 - square * rest, 0.0))
     # Of the two forms of the root the one that subtracts nothing.

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from entropylaw.documents.report import RunReport
     from entropylaw.results import Validity
 
-READ = ("fit", "report", "phases", "prediction")
-"""The kinds of documents that are read here."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
@@ -85,9 +82,8 @@ def read_document(data: Any, source: str) -> Document[Any]:
 
 def subjects_of(document: Document[Any], source: str) -> list[Subject]:
     """The runs of a document of a kind in :data:`READ`, fresh or stored."""
-    read: dict[str, Callable[[Any, str], Subject]]
-    read = {"fit": _fit, "report": _report, "phases": _phases, "prediction": _prediction}
-    return [read[document.schema.split("/")[1]](run, source) for run in document.runs]
+    of_kind = _OF_KIND[document.schema.split("/")[1]]
+    return [of_kind(run, source) for run in document.runs]
 
 
 def unread(source: str, error: InputError) -> Subject:
@@ -106,38 +102,33 @@ def joined(subjects: Sequence[Subject]) -> list[Subject]:
         groups.setdefault((subject.run, subject.path), []).append(subject)
     found: list[Subject] = []
     for group in groups.values():
-        apart = sum(len(subject.parts) for subject in group) == len(_parts(group))
-        whole = len(group) > 1 and apart and all(subject.parts for subject in group)
-        found += [_one(group)] if whole else group
+        parts = frozenset(part for subject in group for part in subject.parts)
+        apart = sum(len(subject.parts) for subject in group) == len(parts)
+        if len(group) == 1 or not apart or not all(subject.parts for subject in group):
+            found += group
+            continue
+        values = {name: value for subject in group for name, value in subject.values.items()}
+        # Each document speaks of the parts that it holds.
+        for subject in group:
+            own = (name for name in subject.values if QUANTITIES[name].part in subject.parts)
+            values |= {name: subject.values[name] for name in own}
+        by_law = [subject for subject in group if Part.law in subject.parts] or group
+        speaking = next((subject for subject in by_law if subject.reasons is not None), by_law[0])
+        refused = next((subject for subject in by_law if subject.refusal is not None), by_law[0])
+        whole = replace(
+            group[0],
+            sources=tuple(source for subject in group for source in subject.sources),
+            parts=parts,
+            values=values,
+            reasons=speaking.reasons,
+            refusal=refused.refusal,
+            read=refused.read,
+        )
+        found.append(whole)
     return found
 
 
-def _parts(group: Sequence[Subject]) -> frozenset[Part]:
-    return frozenset(part for subject in group for part in subject.parts)
-
-
-def _one(group: Sequence[Subject]) -> Subject:
-    """Several parts of a run as one; each document speaks of the parts that it holds."""
-    values = {name: value for subject in group for name, value in subject.values.items()}
-    for subject in group:
-        values |= {name: v for name, v in subject.values.items() if QUANTITIES[name].part in subject.parts}
-    by_law = [subject for subject in group if Part.law in subject.parts] or group
-    speaking = next((subject for subject in by_law if subject.reasons is not None), by_law[0])
-    refused = next((subject for subject in by_law if subject.refusal is not None), by_law[0])
-    return Subject(
-        run=group[0].run,
-        path=group[0].path,
-        sources=tuple(source for subject in group for source in subject.sources),
-        parts=_parts(group),
-        values=values,
-        reasons=speaking.reasons,
-        refusal=refused.refusal,
-        read=refused.read,
-    )
-
-
 def _fit(run: RunFit, source: str) -> Subject:
-    """A run of a fit document."""
     return Subject(
         run=run.run,
         path=run.path,
@@ -151,7 +142,6 @@ def _fit(run: RunFit, source: str) -> Subject:
 
 
 def _report(run: RunReport, source: str) -> Subject:
-    """A run of a report."""
     law = _fit(run.fit, source)
     return replace(
         law,
@@ -161,7 +151,6 @@ def _report(run: RunReport, source: str) -> Subject:
 
 
 def _prediction(run: RunPrediction, source: str) -> Subject:
-    """A run of a prediction document."""
     return Subject(
         run=run.run,
         path=run.path,
@@ -173,7 +162,6 @@ def _prediction(run: RunPrediction, source: str) -> Subject:
 
 
 def _phases(run: RunPhases, source: str) -> Subject:
-    """A run of a phases document."""
     return Subject(
         run=run.run,
         path=run.path,
@@ -185,10 +173,19 @@ def _phases(run: RunPhases, source: str) -> Subject:
     )
 
 
+_OF_KIND: dict[str, Callable[[Any, str], Subject]] = {
+    "fit": _fit,
+    "report": _report,
+    "phases": _phases,
+    "prediction": _prediction,
+}
+READ = tuple(_OF_KIND)
+"""The kinds of documents that are read here."""
+
+
 def _values(part: Part, holder: Any) -> dict[str, Value]:
     """Every quantity of a part."""
-    accessible = [one for one in QUANTITIES.values() if one.part is part and one.accessor]
-    return {quantity.name: quantity.read(holder) for quantity in accessible}
+    return {one.name: one.read(holder) for one in QUANTITIES.values() if one.part is part and one.accessor}
 
 
 def _reasons(validity: Validity | None) -> tuple[str, ...] | None:
