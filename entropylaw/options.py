@@ -89,10 +89,6 @@ def _noise(text: str) -> str:
     return text
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",")) if text else ()
-
-
 def one_of(*choices: str) -> Kind:
     """The values of an option that takes one of some words."""
 
@@ -101,14 +97,9 @@ def one_of(*choices: str) -> Kind:
             raise ValueError(text)
         return text
 
-    words = ", ".join(map(repr, choices[:-1]))
-    return Kind(
-        expected=f"{words} or {choices[-1]!r}",
-        metavar=f"<{'|'.join(choices)}>",
-        example=choices[0],
-        read=read,
-        choices=choices,
-    )
+    expected = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
+    metavar = f"<{'|'.join(choices)}>"
+    return Kind(expected=expected, metavar=metavar, example=choices[0], read=read, choices=choices)
 
 
 TEXT = Kind(expected="a text")
@@ -128,7 +119,11 @@ NOISE = Kind(
     read=_noise,
     written=(int, float, str),
 )
-NAMES = Kind(expected="a text such as 'a,b'", metavar="NAMES", read=_names)
+NAMES = Kind(
+    expected="a text such as 'a,b'",
+    metavar="NAMES",
+    read=lambda text: tuple(map(str.strip, text.split(","))) if text else (),
+)
 GATE = Kind(expected="a gate", several="texts such as 'ceiling<0.62'", metavar="EXPR")
 SWITCH = Kind(expected="true or false", written=(bool,))
 
@@ -178,14 +173,26 @@ class Option:
         """In words, what a settings file may hold."""
         return f"a list of {self.kind.several}" if self.many else self.kind.expected
 
-    def parsed(self, text: str) -> Any:
-        """The value that a text of the command line stands for.
+    @property
+    def usage(self) -> str:
+        """How the help shows it: its flags, or the argument and whether it may be left out or repeated."""
+        if self.flags:
+            return f"{', '.join(self.flags).replace('/', ' / ')} {self.metavar}".rstrip()
+        name = self.metavar if self.required else f"[{self.metavar}]"
+        return f"{name}..." if self.many else name
+
+    def parsed(self, text: Any) -> Any:
+        """The value of what the command line has: a text, several, or whether a flag is there.
 
         Raises
         ------
         UsageError
             ``bad-option``, or what the option's kind has to say.
         """
+        if isinstance(text, list | tuple):
+            return tuple(map(self.parsed, text))
+        if self.kind is SWITCH:
+            return text
         try:
             return self.kind.read(text)
         except ValueError:
@@ -231,8 +238,7 @@ def option(flags: str, help: str, kind: Kind = TEXT, group: str = OUTPUT, **more
     names = tuple(word for word in words if word.startswith("-"))
     metavar = kind.metavar if words[-1] in names else words[-1]
     known = Option(flags=names, help=help, kind=kind, group=group, metavar=metavar, **more)
-    metadata = {"option": known}
-    return field(metadata=metadata) if known.required else field(metadata=metadata, default=known.default)
+    return field(metadata={"option": known}, **({} if known.required else {"default": known.default}))
 
 
 def setting(flags: str, help: str, kind: Kind, group: str, **more: Any) -> Any:

@@ -110,36 +110,36 @@ def _check(key: str, value: Any, place: str, within: Path | None, *, allow_urls:
 
 
 def located(known: Option, value: Any, folder: Path) -> Any:
-    """A value with its paths, which start at the file's folder, as they are from here."""
-    return with_paths(known, value, lambda path: rebased(path, folder))
+    """A value with its paths, which start at the file's folder, as they are from here.
 
+    Standard input and remote places stay as they are.
+    """
 
-def rebased(path: str, folder: Path) -> str:
-    """A path that starts at ``folder`` as seen from here; standard input and remote places as they are."""
-    if path == "-" or path.startswith("-:") or "://" in path:
-        return path
-    given = Path(path).expanduser() if path.startswith("~/") else Path(path)
-    return str(given) if given.is_absolute() else os.path.relpath(folder / given)
+    def from_here(path: str) -> str:
+        if path == "-" or path.startswith("-:") or "://" in path:
+            return path
+        given = Path(path).expanduser() if path.startswith("~/") else Path(path)
+        return str(given) if given.is_absolute() else os.path.relpath(folder / given)
+
+    return with_paths(known, value, from_here)
 
 
 def with_paths(known: Option, value: Any, change: Callable[[str], str]) -> Any:
-    """A value with every path in it changed."""
+    """A value with every path in it changed, those of gates' baselines too."""
     if known.kind is PATH:
         return [change(item) for item in value] if isinstance(value, list) else change(value)
-    if known.key == "gates":
-        return [_with_baseline(gate, change) for gate in value]
-    return value
-
-
-def _with_baseline(gate: str, change: Callable[[str], str]) -> str:
-    """A gate with the path of its baseline changed, where it has one."""
+    if known.key != "gates":
+        return value
     from entropylaw.gates.expression import parse
 
-    baseline = parse(gate).baseline
-    if baseline is None:
-        return gate
-    start = gate.rindex(baseline, 0, gate.rindex(")"))
-    return gate[:start] + change(baseline) + gate[start + len(baseline) :]
+    found = []
+    for gate in value:
+        baseline = parse(gate).baseline
+        if baseline is not None:
+            start = gate.rindex(baseline, 0, gate.rindex(")"))
+            gate = gate[:start] + change(baseline) + gate[start + len(baseline) :]
+        found.append(gate)
+    return found
 
 
 def _expanded(pattern: str) -> list[str]:
