@@ -28,7 +28,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlog1py, xlogy
 
-from entropylaw.errors import UsageError
 from entropylaw.tokens.query import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -88,15 +87,11 @@ class CountEntropy:
         """Columns of a per-step table, ``entropy_semantic`` and the like: their names begin with ``name``."""
         import pyarrow as pa
 
-        return {
-            name: pa.array(self.plug_in, pa.float64()),
-            f"{name}_se": pa.array(self.plug_in_se, pa.float64()),
-            f"{name}_mm": pa.array(self.miller_madow, pa.float64()),
-            f"{name}_rarefied": pa.array(self.rarefied, pa.float64()),
-            f"{name}_rarefied_se": pa.array(self.rarefied_se, pa.float64()),
-            f"{name}_rarefied_n": pa.array([self.common] * len(self.step), pa.int64()),
-            f"{name}_note": pa.array(self.note, pa.string()),
-        }
+        numbers = (self.plug_in, self.plug_in_se, self.miller_madow, self.rarefied, self.rarefied_se)
+        ends = ("", "_se", "_mm", "_rarefied", "_rarefied_se")
+        columns = {name + end: pa.array(x, pa.float64()) for end, x in zip(ends, numbers, strict=True)}
+        columns[f"{name}_rarefied_n"] = pa.array([self.common] * len(self.step), pa.int64())
+        return columns | {f"{name}_note": pa.array(self.note, pa.string())}
 
 
 def rarefied_entropy(counts: ArrayLike, size: int) -> float:
@@ -122,9 +117,8 @@ def rarefied_entropy(counts: ArrayLike, size: int) -> float:
     total = int(counts.sum())
     mean = different * (size / total)
     spread = np.sqrt(mean * (1 - different / total) * (total - size) / max(total - 1, 1))
-    low = np.maximum(np.maximum(0, size - (total - different)), np.floor(mean - 10 * spread - 50))
-    high = np.minimum(np.minimum(different, size), np.ceil(mean + 10 * spread + 50))
-    which, j = _ragged(low.astype(int), high.astype(int))
+    least, most = np.maximum(0, size - (total - different)), np.minimum(different, size)
+    which, j = _around(mean, spread, least, most)
     c = different[which]
     p = np.exp(_log_choose(c, j) + _log_choose(total - c, size - j) - _log_choose(total, size))
     # The probabilities of a type sum to 1; dividing takes out the rounding of the log-gammas.
@@ -155,10 +149,8 @@ def semantic_entropy(
 
     Raises
     ------
-    UsageError
-        ``bad-common-size`` where ``common`` is below 2.
     ValueError
-        Where the columns differ in length.
+        Where the columns differ in length, or ``common`` is below 2.
 
     """
     labels = _codes(label)
@@ -200,8 +192,7 @@ def _codes(values: Any) -> IntArray:
     import pyarrow.compute as pc
 
     array = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values)
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     return np.asarray(pc.fill_null(array.dictionary_encode().indices, -1), dtype=np.int64)
@@ -230,58 +221,40 @@ def _by_step(
     common: int | None,
 ) -> CountEntropy:
     if common is not None and common < 2:
-        raise UsageError(
-            "bad-common-size",
-            f"the number of occurrences to rarefy to is {common}, at least 2 was expected",
-            "leave it out to take the most that nearly all steps have",
-        )
+        raise ValueError(f"{common} occurrences to rarefy to, at least 2 were expected")
     groups = None if cluster is None else _codes(cluster)
     lengths = {len(step), len(label), len(label if groups is None else groups)}
     if len(lengths) > 1:
         raise ValueError(f"the columns have {sorted(lengths)} rows")
-    every, parts = _parted(step, label, steps)
-    count = np.array(list(map(len, parts)), dtype=np.int64)
-    size = common_size(count) if common is None else common
-    rows = [_one(part, context, label, groups, size) for part in parts]
-    types, contexts, clusters, *values = zip(*rows, strict=True) if rows else [()] * len(_One._fields)
-    return CountEntropy(
-        step=every,
-        count=count,
-        types=np.array(types, dtype=np.int64),
-        contexts=np.array(contexts, dtype=np.int64),
-        clusters=None if groups is None else np.array(clusters, dtype=np.int64),
-        common=size,
-        **dict(zip(_One._fields[3:], values, strict=True)),
-    )
-
-
-def _parted(step: IntArray, label: IntArray, steps: ArrayLike | None) -> tuple[IntArray, list[IntArray]]:
-    """All steps to report, and the rows of the occurrences of each."""
     every = np.unique(step if steps is None else np.asarray(steps))
     if not np.isin(step, every).all():
         raise ValueError("an occurrence belongs to none of the steps")
     kept = np.flatnonzero(label >= 0)
     kept = kept[np.argsort(step[kept], kind="stable")]
     bounds = np.searchsorted(step[kept], np.append(every, every[-1:] + 1))
-    return every, [kept[a:b] for a, b in pairwise(bounds.tolist())]
+    count = np.diff(bounds)
+    size = common_size(count) if common is None else common
+    parts = (kept[a:b] for a, b in pairwise(bounds.tolist()))
+    rows = [_one(context[p], label[p], None if groups is None else groups[p], size) for p in parts]
+    columns = zip(*rows, strict=True) if rows else [()] * len(_One._fields)
+    entries: dict[str, Any] = dict(zip(_One._fields, columns, strict=True))
+    entries |= {n: np.array(entries[n], dtype=np.int64) for n in ("types", "contexts", "clusters")}
+    if groups is None:
+        entries["clusters"] = None
+    return CountEntropy(step=every, count=count, common=size, **entries)
 
 
-def _one(
-    part: IntArray, context: IntArray, label: IntArray, groups: IntArray | None, size: int | None
-) -> _One:
-    """The entries of the step with the occurrences ``part``."""
-    n = len(part)
+def _one(context: IntArray, label: IntArray, cluster: IntArray | None, size: int | None) -> _One:
+    """The entries of the step with these occurrences."""
+    n = len(label)
     if n == 0:
         return _One()
-    _, first, code, counts = np.unique(
-        label[part], return_index=True, return_inverse=True, return_counts=True
-    )
+    _, first, code, counts = np.unique(label, return_index=True, return_inverse=True, return_counts=True)
     # A pair's code holds its context: the context of one occurrence of a type is that of all.
-    outer, inverse = np.unique(context[part][first], return_inverse=True)
+    outer, inverse = np.unique(context[first], return_inverse=True)
     around = np.bincount(inverse, weights=counts).astype(np.int64)
     share = counts / around[inverse]
     value = float(-(counts / n) @ np.log(share)) + 0.0
-    cluster = None if groups is None else groups[part]
     reasons = []
     error = _standard_error(-np.log(share), counts, code, cluster)
     if error is None:
@@ -328,18 +301,19 @@ def _rarefied_slopes(share: FloatArray, size: int) -> FloatArray:
     different, inverse = np.unique(share, return_inverse=True)
     draws = size - 1
     mean = draws * different
-    spread = np.sqrt(mean * (1 - different))
-    low = np.maximum(0, np.floor(mean - 10 * spread - 50)).astype(int)
-    high = np.minimum(draws, np.ceil(mean + 10 * spread + 50)).astype(int)
-    which, j = _ragged(low, high)
+    which, j = _around(mean, np.sqrt(mean * (1 - different)), 0, draws)
     p = different[which]
     log_p = _log_choose(draws, j) + xlogy(j, p) + xlog1py(draws - j, -p)
     rise = _term(j + 1, size) - _term(j, size)
     return np.asarray(size * np.bincount(which, np.exp(log_p) * rise)[inverse])
 
 
-def _ragged(low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
-    """All integers from low[i] to high[i], one after the other, and i beside each."""
+def _around(
+    mean: FloatArray, spread: FloatArray, least: ArrayLike, most: ArrayLike
+) -> tuple[IntArray, IntArray]:
+    """All integers within ten ``spread`` and 50 of mean[i], from ``least`` to ``most``; i, and they."""
+    low = np.maximum(least, np.floor(mean - 10 * spread - 50)).astype(int)
+    high = np.minimum(most, np.ceil(mean + 10 * spread + 50)).astype(int)
     length = high - low + 1
     which = np.repeat(np.arange(len(low)), length)
     return which, np.arange(len(which)) - np.repeat(np.cumsum(length) - length, length) + low[which]

@@ -177,14 +177,16 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
     import pyarrow as pa
 
     rows = list(_rows(sums, cuts))
-    arrays = {}
-    for name in dict.fromkeys(name for row in rows for name in row):
-        counted = name in ("step", "responses", "prompts") or name.startswith("tokens")
-        arrays[name] = pa.array([row.get(name) for row in rows], pa.int64() if counted else pa.float64())
-    return pa.table(arrays)
+    whole = ("step", "responses", "prompts")
+    kinds = {
+        name: pa.int64() if name in whole or name.startswith("tokens") else pa.float64()
+        for name in (rows[0] if rows else ())
+    }
+    return pa.table({name: pa.array([row[name] for row in rows], kind) for name, kind in kinds.items()})
 
 
 def _rows(sums: Sums, cuts: dict[int, float] | None) -> Iterator[dict[str, Value]]:
+    """Each step's cells by column; all have the same columns."""
     cells = sums.cells
     entropies = sums.usable
     classed, judged = (cells["planning"] >= 0).any(), (cells["correct"] >= 0).any()
@@ -194,37 +196,17 @@ def _rows(sums: Sums, cuts: dict[int, float] | None) -> Iterator[dict[str, Value
         usable = entropies[at]
         row = {"step": step, **_described(Cells.of(part, usable), "")}
         if classed:
-            row |= _of_classes(part, usable)
+            classes = {"planning": query.PLANNING, "execution": query.EXECUTION}
+            kinds = {name: Cells.of(part, usable & (part["planning"] == c)) for name, c in classes.items()}
+            n, fixed = sum(kind.n for kind in kinds.values()), sum(kind.fixed for kind in kinds.values())
+            row["planning_share"] = kinds["planning"].n / n if n else None
+            row["planning_entropy_share"] = kinds["planning"].fixed / fixed if fixed else None
+            for name, kind in kinds.items():
+                row |= _described(kind, f"_{name}")
         if judged:
             for name, code in (("correct", query.CORRECT), ("wrong", query.WRONG)):
                 row |= _described(Cells.of(part, usable & (part["correct"] == code)), f"_{name}")
-        if sums.has_logprob:
-            number = int(part["logprobs"][usable].sum())
-            total = int(part["logprob_total"][usable].sum())
-            row["logprob"] = total / (number * query.LOGPROB_POINT) if number else None
-        row |= _of_clusters(sums, step)
-        if cuts is not None:
-            row["class_cut"] = cuts[step]
-        masked = np.isin(part["bin"], [query.MASKED, query.NO_MASK])
-        unknown = np.isin(part["bin"], [query.MISSING, query.NOT_FINITE])
-        row["tokens_masked"] = int(part["tokens"][masked].sum())
-        row["tokens_without_entropy"] = int(part["tokens"][unknown].sum())
-        yield row
-
-
-def _of_classes(part: dict[str, IntArray], usable: Any) -> dict[str, Value]:
-    """Planning and execution, and the shares of planning among the tokens with a class."""
-    classes = {"planning": query.PLANNING, "execution": query.EXECUTION}
-    kinds = {name: Cells.of(part, usable & (part["planning"] == code)) for name, code in classes.items()}
-    n = sum(kind.n for kind in kinds.values())
-    fixed = sum(kind.fixed for kind in kinds.values())
-    row: dict[str, Value] = {
-        "planning_share": kinds["planning"].n / n if n else None,
-        "planning_entropy_share": kinds["planning"].fixed / fixed if fixed else None,
-    }
-    for name, kind in kinds.items():
-        row |= _described(kind, f"_{name}")
-    return row
+        yield row | _others(sums, step, part, usable, cuts)
 
 
 def _described(cells: Cells, suffix: str) -> dict[str, Value]:
@@ -234,17 +216,21 @@ def _described(cells: Cells, suffix: str) -> dict[str, Value]:
         "entropy": cells.mean,
         "entropy_sd": sd,
         "entropy_se": None if sd is None else sd / math.sqrt(n),
+        **{f"entropy_p{p:02d}": value for p, value in zip(PERCENTS, cells.percentiles(), strict=True)},
+        "share_below_0.01": cells.share_below(LOW),
+        "share_top20": cells.share_of_top(),
     }
-    for percent, value in zip(PERCENTS, cells.percentiles(), strict=True):
-        row[f"entropy_p{percent:02d}"] = value
-    row["share_below_0.01"] = cells.share_below(LOW)
-    row["share_top20"] = cells.share_of_top()
     return {name + suffix: value for name, value in row.items()}
 
 
-def _of_clusters(sums: Sums, step: int) -> dict[str, Value]:
-    """A step's responses and prompts, where columns name them; None for what is not known there."""
+def _others(
+    sums: Sums, step: int, part: dict[str, IntArray], usable: Any, cuts: dict[int, float] | None
+) -> dict[str, Value]:
+    """A step's log-probability, responses, prompts, cut, and what is left out; None for what is not known."""
     row: dict[str, Value] = {}
+    if sums.has_logprob:
+        number, total = (int(part[name][usable].sum()) for name in ("logprobs", "logprob_total"))
+        row["logprob"] = total / (number * query.LOGPROB_POINT) if number else None
     if sums.responses is not None:
         one = sums.responses.get(step, _NO_RESPONSES)
         row["responses"] = one and one.number
@@ -255,6 +241,11 @@ def _of_clusters(sums: Sums, step: int) -> dict[str, Value]:
         one = sums.prompts.get(step, _NO_RESPONSES)
         row["prompts"] = one and one.number
         row["entropy_se_prompts"] = one and one.error
+    if cuts is not None:
+        row["class_cut"] = cuts[step]
+    left_out = {"masked": (query.MASKED, query.NO_MASK), "without_entropy": (query.MISSING, query.NOT_FINITE)}
+    for name, codes in left_out.items():
+        row[f"tokens_{name}"] = int(part["tokens"][np.isin(part["bin"], codes)].sum())
     return row
 
 
