@@ -28,26 +28,11 @@ _CALL_END = re.compile(r"\)\s*(?=[<>=!]|$)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """A gate, understood.
+    """A gate, understood: the expression as given, and the quantity that it asks about.
 
-    Attributes
-    ----------
-    text
-        The expression as given.
-    quantity
-        What it asks about.
-    operator
-        One of ``< <= > >= == !=``; None for a flag.
-    limit
-        The number that it compares with; a percentage is a share here.
-    limit_text
-        The number as it was written.
-    word
-        The word that it compares with.
-    baseline
-        The document that a regression is measured against.
-    measured
-        What the regression is of.
+    ``operator`` is one of ``< <= > >= == !=``, None for a flag. The quantity is compared with a ``word``, or
+    with the number ``limit``, as written ``limit_text``; a percentage is a share. A regression is of the
+    quantity ``measured``, against the document ``baseline``.
     """
 
     text: str
@@ -74,13 +59,7 @@ class Gate:
 
 
 def parse(text: str) -> Gate:
-    """An expression as a gate.
-
-    Raises
-    ------
-    UsageError
-        ``unknown-quantity``; ``bad-gate`` for anything else, with the place.
-    """
+    """An expression as a gate; a UsageError ``unknown-quantity``, or else ``bad-gate`` with the place."""
     return _Reader(text).gate()
 
 

@@ -41,7 +41,7 @@ class Part(StrEnum):
 
 
 class Kind(StrEnum):
-    """How a quantity is compared."""
+    """How a quantity is compared: an estimate by its interval, a number, which has none, as it stands."""
 
     estimate = "estimate"
     number = "number"
@@ -51,28 +51,13 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Something that a gate can ask about.
+    """Something that a gate can ask about: what an expression calls it, and a few words and a unit for lists.
 
-    Attributes
-    ----------
-    name
-        What an expression calls it.
-    meaning
-        A few words for lists.
-    unit
-        Of the number; empty where it has none.
-    accessor
-        Reads it: of a :class:`~entropylaw.documents.fit.RunFit` with a law for the law, of a run of a report
-        or a prediction for what is ahead, of a :class:`~entropylaw.documents.phases.RunPhases` or None for
-        the phases. None where the document has no value. Attributes, or a function; flags have none.
-    kind
-        An estimate has an interval; a number has none by its nature, and is compared as it stands.
-    part
-        The part of the documents that holds it.
-    of_law
-        Whether it means something only where the law holds.
-    words
-        The values of a word.
+    ``accessor`` reads it from the ``part`` of the documents that holds it: of a
+    :class:`~entropylaw.documents.fit.RunFit` with a law for the law, of a run of a report or a prediction for
+    what is ahead, of a :class:`~entropylaw.documents.phases.RunPhases` or None for the phases. It is the path
+    of an attribute, or a function that returns None where the document has no value; flags have none.
+    ``of_law`` says that it means something only where the law holds; ``words`` are the values of a word.
     """
 
     name: str

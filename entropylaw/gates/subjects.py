@@ -26,24 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A run that gates are applied to.
+    """A run that gates are applied to: its name, and the ``path`` of the log that it was read from.
 
-    Attributes
-    ----------
-    run, path
-        Its name, and the log that it was read from.
-    sources
-        The documents or logs that were given for it.
-    parts
-        What they hold of it.
-    values
-        Quantity → what is known of it.
-    reasons
-        Why its law may not be used: empty for a valid law, None where no document speaks of its law.
-    refusal
-        Why it has no fit.
-    read
-        Whether its file could be read.
+    ``parts`` are what the documents or logs that were given for it, its ``sources``, hold of it; ``values``
+    map a quantity to what is known of it. ``reasons`` say why its law may not be used: none for a valid law,
+    None where no document speaks of its law. ``refusal`` says why it has no fit, ``read`` whether its file
+    could be read.
     """
 
     run: str

@@ -91,8 +91,7 @@ class DuckDB:
     """See :func:`duckdb_backend`. It can also write a large result and read it again."""
 
     def __init__(self, connection: Any, progress: Progress | None) -> None:
-        self._connection = connection
-        self._progress = progress
+        self._connection, self._progress = connection, progress
 
     def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
         """The files as one table, with a number of every row where that tells responses apart."""
@@ -117,13 +116,14 @@ class DuckDB:
 
     def write(self, expression: ir.Table, path: Path) -> None:
         """Write a large result to a Parquet file, in its order."""
+        execute = self._connection.con.execute
         # What has an order keeps it only so.
-        self._connection.con.execute("SET preserve_insertion_order = true")
+        execute("SET preserve_insertion_order = true")
         # Less while a table is put in order: what sorting took stays taken while the text is searched.
-        self._connection.con.execute("SET memory_limit = '160MB'")
+        execute("SET memory_limit = '160MB'")
         self._watched(lambda: self._connection.to_parquet(expression, path))
-        self._connection.con.execute("SET preserve_insertion_order = false")
-        self._connection.con.execute(f"SET memory_limit = '{MEMORY}'")
+        for setting in _SETTINGS[:2]:
+            execute(setting)
 
     def run(self, expression: ir.Table) -> pa.Table:
         """The rows of a small result."""
@@ -131,22 +131,20 @@ class DuckDB:
 
     def _watched(self, call: Callable[[], Any]) -> Any:
         """Call here, where DuckDB hears Ctrl-C, and tell the progress from another thread."""
-        done = threading.Event()
+        done, progress = threading.Event(), self._progress
 
-        def tell(progress: Progress) -> None:
-            while not done.wait(0.1):
+        def tell() -> None:
+            while progress is not None and not done.wait(0.1):
                 progress(max(0.0, self._connection.con.query_progress()) / 100)
 
-        teller = threading.Thread(target=tell, args=(self._progress,), daemon=True)
-        if self._progress is not None:
-            teller.start()
+        teller = threading.Thread(target=tell, daemon=True)
+        teller.start()
         try:
             with _explained():
                 return call()
         finally:
             done.set()
-            if teller.is_alive():
-                teller.join()
+            teller.join()
 
 
 @contextmanager
@@ -177,7 +175,7 @@ def _explained() -> Iterator[None]:
 
 def _cause(error: BaseException) -> str:
     """What went wrong without what the message quotes, such as a cell; the names of files stay."""
-    return _QUOTED.sub(lambda found: found[0] if is_file(found[0][1:-1]) else "…", _java_cause(error))
+    return _QUOTED.sub(lambda found: found[0] if is_file(found[0][1:-1]) else "…", _first_line(error))
 
 
 @contextmanager
@@ -188,7 +186,6 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
     ------
     UsageError
         ``spark-not-installed``, ``spark-failed``.
-
     """
     known = r"(local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+)$"
     if master is not None and not re.match(known, master):
@@ -234,7 +231,7 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
             raise UsageError(
                 "spark-failed",
                 f"Spark could not be started at {shown(master or 'its configured master')}: "
-                f"{shown(_java_cause(error), 200)}",
+                f"{shown(_first_line(error), 200)}",
                 "check --master, and that JAVA_HOME is a Java 17 or later",
             ) from None
         stack.callback(session.stop)
@@ -244,7 +241,7 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
         yield Spark(ibis.pyspark.connect(session), session)
 
 
-def _java_cause(error: BaseException) -> str:
+def _first_line(error: BaseException) -> str:
     """The first line of what went wrong, in Java at the bottom where Python only says that something did."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     try:
@@ -262,25 +259,23 @@ class Spark:
     """See :func:`spark_backend`."""
 
     def __init__(self, connection: Any, session: Any) -> None:
-        self._connection = connection
-        self._session = session
+        self._connection, self._session = connection, session
 
     def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
         """The files as one table, with a number of every row where that tells responses apart."""
         # Hadoop reads no URI's escapes, and would take these characters for a pattern.
         escaped = (re.sub(r"([\[\]{}*?\\])", r"\\\1", file.path.absolute().as_posix()) for file in files)
         paths = [f"file:{path}" for path in escaped]
+        reader = self._session.read
         with self._explained():
             if files[0].kind == "jsonl":
                 kinds = json_types(files, roles, "array<{}>", other="string").items()
                 schema = ", ".join(f"`{name}` {kind}" for name, kind in kinds)
-                frame = self._session.read.schema(schema).option("mode", "FAILFAST").json(paths)
+                frame = reader.schema(schema).option("mode", "FAILFAST").json(paths)
             else:
-                reader = self._session.read
                 if files[0].hive:
                     # The folders name columns only below the base: the folder that the shortest name is in.
-                    depth = len(files[0].name.split("/"))
-                    base = files[0].path.absolute().parents[depth - 1]
+                    base = files[0].path.absolute().parents[files[0].name.count("/")]
                     reader = reader.option("basePath", f"file:{base.as_posix()}")
                 frame = reader.parquet(*paths)
             if ROW in roles.columns.response:
@@ -329,13 +324,11 @@ def json_types(files: Sequence[TokenFile], roles: Roles, array: str, *, other: s
     sql = {"bool": "boolean", "int64": "bigint", "double": "double", "string": "string"}
     for name in roles.stored:
         seen = {file.types[name].removeprefix("list of ") for file in files} - {"null"}
+        measured = (columns.entropy, columns.logprob, columns.position)
+        numbers = {"int64", "double"}
         if name in (columns.planning, columns.mask, columns.correct):
             kind = "string"
-        elif (
-            name in (columns.entropy, columns.logprob, columns.position)
-            or seen == {"int64", "double"}
-            or (name == columns.step and seen <= {"int64", "double"})
-        ):
+        elif name in measured or seen == numbers or (name == columns.step and seen <= numbers):
             kind = "double"
         else:
             kind = min(seen, default="string")

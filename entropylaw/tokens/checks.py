@@ -49,7 +49,6 @@ def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> Non
     InputError
         ``no-records``, ``mask-not-binary``, ``entropy-negative``, ``entropy-too-high``, ``all-masked``,
         ``entropy-missing``, ``class-unknown``, ``correct-not-binary``.
-
     """
     counts, name = sums.counts(), columns.entropy
     rows = sum(counts.values())
@@ -124,7 +123,6 @@ def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenCo
     ------
     InputError
         ``entropy-padding``.
-
     """
     # What is rounded two ways can lie on both sides of a boundary between two values.
     rows = {row["value"]: row for row in values}
@@ -151,7 +149,6 @@ def check_text(columns: TokenColumns) -> None:
     ------
     InputError
         ``grams-need-text``.
-
     """
     needed = {"--token": columns.token, "--response": columns.response, "--position": columns.position}
     missing = [option for option, found in needed.items() if not found]
@@ -171,7 +168,6 @@ def check_lists(found: dict[str, Any], entropy: str, lists: Sequence[str]) -> li
     ------
     InputError
         ``lists-differ`` where a list is not as long as that of the entropies beside it.
-
     """
     rows, notes = found["rows"], []
     sequences = counted(rows, "sequence")

@@ -64,7 +64,6 @@ def find(
     InputError
         ``file-not-found``, ``no-token-files``, ``mixed-formats``, ``shard-missing``, ``file-corrupt``,
         ``file-empty``, ``already-summarised``.
-
     """
     opened = _gathered(tables, looked_for)
     ours = {file.name: file for file in opened if file.ours}
@@ -316,7 +315,6 @@ def check_alike(files: Sequence[TokenFile], columns: Sequence[str]) -> None:
     ------
     InputError
         ``shards-differ``, which names the file and the column.
-
     """
     for column in columns:
         first, *others = ("partition" if column in f.hive else f.types.get(column, "") for f in files)

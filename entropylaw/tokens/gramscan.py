@@ -78,7 +78,6 @@ class GramScan:
         ``position`` must rise within a response, and a jump in it ends the text.
 
     How the tokenizer wrote the tokens shows in the tokens, chunk by chunk until one has a leading space.
-
     """
 
     def __init__(self, grams: GramList, columns: TokenColumns, *, chunk_rows: int = CHUNK_ROWS) -> None:
@@ -104,7 +103,6 @@ class GramScan:
             ``tokens-without-column`` where a column is missing, or a step, response or position is null;
             ``tokens-without-text`` where the tokens are no text; ``tokens-unordered`` where a position does
             not rise within a response.
-
         """
         import pyarrow as pa
 

@@ -136,7 +136,6 @@ def cells(table: ir.Table, columns: TokenColumns) -> ir.Table:
     ibis.Table
         ``step, planning, correct, bin, tokens, total, square_high, square_low`` and, where there are
         log-probabilities, ``logprobs, logprob_total``; one row a group, in no order.
-
     """
     import ibis
 

@@ -97,7 +97,7 @@ class Each:
         wide = object if max(int(n.max()), int(t.max())) > 3_000_000_000 else np.int64
         products = []
         for one, other in ((t, t), (t, n), (n, n)):
-            product = one.astype(wide) * other
+            product = one.astype(wide, copy=False) * other
             high, low = (
                 np.add.reduceat(half, starts).tolist()
                 for half in (product >> HALF, product & ((1 << HALF) - 1))

@@ -68,7 +68,6 @@ def resolve(files: Sequence[TokenFile], options: TokenOptions) -> Roles:
     InputError
         ``column-not-found`` for one that an option names, ``no-step-column``, ``no-entropy-column``,
         ``column-not-numeric``, ``step-not-whole``.
-
     """
     file = files[0]
     types = dict(file.types)

@@ -65,7 +65,6 @@ def summarise_tokens(
     UsageError
         ``bad-quantile``, ``two-class-rules``, ``sums-are-fixed``, ``grams-need-duckdb``,
         ``master-needs-spark``, ``output-is-input``.
-
     """
     if options.master is not None and options.backend != "spark":
         raise UsageError(
@@ -340,7 +339,6 @@ def format_of(path: str | None) -> str | None:
     ------
     UsageError
         ``unknown-suffix``.
-
     """
     if path is None or path == "-":
         return None
@@ -378,7 +376,6 @@ def write_together(files: Mapping[str, bytes]) -> None:
     ------
     OutputError
         ``cannot-write``.
-
     """
     from entropylaw.documents.store import TEMPORARY, write_atomically
 

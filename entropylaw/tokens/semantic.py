@@ -67,7 +67,6 @@ class CountEntropy:
         The N that steps are rarefied to, one number; None where there is none of at least 2.
     note
         Why a value is None.
-
     """
 
     step: IntArray
@@ -104,7 +103,6 @@ def rarefied_entropy(counts: ArrayLike, size: int) -> float:
     ------
     ValueError
         Where ``size`` is below 1 or above the number of occurrences, or a count is below 0.
-
     """
     counts = np.asarray(counts, dtype=np.int64)
     if np.any(counts < 0):
@@ -151,7 +149,6 @@ def semantic_entropy(
     ------
     ValueError
         Where the columns differ in length, or ``common`` is below 2.
-
     """
     labels = _codes(label)
     context = np.where(labels < 0, -1, 0)

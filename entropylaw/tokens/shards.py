@@ -29,7 +29,6 @@ def absent(paths: Sequence[Path], *, allow_missing: bool) -> list[str]:
     ------
     InputError
         ``shard-missing`` where the others' names say that one should be there, unless ``allow_missing``.
-
     """
     gaps = [*_gaps_of_sets(paths), *_gaps_of_steps(paths)]
     notes = [*_absent_numbers(paths), *_absent_steps(paths)]

@@ -172,7 +172,6 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
         ``logprob``: mean log-probability of the tokens that were drawn. ``tokens_masked``,
         ``tokens_without_entropy`` (null, nan, infinite): rows that count nowhere else. What has no mask
         counts as masked.
-
     """
     import pyarrow as pa
 
@@ -256,7 +255,6 @@ def read_histogram(path: str) -> TokenHistogram:
     ------
     InputError
         ``not-token-sums``, ``file-corrupt``.
-
     """
     sums, _ = Sums.read(Path(path))
     cells = sums.cells

@@ -83,7 +83,6 @@ class Sums:
         ------
         InputError
             ``step-missing`` or ``step-not-whole``.
-
         """
         column, tokens = cells.column("step"), cells.column("tokens").to_numpy()
         numbers = column.cast("float64").to_numpy() if len(column) else np.zeros(0)
@@ -156,7 +155,6 @@ class Sums:
         -------
         Sums, dict
             The sums with these classes; the cut of each step in nats.
-
         """
         cells = {name: values.copy() for name, values in self.cells.items()}
         usable = self.usable
@@ -211,7 +209,6 @@ class Sums:
         ------
         InputError
             ``not-token-sums``, ``file-corrupt``.
-
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
