@@ -44,6 +44,10 @@ class Kind:
     written: tuple[type, ...] = (str,)
     choices: tuple[str, ...] = ()
 
+    def choices_from(self, incomplete: str) -> list[str]:
+        """The choices that begin so."""
+        return [choice for choice in self.choices if choice.startswith(incomplete)]
+
 
 def _count(text: str) -> int:
     number = int(text)

@@ -88,11 +88,7 @@ def _parameter(name: str, known: Option) -> inspect.Parameter:
     kind: Any = bool if known.kind is SWITCH else list[str] if known.many else str
     default = inspect.Parameter.empty if known.required else known.default if kind is bool else None
     declare: Any = typer.Option if known.flags else typer.Argument
-
-    def complete(incomplete: str) -> list[str]:
-        return [choice for choice in known.kind.choices if choice.startswith(incomplete)]
-
-    completer = complete if known.kind.choices else None
+    completer = known.kind.choices_from if known.kind.choices else None
     info = declare(*known.flags, help=known.said, metavar=known.metavar or None, autocompletion=completer)
     annotation = kind if known.required or kind is bool else kind | None
     return inspect.Parameter(

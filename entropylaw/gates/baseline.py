@@ -67,14 +67,8 @@ def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -
         return Unknown(
             reason=f"the baseline's {measured} may be 0 or less: its interval begins at {ends[4]:.3g}"
         )
-    now_at, now_low, now_high, unit, unit_low, unit_high = ends
     try:
-        # In units of the baseline, whose square is then a number.
-        share, least, most = now_at / unit, now_low / unit, now_high / unit
-        above, below = unit_high / unit - 1.0, 1.0 - unit_low / unit
-        # r·bottom lies in the other direction where r is negative, and then its other half counts.
-        low = _limit(share, share - least, above if least >= 0 else below, 1.0)
-        high = _limit(share, most - share, below if most >= 0 else above, -1.0)
+        share, low, high = _ratio(*ends)
     except (ZeroDivisionError, OverflowError):
         low = high = share = math.inf
     if not all(map(math.isfinite, (low, high, share))):
@@ -88,8 +82,21 @@ def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -
     )
 
 
+def _ratio(
+    top: float, top_low: float, top_high: float, unit: float, unit_low: float, unit_high: float
+) -> tuple[float, float, float]:
+    """top/unit with its MOVER-R limits, each with its interval; that of ``unit`` lies above 0."""
+    # In units of the baseline, whose square is then a number.
+    value, least, most = top / unit, top_low / unit, top_high / unit
+    above, below = unit_high / unit - 1.0, 1.0 - unit_low / unit
+    # r·bottom lies in the other direction where r is negative, and then its other half counts.
+    low = _limit(value, value - least, above if least >= 0 else below, 1.0)
+    high = _limit(value, most - value, below if most >= 0 else above, -1.0)
+    return value, low, high
+
+
 def _limit(top: float, top_half: float, bottom_half: float, side: float) -> float:
-    """Solve top − r = side·√(top_half² + r²·bottom_half²) for r: an end of MOVER-R's interval of top/1."""
+    """Solve top − r = side·√(top_half² + r²·bottom_half²) for r."""
     square, rest = 1.0 - bottom_half**2, top**2 - top_half**2
     root = math.sqrt(max(top**2 - square * rest, 0.0))
     # Of the two forms of the root the one that subtracts nothing.

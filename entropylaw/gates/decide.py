@@ -96,24 +96,23 @@ class _Flag(NamedTuple):
 
 def _found(gate: Gate, subject: Subject, baselines: Baselines, rules: Rules) -> Value | _Flag:
     """What a run has for a gate: validity first, then the value."""
-    quantity, refusal, reasons = gate.quantity, subject.refusal, subject.reasons
-    more = f" (and {len(reasons) - 1} more)" if reasons and len(reasons) > 1 else ""
-    invalid = f"the law is not valid for this run: {reasons[0]}{more}" if reasons else ""
+    quantity, refusal = gate.quantity, subject.refusal
     if quantity.kind is Kind.flag:
-        return _flag(quantity.name, subject, invalid)
+        return _flag(quantity.name, subject)
     if quantity.name not in subject.values and (refusal or quantity.part not in subject.parts):
         if refusal is not None:
             return Unknown(reason=f"the run was refused: {refusal.message}")
         written = WRITTEN_BY[quantity.part]
         return Unknown(reason=f"no document given for this run holds {quantity.name}; {written} writes one")
-    if quantity.of_law and invalid and not rules.any_law:
-        return Unknown(reason=invalid)
-    if gate.baseline is not None and gate.measured is not None:
+    if quantity.of_law and subject.invalid and not rules.any_law:
+        return Unknown(reason=subject.invalid)
+    if gate.baseline is not None:
+        assert gate.measured is not None
         return regression(subject, gate.measured, baselines[gate.baseline], any_law=rules.any_law)
     return subject.values.get(quantity.name, Unknown(reason=f"the run has no {quantity.name}"))
 
 
-def _flag(name: str, subject: Subject, invalid: str) -> _Flag | Unknown:
+def _flag(name: str, subject: Subject) -> _Flag | Unknown:
     refusal = subject.refusal
     if name == "refused":
         said = f"the run was refused: {refusal.message}" if refusal else "the run was not refused"
@@ -121,7 +120,7 @@ def _flag(name: str, subject: Subject, invalid: str) -> _Flag | Unknown:
     if subject.reasons is None:
         why = refusal.message if refusal else "no document given for it holds its law"
         return Unknown(reason=f"whether the law holds is not known: {why}")
-    return _Flag(bool(invalid), invalid or "the law is valid for this run")
+    return _Flag(bool(subject.invalid), subject.invalid or "the law is valid for this run")
 
 
 def _judged(gate: Gate, found: Value | _Flag, rules: Rules) -> tuple[Outcome, str]:

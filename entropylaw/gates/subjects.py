@@ -43,6 +43,14 @@ class Subject:
     refusal: Refusal | None = None
     read: bool = True
 
+    @property
+    def invalid(self) -> str:
+        """Why the law is not valid, the first reason of several; empty where it is, or is not known."""
+        if not self.reasons:
+            return ""
+        more = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
+        return f"the law is not valid for this run: {self.reasons[0]}{more}"
+
 
 def read_document(data: Any, source: str) -> Document[Any]:
     """A document, read as JSON, with its arrays as lists; ``source`` is how it is called in sentences.
@@ -92,28 +100,30 @@ def joined(subjects: Sequence[Subject]) -> list[Subject]:
     for group in groups.values():
         parts = frozenset(part for subject in group for part in subject.parts)
         apart = sum(len(subject.parts) for subject in group) == len(parts)
-        if len(group) == 1 or not apart or not all(subject.parts for subject in group):
-            found += group
-            continue
-        values = {name: value for subject in group for name, value in subject.values.items()}
-        # Each document speaks of the parts that it holds.
-        for subject in group:
-            own = (name for name in subject.values if QUANTITIES[name].part in subject.parts)
-            values |= {name: subject.values[name] for name in own}
-        by_law = [subject for subject in group if Part.law in subject.parts] or group
-        speaking = next((subject for subject in by_law if subject.reasons is not None), by_law[0])
-        refused = next((subject for subject in by_law if subject.refusal is not None), by_law[0])
-        whole = replace(
-            group[0],
-            sources=tuple(source for subject in group for source in subject.sources),
-            parts=parts,
-            values=values,
-            reasons=speaking.reasons,
-            refusal=refused.refusal,
-            read=refused.read,
-        )
-        found.append(whole)
+        whole = len(group) > 1 and apart and all(subject.parts for subject in group)
+        found += [_whole(group, parts)] if whole else group
     return found
+
+
+def _whole(group: Sequence[Subject], parts: frozenset[Part]) -> Subject:
+    """Several parts of a run as one; each document speaks of the parts that it holds."""
+    values: dict[str, Value] = {}
+    for subject in group:
+        values |= subject.values
+    for subject in group:
+        values |= {name: v for name, v in subject.values.items() if QUANTITIES[name].part in subject.parts}
+    by_law = [subject for subject in group if Part.law in subject.parts] or group
+    speaking = next((subject for subject in by_law if subject.reasons is not None), by_law[0])
+    refused = next((subject for subject in by_law if subject.refusal is not None), by_law[0])
+    return replace(
+        group[0],
+        sources=tuple(source for subject in group for source in subject.sources),
+        parts=parts,
+        values=values,
+        reasons=speaking.reasons,
+        refusal=refused.refusal,
+        read=refused.read,
+    )
 
 
 def _fit(run: RunFit, source: str) -> Subject:

@@ -21,8 +21,7 @@ from entropylaw.ingest.wording import shown
 from entropylaw.options import TokenOptions
 from entropylaw.paths import is_file
 from entropylaw.tokens.files import TokenFile
-from entropylaw.tokens.query import ROW
-from entropylaw.tokens.roles import Roles
+from entropylaw.tokens.query import ROW, TokenColumns
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -93,7 +92,7 @@ class DuckDB:
     def __init__(self, connection: Any, progress: Progress | None) -> None:
         self._connection, self._progress = connection, progress
 
-    def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
+    def table(self, files: Sequence[TokenFile], columns: TokenColumns) -> ir.Table:
         """The files as one table, with a number of every row where that tells responses apart."""
         import ibis
 
@@ -102,12 +101,12 @@ class DuckDB:
             if files[0].kind == "jsonl":
                 # Each thread that reads JSON keeps two buffers of the longest line, 32 MiB by default.
                 self._connection.con.execute(f"SET threads = {min(os.cpu_count() or 1, 2)}")
-                columns = json_types(files, roles, "{}[]", other="json")
-                rows = self._connection.read_json(paths, columns=columns, format="newline_delimited")
+                types = json_types(files, columns, "{}[]", other="json")
+                rows = self._connection.read_json(paths, columns=types, format="newline_delimited")
             else:
                 rows = self._connection.read_parquet(paths, hive_partitioning=bool(files[0].hive))
             # Any different numbers do: no result depends on which they are.
-            return rows.mutate(**{ROW: ibis.uuid()}) if ROW in roles.columns.response else rows
+            return rows.mutate(**{ROW: ibis.uuid()}) if ROW in columns.response else rows
 
     def parquet(self, path: Path) -> ir.Table:
         """One Parquet file."""
@@ -261,7 +260,7 @@ class Spark:
     def __init__(self, connection: Any, session: Any) -> None:
         self._connection, self._session = connection, session
 
-    def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
+    def table(self, files: Sequence[TokenFile], columns: TokenColumns) -> ir.Table:
         """The files as one table, with a number of every row where that tells responses apart."""
         # Hadoop reads no URI's escapes, and would take these characters for a pattern.
         escaped = (re.sub(r"([\[\]{}*?\\])", r"\\\1", file.path.absolute().as_posix()) for file in files)
@@ -269,7 +268,7 @@ class Spark:
         reader = self._session.read
         with self._explained():
             if files[0].kind == "jsonl":
-                kinds = json_types(files, roles, "array<{}>", other="string").items()
+                kinds = json_types(files, columns, "array<{}>", other="string").items()
                 schema = ", ".join(f"`{name}` {kind}" for name, kind in kinds)
                 frame = reader.schema(schema).option("mode", "FAILFAST").json(paths)
             else:
@@ -278,7 +277,7 @@ class Spark:
                     base = files[0].path.absolute().parents[files[0].name.count("/")]
                     reader = reader.option("basePath", f"file:{base.as_posix()}")
                 frame = reader.parquet(*paths)
-            if ROW in roles.columns.response:
+            if ROW in columns.response:
                 from pyspark.sql.functions import monotonically_increasing_id
 
                 frame = frame.withColumn(ROW, monotonically_increasing_id())
@@ -313,16 +312,18 @@ class Spark:
             ) from None
 
 
-def json_types(files: Sequence[TokenFile], roles: Roles, array: str, *, other: str) -> dict[str, str]:
+def json_types(
+    files: Sequence[TokenFile], columns: TokenColumns, array: str, *, other: str
+) -> dict[str, str]:
     """SQL types of the columns that are used, for engines that would otherwise each guess their own.
 
     Numbers that are measured are ``double``, whatever the first records show; flags are text, because a later
     value of another kind (0.5 for a mask) would be rounded to a flag without a word. ``array`` is how the
     engine writes a list's type, ``other`` the type of what is neither number, flag nor text.
     """
-    columns, types = roles.columns, {}
+    types = {}
     sql = {"bool": "boolean", "int64": "bigint", "double": "double", "string": "string"}
-    for name in roles.stored:
+    for name in columns.stored:
         seen = {file.types[name].removeprefix("list of ") for file in files} - {"null"}
         measured = (columns.entropy, columns.logprob, columns.position)
         numbers = {"int64", "double"}
@@ -332,7 +333,7 @@ def json_types(files: Sequence[TokenFile], roles: Roles, array: str, *, other: s
             kind = "double"
         else:
             kind = min(seen, default="string")
-        types[name] = (array if name in roles.lists else "{}").format(sql.get(kind, other))
+        types[name] = (array if name in columns.lists else "{}").format(sql.get(kind, other))
     return types
 
 

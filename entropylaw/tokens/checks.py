@@ -57,24 +57,18 @@ def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> Non
             "no-records", "the table has columns and no rows", "check that the run has logged something"
         )
 
-    def such(code: int, column: str | None, what: str) -> str:
-        """How many values of a column are ``what``, and in which steps."""
-        steps = np.unique(sums.cells["step"][sums.cells["bin"] == code])
-        where = f"step {steps[0]}" if len(steps) == 1 else f"in {len(steps)} steps, first {steps[0]}"
-        return f"{counts[code]:,} of {rows:,} values of '{column}' are {what} ({where})"
-
     masks = "a mask is 1 (or true) for the tokens that count; name another with --mask, or --mask ''"
     if counts.get(query.MASK_UNKNOWN):
-        unknown = such(query.MASK_UNKNOWN, columns.mask, "neither 0 nor 1")
+        unknown = _such(sums, query.MASK_UNKNOWN, columns.mask, "neither 0 nor 1")
         raise InputError("mask-not-binary", unknown, masks)
     if counts.get(query.NEGATIVE):
         raise InputError(
             "entropy-negative",
-            f"{such(query.NEGATIVE, name, 'negative')}, and an entropy is 0 or more",
+            f"{_such(sums, query.NEGATIVE, name, 'negative')}, and an entropy is 0 or more",
             "negated entropies and log-probabilities are negative: name the entropies with --entropy",
         )
     if counts.get(query.TOO_HIGH):
-        high = such(query.TOO_HIGH, name, f"{query.LIMIT:.4g} nats or more")
+        high = _such(sums, query.TOO_HIGH, name, f"{query.LIMIT:.4g} nats or more")
         raise InputError(
             "entropy-too-high",
             f"{high}, and a choice among a million tokens has at most 13.82",
@@ -89,10 +83,9 @@ def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> Non
             f"'{name}' has no number in any of {rows:,} rows",
             "name the column of entropies with --entropy",
         )
-    classless, unjudged = (
-        int(sums.cells["tokens"][sums.cells[key] == code].sum())
-        for key, code in (("planning", query.UNKNOWN_CLASS), ("correct", query.NOT_BINARY))
-    )
+    tokens = sums.cells["tokens"]
+    classless = int(tokens[sums.cells["planning"] == query.UNKNOWN_CLASS].sum())
+    unjudged = int(tokens[sums.cells["correct"] == query.NOT_BINARY].sum())
     if classless:
         raise InputError(
             "class-unknown",
@@ -107,6 +100,14 @@ def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> Non
             f"{unjudged:,} values of '{columns.correct}' are neither 0 nor 1",
             "correctness is true or false, 1 or 0; name its column with --correct, or --correct '' for none",
         )
+
+
+def _such(sums: Sums, code: int, column: str | None, what: str) -> str:
+    """How many values of a column are ``what``, as their code says, and in which steps."""
+    counts = sums.counts()
+    steps = np.unique(sums.cells["step"][sums.cells["bin"] == code])
+    where = f"step {steps[0]}" if len(steps) == 1 else f"in {len(steps)} steps, first {steps[0]}"
+    return f"{counts[code]:,} of {sum(counts.values()):,} values of '{column}' are {what} ({where})"
 
 
 def above(sums: Sums) -> int:
@@ -161,7 +162,7 @@ def check_text(columns: TokenColumns) -> None:
         )
 
 
-def check_lists(found: dict[str, Any], entropy: str, lists: Sequence[str]) -> list[str]:
+def check_lists(found: dict[str, Any], columns: TokenColumns) -> list[str]:
     """Notes on lists that are null or empty, from the row that :func:`inspected` gives.
 
     Raises
@@ -169,9 +170,9 @@ def check_lists(found: dict[str, Any], entropy: str, lists: Sequence[str]) -> li
     InputError
         ``lists-differ`` where a list is not as long as that of the entropies beside it.
     """
-    rows, notes = found["rows"], []
+    entropy, rows, notes = columns.entropy, found["rows"], []
     sequences = counted(rows, "sequence")
-    for number, name in enumerate(lists):
+    for number, name in enumerate(columns.lists):
         unlike, absent = found.get(f"other_{number}"), found[f"no_{number}"]
         if unlike:
             raise InputError(
@@ -227,7 +228,7 @@ def unit_changes(sums: Sums) -> Iterator[str]:
     if len(steps) < _FEWEST_STEPS:
         return
     rows = np.append(starts, len(cells["step"]))
-    tokens, total = (np.add.reduceat(cells[name], starts) for name in ("tokens", "total"))
+    tokens, total = np.add.reduceat(cells["tokens"], starts), np.add.reduceat(cells["total"], starts)
     width = math.ceil(_TOKENS / float(np.median(tokens)))
     if width > _MOST_STEPS:
         return
@@ -239,18 +240,18 @@ def unit_changes(sums: Sums) -> Iterator[str]:
     change = np.subtract(*map(np.log, means))
     # Six times the median of all changes: a policy that moves fast anyway shows no change of units.
     steep = np.abs(change) > 6.0 * np.median(np.abs(change))
-    found: list[tuple[float, int]] = []
+    found: dict[int, float] = {}
     near = np.abs(np.abs(change) - _SHIFT) < 0.15
     for at in (1 + np.flatnonzero(steep & near)).tolist():
         before = Cells.of(cells, slice(rows[max(at - width, 0)], rows[at]))
         after = Cells.of(cells, slice(rows[at], rows[min(at + width, len(steps))]))
         off = _off(before, after)
-        found += [] if off is None else [(off, at)]
-    found.sort()
+        if off is not None:
+            found[at] = off
     while found:
         # Of steps near each other the one that comes nearest to the factor.
-        at = found[0][1]
-        found = [one for one in found if abs(one[1] - at) > _MOST_STEPS]
+        at = min(found, key=found.__getitem__)
+        found = {other: off for other, off in found.items() if abs(other - at) > _MOST_STEPS}
         to_bits, to_nats = ("from nats to bits", BITS), ("from bits to nats", 1 / BITS)
         words, factor = to_bits if change[at - 1] > 0 else to_nats
         yield (

@@ -132,19 +132,11 @@ def _expanded(table: str) -> list[tuple[str, Path]]:
         raise InputError("file-not-found", "a table is named '', and no file is", "name a file or a folder")
     path, expected = Path(table), "expected .parquet, .jsonl or .ndjson"
     if path.is_dir():
-        visits = (visit for visit in walk(table) if not isinstance(visit, OSError))
-        files = []
-        for where, inner, names in visits:
-            # No marker and no summary of ours.
-            inner[:] = filter(_SEEN.fullmatch, inner)
-            logs = [name for name in filter(_SEEN.fullmatch, names) if not name.endswith(SUMMARY_SUFFIX)]
-            files += [
-                file for file in (Path(where, name) for name in logs) if kind_of(file) and file.is_file()
-            ]
+        files = sorted(_logs_in(table))
         if not files:
             message = f"{shown_path(table)} holds no token logs, {expected}"
             raise InputError("no-token-files", message, "name the folder with the files, or the files")
-        return [(file.relative_to(path).as_posix(), file) for file in sorted(files)]
+        return [(file.relative_to(path).as_posix(), file) for file in files]
     if path.is_file():
         if kind_of(path) is None:
             raise InputError(
@@ -156,10 +148,22 @@ def _expanded(table: str) -> list[tuple[str, Path]]:
     found = matching(table)
     if found is None:
         raise InputError("file-not-found", f"{shown_path(table)} does not exist", "check the path")
-    files = [each for each in found if kind_of(each)]
+    files = list(filter(kind_of, found))
     if not files:
         raise InputError("file-not-found", f"no file is named {shown_path(table)}", "check the pattern")
     return [(each.name, each) for each in files]
+
+
+def _logs_in(folder: str) -> Iterator[Path]:
+    """The logs in a folder: no marker, no hidden file, no summary of ours."""
+    for visit in walk(folder):
+        if isinstance(visit, OSError):
+            continue
+        where, inner, names = visit
+        inner[:] = filter(_SEEN.fullmatch, inner)
+        for path in (Path(where, name) for name in filter(_SEEN.fullmatch, names)):
+            if not path.name.endswith(SUMMARY_SUFFIX) and kind_of(path) and path.is_file():
+                yield path
 
 
 def _opened(path: Path, name: str, looked_for: Mapping[str, set[str]]) -> TokenFile:
@@ -249,15 +253,17 @@ def _record_types(path: Path, name: str, roles: Mapping[str, set[str]]) -> dict[
         for key, value in record.items():
             types[key] = both(types.get(key, "null"), _json_type(value))
         few, most = number >= 20 or size >= 1 << 18, number >= 1000 or size >= 1 << 22
-        if most:
+        if (few and _settled(types, roles)) or most:
             break
-        if few:
-            there = {key.casefold(): kind for key, kind in types.items()}
-            found = {role: [there[n] for n in names if n in there] for role, names in roles.items()}
-            unknown = any(kind.endswith("null") for kinds in found.values() for kind in kinds)
-            if found["step"] and found["entropy"] and not unknown:
-                break
     return types
+
+
+def _settled(types: Mapping[str, str], roles: Mapping[str, set[str]]) -> bool:
+    """Whether every column of interest has a type, and those that no table goes without are there."""
+    there = {key.casefold(): kind for key, kind in types.items()}
+    found = {role: [there[name] for name in names if name in there] for role, names in roles.items()}
+    unknown = any(kind.endswith("null") for kinds in found.values() for kind in kinds)
+    return bool(found["step"] and found["entropy"]) and not unknown
 
 
 def _records(path: Path, name: str) -> Iterator[tuple[dict[str, Any], int]]:

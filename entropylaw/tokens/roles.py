@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.wording import listing, nearest, shown
@@ -38,20 +38,6 @@ _ALSO: dict[str, tuple[str, ...]] = {"step": ("string",), "entropy": (), "logpro
 """What else than numbers the columns of a role may hold; of the other roles flags and their names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Roles:
-    """The columns, whether entropies are lists (one sequence a row), and what to tell the user."""
-
-    columns: TokenColumns
-    lists: tuple[str, ...]
-    notes: tuple[str, ...]
-
-    @property
-    def stored(self) -> tuple[str, ...]:
-        """The columns that the files have: all but the number of the row."""
-        return tuple(name for name in self.columns.all if name != ROW)
-
-
 def looked_for(options: TokenOptions) -> dict[str, set[str]]:
     """Names by role that stand for a column, in lower case: the one of the options, or :data:`NAMES`."""
     given = {role: getattr(options, role) for role in NAMES}
@@ -60,8 +46,8 @@ def looked_for(options: TokenOptions) -> dict[str, set[str]]:
     }
 
 
-def resolve(files: Sequence[TokenFile], options: TokenOptions) -> Roles:
-    """Find the columns of a table, as the options say or by their names.
+def resolve(files: Sequence[TokenFile], options: TokenOptions) -> tuple[TokenColumns, list[str]]:
+    """Find the columns of a table, as the options say or by their names, and what to say of them.
 
     Raises
     ------
@@ -105,7 +91,10 @@ def resolve(files: Sequence[TokenFile], options: TokenOptions) -> Roles:
         columns = replace(columns, response=(columns.prompt, *columns.response))
     unused = [name for name in names if name.casefold() in _RUNS and name not in columns.response]
     notes += [f"column {shown(name)} is not used: all rows count as one run" for name in unused]
-    return Roles(columns=columns, lists=lists, notes=(*notes, *more))
+    if options.top_quantile is not None or options.grams is not None:
+        columns = replace(columns, planning=None)
+    lists = tuple(name for name in lists if name in columns.all)
+    return replace(columns, lists=lists), [*notes, *more]
 
 
 def _columns(names: Sequence[str], options: TokenOptions, file: str) -> TokenColumns:

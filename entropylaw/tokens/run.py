@@ -66,6 +66,19 @@ def summarise_tokens(
         ``bad-quantile``, ``two-class-rules``, ``sums-are-fixed``, ``grams-need-duckdb``,
         ``master-needs-spark``, ``output-is-input``.
     """
+    _check(options)
+    stored = [table for table in tables if table.endswith(SUMMARY_SUFFIX)]
+    if stored and len(stored) < len(tables):
+        raise UsageError(
+            "sums-are-fixed",
+            f"{shown(stored[0])} holds sums, and {shown(next(t for t in tables if t not in stored))} tokens",
+            "summarise the tokens first, then join the sums",
+        )
+    return _joined(stored, options, output) if stored else _summarised(tables, options, output, progress)
+
+
+def _check(options: TokenOptions) -> None:
+    """Refuse options that exclude each other, and a share that is none."""
     if options.master is not None and options.backend != "spark":
         raise UsageError(
             "master-needs-spark", f"--master {options.master} names a Spark cluster", "add --backend spark"
@@ -83,14 +96,6 @@ def summarise_tokens(
             "--class, --top-quantile and --grams each make classes, and several were given",
             "give one of them",
         )
-    stored = [table for table in tables if table.endswith(SUMMARY_SUFFIX)]
-    if stored and len(stored) < len(tables):
-        raise UsageError(
-            "sums-are-fixed",
-            f"{shown(stored[0])} holds sums, and {shown(next(t for t in tables if t not in stored))} tokens",
-            "summarise the tokens first, then join the sums",
-        )
-    return _joined(stored, options, output) if stored else _summarised(tables, options, output, progress)
 
 
 def _summarised(
@@ -108,12 +113,8 @@ def _summarised(
     files, notes = find(tables, allow_missing=options.allow_missing, looked_for=looked_for(options))
     lists = [] if options.grams in (None, "default") else [Path(options.grams or "")]
     _check_apart(output, [*(file.path for file in files), *lists])
-    roles = resolve(files, options)
-    if options.top_quantile is not None or options.grams is not None:
-        columns = replace(roles.columns, planning=None)
-        roles = replace(roles, columns=columns, lists=tuple(n for n in roles.lists if n in columns.all))
-    check_alike(files, roles.stored)
-    columns = roles.columns
+    columns, more = resolve(files, options)
+    check_alike(files, columns.stored)
     read = [{"name": file.name, "bytes": file.size, "rows": file.rows} for file in files]
     about: dict[str, Any] = {
         "read": {"files": read, "bytes": sum(file.size for file in files)},
@@ -122,12 +123,12 @@ def _summarised(
     if columns.planning is not None:
         about["class"] = {"rule": f"column '{columns.planning}'", "column": columns.planning}
     with open_backend(options, progress) as engine:
-        table = engine.table(files, roles)
-        notes += roles.notes
-        if roles.lists:
-            (found,) = engine.run(query.inspected(table, columns, roles.lists)).to_pylist()
-            notes += checks.check_lists(found, columns.entropy, roles.lists)
-            table = query.unrolled(table, roles.lists, [n for n in columns.all if n not in roles.lists])
+        table = engine.table(files, columns)
+        notes += more
+        if columns.lists:
+            (found,) = engine.run(query.inspected(table, columns)).to_pylist()
+            notes += checks.check_lists(found, columns)
+            table = query.unrolled(table, columns)
         if options.grams is not None:
             return _by_grams(engine, table, columns, options, about, notes)
         sums = _queried(engine, table, columns)
@@ -252,7 +253,7 @@ def _joined(paths: Sequence[str], options: TokenOptions, output: str | None) -> 
             "sums have no columns and no text any more, and options that name some were given",
             "summarise the tokens themselves with these options",
         )
-    parts, notes = _shards(paths, output)
+    parts = _shards(paths, output)
     sums, first = Sums.merged([sums for _, sums, _ in parts]), parts[0][2]
     checks.check(sums, query.TokenColumns(step="step", entropy="entropy"))
     read = [facts["read"] for _, _, facts in parts]
@@ -263,7 +264,7 @@ def _joined(paths: Sequence[str], options: TokenOptions, output: str | None) -> 
         },
         "columns": first["columns"],
     }
-    notes += _spread(parts, sums)
+    notes = [*_repeated(parts), *_spread(parts, sums)]
     if "grams" in first["class"]:
         notes.append(
             "the shards' n-grams are not in their sums: grams, entropy_semantic and entropy_conditional, and "
@@ -275,11 +276,8 @@ def _joined(paths: Sequence[str], options: TokenOptions, output: str | None) -> 
     return _finished(sums, options, about, notes)
 
 
-def _shards(paths: Sequence[str], output: str | None) -> tuple[list[Part], list[str]]:
-    """The sums of each file, each given once and all made with the same options.
-
-    And a note on each file of tokens that two of them were made from, by their own word.
-    """
+def _shards(paths: Sequence[str], output: str | None) -> list[Part]:
+    """The sums of each file, each given once and all made with the same options."""
     files: list[Path] = []
     for path in paths:
         files += [Path(path)] if Path(path).exists() else matching(path) or [Path(path)]
@@ -287,7 +285,7 @@ def _shards(paths: Sequence[str], output: str | None) -> tuple[list[Part], list[
         if not file.is_file():
             raise InputError("file-not-found", f"{shown(str(file))} does not exist", "check the path")
     _check_apart(output, files)
-    for later, earlier in copies([(str(file), file) for file in files]):
+    for later, earlier in copies(list(zip(map(str, files), files, strict=True))):
         raise InputError(
             "shard-twice",
             f"{shown(later)} holds the same sums as {shown(earlier)}: its tokens would count twice",
@@ -303,6 +301,11 @@ def _shards(paths: Sequence[str], output: str | None) -> tuple[list[Part], list[
                 f"{shown(name)} with {json.dumps(first[part], sort_keys=True)}",
                 "summarise all shards with the same options",
             )
+    return parts
+
+
+def _repeated(parts: Sequence[Part]) -> list[str]:
+    """A note on files of tokens that two shards say they were made from."""
     seen: dict[tuple[str, int, int | None], str] = {}
     notes = []
     for name, file in [(name, file) for name, _, facts in parts for file in facts["read"]["files"]]:
@@ -312,7 +315,7 @@ def _shards(paths: Sequence[str], output: str | None) -> tuple[list[Part], list[
                 f"{shown(name)} and {shown(earlier)} were both made from a file {shown(file['name'])} "
                 f"of {file['bytes']:,} bytes: if it is one file, its tokens count twice"
             )
-    return parts, notes
+    return notes
 
 
 def _spread(parts: Sequence[Part], sums: Sums) -> list[str]:
@@ -382,18 +385,17 @@ def write_together(files: Mapping[str, bytes]) -> None:
     check_targets(files)
     with ExitStack() as stack:
         staged: list[tuple[Path, Path]] = []
-        for name, data in files.items():
-            target = Path(name)
+        for target, data in zip(map(Path, files), files.values(), strict=True):
             if target.is_dir():
                 raise _unwritable(target, "it is a folder")
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 # A folder of our own: no name in it can be somebody's file.
-                place = stack.enter_context(TemporaryDirectory(dir=target.parent, prefix=TEMPORARY))
-                write_atomically(Path(place) / "new", data)
+                folder = Path(stack.enter_context(TemporaryDirectory(dir=target.parent, prefix=TEMPORARY)))
+                write_atomically(folder / "new", data)
             except (OSError, OutputError) as error:
                 raise _unwritable(target, error.__cause__ or error) from error
-            staged.append((target, Path(place)))
+            staged.append((target, folder))
         # Whatever stops it half-way, the files that were replaced come back.
         undo = stack.enter_context(ExitStack())
         for target, folder in staged:

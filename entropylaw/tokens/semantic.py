@@ -220,6 +220,26 @@ def _by_step(
     if common is not None and common < 2:
         raise ValueError(f"{common} occurrences to rarefy to, at least 2 were expected")
     groups = None if cluster is None else _codes(cluster)
+    every, parts = _parted(step, label, groups, steps)
+    count = np.array(list(map(len, parts)), dtype=np.int64)
+    size = common_size(count) if common is None else common
+    rows = [_one(context[p], label[p], None if groups is None else groups[p], size) for p in parts]
+    types, contexts, clusters, *values = zip(*rows, strict=True) if rows else [()] * len(_One._fields)
+    return CountEntropy(
+        step=every,
+        count=count,
+        types=np.array(types, dtype=np.int64),
+        contexts=np.array(contexts, dtype=np.int64),
+        clusters=None if groups is None else np.array(clusters, dtype=np.int64),
+        common=size,
+        **dict(zip(_One._fields[3:], values, strict=True)),
+    )
+
+
+def _parted(
+    step: IntArray, label: IntArray, groups: IntArray | None, steps: ArrayLike | None
+) -> tuple[IntArray, list[IntArray]]:
+    """All steps to report, and the rows of the occurrences of each."""
     lengths = {len(step), len(label), len(label if groups is None else groups)}
     if len(lengths) > 1:
         raise ValueError(f"the columns have {sorted(lengths)} rows")
@@ -229,16 +249,7 @@ def _by_step(
     kept = np.flatnonzero(label >= 0)
     kept = kept[np.argsort(step[kept], kind="stable")]
     bounds = np.searchsorted(step[kept], np.append(every, every[-1:] + 1))
-    count = np.diff(bounds)
-    size = common_size(count) if common is None else common
-    parts = (kept[a:b] for a, b in pairwise(bounds.tolist()))
-    rows = [_one(context[p], label[p], None if groups is None else groups[p], size) for p in parts]
-    columns = zip(*rows, strict=True) if rows else [()] * len(_One._fields)
-    entries: dict[str, Any] = dict(zip(_One._fields, columns, strict=True))
-    entries |= {n: np.array(entries[n], dtype=np.int64) for n in ("types", "contexts", "clusters")}
-    if groups is None:
-        entries["clusters"] = None
-    return CountEntropy(step=every, count=count, common=size, **entries)
+    return every, [kept[a:b] for a, b in pairwise(bounds.tolist())]
 
 
 def _one(context: IntArray, label: IntArray, cluster: IntArray | None, size: int | None) -> _One:

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 from entropylaw.errors import InputError
@@ -66,8 +66,9 @@ def _gaps_of_steps(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
     for folder, steps in sorted(ranks.items()):
         every = set().union(*steps.values())
         order = sorted(steps, key=lambda name: int(name.removeprefix("step_")))
-        for step, rank_number in ((s, number) for s in order for number in sorted(every - steps[s])):
-            yield f"{step}/rank_{rank_number}.jsonl", ", and other steps have this rank"
+        for step in order:
+            for rank_number in sorted(every - steps[step]):
+                yield f"{step}/rank_{rank_number}.jsonl", ", and other steps have this rank"
         unmarked = [step for step in order if not (folder / step / "STABLE").exists()]
         for step in unmarked if len(unmarked) < len(order) else ():
             yield f"{step}/STABLE", ", and other steps have it: this one was not finished"
@@ -100,8 +101,8 @@ def _absent_steps(paths: Iterable[Path]) -> Iterator[str]:
         usual = min(apart, default=0)
         if len(steps) < 4 or 2 * apart.count(usual) <= len(apart):
             continue
-        even = ((a, b) for a, b in pairs if (b - a) % usual == 0)
-        names = [f"step_{step}" for a, b in even for step in range(a + usual, b, usual)]
+        gaps = (range(a + usual, b, usual) for a, b in pairs if (b - a) % usual == 0)
+        names = [f"step_{step}" for step in chain.from_iterable(gaps)]
         if names:
             yield f"no folder {listing(names, 3)}, and the others are {usual} apart: {_NEVER_THERE}"
 

@@ -28,6 +28,13 @@ TOGETHER = 6
 """Neighbouring bins that make one band of a heat map: a band is about 10 % wide at 0.672 nats."""
 
 _NO_RESPONSES = Responses(0, 0, 0, 0, 0, 0, 0)
+_OF_RESPONSES = {
+    "responses": "number",
+    "response_length": "length",
+    "entropy_response_mean": "mean",
+    "entropy_se_responses": "error",
+}
+_OF_PROMPTS = {"prompts": "number", "entropy_se_prompts": "error"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,13 +202,12 @@ def _rows(sums: Sums, cuts: dict[int, float] | None) -> Iterator[dict[str, Value
         usable = entropies[at]
         row = {"step": step, **_described(Cells.of(part, usable), "")}
         if classed:
-            classes = {"planning": query.PLANNING, "execution": query.EXECUTION}
-            kinds = {name: Cells.of(part, usable & (part["planning"] == c)) for name, c in classes.items()}
-            n, fixed = sum(kind.n for kind in kinds.values()), sum(kind.fixed for kind in kinds.values())
-            row["planning_share"] = kinds["planning"].n / n if n else None
-            row["planning_entropy_share"] = kinds["planning"].fixed / fixed if fixed else None
-            for name, kind in kinds.items():
-                row |= _described(kind, f"_{name}")
+            codes = (query.PLANNING, query.EXECUTION)
+            planning, execution = (Cells.of(part, usable & (part["planning"] == code)) for code in codes)
+            n, fixed = planning.n + execution.n, planning.fixed + execution.fixed
+            row["planning_share"] = planning.n / n if n else None
+            row["planning_entropy_share"] = planning.fixed / fixed if fixed else None
+            row |= _described(planning, "_planning") | _described(execution, "_execution")
         if judged:
             for name, code in (("correct", query.CORRECT), ("wrong", query.WRONG)):
                 row |= _described(Cells.of(part, usable & (part["correct"] == code)), f"_{name}")
@@ -230,16 +236,10 @@ def _others(
     if sums.has_logprob:
         number, total = (int(part[name][usable].sum()) for name in ("logprobs", "logprob_total"))
         row["logprob"] = total / (number * query.LOGPROB_POINT) if number else None
-    if sums.responses is not None:
-        one = sums.responses.get(step, _NO_RESPONSES)
-        row["responses"] = one and one.number
-        row["response_length"] = one and one.length
-        row["entropy_response_mean"] = one and one.mean
-        row["entropy_se_responses"] = one and one.error
-    if sums.prompts is not None:
-        one = sums.prompts.get(step, _NO_RESPONSES)
-        row["prompts"] = one and one.number
-        row["entropy_se_prompts"] = one and one.error
+    for by_step, columns in ((sums.responses, _OF_RESPONSES), (sums.prompts, _OF_PROMPTS)):
+        if by_step is not None:
+            one = by_step.get(step, _NO_RESPONSES)
+            row |= {column: getattr(one, name, None) for column, name in columns.items()}
     if cuts is not None:
         row["class_cut"] = cuts[step]
     left_out = {"masked": (query.MASKED, query.NO_MASK), "without_entropy": (query.MISSING, query.NOT_FINITE)}
