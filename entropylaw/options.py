@@ -70,11 +70,8 @@ def _samples(text: str) -> int:
     parts = text.lower().replace("×", "x").split("x")
     digits = all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts)
     if len(parts) > 2 or not digits or not (count := math.prod(map(int, parts))):
-        raise UsageError(
-            "bad-eval-size",
-            f"--eval-size {text!r}, expected a number of samples or PROBLEMSxSAMPLES",
-            "give 500, or 30x32 for 30 problems with 32 samples each",
-        )
+        message = f"--eval-size {text!r}, expected a number of samples or PROBLEMSxSAMPLES"
+        raise UsageError("bad-eval-size", message, "give 500, or 30x32 for 30 problems with 32 samples each")
     return count
 
 
@@ -85,11 +82,8 @@ def _noise(text: str) -> str:
     except ValueError:
         return text
     if not 0 < number < math.inf:
-        raise UsageError(
-            "bad-entropy-sd",
-            f"entropy sd {text}, expected a number of nats above 0",
-            "give the standard error of one logged entropy, or the column that holds it",
-        )
+        hint = "give the standard error of one logged entropy, or the column that holds it"
+        raise UsageError("bad-entropy-sd", f"entropy sd {text}, expected a number of nats above 0", hint)
     return text
 
 

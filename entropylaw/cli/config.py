@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.cli.command import all_settings, takes
-from entropylaw.cli.settings import located, plain, with_paths
+from entropylaw.cli.settings import located, with_paths
 from entropylaw.options import Command, Option, formats
+from entropylaw.paths import shown_path
 
 if TYPE_CHECKING:
     from entropylaw.settingsfile import InForce, Search, SettingsFile
@@ -68,7 +69,7 @@ def rows_of(file: SettingsFile | None, known: Mapping[str, Option]) -> Iterator[
             yield {"key": key, "command": None, "value": default, "source": "default", "where": None}
         for command, value in there:
             assert file is not None
-            shown = with_paths(option, located(option, value, file.folder), plain)
+            shown = with_paths(option, located(option, value, file.folder), shown_path)
             where = file.place(key, command)
             yield {"key": key, "command": command, "value": shown, "source": "file", "where": where}
 

@@ -188,11 +188,8 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
     """
     known = r"(local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+)$"
     if master is not None and not re.match(known, master):
-        raise UsageError(
-            "spark-failed",
-            f"--master {shown(master)} is no Spark master",
-            "spark://HOST:7077, yarn, k8s://HOST, local or local[4]",
-        )
+        message = f"--master {shown(master)} is no Spark master"
+        raise UsageError("spark-failed", message, "spark://HOST:7077, yarn, k8s://HOST, local or local[4]")
     try:
         # ibis and pyspark warn about the newest pandas, which nothing here uses.
         with warnings.catch_warnings():

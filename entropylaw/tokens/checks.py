@@ -78,11 +78,8 @@ def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> Non
     if masked == rows:
         raise InputError("all-masked", f"'{columns.mask}' leaves out every one of {rows:,} rows", masks)
     if masked + counts.get(query.MISSING, 0) + counts.get(query.NOT_FINITE, 0) == rows:
-        raise InputError(
-            "entropy-missing",
-            f"'{name}' has no number in any of {rows:,} rows",
-            "name the column of entropies with --entropy",
-        )
+        message = f"'{name}' has no number in any of {rows:,} rows"
+        raise InputError("entropy-missing", message, "name the column of entropies with --entropy")
     tokens = sums.cells["tokens"]
     classless = int(tokens[sums.cells["planning"] == query.UNKNOWN_CLASS].sum())
     unjudged = int(tokens[sums.cells["correct"] == query.NOT_BINARY].sum())

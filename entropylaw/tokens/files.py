@@ -78,11 +78,8 @@ def find(
     skipped = listing(list(ours))
     files = [file for file in opened if not file.ours]
     if not files:
-        raise InputError(
-            "no-token-files",
-            f"all that is there is what entropylaw tokens wrote: {skipped}",
-            "name the folder with the tokens themselves",
-        )
+        message = f"all that is there is what entropylaw tokens wrote: {skipped}"
+        raise InputError("no-token-files", message, "name the folder with the tokens themselves")
     notes = [f"skipped {skipped}: what entropylaw tokens wrote, no tokens"] if ours else []
     notes += shards.absent([file.path for file in files], allow_missing=allow_missing)
     # Files without rows may repeat each other's bytes.
@@ -168,11 +165,8 @@ def _logs_in(folder: str) -> Iterator[Path]:
 
 def _opened(path: Path, name: str, looked_for: Mapping[str, set[str]]) -> TokenFile:
     if not is_utf8(str(path)):
-        raise InputError(
-            "name-not-utf8",
-            f"the name {shown(name)} is not UTF-8, which the engines for token tables do not open",
-            "rename the file",
-        )
+        message = f"the name {shown(name)} is not UTF-8, which the engines for token tables do not open"
+        raise InputError("name-not-utf8", message, "rename the file")
     size = path.stat().st_size
     if not size:
         raise InputError("file-empty", f"{shown(name)} has 0 bytes", "write it again")

@@ -139,17 +139,11 @@ def parse_grams(text: str, source: str) -> GramList:
             raise _unreadable(f"line {number} of {source} has {words} words, 1 to {MOST_WORDS} were expected")
         found.setdefault(" ".join(units), words)
     if not found:
-        raise InputError(
-            "grams-empty",
-            f"{source} holds no gram, at least one line that is no comment was expected",
-            "write one gram a line, as let's try",
-        )
+        message = f"{source} holds no gram, at least one line that is no comment was expected"
+        raise InputError("grams-empty", message, "write one gram a line, as let's try")
     if len(found) > MOST_GRAMS:
-        raise InputError(
-            "grams-too-many",
-            f"{source} holds {len(found):,} grams, at most {MOST_GRAMS:,} were expected",
-            "keep the grams that many answers share",
-        )
+        message = f"{source} holds {len(found):,} grams, at most {MOST_GRAMS:,} were expected"
+        raise InputError("grams-too-many", message, "keep the grams that many answers share")
     return GramList(grams=tuple(found), words=tuple(found.values()))
 
 

@@ -25,7 +25,7 @@ from entropylaw.tokens.grams import (
     token_notation,
 )
 from entropylaw.tokens.query import IntArray, TokenColumns
-from entropylaw.tokens.semantic import conditional_entropy, semantic_entropy
+from entropylaw.tokens.semantic import semantic_entropy
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -144,8 +144,8 @@ class GramScan:
         steps = np.array(sorted(self._steps), dtype=np.int64)
         semantic = semantic_entropy(step, gram, cluster=response, steps=steps)
         pair = follower >= 0
-        conditional = conditional_entropy(
-            step[pair], gram[pair], follower[pair], cluster=response[pair], steps=steps
+        conditional = semantic_entropy(
+            step[pair], follower[pair], context=gram[pair], cluster=response[pair], steps=steps
         )
         return pa.table(
             {

@@ -116,9 +116,9 @@ class TokenColumns:
     @property
     def all(self) -> tuple[str, ...]:
         """Every column that is read, each once."""
-        parts = (self.step, self.entropy, self.planning, self.mask, self.logprob, self.correct)
-        rest = (*self.response, self.position, self.token)
-        return tuple(dict.fromkeys(name for name in (*parts, *rest) if name is not None))
+        one = (self.step, self.entropy, self.planning, self.mask, self.logprob, self.correct)
+        parts = (*one, *self.response, self.position, self.token)
+        return tuple(dict.fromkeys(name for name in parts if name is not None))
 
     @property
     def stored(self) -> tuple[str, ...]:

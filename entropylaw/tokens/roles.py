@@ -131,11 +131,8 @@ def _columns(names: Sequence[str], options: TokenOptions, file: str) -> TokenCol
 def _exactly(name: str, names: Sequence[str]) -> str:
     if name in names:
         return name
-    raise InputError(
-        "column-not-found",
-        f"there is no column {shown(name)}; {_similar([name], names, 'the columns are')}",
-        "name one of the table's columns",
-    )
+    message = f"there is no column {shown(name)}; {_similar([name], names, 'the columns are')}"
+    raise InputError("column-not-found", message, "name one of the table's columns")
 
 
 def _similar(wanted: Sequence[str], names: Sequence[str], otherwise: str) -> str:

@@ -91,11 +91,8 @@ def _check(options: TokenOptions) -> None:
             "0.2 calls the fifth of each step's tokens with most entropy planning",
         )
     if sum(rule not in (None, "") for rule in (options.planning, share, options.grams)) > 1:
-        raise UsageError(
-            "two-class-rules",
-            "--class, --top-quantile and --grams each make classes, and several were given",
-            "give one of them",
-        )
+        message = "--class, --top-quantile and --grams each make classes, and several were given"
+        raise UsageError("two-class-rules", message, "give one of them")
 
 
 def _summarised(
@@ -248,11 +245,8 @@ def _finished(
 def _joined(paths: Sequence[str], options: TokenOptions, output: str | None) -> Summarised:
     """The sums of several shards as one: they come out as if all had been read at once."""
     if any(getattr(options, role) for role in (*NAMES, "response", "grams")):
-        raise UsageError(
-            "sums-are-fixed",
-            "sums have no columns and no text any more, and options that name some were given",
-            "summarise the tokens themselves with these options",
-        )
+        message = "sums have no columns and no text any more, and options that name some were given"
+        raise UsageError("sums-are-fixed", message, "summarise the tokens themselves with these options")
     parts = _shards(paths, output)
     sums, first = Sums.merged([sums for _, sums, _ in parts]), parts[0][2]
     checks.check(sums, query.TokenColumns(step="step", entropy="entropy"))
@@ -286,11 +280,8 @@ def _shards(paths: Sequence[str], output: str | None) -> list[Part]:
             raise InputError("file-not-found", f"{shown(str(file))} does not exist", "check the path")
     _check_apart(output, files)
     for later, earlier in copies(list(zip(map(str, files), files, strict=True))):
-        raise InputError(
-            "shard-twice",
-            f"{shown(later)} holds the same sums as {shown(earlier)}: its tokens would count twice",
-            "give each shard once",
-        )
+        message = f"{shown(later)} holds the same sums as {shown(earlier)}: its tokens would count twice"
+        raise InputError("shard-twice", message, "give each shard once")
     parts = [(file.name, *Sums.read(file)) for file in files]
     name, _, first = parts[0]
     for (other, _, facts), part in product(parts[1:], ("class", "columns")):

@@ -21,7 +21,6 @@ with Zipf's frequencies; 0.97 for 5000), and near equal frequencies.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -128,16 +127,23 @@ def semantic_entropy(
     step: ArrayLike,
     label: Any,
     *,
+    context: Any = None,
     cluster: Any = None,
     steps: ArrayLike | None = None,
     common: int | None = None,
 ) -> CountEntropy:
-    """Entropy by step of the frequencies of plans.
+    """Entropy by step of the frequencies of plans; or Σ p(s) H(label | s) of what follows the grams s.
+
+    The latter is H(s, label) − H(s), and so is its rarefied value: both at the same number of *pairs*. With
+    more grams in use each has fewer pairs, and the plug-in value of each is lower; read it beside
+    ``contexts``.
 
     Parameters
     ----------
     step, label
-        (n,) step and gram or plan label of every occurrence; a label that is None is no plan, not counted.
+        (n,) step and gram, plan or following word of every occurrence; one that is None is not counted.
+    context
+        (n,) the gram s before each label, None as above; without it all are plans.
     cluster
         (n,) response or prompt of every occurrence, for the standard error.
     steps
@@ -148,36 +154,43 @@ def semantic_entropy(
     Raises
     ------
     ValueError
-        Where the columns differ in length, or ``common`` is below 2.
+        Where the columns differ in length, a step is not in ``steps``, or ``common`` is below 2.
     """
-    labels = _codes(label)
-    context = np.where(labels < 0, -1, 0)
-    return _by_step(np.asarray(step), context, labels, cluster, steps, common)
+    step, labels = np.asarray(step), _codes(label)
+    given = np.zeros_like(labels) if context is None else _codes(context)
+    groups = np.zeros_like(labels) if cluster is None else _codes(cluster)
+    lengths = {len(step), len(labels), len(given), len(groups)}
+    if len(lengths) > 1:
+        raise ValueError(f"the columns have {sorted(lengths)} rows")
+    every = np.unique(step if steps is None else np.asarray(steps))
+    if not np.isin(step, every).all():
+        raise ValueError("an occurrence belongs to none of the steps")
+    pairs = given * (labels.max(initial=0) + 1) + labels
+    kept = np.flatnonzero((labels >= 0) & (given >= 0))
+    kept = kept[np.argsort(step[kept], kind="stable")]
+    bounds = np.searchsorted(step[kept], np.append(every, every[-1:] + 1))
+    count = np.diff(bounds)
+    size = common_size(count, common)
+    parts = np.split(kept, bounds[1:])[:-1]
+    rows = [_one(given[p], pairs[p], None if cluster is None else groups[p], size) for p in parts]
+    types, contexts, clusters, *values = zip(*rows, strict=True) if rows else [()] * len(_One._fields)
+    return CountEntropy(
+        step=every,
+        count=count,
+        types=np.array(types, dtype=np.int64),
+        contexts=np.array(contexts, dtype=np.int64),
+        clusters=None if cluster is None else np.array(clusters, dtype=np.int64),
+        common=size,
+        **dict(zip(_One._fields[3:], values, strict=True)),
+    )
 
 
-def conditional_entropy(
-    step: ArrayLike,
-    context: Any,
-    follower: Any,
-    *,
-    cluster: Any = None,
-    steps: ArrayLike | None = None,
-    common: int | None = None,
-) -> CountEntropy:
-    """Σ p(s) H(next | s) by step, of the pairs of a gram s and what follows it.
-
-    It is H(s, next) − H(s), and so is its rarefied value: both at the same number of *pairs*. With more
-    grams in use each has fewer pairs, and the plug-in value of each is lower; read it beside ``contexts``.
-    A pair with None on either side is not counted. For the parameters see :func:`semantic_entropy`.
-    """
-    first, second = _codes(context), _codes(follower)
-    missing = (first < 0) | (second < 0)
-    pair = np.where(missing, -1, first * (second.max(initial=0) + 1) + second)
-    return _by_step(np.asarray(step), np.where(missing, -1, first), pair, cluster, steps, common)
-
-
-def common_size(counts: ArrayLike) -> int | None:
-    """Largest N that 95 % of the steps with occurrences have; None below 2."""
+def common_size(counts: ArrayLike, common: int | None = None) -> int | None:
+    """``common``, or else the largest N that 95 % of the steps with occurrences have; None below 2."""
+    if common is not None:
+        if common < 2:
+            raise ValueError(f"{common} occurrences to rarefy to, at least 2 were expected")
+        return common
     ordered = np.sort(np.asarray(counts)[np.asarray(counts) > 0])
     size = int(ordered[int(0.05 * len(ordered))]) if len(ordered) else 0
     return size if size >= 2 else None
@@ -207,49 +220,6 @@ class _One(NamedTuple):
     rarefied: _Maybe = None
     rarefied_se: _Maybe = None
     note: str | None = "no occurrence"
-
-
-def _by_step(
-    step: IntArray,
-    context: IntArray,
-    label: IntArray,
-    cluster: Any,
-    steps: ArrayLike | None,
-    common: int | None,
-) -> CountEntropy:
-    if common is not None and common < 2:
-        raise ValueError(f"{common} occurrences to rarefy to, at least 2 were expected")
-    groups = None if cluster is None else _codes(cluster)
-    every, parts = _parted(step, label, groups, steps)
-    count = np.array(list(map(len, parts)), dtype=np.int64)
-    size = common_size(count) if common is None else common
-    rows = [_one(context[p], label[p], None if groups is None else groups[p], size) for p in parts]
-    types, contexts, clusters, *values = zip(*rows, strict=True) if rows else [()] * len(_One._fields)
-    return CountEntropy(
-        step=every,
-        count=count,
-        types=np.array(types, dtype=np.int64),
-        contexts=np.array(contexts, dtype=np.int64),
-        clusters=None if groups is None else np.array(clusters, dtype=np.int64),
-        common=size,
-        **dict(zip(_One._fields[3:], values, strict=True)),
-    )
-
-
-def _parted(
-    step: IntArray, label: IntArray, groups: IntArray | None, steps: ArrayLike | None
-) -> tuple[IntArray, list[IntArray]]:
-    """All steps to report, and the rows of the occurrences of each."""
-    lengths = {len(step), len(label), len(label if groups is None else groups)}
-    if len(lengths) > 1:
-        raise ValueError(f"the columns have {sorted(lengths)} rows")
-    every = np.unique(step if steps is None else np.asarray(steps))
-    if not np.isin(step, every).all():
-        raise ValueError("an occurrence belongs to none of the steps")
-    kept = np.flatnonzero(label >= 0)
-    kept = kept[np.argsort(step[kept], kind="stable")]
-    bounds = np.searchsorted(step[kept], np.append(every, every[-1:] + 1))
-    return every, [kept[a:b] for a, b in pairwise(bounds.tolist())]
 
 
 def _one(context: IntArray, label: IntArray, cluster: IntArray | None, size: int | None) -> _One:

@@ -15,7 +15,6 @@ from entropylaw.tokens.gramscan import PLANNING, PLANNING_LONG, GramScan
 from entropylaw.tokens.query import TokenColumns
 from entropylaw.tokens.semantic import (
     common_size,
-    conditional_entropy,
     rarefied_entropy,
     semantic_entropy,
 )
@@ -66,7 +65,7 @@ def test_rarefied_conditional_is_the_mean_over_all_subsets():
                 for chosen in map(list, itertools.combinations(range(8), size))
             ]
         )
-        (value,) = conditional_entropy(np.zeros(8), context, follower, common=size).rarefied
+        (value,) = semantic_entropy(np.zeros(8), follower, context=context, common=size).rarefied
         assert value == pytest.approx(mean, abs=1e-12)
 
 
@@ -117,7 +116,7 @@ def test_standard_errors_of_what_follows_against_simulation():
     step = np.repeat(np.arange(400), 2000)
     context = random.choice(4, len(step), p=[0.5, 0.3, 0.15, 0.05])
     follower = np.minimum(random.geometric(0.15 + 0.2 * context), 20)
-    found = conditional_entropy(step, context, follower, common=500)
+    found = semantic_entropy(step, follower, context=context, common=500)
     for values, errors in ((found.plug_in, found.plug_in_se), (found.rarefied, found.rarefied_se)):
         assert 0.9 < np.mean(errors) / np.std(values) < 1.1
 
@@ -207,7 +206,7 @@ def test_labels_that_are_none_are_no_plans():
 def test_conditional_is_joint_less_context():
     random = np.random.default_rng(1)
     context, follower = random.integers(0, 4, 500), random.integers(0, 6, 500) ** 2
-    found = conditional_entropy(np.zeros(500), context, follower)
+    found = semantic_entropy(np.zeros(500), follower, context=context)
     joint = scipy_entropy(np.unique(context * 100 + follower, return_counts=True)[1])
     assert found.plug_in[0] == pytest.approx(joint - scipy_entropy(np.bincount(context)), rel=1e-12)
     assert (found.types[0], found.contexts[0]) == (24, 4)
