@@ -195,11 +195,8 @@ class Option:
             return self.kind.read(text)
         except ValueError:
             typed = f"{self.label} {self.kind.example}" if self.flags else self.kind.example
-            raise UsageError(
-                "bad-option",
-                f"{self.label} {text[:40]!r}, expected {self.kind.expected}",
-                f"give {typed}; --help says what it means",
-            ) from None
+            message = f"{self.label} {text[:40]!r}, expected {self.kind.expected}"
+            raise UsageError("bad-option", message, f"give {typed}; --help says what it means") from None
 
     def written(self, value: Any) -> Any:
         """The value that one of a settings file stands for.

@@ -13,7 +13,7 @@ from entropylaw.documents.document import Refusal
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import as_document, damaged
 from entropylaw.errors import InputError, known_form
-from entropylaw.gates.quantities import OF_VALIDITY, QUANTITIES, Part, Value
+from entropylaw.gates.quantities import OF_VALIDITY, QUANTITIES, Kind, Part, Value
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import Document
@@ -183,7 +183,8 @@ READ = tuple(_OF_KIND)
 
 def _values(part: Part, holder: Any) -> dict[str, Value]:
     """Every quantity of a part."""
-    return {one.name: one.read(holder) for one in QUANTITIES.values() if one.part is part and one.accessor}
+    held = (one for one in QUANTITIES.values() if one.part is part and one.kind is not Kind.flag)
+    return {one.name: one.read(holder) for one in held}
 
 
 def _reasons(validity: Validity | None) -> tuple[str, ...] | None:
