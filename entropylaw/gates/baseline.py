@@ -27,10 +27,9 @@ def regression(subject: Subject, measured: str, baseline: Sequence[Subject], *, 
         return Unknown(reason=f"the baseline's run was refused: {before.refusal.message}")
     if before.reasons and not any_law:
         return Unknown(reason=f"the baseline's law is not valid: {before.reasons[0]}")
-    now, then = (run.values.get(measured) for run in (subject, before))
-    return share_fallen(
-        now if isinstance(now, Estimate) else None, then if isinstance(then, Estimate) else None, measured
-    )
+    values = (run.values.get(measured) for run in (subject, before))
+    now, then = (value if isinstance(value, Estimate) else None for value in values)
+    return share_fallen(now, then, measured)
 
 
 def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -> Value:

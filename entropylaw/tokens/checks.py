@@ -33,16 +33,9 @@ _APART, _SURE, _FEWEST_STEPS, _FEWEST_TOKENS = 0.1, 4.0, 3, 1000
 
 
 def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> None:
-    """Refuse what is no entropy.
+    """Refuse what is no entropy: sums over all tokens of ``columns``.
 
-    Parameters
-    ----------
-    sums
-        Sums over all tokens.
-    columns
-        The columns they were made from.
-    strange
-        Values of the class column that name no class.
+    ``strange`` are values of the class column that name no class.
 
     Raises
     ------
@@ -115,12 +108,9 @@ def above(sums: Sums) -> int:
 
 
 def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenColumns) -> None:
-    """Refuse high entropies that are one and the same, to rounding; ``values`` are from the query ``high``.
+    """Refuse high entropies that are one and the same, to rounding (``entropy-padding``).
 
-    Raises
-    ------
-    InputError
-        ``entropy-padding``.
+    ``values`` are from the query ``high``.
     """
     # What is rounded two ways can lie on both sides of a boundary between two values.
     rows = {row["value"]: row for row in values}
@@ -141,13 +131,7 @@ def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenCo
 
 
 def check_text(columns: TokenColumns) -> None:
-    """Notice that grams cannot be looked for.
-
-    Raises
-    ------
-    InputError
-        ``grams-need-text``.
-    """
+    """Refuse to look for grams where a column is missing (``grams-need-text``)."""
     needed = {"--token": columns.token, "--response": columns.response, "--position": columns.position}
     missing = [option for option, found in needed.items() if not found]
     if missing:
@@ -162,10 +146,7 @@ def check_text(columns: TokenColumns) -> None:
 def check_lists(found: dict[str, Any], columns: TokenColumns) -> list[str]:
     """Notes on lists that are null or empty, from the row that :func:`inspected` gives.
 
-    Raises
-    ------
-    InputError
-        ``lists-differ`` where a list is not as long as that of the entropies beside it.
+    A list that is not as long as that of the entropies beside it is refused (``lists-differ``).
     """
     entropy, rows, notes = columns.entropy, found["rows"], []
     sequences = counted(rows, "sequence")

@@ -309,13 +309,7 @@ def both(one: str, other: str) -> str:
 
 
 def check_alike(files: Sequence[TokenFile], columns: Sequence[str]) -> None:
-    """Notice a shard whose columns differ from those of the first in what is used.
-
-    Raises
-    ------
-    InputError
-        ``shards-differ``, which names the file and the column.
-    """
+    """Refuse a shard whose columns differ from those of the first in what is used (``shards-differ``)."""
     for column in columns:
         first, *others = ("partition" if column in f.hive else f.types.get(column, "") for f in files)
         for file, got in zip(files[1:], others, strict=True):

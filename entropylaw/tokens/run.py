@@ -329,10 +329,7 @@ def _spread(parts: Sequence[Part], sums: Sums) -> list[str]:
 def format_of(path: str | None) -> str | None:
     """The format that a file's suffix stands for: ``parquet``, ``csv`` or ``json``; None for no file.
 
-    Raises
-    ------
-    UsageError
-        ``unknown-suffix``.
+    Any other suffix is a UsageError ``unknown-suffix``.
     """
     if path is None or path == "-":
         return None
@@ -363,13 +360,8 @@ def as_parquet(table: pa.Table) -> bytes:
 def write_together(files: Mapping[str, bytes]) -> None:
     """Write several files so that a reader finds all of the old ones or, but for an instant, all new ones.
 
-    All are written beside their targets before the first takes its place; where one cannot take it, those
-    before it are put back.
-
-    Raises
-    ------
-    OutputError
-        ``cannot-write``.
+    All are written beside their targets before the first takes its place; where one cannot take it
+    (``cannot-write``), those before it are put back.
     """
     from entropylaw.documents.store import TEMPORARY, write_atomically
 

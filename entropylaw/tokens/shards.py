@@ -25,10 +25,8 @@ _BLOCK, _END = 1 << 20, 1 << 16
 def absent(paths: Sequence[Path], *, allow_missing: bool) -> list[str]:
     """Notes on files that are not there.
 
-    Raises
-    ------
-    InputError
-        ``shard-missing`` where the others' names say that one should be there, unless ``allow_missing``.
+    Where the others' names say that one should be there that is an InputError ``shard-missing``, unless
+    ``allow_missing``.
     """
     gaps = [*_gaps_of_sets(paths), *_gaps_of_steps(paths)]
     notes = [*_absent_numbers(paths), *_absent_steps(paths)]

@@ -249,13 +249,7 @@ def _others(
 
 
 def read_histogram(path: str) -> TokenHistogram:
-    """Read a ``.hist.parquet``: all classes of tokens together.
-
-    Raises
-    ------
-    InputError
-        ``not-token-sums``, ``file-corrupt``.
-    """
+    """Read a ``.hist.parquet``: all classes of tokens together. Errors as :meth:`Sums.read`."""
     sums, _ = Sums.read(Path(path))
     cells = sums.cells
     steps = np.array(sums.steps, dtype=float)

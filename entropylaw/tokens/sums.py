@@ -79,10 +79,7 @@ class Sums:
     def from_table(cls, cells: pa.Table) -> Sums:
         """Sums from the result of the query, whose rows come in any order; responses are not known yet.
 
-        Raises
-        ------
-        InputError
-            ``step-missing`` or ``step-not-whole``.
+        Steps that are none are an InputError ``step-missing`` or ``step-not-whole``.
         """
         column, tokens = cells.column("step"), cells.column("tokens").to_numpy()
         numbers = column.cast("float64").to_numpy() if len(column) else np.zeros(0)
@@ -149,12 +146,8 @@ class Sums:
         """Call the ``share`` of each step's tokens with most entropy planning, the rest execution.
 
         The cut is the edge of a bin, the one that comes nearest to ``share``, so that sums stay exact and
-        shards still add up; the share that it leaves above is in the summary.
-
-        Returns
-        -------
-        Sums, dict
-            The sums with these classes; the cut of each step in nats.
+        shards still add up; the share that it leaves above is in the summary. Returns the sums with these
+        classes, and the cut of each step in nats.
         """
         cells = {name: values.copy() for name, values in self.cells.items()}
         usable = self.usable
@@ -205,10 +198,7 @@ class Sums:
     def read(cls, path: Path) -> tuple[Sums, dict[str, Any]]:
         """Read sums that :meth:`to_arrow` made, and what stands beside them.
 
-        Raises
-        ------
-        InputError
-            ``not-token-sums``, ``file-corrupt``.
+        Anything else is an InputError ``not-token-sums`` or ``file-corrupt``.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
