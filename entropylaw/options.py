@@ -182,10 +182,7 @@ class Option:
     def parsed(self, text: Any) -> Any:
         """The value of what the command line has: a text, several, or whether a flag is there.
 
-        Raises
-        ------
-        UsageError
-            ``bad-option``, or what the option's kind has to say.
+        Any other text is a UsageError ``bad-option``, or what the option's kind has to say.
         """
         if isinstance(text, list | tuple):
             return tuple(map(self.parsed, text))
@@ -199,13 +196,7 @@ class Option:
             raise UsageError("bad-option", message, f"give {typed}; --help says what it means") from None
 
     def written(self, value: Any) -> Any:
-        """The value that one of a settings file stands for.
-
-        Raises
-        ------
-        ValueError
-            It is of another kind.
-        """
+        """The value that one of a settings file stands for; ValueError where it is of another kind."""
         if self.many and not isinstance(value, list):
             raise ValueError(value)
         found = []

@@ -49,8 +49,7 @@ def takes(kind: type[T], example: str) -> Callable[[F], F]:
     """Make a function of one options object a command, whose help ends in the ``example``."""
 
     def command(function: F) -> F:
-        made: Any = function
-        made.options, made.example = kind, example
+        function.options, function.example = kind, example  # type: ignore[attr-defined]
         return function
 
     return command

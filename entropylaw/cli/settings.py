@@ -79,10 +79,7 @@ def from_file(
 def _check(key: str, value: Any, place: str, within: Path | None, *, allow_urls: bool) -> None:
     """A value of a file that may be somebody else's: it opens no URL and writes nothing outside a folder.
 
-    Raises
-    ------
-    UsageError
-        ``url-in-settings``, ``output-outside``.
+    Where it would that is a UsageError ``url-in-settings`` or ``output-outside``.
     """
     from entropylaw.gates.expression import parse
 

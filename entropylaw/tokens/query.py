@@ -138,11 +138,8 @@ class TokenColumns:
 def cells(table: ir.Table, columns: TokenColumns) -> ir.Table:
     """Count tokens and sum their entropies in fixed point, by step, class, correctness and bin.
 
-    Returns
-    -------
-    ibis.Table
-        ``step, planning, correct, bin, tokens, total, square_high, square_low`` and, where there are
-        log-probabilities, ``logprobs, logprob_total``; one row a group, in no order.
+    The columns are ``step, planning, correct, bin, tokens, total, square_high, square_low`` and, where there
+    are log-probabilities, ``logprobs, logprob_total``; one row per group, in no order.
     """
     import ibis
 

@@ -366,24 +366,22 @@ def write_together(files: Mapping[str, bytes]) -> None:
     from entropylaw.documents.store import TEMPORARY, write_atomically
 
     check_targets(files)
-    with ExitStack() as stack:
-        staged: list[tuple[Path, Path]] = []
-        for target, data in zip(map(Path, files), files.values(), strict=True):
-            if target.is_dir():
-                raise _unwritable(target, "it is a folder")
-            try:
+    target = Path()
+    try:
+        with ExitStack() as stack:
+            staged: list[tuple[Path, Path]] = []
+            for target, data in zip(map(Path, files), files.values(), strict=True):
+                if target.is_dir():
+                    raise OSError("it is a folder")
                 target.parent.mkdir(parents=True, exist_ok=True)
                 # A folder of our own: no name in it can be somebody's file.
-                folder = Path(stack.enter_context(TemporaryDirectory(dir=target.parent, prefix=TEMPORARY)))
-                write_atomically(folder / "new", data)
-            except (OSError, OutputError) as error:
-                raise _unwritable(target, error.__cause__ or error) from error
-            staged.append((target, folder))
-        # Whatever stops it half-way, the files that were replaced come back.
-        undo = stack.enter_context(ExitStack())
-        for target, folder in staged:
-            old = folder / "old"
-            try:
+                place = TemporaryDirectory(dir=target.parent, prefix=TEMPORARY, ignore_cleanup_errors=True)
+                staged.append((target, Path(stack.enter_context(place))))
+                write_atomically(staged[-1][1] / "new", data)
+            # Whatever stops it half-way, the files that were replaced come back.
+            undo = stack.enter_context(ExitStack())
+            for target, folder in staged:
+                old = folder / "old"
                 if target.exists():
                     try:
                         os.link(target, old)
@@ -393,15 +391,12 @@ def write_together(files: Mapping[str, bytes]) -> None:
                 else:
                     undo.callback(target.unlink, missing_ok=True)
                 (folder / "new").replace(target)
-            except OSError as error:
-                raise _unwritable(target, error) from error
-        undo.pop_all()
-
-
-def _unwritable(target: Path, cause: str | BaseException) -> OutputError:
-    reason = getattr(cause, "strerror", None) or cause
-    return OutputError(
-        "cannot-write",
-        f"{shown_path(str(target))} could not be written ({reason}); what stood there is unchanged",
-        "check the folder's permissions and the space left, or choose another place with -o",
-    )
+            undo.pop_all()
+    except (OSError, OutputError) as error:
+        cause = error.__cause__ or error
+        reason = getattr(cause, "strerror", None) or cause
+        raise OutputError(
+            "cannot-write",
+            f"{shown_path(str(target))} could not be written ({reason}); what stood there is unchanged",
+            "check the folder's permissions and the space left, or choose another place with -o",
+        ) from error

@@ -96,12 +96,8 @@ def rarefied_entropy(counts: ArrayLike, size: int) -> float:
     """Expected plug-in entropy of ``size`` occurrences drawn without replacement, nats.
 
     Σ over types of Σ_j −(j/n) log(j/n) · C(c, j) C(N − c, n − j) / C(N, n), no sampling. Terms more than ten
-    standard deviations and 50 counts from a type's mean are left out: together below 10⁻²⁰.
-
-    Raises
-    ------
-    ValueError
-        Where ``size`` is below 1 or above the number of occurrences, or a count is below 0.
+    standard deviations and 50 counts from a type's mean are left out: together below 10⁻²⁰. ValueError where
+    ``size`` is below 1 or above the number of occurrences, or a count is below 0.
     """
     counts = np.asarray(counts, dtype=np.int64)
     if np.any(counts < 0):
