@@ -177,8 +177,8 @@ def small_steps() -> str:
     """Percentiles of the lab's tokens, hundreds to thousands a step, against the order statistics."""
     import pyarrow.parquet as pq
 
-    from entropylaw.tokens.backends import duckdb_backend
-    from entropylaw.tokens.run import Asked, summarise_tokens
+    from entropylaw.options import TokenOptions
+    from entropylaw.tokens.run import summarise_tokens
     from entropylaw.tokens.summary import PERCENTS
 
     off: dict[int, list[float]] = {percent: [] for percent in PERCENTS}
@@ -186,7 +186,7 @@ def small_steps() -> str:
     for path in sorted(LAB.glob("*/tokens.parquet")):
         raw = pq.read_table(path, columns=["step", "entropy"])
         step, entropy = (raw.column(name).to_numpy() for name in raw.column_names)
-        for row in summarise_tokens([str(path)], Asked(), duckdb_backend).steps.to_pylist():
+        for row in summarise_tokens([str(path)], TokenOptions()).steps.to_pylist():
             ordered = np.sort(entropy[step == row["step"]].astype(float))
             sizes.append(len(ordered))
             for percent in PERCENTS:

@@ -1,4 +1,7 @@
-"""What callers of the library pass, as arrays and numbers, or an error that says what was expected."""
+"""What callers of the library pass, as arrays and numbers, or an error that says what was expected.
+
+Every function raises a UsageError ``bad-argument`` for anything else than what it returns.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,7 @@ T = TypeVar("T")
 def as_floats(values: Any, name: str) -> FloatArray:
     """``values`` as an array of one dimension; None, a masked value and pandas' NA are nan.
 
-    Raises
-    ------
-    UsageError
-        ``bad-argument``: text, flags, times, complex numbers, numbers beyond a double, several dimensions.
+    Text, flags, times, complex numbers, numbers beyond a double and several dimensions are refused.
     """
     try:
         array = np.asarray(np.ma.filled(values, np.nan) if np.ma.is_masked(values) else values)
@@ -40,13 +40,7 @@ def as_floats(values: Any, name: str) -> FloatArray:
 
 
 def as_number(value: Any, name: str) -> float:
-    """``value`` as a finite float.
-
-    Raises
-    ------
-    UsageError
-        ``bad-argument``.
-    """
+    """``value`` as a finite float."""
     try:
         found = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     except OverflowError:
@@ -57,39 +51,21 @@ def as_number(value: Any, name: str) -> float:
 
 
 def several(values: Any, kind: type[T], name: str) -> tuple[T, ...]:
-    """``values`` as a tuple of objects of one kind.
-
-    Raises
-    ------
-    UsageError
-        ``bad-argument``.
-    """
+    """``values`` as a tuple of objects of one kind."""
     if isinstance(values, str | bytes | dict) or not isinstance(values, Iterable):
         raise _bad(name, f"several objects of type {kind.__name__}", _kind(values))
     return tuple(of_kind(value, kind, name) for value in values)
 
 
 def of_kind(value: Any, kind: type[T], name: str) -> T:
-    """``value``, if it is an object of that kind.
-
-    Raises
-    ------
-    UsageError
-        ``bad-argument``.
-    """
+    """``value``, if it is an object of that kind."""
     if not isinstance(value, kind):
         raise _bad(name, f"an object of type {kind.__name__}", _kind(value))
     return value
 
 
 def text_or_none(value: Any, name: str) -> str | None:
-    """``value``, if it is text or None.
-
-    Raises
-    ------
-    UsageError
-        ``bad-argument``.
-    """
+    """``value``, if it is text or None."""
     return None if value is None else of_kind(value, str, name)
 
 

@@ -10,6 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from entropylaw.errors import UsageError
@@ -28,7 +29,6 @@ _OWN_TABLES = (
     b"run,protocol,entropy,fitted,",
 )
 """How our own CSV files begin."""
-
 
 _SCHEMA = re.compile(rb'"schema"\s*:\s*"entropylaw/')
 
@@ -62,24 +62,17 @@ def note_input(path: str | os.PathLike[str] | int, *, found: bool = False) -> No
 
 def release_input(path: str) -> None:
     """Forget a file of a folder in which nothing was found that could be a log, such as a text of ours."""
-    try:
+    with suppress(OSError, ValueError):
         status = Path(path).stat()
-    except (OSError, ValueError):
-        return
-    key = (status.st_dev, status.st_ino)
-    if _READ.get(key, ("", False))[1]:
-        del _READ[key]
+        key = (status.st_dev, status.st_ino)
+        if _READ.get(key, ("", False))[1]:
+            del _READ[key]
 
 
 def check_targets(targets: Iterable[str | os.PathLike[str] | int]) -> None:
-    """Refuse outputs, of which one is an input; an ``int`` is an open descriptor.
+    """Refuse outputs, of which one is an input (``output-is-input``); an ``int`` is an open descriptor.
 
     A file that was found in a folder and that an earlier call wrote may be replaced: it is no log.
-
-    Raises
-    ------
-    UsageError
-        ``output-is-input``.
     """
     for target in targets:
         try:
@@ -88,7 +81,10 @@ def check_targets(targets: Iterable[str | os.PathLike[str] | int]) -> None:
         except (OSError, ValueError):
             continue
         source, found = _READ.get((status.st_dev, status.st_ino), ("", False))
-        if source and not (found and _is_own_file(source)):
+        own = False
+        with suppress(OSError):
+            own = found and is_own(Path(source).read_bytes())
+        if source and not own:
             name = "standard output" if isinstance(target, int) else os.fspath(target)
             raise UsageError(
                 "output-is-input",
@@ -100,19 +96,8 @@ def check_targets(targets: Iterable[str | os.PathLike[str] | int]) -> None:
 
 def is_own(data: bytes) -> bool:
     """Whether bytes are a document or a table that entropylaw wrote."""
-    if data.startswith(_OWN_TABLES):
-        return True
-    if _SCHEMA.search(data) is None:
-        return False
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(document, dict) and str(document.get("schema", "")).startswith("entropylaw/")
-
-
-def _is_own_file(path: str) -> bool:
-    try:
-        return is_own(Path(path).read_bytes())
-    except OSError:
-        return False
+    document = None
+    with suppress(ValueError, RecursionError):
+        document = json.loads(data) if _SCHEMA.search(data) else None
+    schema = document.get("schema", "") if isinstance(document, dict) else ""
+    return data.startswith(_OWN_TABLES) or str(schema).startswith("entropylaw/")

@@ -44,6 +44,10 @@ class Kind:
     written: tuple[type, ...] = (str,)
     choices: tuple[str, ...] = ()
 
+    def choices_from(self, incomplete: str) -> list[str]:
+        """The choices that begin so."""
+        return [choice for choice in self.choices if choice.startswith(incomplete)]
+
 
 def _count(text: str) -> int:
     number = int(text)
@@ -66,11 +70,8 @@ def _samples(text: str) -> int:
     parts = text.lower().replace("×", "x").split("x")
     digits = all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts)
     if len(parts) > 2 or not digits or not (count := math.prod(map(int, parts))):
-        raise UsageError(
-            "bad-eval-size",
-            f"--eval-size {text!r}, expected a number of samples or PROBLEMSxSAMPLES",
-            "give 500, or 30x32 for 30 problems with 32 samples each",
-        )
+        message = f"--eval-size {text!r}, expected a number of samples or PROBLEMSxSAMPLES"
+        raise UsageError("bad-eval-size", message, "give 500, or 30x32 for 30 problems with 32 samples each")
     return count
 
 
@@ -81,16 +82,9 @@ def _noise(text: str) -> str:
     except ValueError:
         return text
     if not 0 < number < math.inf:
-        raise UsageError(
-            "bad-entropy-sd",
-            f"entropy sd {text}, expected a number of nats above 0",
-            "give the standard error of one logged entropy, or the column that holds it",
-        )
+        hint = "give the standard error of one logged entropy, or the column that holds it"
+        raise UsageError("bad-entropy-sd", f"entropy sd {text}, expected a number of nats above 0", hint)
     return text
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",")) if text else ()
 
 
 def one_of(*choices: str) -> Kind:
@@ -101,14 +95,9 @@ def one_of(*choices: str) -> Kind:
             raise ValueError(text)
         return text
 
-    words = ", ".join(map(repr, choices[:-1]))
-    return Kind(
-        expected=f"{words} or {choices[-1]!r}",
-        metavar=f"<{'|'.join(choices)}>",
-        example=choices[0],
-        read=read,
-        choices=choices,
-    )
+    expected = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
+    metavar = f"<{'|'.join(choices)}>"
+    return Kind(expected=expected, metavar=metavar, example=choices[0], read=read, choices=choices)
 
 
 TEXT = Kind(expected="a text")
@@ -128,7 +117,11 @@ NOISE = Kind(
     read=_noise,
     written=(int, float, str),
 )
-NAMES = Kind(expected="a text such as 'a,b'", metavar="NAMES", read=_names)
+NAMES = Kind(
+    expected="a text such as 'a,b'",
+    metavar="NAMES",
+    read=lambda text: tuple(map(str.strip, text.split(","))) if text else (),
+)
 GATE = Kind(expected="a gate", several="texts such as 'ceiling<0.62'", metavar="EXPR")
 SWITCH = Kind(expected="true or false", written=(bool,))
 
@@ -178,32 +171,32 @@ class Option:
         """In words, what a settings file may hold."""
         return f"a list of {self.kind.several}" if self.many else self.kind.expected
 
-    def parsed(self, text: str) -> Any:
-        """The value that a text of the command line stands for.
+    @property
+    def usage(self) -> str:
+        """How the help shows it: its flags, or the argument and whether it may be left out or repeated."""
+        if self.flags:
+            return f"{', '.join(self.flags).replace('/', ' / ')} {self.metavar}".rstrip()
+        name = self.metavar if self.required else f"[{self.metavar}]"
+        return f"{name}..." if self.many else name
 
-        Raises
-        ------
-        UsageError
-            ``bad-option``, or what the option's kind has to say.
+    def parsed(self, text: Any) -> Any:
+        """The value of what the command line has: a text, several, or whether a flag is there.
+
+        Any other text is a UsageError ``bad-option``, or what the option's kind has to say.
         """
+        if isinstance(text, list | tuple):
+            return tuple(map(self.parsed, text))
+        if self.kind is SWITCH:
+            return text
         try:
             return self.kind.read(text)
         except ValueError:
             typed = f"{self.label} {self.kind.example}" if self.flags else self.kind.example
-            raise UsageError(
-                "bad-option",
-                f"{self.label} {text[:40]!r}, expected {self.kind.expected}",
-                f"give {typed}; --help says what it means",
-            ) from None
+            message = f"{self.label} {text[:40]!r}, expected {self.kind.expected}"
+            raise UsageError("bad-option", message, f"give {typed}; --help says what it means") from None
 
     def written(self, value: Any) -> Any:
-        """The value that one of a settings file stands for.
-
-        Raises
-        ------
-        ValueError
-            It is of another kind.
-        """
+        """The value that one of a settings file stands for; ValueError where it is of another kind."""
         if self.many and not isinstance(value, list):
             raise ValueError(value)
         found = []
@@ -231,8 +224,7 @@ def option(flags: str, help: str, kind: Kind = TEXT, group: str = OUTPUT, **more
     names = tuple(word for word in words if word.startswith("-"))
     metavar = kind.metavar if words[-1] in names else words[-1]
     known = Option(flags=names, help=help, kind=kind, group=group, metavar=metavar, **more)
-    metadata = {"option": known}
-    return field(metadata=metadata) if known.required else field(metadata=metadata, default=known.default)
+    return field(metadata={"option": known}, **({} if known.required else {"default": known.default}))
 
 
 def setting(flags: str, help: str, kind: Kind, group: str, **more: Any) -> Any:
@@ -433,6 +425,55 @@ class PhaseOptions(ClassColumns, LogOptions, Coverage):
     """Fields that every stored document has."""
 
     entropy: str | None = column("entropy", "Entropy of all tokens.")
+
+
+def token_column(name: str, help: str) -> Any:
+    """The name of a column of token tables, which no settings file has."""
+    return option(f"--{name}", help, COLUMN, COLUMNS, unset="by name")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TokenOptions:
+    """Family: the columns of a table of tokens ('' for none of that role), its classes, the engine."""
+
+    step: str | None = token_column("step", "Step column.")
+    entropy: str | None = token_column("entropy", "Entropy column, nats.")
+    planning: str | None = token_column("class", "Class column, planning or execution; '' for none.")
+    mask: str | None = token_column("mask", "Column that is 1 where a token counts; '' for none.")
+    logprob: str | None = token_column("logprob", "Log-probability column.")
+    correct: str | None = token_column("correct", "Correctness of the answer, 0 or 1.")
+    response: tuple[str, ...] = option(
+        "--response",
+        "Column that tells responses of a step apart. Repeatable.",
+        COLUMN,
+        COLUMNS,
+        unset="by name",
+        many=True,
+    )
+    position: str | None = token_column("position", "Place of the token in its response.")
+    token: str | None = token_column("token", "Text of the token.")
+    prompt: str | None = token_column("prompt", "Column of the prompt that responses answer; '' for none.")
+    top_quantile: float | None = option(
+        "--top-quantile Q",
+        "Call the share Q of each step's tokens with most entropy planning, such as 0.2: a choice, no "
+        "finding.",
+        NUMBER,
+        ADVANCED,
+    )
+    grams: str | None = option(
+        "--grams",
+        "Call tokens planning that are part of a strategic n-gram: one a line; 'default' is a short list of "
+        "our own.",
+        PATH,
+        ADVANCED,
+    )
+    backend: str = option(
+        "--backend", "Where the query runs.", one_of("duckdb", "spark"), ADVANCED, default="duckdb"
+    )
+    master: str | None = option("--master URL", "Spark master: spark://HOST:7077, local[4].", TEXT, ADVANCED)
+    allow_missing: bool = switch(
+        "--allow-missing", "Go on where a file of a sharded set is missing.", ADVANCED
+    )
 
 
 def options_of(family: type) -> dict[str, Option]:

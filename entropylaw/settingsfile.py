@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ PROJECT_FILE = "pyproject.toml"
 TABLE = "tool.entropylaw"
 BOUNDARY = ".git"
 """A project ends at the folder that has this."""
+
+_NEWLINE = b"\n"
 
 GROUP = "columns"
 """The table whose keys are settings, and which is no command's."""
@@ -74,13 +77,15 @@ def look_for(start: Path) -> Search:
         bounded = os.path.exists(folder / BOUNDARY)  # noqa: PTH110  pathlib raises
         here = Search(found=None, folders=depth + 1, bounded=bounded)
         if is_file(folder / OWN_FILE):
-            beside = up + PROJECT_FILE if _shadowed(folder / PROJECT_FILE) else None
+            beside = None
+            with suppress(InputError):  # broken, it has no settings
+                beside = up + PROJECT_FILE if _has_table(folder / PROJECT_FILE, PROJECT_FILE) else None
             return replace(here, found=up + OWN_FILE, beside=beside)
         if _has_table(folder / PROJECT_FILE, up + PROJECT_FILE):
             return replace(here, found=up + PROJECT_FILE)
-        if here.bounded:
-            return here
-    return Search(found=None, folders=len(folders), bounded=False)
+        if bounded:
+            break
+    return here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +121,14 @@ def read_settings(path: Path, shown: str, commands: Mapping[str, Settings]) -> S
     UsageError
         ``no-settings``, ``unknown-setting``, ``bad-setting``.
     """
-    table, prefix = _own_table(_parsed(path, shown), path, shown)
+    table: Mapping[str, Any] = _parsed(_read(path, shown), shown)
+    prefix, ours = "", _ours(table) if path.name != OWN_FILE else None
+    if ours is not None:
+        table, prefix = _table(ours, shown, TABLE), f"{TABLE}."
+    elif path.name == PROJECT_FILE:
+        raise UsageError(
+            "no-settings", f"{shown} has no [{TABLE}], settings were expected there", f"add [{TABLE}] to it"
+        )
     # A table of that name has columns, for all commands.
     commands_with_table = {name: settings for name, settings in commands.items() if name != GROUP}
     for_one = {
@@ -188,26 +200,23 @@ def _bad(key: str, value: Any, shown: str, expected: str) -> UsageError:
     )
 
 
-def _parsed(path: Path, shown: str) -> dict[str, Any]:
-    """The file as TOML; an error names the line."""
+def _parsed(data: bytes, shown: str) -> dict[str, Any]:
+    """A file as TOML; an error names the line."""
     import tomllib
 
-    data = _read(path, shown)
     try:
         return tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        why = f"a byte that is not UTF-8 (at line {_lines(data[: error.start])})"
+        why = f"a byte that is not UTF-8 (at line {data[: error.start].count(_NEWLINE) + 1})"
     except tomllib.TOMLDecodeError as error:
-        why = str(error).replace("at end of document", f"at line {_lines(data.rstrip())}, the last")
+        why = str(error).replace(
+            "at end of document", f"at line {data.rstrip().count(_NEWLINE) + 1}, the last"
+        )
     except RecursionError:
         why = "nested too deeply"
     raise InputError(
         "not-toml", f"{shown} is not TOML: {why}", "correct the line, or leave the file out with --no-config"
     )
-
-
-def _lines(data: bytes) -> int:
-    return data.count(b"\n") + 1
 
 
 def _read(path: Path, shown: str) -> bytes:
@@ -224,29 +233,13 @@ def _read(path: Path, shown: str) -> bytes:
         ) from error
 
 
-def _own_table(data: Mapping[str, Any], path: Path, shown: str) -> tuple[Mapping[str, Any], str]:
-    """Our part of a file: the table of a project's file, and all of ``entropylaw.toml``."""
+def _ours(data: Mapping[str, Any]) -> Any:
+    """What a project's file has under our name; None where it has nothing."""
     tool = data.get("tool")
-    if path.name != OWN_FILE and isinstance(tool, dict) and "entropylaw" in tool:
-        return _table(tool["entropylaw"], shown, TABLE), f"{TABLE}."
-    if path.name == PROJECT_FILE:
-        raise UsageError(
-            "no-settings", f"{shown} has no [{TABLE}], settings were expected there", f"add [{TABLE}] to it"
-        )
-    return data, ""
+    return tool.get("entropylaw") if isinstance(tool, dict) else None
 
 
 def _has_table(path: Path, shown: str) -> bool:
     """Whether a ``pyproject.toml`` has our table; one that never names us is not even parsed."""
-    if not is_file(path) or b"entropylaw" not in _read(path, shown):
-        return False
-    tool = _parsed(path, shown).get("tool")
-    return isinstance(tool, dict) and "entropylaw" in tool
-
-
-def _shadowed(path: Path) -> bool:
-    """Whether a ``pyproject.toml`` that is not read has settings; broken, it has none."""
-    try:
-        return _has_table(path, PROJECT_FILE)
-    except InputError:
-        return False
+    data = _read(path, shown) if is_file(path) else b""
+    return b"entropylaw" in data and _ours(_parsed(data, shown)) is not None

@@ -49,8 +49,7 @@ def takes(kind: type[T], example: str) -> Callable[[F], F]:
     """Make a function of one options object a command, whose help ends in the ``example``."""
 
     def command(function: F) -> F:
-        made: Any = function
-        made.options, made.example = kind, example
+        function.options, function.example = kind, example  # type: ignore[attr-defined]
         return function
 
     return command
@@ -76,14 +75,10 @@ def function_of(name: str) -> Any:
     return getattr(import_module(f"entropylaw.cli.{name}"), name)
 
 
-def settings_of(name: str) -> dict[str, Option]:
-    """Key of the settings file → the option of a command that takes it."""
-    return {known.key: known for known in options_of(function_of(name).options).values() if known.key}
-
-
 def all_settings() -> dict[str, dict[str, Option]]:
-    """Command → its settings, of all commands that have any."""
-    found = {name: settings_of(name) for name in NAMES}
+    """Command → its options by their key in a settings file, of all commands that have any."""
+    taken = {name: options_of(function_of(name).options).values() for name in NAMES}
+    found = {name: {known.key: known for known in options if known.key} for name, options in taken.items()}
     return {name: settings for name, settings in found.items() if settings}
 
 
@@ -92,22 +87,12 @@ def _parameter(name: str, known: Option) -> inspect.Parameter:
     kind: Any = bool if known.kind is SWITCH else list[str] if known.many else str
     default = inspect.Parameter.empty if known.required else known.default if kind is bool else None
     declare: Any = typer.Option if known.flags else typer.Argument
-    shown = {"help": known.said, "metavar": known.metavar or None}
-    info = declare(*known.flags, **shown, autocompletion=_completer(known))
+    completer = known.kind.choices_from if known.kind.choices else None
+    info = declare(*known.flags, help=known.said, metavar=known.metavar or None, autocompletion=completer)
     annotation = kind if known.required or kind is bool else kind | None
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[annotation, info]
     )
-
-
-def _completer(known: Option) -> Callable[[str], list[str]] | None:
-    if not known.kind.choices:
-        return None
-
-    def complete(incomplete: str) -> list[str]:
-        return [choice for choice in known.kind.choices if choice.startswith(incomplete)]
-
-    return complete
 
 
 class _Reader:
@@ -143,6 +128,11 @@ class _Reader:
 class Command(_Reader, TyperCommand):
     """A command of one options object."""
 
+    @property
+    def known(self) -> dict[str, Option]:
+        """Its options by the names of their fields."""
+        return options_of(self.callback.options)  # type: ignore[union-attr]
+
     def accept(self, ctx: Any, given: dict[str, Any]) -> None:
         """Make the options of what was given, of a settings file, and of what is built in.
 
@@ -153,11 +143,9 @@ class Command(_Reader, TyperCommand):
         """
         from entropylaw.cli.settings import from_file, in_force
 
-        kind: type[Options] = getattr(self.callback, "options")  # noqa: B009  set by takes
-        known = options_of(kind)
-        values = {name: _converted(known[name], given[name]) for name in known if name in given}
-        asked = tuple(values)
-        assert ctx.parent is not None
+        known = self.known
+        values = {name: known[name].parsed(given[name]) for name in known if name in given}
+        typed = tuple(values)
         found = in_force(ctx.parent.params, None if self.name in WITHOUT else all_settings)
         if found is not None and found.file is not None:
             lacking = {name: option for name, option in known.items() if name not in values}
@@ -166,40 +154,24 @@ class Command(_Reader, TyperCommand):
             if option.required and name not in values:
                 what = "option" if option.flags else "argument"
                 ctx.fail(f"Missing {what} '{' / '.join(option.flags) or option.metavar}'.")
-        ctx.meta[_OPTIONS] = kind(**values, given=asked, found=found)
+        ctx.meta[_OPTIONS] = self.callback.options(**values, given=typed, found=found)  # type: ignore[union-attr]
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The usage line: options, and then the arguments."""
-        known = options_of(getattr(self.callback, "options")).values()  # noqa: B009  set by takes
-        return ["[OPTIONS]", *(_usage(option) for option in known if not option.flags)]
+        return ["[OPTIONS]", *(option.usage for option in self.known.values() if not option.flags)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The arguments, and the options under the headings of their groups."""
-        known = options_of(getattr(self.callback, "options")).values()  # noqa: B009  set by takes
-        sections = {"Arguments": [(_usage(each), each.said) for each in known if not each.flags]}
-        for group in GROUPS:
-            sections[group] = []
-            for each in known:
-                if each.flags and each.group == group:
-                    flags = f"{', '.join(each.flags).replace('/', ' / ')} {each.metavar}".rstrip()
-                    sections[group].append((flags, each.said + " [required]" * each.required))
+        sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in ("Arguments", *GROUPS)}
+        for each in self.known.values():
+            heading = each.group if each.flags else "Arguments"
+            required = " [required]" * (each.required and bool(each.flags))
+            sections[heading].append((each.usage, each.said + required))
         sections[OTHER].append(("-h, --help", "Show this message and exit."))
         for heading, rows in sections.items():
             if rows:
                 with formatter.section(heading):
                     formatter.write_dl(rows)
-
-
-def _converted(known: Option, given: Any) -> Any:
-    """What the command line gave to an option, as its value: texts, or whether a flag is there."""
-    if isinstance(given, list | tuple):
-        return tuple(known.parsed(text) for text in given)
-    return given if known.kind is SWITCH else known.parsed(given)
-
-
-def _usage(known: Option) -> str:
-    name = known.metavar if known.required else f"[{known.metavar}]"
-    return f"{name}..." if known.many else name
 
 
 class Commands(_Reader, TyperGroup):

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.cli.command import all_settings, takes
-from entropylaw.cli.settings import located, plain, with_paths
+from entropylaw.cli.settings import located, with_paths
 from entropylaw.options import Command, Option, formats
+from entropylaw.paths import shown_path
 
 if TYPE_CHECKING:
     from entropylaw.settingsfile import InForce, Search, SettingsFile
@@ -68,7 +69,7 @@ def rows_of(file: SettingsFile | None, known: Mapping[str, Option]) -> Iterator[
             yield {"key": key, "command": None, "value": default, "source": "default", "where": None}
         for command, value in there:
             assert file is not None
-            shown = with_paths(option, located(option, value, file.folder), plain)
+            shown = with_paths(option, located(option, value, file.folder), shown_path)
             where = file.place(key, command)
             yield {"key": key, "command": command, "value": shown, "source": "file", "where": where}
 
@@ -82,26 +83,27 @@ def config_text(found: InForce, rows: Sequence[dict[str, Any]], known: Mapping[s
         key, value = row["key"], row["value"]
         if value is None or isinstance(value, bool):
             value = known[key].unset if value is None else str(value).lower()
-        shown = [one_line(str(each)) for each in (value if isinstance(value, list) else [value])]
+        first, *more = [one_line(str(each)) for each in (value if isinstance(value, list) else [value])] or [
+            "none"
+        ]
         name = key if row["command"] is None else f"{key} ({row['command']})"
-        cells.append((name, shown[0] if shown else "none", one_line(row["where"] or "default")))
-        cells += [("", value, "") for value in shown[1:]]
+        cells.append((name, first, one_line(row["where"] or "default")))
+        cells += [("", value, "") for value in more]
     left, middle = (min(max(len(cell[i]) for cell in cells), 40) for i in (0, 1))
     lines = [f"  {name:<{left}}  {value:<{middle}}  {where}".rstrip() for name, value, where in cells]
-    return "\n".join([*map(one_line, _heading(found)), "", *lines]) + "\n"
-
-
-def _heading(found: InForce) -> Iterator[str]:
-    """Which file was read, and why that one; or what was looked for."""
+    heading = []
+    # Which file was read, and why that one; or what was looked for.
     if found.named_by == "--no-config":
-        yield "no settings are read: --no-config"
-    elif found.file is None and found.search is not None:
-        yield f"no settings found: looked for {_looked_for(found.search)}"
+        heading.append("no settings are read: --no-config")
     elif found.file is not None:
         named = "" if found.named_by == "search" else f", named by {found.named_by}"
-        yield f"settings from {found.file.shown}{named}"
+        heading.append(f"settings from {found.file.shown}{named}")
         if found.search is not None and found.search.beside is not None:
-            yield f"not read: [tool.entropylaw] in {found.search.beside}, which stands beside it"
+            beside = found.search.beside
+            heading.append(f"not read: [tool.entropylaw] in {beside}, which stands beside it")
+    elif found.search is not None:
+        heading.append(f"no settings found: looked for {_looked_for(found.search)}")
+    return "\n".join([*map(one_line, heading), "", *lines]) + "\n"
 
 
 def _looked_for(search: Search) -> str:

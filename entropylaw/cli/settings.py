@@ -9,6 +9,7 @@ from typing import Any
 
 from entropylaw.errors import UsageError
 from entropylaw.options import PATH, Option
+from entropylaw.paths import hostless, shown_path
 from entropylaw.settingsfile import InForce, Settings, SettingsFile, look_for, read_settings
 
 VARIABLE = "ENTROPYLAW_CONFIG"
@@ -38,23 +39,19 @@ def in_force(
         ) from None
     if commands is None:
         return None
-    named, allow_urls = root["config_file"], root["allow_urls"]
+    named, named_by, search = root["config_file"], "--config", None
     if root["no_config"]:
         if named:
-            raise UsageError(
-                "config-and-no-config", "both --config and --no-config were given", "give one of the two"
-            )
+            message = "both --config and --no-config were given"
+            raise UsageError("config-and-no-config", message, "give one of the two")
         return InForce(named_by="--no-config")
-    named_by = "--config" if named else VARIABLE
-    named = named or os.environ.get(VARIABLE)
-    if named:
-        file = read_settings(Path(named), plain(named), commands())
-        return InForce(file=file, named_by=named_by, allow_urls=allow_urls)
-    search = look_for(here)
-    if search.found is None:
-        return InForce(search=search)
-    file = read_settings(Path(search.found), search.found, commands())
-    return InForce(file=file, search=search, allow_urls=allow_urls)
+    if not named:
+        named, named_by = os.environ.get(VARIABLE), VARIABLE
+    if not named:
+        search = look_for(here)
+        named, named_by = search.found, "search"
+    file = read_settings(Path(named), shown_path(named), commands()) if named else None
+    return InForce(file=file, named_by=named_by, search=search, allow_urls=root["allow_urls"])
 
 
 def from_file(
@@ -82,13 +79,9 @@ def from_file(
 def _check(key: str, value: Any, place: str, within: Path | None, *, allow_urls: bool) -> None:
     """A value of a file that may be somebody else's: it opens no URL and writes nothing outside a folder.
 
-    Raises
-    ------
-    UsageError
-        ``url-in-settings``, ``output-outside``.
+    Where it would that is a UsageError ``url-in-settings`` or ``output-outside``.
     """
     from entropylaw.gates.expression import parse
-    from entropylaw.paths import hostless
 
     values = value if isinstance(value, list) else [value]
     paths = [parse(gate).baseline or "" for gate in values] if key == "gates" else values
@@ -102,44 +95,41 @@ def _check(key: str, value: Any, place: str, within: Path | None, *, allow_urls:
             )
         # Links and ".." are followed first.
         if within is not None and path != "-" and not Path(path).resolve().is_relative_to(within.resolve()):
-            raise UsageError(
-                "output-outside",
-                f"{place} names {plain(path)}, which is outside the folder of that file",
-                "name a file below it, or say -o on the command line",
-            )
+            message = f"{place} names {shown_path(path)}, which is outside the folder of that file"
+            raise UsageError("output-outside", message, "name a file below it, or say -o on the command line")
 
 
 def located(known: Option, value: Any, folder: Path) -> Any:
-    """A value with its paths, which start at the file's folder, as they are from here."""
-    return with_paths(known, value, lambda path: rebased(path, folder))
+    """A value with its paths, which start at the file's folder, as they are from here.
 
+    Standard input and remote places stay as they are.
+    """
 
-def rebased(path: str, folder: Path) -> str:
-    """A path that starts at ``folder`` as seen from here; standard input and remote places as they are."""
-    if path == "-" or path.startswith("-:") or "://" in path:
-        return path
-    given = Path(path).expanduser() if path.startswith("~/") else Path(path)
-    return str(given) if given.is_absolute() else os.path.relpath(folder / given)
+    def from_here(path: str) -> str:
+        if path == "-" or path.startswith("-:") or "://" in path:
+            return path
+        given = Path(path).expanduser() if path.startswith("~/") else Path(path)
+        return str(given) if given.is_absolute() else os.path.relpath(folder / given)
+
+    return with_paths(known, value, from_here)
 
 
 def with_paths(known: Option, value: Any, change: Callable[[str], str]) -> Any:
-    """A value with every path in it changed."""
+    """A value with every path in it changed, those of gates' baselines too."""
     if known.kind is PATH:
         return [change(item) for item in value] if isinstance(value, list) else change(value)
-    if known.key == "gates":
-        return [_with_baseline(gate, change) for gate in value]
-    return value
-
-
-def _with_baseline(gate: str, change: Callable[[str], str]) -> str:
-    """A gate with the path of its baseline changed, where it has one."""
+    if known.key != "gates":
+        return value
     from entropylaw.gates.expression import parse
 
-    baseline = parse(gate).baseline
-    if baseline is None:
-        return gate
-    start = gate.rindex(baseline, 0, gate.rindex(")"))
-    return gate[:start] + change(baseline) + gate[start + len(baseline) :]
+    found = []
+    for gate in value:
+        baseline = parse(gate).baseline
+        if baseline is not None:
+            start = gate.rindex(baseline, 0, gate.rindex(")"))
+            gate = gate[:start] + change(baseline) + gate[start + len(baseline) :]
+        found.append(gate)
+    return found
 
 
 def _expanded(pattern: str) -> list[str]:
@@ -150,10 +140,3 @@ def _expanded(pattern: str) -> list[str]:
         return [pattern]
     # pathlib would take a "./" off the names, and has no word for a pattern from the root.
     return sorted(glob.glob(pattern, recursive=True)) or [pattern]  # noqa: PTH207
-
-
-def plain(path: str) -> str:
-    """A path without anything of the machine, an address without its secrets."""
-    from entropylaw.paths import hostless, shown_path
-
-    return shown_path(path) if Path(path).is_absolute() else hostless(path)

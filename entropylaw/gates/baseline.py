@@ -27,7 +27,7 @@ def regression(subject: Subject, measured: str, baseline: Sequence[Subject], *, 
         return Unknown(reason=f"the baseline's run was refused: {before.refusal.message}")
     if before.reasons and not any_law:
         return Unknown(reason=f"the baseline's law is not valid: {before.reasons[0]}")
-    values = [run.values.get(measured) for run in (subject, before)]
+    values = (run.values.get(measured) for run in (subject, before))
     now, then = (value if isinstance(value, Estimate) else None for value in values)
     return share_fallen(now, then, measured)
 
@@ -67,8 +67,7 @@ def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -
             reason=f"the baseline's {measured} may be 0 or less: its interval begins at {ends[4]:.3g}"
         )
     try:
-        low, high = _ratio(*ends)
-        share = ends[0] / ends[3]
+        share, low, high = _ratio(*ends)
     except (ZeroDivisionError, OverflowError):
         low = high = share = math.inf
     if not all(map(math.isfinite, (low, high, share))):
@@ -84,15 +83,15 @@ def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -
 
 def _ratio(
     top: float, top_low: float, top_high: float, unit: float, unit_low: float, unit_high: float
-) -> tuple[float, float]:
-    """MOVER-R limits of top/unit, each with its interval; that of ``unit`` lies above 0."""
+) -> tuple[float, float, float]:
+    """top/unit with its MOVER-R limits, each with its interval; that of ``unit`` lies above 0."""
     # In units of the baseline, whose square is then a number.
     value, least, most = top / unit, top_low / unit, top_high / unit
     above, below = unit_high / unit - 1.0, 1.0 - unit_low / unit
     # r·bottom lies in the other direction where r is negative, and then its other half counts.
     low = _limit(value, value - least, above if least >= 0 else below, 1.0)
     high = _limit(value, most - value, below if most >= 0 else above, -1.0)
-    return low, high
+    return value, low, high
 
 
 def _limit(top: float, top_half: float, bottom_half: float, side: float) -> float:

@@ -12,12 +12,13 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import product
 from typing import NamedTuple
 
 from entropylaw.gates.baseline import regression
 from entropylaw.gates.digits import beside
 from entropylaw.gates.expression import Gate
-from entropylaw.gates.quantities import REGRESSION, WRITTEN_BY, Kind, Unknown, Value
+from entropylaw.gates.quantities import WRITTEN_BY, Kind, Unknown, Value
 from entropylaw.gates.subjects import Subject
 from entropylaw.results import Estimate
 from entropylaw.results.check import GateCase
@@ -48,22 +49,15 @@ class Rules:
 Baselines = Mapping[str, Sequence[Subject]]
 """Path as written in a gate → the runs of that document."""
 
-_COMPARE: dict[str, Callable[[float, float], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
+_COMPARE: dict[str, tuple[Callable[[float, float], bool], str]] = {
+    "<": (operator.lt, "below"),
+    "<=": (operator.le, "at or below"),
+    ">": (operator.gt, "above"),
+    ">=": (operator.ge, "at or above"),
+    "==": (operator.eq, "equal to"),
+    "!=": (operator.ne, "different from"),
 }
-_SIDES = {
-    "<": "below",
-    "<=": "at or below",
-    ">": "above",
-    ">=": "at or above",
-    "==": "equal to",
-    "!=": "different from",
-}
+"""Operator → how it compares, and in words."""
 
 
 def decide(
@@ -73,45 +67,24 @@ def decide(
     names = [subject.run for subject in subjects]
     failing = {Outcome.tripped, Outcome.unknown, *([Outcome.open] if rules.strict else [])}
     cases = []
-    for subject in subjects:
+    for subject, gate in product(subjects, gates):
         shared = names.count(subject.run) > 1
-        name = f"{subject.run} ({', '.join(subject.sources)})" if shared else subject.run
-        for gate in gates:
-            found = _found(gate, subject, baselines, rules)
-            outcome, sentence = _judged(gate, found, rules)
-            case = GateCase(
-                run=name,
-                sources=subject.sources,
-                gate=gate.shown,
-                outcome=outcome.value,
-                failed=outcome in failing,
-                sentence=sentence,
-                value=found if isinstance(found, float) else getattr(found, "value", None),
-                **{key: getattr(found, key, None) for key in ("low", "high", "level", "method")},
-                word=found if isinstance(found, str) else None,
-                limit=gate.limit,
-            )
-            cases.append(case)
+        found = _found(gate, subject, baselines, rules)
+        outcome, sentence = _judged(gate, found, rules)
+        case = GateCase(
+            run=f"{subject.run} ({', '.join(subject.sources)})" if shared else subject.run,
+            sources=subject.sources,
+            gate=gate.shown,
+            outcome=outcome.value,
+            failed=outcome in failing,
+            sentence=sentence,
+            value=found if isinstance(found, float) else getattr(found, "value", None),
+            **{key: getattr(found, key, None) for key in ("low", "high", "level", "method")},
+            word=found if isinstance(found, str) else None,
+            limit=gate.limit,
+        )
+        cases.append(case)
     return tuple(cases)
-
-
-def _found(gate: Gate, subject: Subject, baselines: Baselines, rules: Rules) -> Value | _Flag:
-    """What a run has for a gate: validity first, then the value."""
-    quantity = gate.quantity
-    if gate.quantity.kind is Kind.flag:
-        return _flag(quantity.name, subject)
-    if quantity.name not in subject.values and (subject.refusal or quantity.part not in subject.parts):
-        if subject.refusal is not None:
-            return Unknown(reason=f"the run was refused: {subject.refusal.message}")
-        written = WRITTEN_BY[quantity.part]
-        return Unknown(reason=f"no document given for this run holds {quantity.name}; {written} writes one")
-    if quantity.of_law and subject.reasons and not rules.any_law:
-        return Unknown(reason=_invalid(subject.reasons))
-    if quantity is REGRESSION:
-        assert gate.baseline is not None
-        assert gate.measured is not None
-        return regression(subject, gate.measured, baselines[gate.baseline], any_law=rules.any_law)
-    return subject.values.get(quantity.name, Unknown(reason=f"the run has no {quantity.name}"))
 
 
 class _Flag(NamedTuple):
@@ -119,6 +92,24 @@ class _Flag(NamedTuple):
 
     up: bool
     sentence: str
+
+
+def _found(gate: Gate, subject: Subject, baselines: Baselines, rules: Rules) -> Value | _Flag:
+    """What a run has for a gate: validity first, then the value."""
+    quantity, refusal = gate.quantity, subject.refusal
+    if quantity.kind is Kind.flag:
+        return _flag(quantity.name, subject)
+    if quantity.name not in subject.values and (refusal or quantity.part not in subject.parts):
+        if refusal is not None:
+            return Unknown(reason=f"the run was refused: {refusal.message}")
+        written = WRITTEN_BY[quantity.part]
+        return Unknown(reason=f"no document given for this run holds {quantity.name}; {written} writes one")
+    if quantity.of_law and subject.invalid and not rules.any_law:
+        return Unknown(reason=subject.invalid)
+    if gate.baseline is not None:
+        assert gate.measured is not None
+        return regression(subject, gate.measured, baselines[gate.baseline], any_law=rules.any_law)
+    return subject.values.get(quantity.name, Unknown(reason=f"the run has no {quantity.name}"))
 
 
 def _flag(name: str, subject: Subject) -> _Flag | Unknown:
@@ -129,41 +120,34 @@ def _flag(name: str, subject: Subject) -> _Flag | Unknown:
     if subject.reasons is None:
         why = refusal.message if refusal else "no document given for it holds its law"
         return Unknown(reason=f"whether the law holds is not known: {why}")
-    if subject.reasons:
-        return _Flag(True, _invalid(subject.reasons))
-    return _Flag(False, "the law is valid for this run")
-
-
-def _invalid(reasons: Sequence[str]) -> str:
-    """Why the law is not valid; the first reason of several."""
-    more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
-    return f"the law is not valid for this run: {reasons[0]}{more}"
+    return _Flag(bool(subject.invalid), subject.invalid or "the law is valid for this run")
 
 
 def _judged(gate: Gate, found: Value | _Flag, rules: Rules) -> tuple[Outcome, str]:
+    name = gate.quantity.name
     if isinstance(found, Unknown):
         return Outcome.unknown, found.reason
     if isinstance(found, _Flag):
         return (Outcome.tripped if found.up else Outcome.passed), found.sentence
     if isinstance(found, str):
         holds = (found == gate.word) is (gate.operator == "==")
-        return (Outcome.tripped if holds else Outcome.passed), f"{gate.quantity.name} is {found!r}"
+        return (Outcome.tripped if holds else Outcome.passed), f"{name} is {found!r}"
     assert gate.limit is not None
     assert gate.operator is not None
+    compare, side = _COMPARE[gate.operator]
+    called = f"fall of {gate.measured}" if gate.measured else name
     if isinstance(found, Estimate) and not rules.point:
-        return _by_interval(gate, found)
-    value = found.value if isinstance(found, Estimate) else found
+        return _by_interval(gate, found, called, side)
+    value, note = (found.value, found.note) if isinstance(found, Estimate) else (found, None)
     if value is None:
-        note = found.note if isinstance(found, Estimate) else None
-        return Outcome.unknown, f"{gate.quantity.name} has no value{f': {note}' if note else ''}"
-    holds = _COMPARE[gate.operator](value, gate.limit)
+        return Outcome.unknown, f"{name} has no value{f': {note}' if note else ''}"
+    holds = compare(value, gate.limit)
     (text,) = beside([value], gate.limit, percent=gate.percent)
-    is_it = "is" if holds else "is not"
-    sentence = f"{_called(gate)} {text} {is_it} {_SIDES[gate.operator]} {gate.limit_text}"
+    sentence = f"{called} {text} {'is' if holds else 'is not'} {side} {gate.limit_text}"
     return (Outcome.tripped if holds else Outcome.passed), sentence
 
 
-def _by_interval(gate: Gate, found: Estimate) -> tuple[Outcome, str]:
+def _by_interval(gate: Gate, found: Estimate, called: str, side: str) -> tuple[Outcome, str]:
     """All of the interval, none of it, or a part; an open end is open to anything."""
     assert gate.limit is not None
     assert gate.operator is not None
@@ -177,24 +161,17 @@ def _by_interval(gate: Gate, found: Estimate) -> tuple[Outcome, str]:
     outcome = Outcome.tripped if all_of_it else Outcome.open if some_of_it else Outcome.passed
     extent = {Outcome.tripped: "all", Outcome.open: "a part", Outcome.passed: "none"}[outcome]
     number = "" if found.value is None else f"{value} "
-    sentence = (
-        f"{_called(gate)} {number}[{left}, {right}]: {extent} of the {100 * found.level:g} % interval is "
-        f"{_SIDES[gate.operator]} {gate.limit_text}"
-    )
-    return outcome, sentence + (f" ({found.note})" if found.note else "")
+    note = f" ({found.note})" if found.note else ""
+    interval = f"{extent} of the {100 * found.level:g} % interval"
+    return outcome, f"{called} {number}[{left}, {right}]: {interval} is {side} {gate.limit_text}{note}"
 
 
 def holds_for(sign: str, low: float, high: float, limit: float) -> tuple[bool, bool]:
     """Whether ``x sign limit`` holds for all x from ``low`` to ``high``, and whether for any."""
-    compare = _COMPARE[sign]
     if sign == "==":
         return low == high == limit, low <= limit <= high
     if sign == "!=":
         return not low <= limit <= high, not low == high == limit
+    compare, _ = _COMPARE[sign]
     ends = compare(low, limit), compare(high, limit)
     return all(ends), any(ends)
-
-
-def _called(gate: Gate) -> str:
-    """The quantity as a sentence names it."""
-    return f"fall of {gate.measured}" if gate.quantity is REGRESSION else gate.quantity.name

@@ -20,31 +20,25 @@ def beside(numbers: Sequence[float | None], limit: float, *, percent: bool = Fal
     bound = _exact(limit, percent)
     known = [x for x in exact if x is not None]
     decimals = _decimals(known)
-    while decimals <= MOST_DECIMALS and not all(_same_side(x, decimals, bound) for x in known):
+    while decimals <= MOST_DECIMALS and any(
+        Decimal(_text(x, decimals)).compare(bound) != x.compare(bound) for x in known
+    ):
         decimals += 1
     return ["open" if x is None else _text(x, decimals) + "%" * percent for x in exact]
+
+
+def _decimals(known: Sequence[Decimal]) -> int:
+    """Decimals before any comparison."""
+    if all(x == x.to_integral_value() for x in known):
+        return 0
+    half, largest = (max(known) - min(known)) / 2, max(map(abs, known))
+    return max(1 - half.adjusted() if half > largest * Decimal("1e-12") else 3 - largest.adjusted(), 0)
 
 
 def _exact(x: float, percent: bool) -> Decimal:
     """The shortest decimal that reads back as ``x``: it keeps the order of floats."""
     shortest = Decimal(repr(float(x)))
     return shortest.scaleb(2) if percent else shortest
-
-
-def _decimals(known: Sequence[Decimal]) -> int:
-    """Decimals before any comparison."""
-    if not known or all(x == x.to_integral_value() for x in known):
-        return 0
-    half = (max(known) - min(known)) / 2
-    largest = max(abs(x) for x in known)
-    if half > largest * Decimal("1e-12"):
-        return max(1 - half.adjusted(), 0)
-    return max(3 - largest.adjusted(), 0)
-
-
-def _same_side(x: Decimal, decimals: int, bound: Decimal) -> bool:
-    shown = Decimal(_text(x, decimals))
-    return (shown > bound, shown < bound) == (x > bound, x < bound)
 
 
 def _text(x: Decimal, decimals: int) -> str:

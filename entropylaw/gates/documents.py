@@ -42,14 +42,14 @@ def subjects_in(document: Stored) -> list[Subject]:
 def missing_pages(index: Stored) -> list[Subject]:
     """The runs that the index of a report names, and whose documents do not lie beside it."""
     rows = index.data.get("rows")
+    slugs = [row.get("slug") for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict)]
     found = []
-    for row in rows if isinstance(rows, list) else []:
-        if isinstance(row, dict) and isinstance(row.get("slug"), str):
-            place = Path(index.path).parent / "runs" / f"{row['slug']}.json"
-            if not is_file(place):
-                shown = shown_path(str(place))
-                message = f"there is no {shown}, which the index of the report names"
-                found.append(unread(shown, InputError("file-not-found", message, "make the report again")))
+    for slug in slugs:
+        place = Path(index.path).parent / "runs" / f"{slug}.json"
+        if isinstance(slug, str) and not is_file(place):
+            shown = shown_path(str(place))
+            message = f"there is no {shown}, which the index of the report names"
+            found.append(unread(shown, InputError("file-not-found", message, "make the report again")))
     return found
 
 

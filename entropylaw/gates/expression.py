@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import NoReturn
@@ -20,32 +21,18 @@ GRAMMAR = (
 _OPERATOR = re.compile(r"<=|>=|==|!=|<|>")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
-_WORD = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+_WORD = re.compile(r"""(?P<quote>['"])(?P<word>((?!(?P=quote)).)*)(?P=quote)""", re.DOTALL)
+_SPACES = re.compile(r"\s*")
 _CALL_END = re.compile(r"\)\s*(?=[<>=!]|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """A gate, understood.
+    """A gate, understood: the expression as given, and the quantity that it asks about.
 
-    Attributes
-    ----------
-    text
-        The expression as given.
-    quantity
-        What it asks about.
-    operator
-        One of ``< <= > >= == !=``; None for a flag.
-    limit
-        The number that it compares with; a percentage is a share here.
-    limit_text
-        The number as it was written.
-    word
-        The word that it compares with.
-    baseline
-        The document that a regression is measured against.
-    measured
-        What the regression is of.
+    ``operator`` is one of ``< <= > >= == !=``, None for a flag. The quantity is compared with a ``word``, or
+    with the number ``limit``, as written ``limit_text``; a percentage is a share. A regression is of the
+    quantity ``measured``, against the document ``baseline``.
     """
 
     text: str
@@ -72,13 +59,7 @@ class Gate:
 
 
 def parse(text: str) -> Gate:
-    """An expression as a gate.
-
-    Raises
-    ------
-    UsageError
-        ``unknown-quantity``; ``bad-gate`` for anything else, with the place.
-    """
+    """An expression as a gate; a UsageError ``unknown-quantity``, or else ``bad-gate`` with the place."""
     return _Reader(text).gate()
 
 
@@ -88,7 +69,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.place = 0
-        self.spaces()
+        self.move(0)
 
     def gate(self) -> Gate:
         start = self.place
@@ -97,13 +78,22 @@ class _Reader:
             self.fail("a quantity was expected")
         quantity = REGRESSION if name == REGRESSION.name else QUANTITIES.get(name)
         if quantity is None:
-            raise unknown_quantity(self.text, name, start)
+            names = [*QUANTITIES, REGRESSION.name]
+            raise UsageError(
+                "unknown-quantity",
+                f"--fail-if {self.text!r}: no quantity is called {name!r} (character {start + 1})"
+                f"{_meant(name, names)}",
+                f"the quantities are {', '.join(names)}",
+            )
         measured, baseline = self.call() if quantity is REGRESSION else (None, None)
         if quantity.kind is Kind.flag:
             self.end(f"; {name} stands alone")
             return Gate(text=self.text.strip(), quantity=quantity)
         sign_at = self.place
-        operator = self.operator(name)
+        operator = self.take(_OPERATOR)
+        if operator is None:
+            equals = self.text.startswith("=", self.place)
+            self.fail("'==' was expected" if equals else f"one of < <= > >= == != was expected after {name}")
         word, limit_text = None, ""
         if quantity.kind is Kind.word:
             word = self.word(quantity, operator, sign_at)
@@ -123,65 +113,51 @@ class _Reader:
 
     def call(self) -> tuple[str, str]:
         """``(BASELINE)`` or ``(QUANTITY, BASELINE)``; the path may hold anything but needs no quotes."""
-        if self.text[self.place : self.place + 1] != "(":
+        if not self.text.startswith("(", self.place):
             self.fail("'(' and the baseline's document were expected")
-        ends = list(_CALL_END.finditer(self.text, self.place + 1))
+        begin = self.place + 1
+        ends = [match.start() for match in _CALL_END.finditer(self.text, begin)]
         if not ends:
             self.fail("a closing ')' after the baseline's document was expected", at=len(self.text))
-        inside, begin = self.text[self.place + 1 : ends[-1].start()], self.place + 1
-        name, comma, path = inside.partition(",")
+        path = self.text[begin : ends[-1]]
+        name, comma, rest = path.partition(",")
         measured = MEASURED[0]
         if comma and _NAME.fullmatch(name.strip()):
-            measured = name.strip()
+            measured, path = name.strip(), rest
             if measured not in MEASURED:
                 self.fail(
                     f"{' or '.join(MEASURED)} was expected", at=begin, more="; a regression is of these"
                 )
-        else:
-            path = inside
         path = path.strip()
         quoted = _WORD.fullmatch(path)
-        path = (quoted[1] or quoted[2] or "") if quoted else path
+        path = quoted["word"] if quoted else path
         if not path:
             self.fail("the baseline's document was expected", at=begin)
-        self.place = ends[-1].start() + 1
-        self.spaces()
+        self.move(ends[-1] + 1)
         return measured, path
-
-    def operator(self, name: str) -> str:
-        found = self.take(_OPERATOR)
-        if found is None:
-            equals = self.text[self.place : self.place + 1] == "="
-            self.fail("'==' was expected" if equals else f"one of < <= > >= == != was expected after {name}")
-        return found
 
     def number(self, quantity: Quantity) -> str:
         start = self.place
         found = self.take(_NUMBER)
         if found is None:
             self.fail(f"a number was expected for {quantity.name}")
-        percent = self.text[self.place : self.place + 1] == "%"
-        if percent:
-            self.place += 1
-            self.spaces()
+        percent = self.text.startswith("%", self.place)
+        self.move(self.place + percent)
         if abs(_value(found)) == float("inf"):
             self.fail("a finite number was expected", at=start)
         return found + "%" * percent
 
     def word(self, quantity: Quantity, operator: str, before: int) -> str:
         words = ", ".join(f"'{word}'" for word in quantity.words)
-        start = self.place
         if operator not in ("==", "!="):
             self.fail(f"== or != was expected before the word for {quantity.name}", at=before)
         match = _WORD.match(self.text, self.place)
         if match is None:
             self.fail(f"one of {words} was expected, with its quotes")
-        word = match[1] if match[1] is not None else match[2]
-        if word not in quantity.words:
-            self.fail(f"one of {words} was expected", at=start, more=_meant(word, quantity.words))
-        self.place = match.end()
-        self.spaces()
-        return word
+        if match["word"] not in quantity.words:
+            self.fail(f"one of {words} was expected", more=_meant(match["word"], quantity.words))
+        self.move(match.end())
+        return match["word"]
 
     def end(self, more: str) -> None:
         if self.place < len(self.text):
@@ -191,13 +167,14 @@ class _Reader:
         match = pattern.match(self.text, self.place)
         if match is None:
             return None
-        self.place = match.end()
-        self.spaces()
+        self.move(match.end())
         return match[0]
 
-    def spaces(self) -> None:
-        while self.place < len(self.text) and self.text[self.place].isspace():
-            self.place += 1
+    def move(self, place: int) -> None:
+        """Go on at a place, or behind the white space that is there."""
+        spaces = _SPACES.match(self.text, place)
+        assert spaces is not None
+        self.place = spaces.end()
 
     def fail(self, expected: str, at: int | None = None, more: str = "") -> NoReturn:
         """What was expected, and where; ``more`` is said after what was found."""
@@ -211,17 +188,7 @@ class _Reader:
         )
 
 
-def unknown_quantity(text: str, name: str, place: int) -> UsageError:
-    """No quantity has this name; the nearest ones, and all of them."""
-    names = [*QUANTITIES, REGRESSION.name]
-    return UsageError(
-        "unknown-quantity",
-        f"--fail-if {text!r}: no quantity is called {name!r} (character {place + 1}){_meant(name, names)}",
-        f"the quantities are {', '.join(names)}",
-    )
-
-
-def _meant(name: str, names: list[str] | tuple[str, ...]) -> str:
+def _meant(name: str, names: Sequence[str]) -> str:
     near = difflib.get_close_matches(name.casefold(), names, n=2, cutoff=0.6)
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ class Part(StrEnum):
 
 
 class Kind(StrEnum):
-    """How a quantity is compared."""
+    """How a quantity is compared: an estimate by its interval, a number, which has none, as it stands."""
 
     estimate = "estimate"
     number = "number"
@@ -51,28 +52,14 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Something that a gate can ask about.
+    """Something that a gate can ask about: what an expression calls it, and a few words and a unit for lists.
 
-    Attributes
-    ----------
-    name
-        What an expression calls it.
-    meaning
-        A few words for lists.
-    unit
-        Of the number; empty where it has none.
-    accessor
-        Reads it: of a :class:`~entropylaw.documents.fit.RunFit` with a law for the law, of a run of a report
-        or a prediction for what is ahead, of a :class:`~entropylaw.documents.phases.RunPhases` or None for
-        the phases. None where the document has no value. Attributes, or a function; flags have none.
-    kind
-        An estimate has an interval; a number has none by its nature, and is compared as it stands.
-    part
-        The part of the documents that holds it.
-    of_law
-        Whether it means something only where the law holds.
-    words
-        The values of a word.
+    ``accessor`` reads it from the ``part`` of the documents that holds it: of a
+    :class:`~entropylaw.documents.fit.RunFit` with a law for the law, of a run of a report or a prediction for
+    what is ahead, of a :class:`~entropylaw.documents.phases.RunPhases` or None for the phases. It is the path
+    of an attribute, by default the one of its name in the law, or a function that returns None where the
+    document has no value. Flags have none.
+    ``of_law`` says that it means something only where the law holds; ``words`` are the values of a word.
     """
 
     name: str
@@ -86,8 +73,8 @@ class Quantity:
 
     def read(self, holder: Any) -> Value:
         """The value that the part of a run's documents has, or why it has none."""
-        read = attrgetter(self.accessor) if isinstance(self.accessor, str) else self.accessor
-        found = read(holder)
+        path = self.accessor or f"law.{self.name}"
+        found = attrgetter(path)(holder) if isinstance(path, str) else path(holder)
         if found is None:
             return Unknown(reason=f"the document has no {self.name} for this run")
         return float(found) if isinstance(found, int) else found
@@ -142,60 +129,39 @@ _reward = _ahead(lambda run: run.spending.reward if run.spending else None)
 _forecast = _ahead(lambda run: run.forecast.reward[-1] if run.forecast else None)
 _order = _phases(lambda phases: phases.verdict, "one curve only has no order")
 _delta = _phases(lambda phases: phases.delta, "no difference is told")
-_NUMBER, _WORD, _FLAG = Kind.number, Kind.word, Kind.flag
+_valid = partial(Quantity, of_law=True)
+_number = partial(Quantity, kind=Kind.number)
+_later = partial(Quantity, part=Part.ahead)
+_ordered = partial(Quantity, part=Part.phases)
 
 _ALL = (
-    Quantity("a", "coefficient of R = −a·exp(H) + b", "reward", "law.a", of_law=True),
-    Quantity("b", "coefficient of R = −a·exp(H) + b", "reward", "law.b", of_law=True),
-    Quantity("ceiling", "b − a, the reward at H = 0", "reward", "law.ceiling", of_law=True),
-    Quantity("headroom", "ceiling − reward_now", "reward", "law.headroom", of_law=True),
-    Quantity(
-        "reward_now",
-        "reward at the last evaluation, noise taken out",
-        "reward",
-        "law.reward_now",
-        of_law=True,
-    ),
-    Quantity(
-        "used", "share of the reward that entropy can buy, had by now", "share", _since("used"), of_law=True
-    ),
+    _valid("a", "coefficient of R = −a·exp(H) + b", "reward"),
+    _valid("b", "coefficient of R = −a·exp(H) + b", "reward"),
+    _valid("ceiling", "b − a, the reward at H = 0", "reward"),
+    _valid("headroom", "ceiling − reward_now", "reward"),
+    _valid("reward_now", "reward at the last evaluation, noise taken out", "reward"),
+    _valid("used", "share of the reward that entropy can buy, had by now", "share", _since("used")),
     Quantity("drop_per_100_steps", "entropy lost per 100 steps lately", "nats", _since("drop_per_100_steps")),
-    Quantity("entropy_now", "entropy at the last evaluation", "nats", "law.entropy_now", _NUMBER),
-    Quantity("entropy_noise", "noise of a logged entropy", "nats", "law.entropy_noise", _NUMBER),
-    Quantity(
-        "law_weight", "probability of the law among the forms", "probability", "law.law_weight", _NUMBER
+    _number("entropy_now", "entropy at the last evaluation", "nats"),
+    _number("entropy_noise", "noise of a logged entropy", "nats"),
+    _number("law_weight", "probability of the law among the forms", "probability"),
+    _number("r_squared", "share of the reward's variance explained", "share"),
+    _number("n", "evaluations that were fitted", "evaluations"),
+    _number("lag1", "lag-1 autocorrelation of the residuals", "", "law.residuals.lag1"),
+    _number(
+        "effective_n", "independent evaluations they are worth", "evaluations", "law.residuals.effective_n"
     ),
-    Quantity("r_squared", "share of the reward's variance explained", "share", "law.r_squared", _NUMBER),
-    Quantity("n", "evaluations that were fitted", "evaluations", "law.n", _NUMBER),
-    Quantity("lag1", "lag-1 autocorrelation of the residuals", "", "law.residuals.lag1", _NUMBER),
-    Quantity(
-        "effective_n",
-        "independent evaluations they are worth",
-        "evaluations",
-        "law.residuals.effective_n",
-        _NUMBER,
-    ),
-    Quantity("cautions", "number of cautions", "", lambda run: len(run.validity.cautions), _NUMBER),
-    Quantity("verdict", "what is said of the law", "", _verdict, _WORD, words=(VALID, FAILS, UNDECIDED)),
-    Quantity("forecast_reward", "reward at the last step forecast", "reward", _forecast, part=Part.ahead),
-    Quantity(
-        "saturation_step", "step at which the entropy is spent", "steps", _step, part=Part.ahead, of_law=True
-    ),
-    Quantity("saturation_reward", "reward at that step", "reward", _reward, part=Part.ahead, of_law=True),
-    Quantity("phases", "the order of the two phases", "", _order, _WORD, part=Part.phases, words=VERDICTS),
-    Quantity(
-        "boundary_planning", "step of planning's boundary", "steps", _boundary("planning"), part=Part.phases
-    ),
-    Quantity(
-        "boundary_execution",
-        "step of execution's boundary",
-        "steps",
-        _boundary("execution"),
-        part=Part.phases,
-    ),
-    Quantity("delta", "planning's boundary less execution's", "steps", _delta, part=Part.phases),
-    Quantity("invalid", "the law does not hold, or cannot be told", kind=_FLAG),
-    Quantity("refused", "the run could not be fitted", kind=_FLAG),
+    _number("cautions", "number of cautions", "", lambda run: len(run.validity.cautions)),
+    Quantity("verdict", "what is said of the law", "", _verdict, Kind.word, words=(VALID, FAILS, UNDECIDED)),
+    _later("forecast_reward", "reward at the last step forecast", "reward", _forecast),
+    _later("saturation_step", "step at which the entropy is spent", "steps", _step, of_law=True),
+    _later("saturation_reward", "reward at that step", "reward", _reward, of_law=True),
+    _ordered("phases", "the order of the two phases", "", _order, Kind.word, words=VERDICTS),
+    _ordered("boundary_planning", "step of planning's boundary", "steps", _boundary("planning")),
+    _ordered("boundary_execution", "step of execution's boundary", "steps", _boundary("execution")),
+    _ordered("delta", "planning's boundary less execution's", "steps", _delta),
+    Quantity("invalid", "the law does not hold, or cannot be told", kind=Kind.flag),
+    Quantity("refused", "the run could not be fitted", kind=Kind.flag),
 )
 
 QUANTITIES: Mapping[str, Quantity] = {quantity.name: quantity for quantity in _ALL}

@@ -13,7 +13,7 @@ from entropylaw.documents.document import Refusal
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import as_document, damaged
 from entropylaw.errors import InputError, known_form
-from entropylaw.gates.quantities import OF_VALIDITY, QUANTITIES, Part, Value
+from entropylaw.gates.quantities import OF_VALIDITY, QUANTITIES, Kind, Part, Value
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import Document
@@ -23,30 +23,15 @@ if TYPE_CHECKING:
     from entropylaw.documents.report import RunReport
     from entropylaw.results import Validity
 
-READ = ("fit", "report", "phases", "prediction")
-"""The kinds of documents that are read here."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A run that gates are applied to.
+    """A run that gates are applied to: its name, and the ``path`` of the log that it was read from.
 
-    Attributes
-    ----------
-    run, path
-        Its name, and the log that it was read from.
-    sources
-        The documents or logs that were given for it.
-    parts
-        What they hold of it.
-    values
-        Quantity → what is known of it.
-    reasons
-        Why its law may not be used: empty for a valid law, None where no document speaks of its law.
-    refusal
-        Why it has no fit.
-    read
-        Whether its file could be read.
+    ``parts`` are what the documents or logs that were given for it, its ``sources``, hold of it; ``values``
+    map a quantity to what is known of it. ``reasons`` say why its law may not be used: none for a valid law,
+    None where no document speaks of its law. ``refusal`` says why it has no fit, ``read`` whether its file
+    could be read.
     """
 
     run: str
@@ -57,6 +42,14 @@ class Subject:
     reasons: tuple[str, ...] | None = None
     refusal: Refusal | None = None
     read: bool = True
+
+    @property
+    def invalid(self) -> str:
+        """Why the law is not valid, the first reason of several; empty where it is, or is not known."""
+        if not self.reasons:
+            return ""
+        more = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
+        return f"the law is not valid for this run: {self.reasons[0]}{more}"
 
 
 def read_document(data: Any, source: str) -> Document[Any]:
@@ -85,9 +78,8 @@ def read_document(data: Any, source: str) -> Document[Any]:
 
 def subjects_of(document: Document[Any], source: str) -> list[Subject]:
     """The runs of a document of a kind in :data:`READ`, fresh or stored."""
-    read: dict[str, Callable[[Any, str], Subject]]
-    read = {"fit": _fit, "report": _report, "phases": _phases, "prediction": _prediction}
-    return [read[document.schema.split("/")[1]](run, source) for run in document.runs]
+    of_kind = _OF_KIND[document.schema.split("/")[1]]
+    return [of_kind(run, source) for run in document.runs]
 
 
 def unread(source: str, error: InputError) -> Subject:
@@ -106,29 +98,27 @@ def joined(subjects: Sequence[Subject]) -> list[Subject]:
         groups.setdefault((subject.run, subject.path), []).append(subject)
     found: list[Subject] = []
     for group in groups.values():
-        apart = sum(len(subject.parts) for subject in group) == len(_parts(group))
+        parts = frozenset(part for subject in group for part in subject.parts)
+        apart = sum(len(subject.parts) for subject in group) == len(parts)
         whole = len(group) > 1 and apart and all(subject.parts for subject in group)
-        found += [_one(group)] if whole else group
+        found += [_whole(group, parts)] if whole else group
     return found
 
 
-def _parts(group: Sequence[Subject]) -> frozenset[Part]:
-    return frozenset(part for subject in group for part in subject.parts)
-
-
-def _one(group: Sequence[Subject]) -> Subject:
+def _whole(group: Sequence[Subject], parts: frozenset[Part]) -> Subject:
     """Several parts of a run as one; each document speaks of the parts that it holds."""
-    values = {name: value for subject in group for name, value in subject.values.items()}
+    values: dict[str, Value] = {}
+    for subject in group:
+        values |= subject.values
     for subject in group:
         values |= {name: v for name, v in subject.values.items() if QUANTITIES[name].part in subject.parts}
     by_law = [subject for subject in group if Part.law in subject.parts] or group
     speaking = next((subject for subject in by_law if subject.reasons is not None), by_law[0])
     refused = next((subject for subject in by_law if subject.refusal is not None), by_law[0])
-    return Subject(
-        run=group[0].run,
-        path=group[0].path,
+    return replace(
+        group[0],
         sources=tuple(source for subject in group for source in subject.sources),
-        parts=_parts(group),
+        parts=parts,
         values=values,
         reasons=speaking.reasons,
         refusal=refused.refusal,
@@ -137,7 +127,6 @@ def _one(group: Sequence[Subject]) -> Subject:
 
 
 def _fit(run: RunFit, source: str) -> Subject:
-    """A run of a fit document."""
     return Subject(
         run=run.run,
         path=run.path,
@@ -151,7 +140,6 @@ def _fit(run: RunFit, source: str) -> Subject:
 
 
 def _report(run: RunReport, source: str) -> Subject:
-    """A run of a report."""
     law = _fit(run.fit, source)
     return replace(
         law,
@@ -161,7 +149,6 @@ def _report(run: RunReport, source: str) -> Subject:
 
 
 def _prediction(run: RunPrediction, source: str) -> Subject:
-    """A run of a prediction document."""
     return Subject(
         run=run.run,
         path=run.path,
@@ -173,7 +160,6 @@ def _prediction(run: RunPrediction, source: str) -> Subject:
 
 
 def _phases(run: RunPhases, source: str) -> Subject:
-    """A run of a phases document."""
     return Subject(
         run=run.run,
         path=run.path,
@@ -185,10 +171,20 @@ def _phases(run: RunPhases, source: str) -> Subject:
     )
 
 
+_OF_KIND: dict[str, Callable[[Any, str], Subject]] = {
+    "fit": _fit,
+    "report": _report,
+    "phases": _phases,
+    "prediction": _prediction,
+}
+READ = tuple(_OF_KIND)
+"""The kinds of documents that are read here."""
+
+
 def _values(part: Part, holder: Any) -> dict[str, Value]:
     """Every quantity of a part."""
-    accessible = [one for one in QUANTITIES.values() if one.part is part and one.accessor]
-    return {quantity.name: quantity.read(holder) for quantity in accessible}
+    held = (one for one in QUANTITIES.values() if one.part is part and one.kind is not Kind.flag)
+    return {one.name: one.read(holder) for one in held}
 
 
 def _reasons(validity: Validity | None) -> tuple[str, ...] | None:

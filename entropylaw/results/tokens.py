@@ -1,13 +1,48 @@
-"""What a figure shows of token-level logs: the histogram of the entropies over the steps."""
+"""Token-level logs summarised: a row per step, and the histogram of the entropies over the steps."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from entropylaw.results.arrays import FloatArray
+from entropylaw.results.result import Result
+
+Cell = float | int | str | None
 
 LOW, FORK = 0.01, 0.672
 """Nats: below LOW lie 50.64 % of the tokens of Qwen3-8B, above FORK a fifth (arXiv:2506.01939, section 3)."""
+
+
+class TokenSummary(Result, frozen=True, kw_only=True):
+    """A summary of token-level logs.
+
+    Attributes
+    ----------
+    columns
+        Name of a column → its cells, one per step in ascending order; None is what is not known. For the
+        names see :func:`entropylaw.tokens.summary.summarise`.
+    about
+        What was read, which columns of it, how classes were made, and a hash of the sums: JSON values.
+    notes
+        What was left out or assumed, a sentence each.
+    """
+
+    columns: Mapping[str, tuple[Cell, ...]]
+    about: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+    @property
+    def rows(self) -> list[dict[str, Cell]]:
+        """The cells of each step by column."""
+        return [
+            dict(zip(self.columns, cells, strict=True)) for cells in zip(*self.columns.values(), strict=True)
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary as JSON values."""
+        return {**self.about, "notes": list(self.notes), "steps": self.rows}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

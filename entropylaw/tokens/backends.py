@@ -12,16 +12,16 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest.wording import shown
+from entropylaw.options import TokenOptions
 from entropylaw.paths import is_file
 from entropylaw.tokens.files import TokenFile
-from entropylaw.tokens.query import ROW
-from entropylaw.tokens.roles import Roles
+from entropylaw.tokens.query import ROW, TokenColumns
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -59,6 +59,13 @@ def temporary_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def open_backend(options: TokenOptions, progress: Progress | None = None) -> AbstractContextManager[Backend]:
+    """The engine of the options, which tells ``progress`` how far it is."""
+    if options.backend == "spark":
+        return spark_backend(options.master, console=progress is not None)
+    return duckdb_backend(progress)
+
+
 @contextmanager
 def duckdb_backend(progress: Progress | None = None) -> Iterator[DuckDB]:
     """DuckDB in this process, out of core, its spilled data in the system's folder for such."""
@@ -83,10 +90,9 @@ class DuckDB:
     """See :func:`duckdb_backend`. It can also write a large result and read it again."""
 
     def __init__(self, connection: Any, progress: Progress | None) -> None:
-        self._connection = connection
-        self._progress = progress
+        self._connection, self._progress = connection, progress
 
-    def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
+    def table(self, files: Sequence[TokenFile], columns: TokenColumns) -> ir.Table:
         """The files as one table, with a number of every row where that tells responses apart."""
         import ibis
 
@@ -95,12 +101,12 @@ class DuckDB:
             if files[0].kind == "jsonl":
                 # Each thread that reads JSON keeps two buffers of the longest line, 32 MiB by default.
                 self._connection.con.execute(f"SET threads = {min(os.cpu_count() or 1, 2)}")
-                columns = json_types(files, roles, "{}[]", other="json")
-                rows = self._connection.read_json(paths, columns=columns, format="newline_delimited")
+                types = json_types(files, columns, "{}[]", other="json")
+                rows = self._connection.read_json(paths, columns=types, format="newline_delimited")
             else:
                 rows = self._connection.read_parquet(paths, hive_partitioning=bool(files[0].hive))
             # Any different numbers do: no result depends on which they are.
-            return rows.mutate(**{ROW: ibis.uuid()}) if ROW in roles.columns.response else rows
+            return rows.mutate(**{ROW: ibis.uuid()}) if ROW in columns.response else rows
 
     def parquet(self, path: Path) -> ir.Table:
         """One Parquet file."""
@@ -109,13 +115,14 @@ class DuckDB:
 
     def write(self, expression: ir.Table, path: Path) -> None:
         """Write a large result to a Parquet file, in its order."""
+        execute = self._connection.con.execute
         # What has an order keeps it only so.
-        self._connection.con.execute("SET preserve_insertion_order = true")
+        execute("SET preserve_insertion_order = true")
         # Less while a table is put in order: what sorting took stays taken while the text is searched.
-        self._connection.con.execute("SET memory_limit = '160MB'")
+        execute("SET memory_limit = '160MB'")
         self._watched(lambda: self._connection.to_parquet(expression, path))
-        self._connection.con.execute("SET preserve_insertion_order = false")
-        self._connection.con.execute(f"SET memory_limit = '{MEMORY}'")
+        for setting in _SETTINGS[:2]:
+            execute(setting)
 
     def run(self, expression: ir.Table) -> pa.Table:
         """The rows of a small result."""
@@ -123,22 +130,20 @@ class DuckDB:
 
     def _watched(self, call: Callable[[], Any]) -> Any:
         """Call here, where DuckDB hears Ctrl-C, and tell the progress from another thread."""
-        done = threading.Event()
+        done, progress = threading.Event(), self._progress
 
-        def tell(progress: Progress) -> None:
-            while not done.wait(0.1):
+        def tell() -> None:
+            while progress is not None and not done.wait(0.1):
                 progress(max(0.0, self._connection.con.query_progress()) / 100)
 
-        teller = threading.Thread(target=tell, args=(self._progress,), daemon=True)
-        if self._progress is not None:
-            teller.start()
+        teller = threading.Thread(target=tell, daemon=True)
+        teller.start()
         try:
             with _explained():
                 return call()
         finally:
             done.set()
-            if teller.is_alive():
-                teller.join()
+            teller.join()
 
 
 @contextmanager
@@ -169,7 +174,7 @@ def _explained() -> Iterator[None]:
 
 def _cause(error: BaseException) -> str:
     """What went wrong without what the message quotes, such as a cell; the names of files stay."""
-    return _QUOTED.sub(lambda found: found[0] if is_file(found[0][1:-1]) else "…", _java_cause(error))
+    return _QUOTED.sub(lambda found: found[0] if is_file(found[0][1:-1]) else "…", _first_line(error))
 
 
 @contextmanager
@@ -180,15 +185,11 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
     ------
     UsageError
         ``spark-not-installed``, ``spark-failed``.
-
     """
     known = r"(local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+)$"
     if master is not None and not re.match(known, master):
-        raise UsageError(
-            "spark-failed",
-            f"--master {shown(master)} is no Spark master",
-            "spark://HOST:7077, yarn, k8s://HOST, local or local[4]",
-        )
+        message = f"--master {shown(master)} is no Spark master"
+        raise UsageError("spark-failed", message, "spark://HOST:7077, yarn, k8s://HOST, local or local[4]")
     try:
         # ibis and pyspark warn about the newest pandas, which nothing here uses.
         with warnings.catch_warnings():
@@ -226,7 +227,7 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
             raise UsageError(
                 "spark-failed",
                 f"Spark could not be started at {shown(master or 'its configured master')}: "
-                f"{shown(_java_cause(error), 200)}",
+                f"{shown(_first_line(error), 200)}",
                 "check --master, and that JAVA_HOME is a Java 17 or later",
             ) from None
         stack.callback(session.stop)
@@ -236,7 +237,7 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
         yield Spark(ibis.pyspark.connect(session), session)
 
 
-def _java_cause(error: BaseException) -> str:
+def _first_line(error: BaseException) -> str:
     """The first line of what went wrong, in Java at the bottom where Python only says that something did."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     try:
@@ -254,28 +255,26 @@ class Spark:
     """See :func:`spark_backend`."""
 
     def __init__(self, connection: Any, session: Any) -> None:
-        self._connection = connection
-        self._session = session
+        self._connection, self._session = connection, session
 
-    def table(self, files: Sequence[TokenFile], roles: Roles) -> ir.Table:
+    def table(self, files: Sequence[TokenFile], columns: TokenColumns) -> ir.Table:
         """The files as one table, with a number of every row where that tells responses apart."""
         # Hadoop reads no URI's escapes, and would take these characters for a pattern.
         escaped = (re.sub(r"([\[\]{}*?\\])", r"\\\1", file.path.absolute().as_posix()) for file in files)
         paths = [f"file:{path}" for path in escaped]
+        reader = self._session.read
         with self._explained():
             if files[0].kind == "jsonl":
-                kinds = json_types(files, roles, "array<{}>", other="string").items()
+                kinds = json_types(files, columns, "array<{}>", other="string").items()
                 schema = ", ".join(f"`{name}` {kind}" for name, kind in kinds)
-                frame = self._session.read.schema(schema).option("mode", "FAILFAST").json(paths)
+                frame = reader.schema(schema).option("mode", "FAILFAST").json(paths)
             else:
-                reader = self._session.read
                 if files[0].hive:
                     # The folders name columns only below the base: the folder that the shortest name is in.
-                    depth = len(files[0].name.split("/"))
-                    base = files[0].path.absolute().parents[depth - 1]
+                    base = files[0].path.absolute().parents[files[0].name.count("/")]
                     reader = reader.option("basePath", f"file:{base.as_posix()}")
                 frame = reader.parquet(*paths)
-            if ROW in roles.columns.response:
+            if ROW in columns.response:
                 from pyspark.sql.functions import monotonically_increasing_id
 
                 frame = frame.withColumn(ROW, monotonically_increasing_id())
@@ -310,28 +309,28 @@ class Spark:
             ) from None
 
 
-def json_types(files: Sequence[TokenFile], roles: Roles, array: str, *, other: str) -> dict[str, str]:
+def json_types(
+    files: Sequence[TokenFile], columns: TokenColumns, array: str, *, other: str
+) -> dict[str, str]:
     """SQL types of the columns that are used, for engines that would otherwise each guess their own.
 
     Numbers that are measured are ``double``, whatever the first records show; flags are text, because a later
     value of another kind (0.5 for a mask) would be rounded to a flag without a word. ``array`` is how the
     engine writes a list's type, ``other`` the type of what is neither number, flag nor text.
     """
-    columns, types = roles.columns, {}
+    types = {}
     sql = {"bool": "boolean", "int64": "bigint", "double": "double", "string": "string"}
-    for name in roles.stored:
+    for name in columns.stored:
         seen = {file.types[name].removeprefix("list of ") for file in files} - {"null"}
+        measured = (columns.entropy, columns.logprob, columns.position)
+        numbers = {"int64", "double"}
         if name in (columns.planning, columns.mask, columns.correct):
             kind = "string"
-        elif (
-            name in (columns.entropy, columns.logprob, columns.position)
-            or seen == {"int64", "double"}
-            or (name == columns.step and seen <= {"int64", "double"})
-        ):
+        elif name in measured or seen == numbers or (name == columns.step and seen <= numbers):
             kind = "double"
         else:
             kind = min(seen, default="string")
-        types[name] = (array if name in roles.lists else "{}").format(sql.get(kind, other))
+        types[name] = (array if name in columns.lists else "{}").format(sql.get(kind, other))
     return types
 
 

@@ -33,90 +33,71 @@ _APART, _SURE, _FEWEST_STEPS, _FEWEST_TOKENS = 0.1, 4.0, 3, 1000
 
 
 def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> None:
-    """Refuse what is no entropy.
+    """Refuse what is no entropy: sums over all tokens of ``columns``.
 
-    Parameters
-    ----------
-    sums
-        Sums over all tokens.
-    columns
-        The columns they were made from.
-    strange
-        Values of the class column that name no class.
+    ``strange`` are values of the class column that name no class.
 
     Raises
     ------
     InputError
         ``no-records``, ``mask-not-binary``, ``entropy-negative``, ``entropy-too-high``, ``all-masked``,
         ``entropy-missing``, ``class-unknown``, ``correct-not-binary``.
-
     """
-    counts = sums.counts()
+    counts, name = sums.counts(), columns.entropy
     rows = sum(counts.values())
     if not rows:
         raise InputError(
             "no-records", "the table has columns and no rows", "check that the run has logged something"
         )
-    name = columns.entropy
+
+    masks = "a mask is 1 (or true) for the tokens that count; name another with --mask, or --mask ''"
     if counts.get(query.MASK_UNKNOWN):
-        raise InputError(
-            "mask-not-binary",
-            f"{counts[query.MASK_UNKNOWN]:,} of {rows:,} values of '{columns.mask}' are neither 0 nor 1 "
-            f"({_where(sums, query.MASK_UNKNOWN)})",
-            "a mask is 1 (or true) for the tokens that count; name another with --mask, or --mask ''",
-        )
+        unknown = _such(sums, query.MASK_UNKNOWN, columns.mask, "neither 0 nor 1")
+        raise InputError("mask-not-binary", unknown, masks)
     if counts.get(query.NEGATIVE):
         raise InputError(
             "entropy-negative",
-            f"{counts[query.NEGATIVE]:,} of {rows:,} values of '{name}' are negative "
-            f"({_where(sums, query.NEGATIVE)}), and an entropy is 0 or more",
+            f"{_such(sums, query.NEGATIVE, name, 'negative')}, and an entropy is 0 or more",
             "negated entropies and log-probabilities are negative: name the entropies with --entropy",
         )
     if counts.get(query.TOO_HIGH):
+        high = _such(sums, query.TOO_HIGH, name, f"{query.LIMIT:.4g} nats or more")
         raise InputError(
             "entropy-too-high",
-            f"{counts[query.TOO_HIGH]:,} of {rows:,} values of '{name}' are {query.LIMIT:.4g} nats or more "
-            f"({_where(sums, query.TOO_HIGH)}), and a choice among a million tokens has at most 13.82",
+            f"{high}, and a choice among a million tokens has at most 13.82",
             "entropies are per token and in nats: divide bits by 1.4427, and sums by their tokens",
         )
     masked = counts.get(query.MASKED, 0) + counts.get(query.NO_MASK, 0)
     if masked == rows:
-        raise InputError(
-            "all-masked",
-            f"'{columns.mask}' leaves out every one of {rows:,} rows",
-            "a mask is 1 (or true) for the tokens that count; name another with --mask, or --mask ''",
-        )
+        raise InputError("all-masked", f"'{columns.mask}' leaves out every one of {rows:,} rows", masks)
     if masked + counts.get(query.MISSING, 0) + counts.get(query.NOT_FINITE, 0) == rows:
-        raise InputError(
-            "entropy-missing",
-            f"'{name}' has no number in any of {rows:,} rows",
-            "name the column of entropies with --entropy",
-        )
-    _check_codes(sums, columns, strange)
-
-
-def _check_codes(sums: Sums, columns: TokenColumns, strange: Sequence[str]) -> None:
-    unknown = sums.cells["planning"] == query.UNKNOWN_CLASS
-    if unknown.any():
+        message = f"'{name}' has no number in any of {rows:,} rows"
+        raise InputError("entropy-missing", message, "name the column of entropies with --entropy")
+    tokens = sums.cells["tokens"]
+    classless = int(tokens[sums.cells["planning"] == query.UNKNOWN_CLASS].sum())
+    unjudged = int(tokens[sums.cells["correct"] == query.NOT_BINARY].sum())
+    if classless:
         raise InputError(
             "class-unknown",
-            f"{int(sums.cells['tokens'][unknown].sum()):,} values of '{columns.planning}' name no class"
-            + (f", such as {', '.join(repr(value) for value in strange)}" if strange else ""),
+            f"{classless:,} values of '{columns.planning}' name no class"
+            + (f", such as {', '.join(map(repr, strange))}" if strange else ""),
             "a class is planning or execution (or true and false, 1 and 0); name its column with --class, "
             "or --class '' for none",
         )
-    broken = sums.cells["correct"] == query.NOT_BINARY
-    if broken.any():
+    if unjudged:
         raise InputError(
             "correct-not-binary",
-            f"{int(sums.cells['tokens'][broken].sum()):,} values of '{columns.correct}' are neither 0 nor 1",
+            f"{unjudged:,} values of '{columns.correct}' are neither 0 nor 1",
             "correctness is true or false, 1 or 0; name its column with --correct, or --correct '' for none",
         )
 
 
-def _where(sums: Sums, code: int) -> str:
+def _such(sums: Sums, code: int, column: str | None, what: str) -> str:
+    """How many values of a column are ``what``, as their code says, and in which steps."""
+    counts = sums.counts()
     steps = np.unique(sums.cells["step"][sums.cells["bin"] == code])
-    return f"step {steps[0]}" if len(steps) == 1 else f"in {len(steps)} steps, first {steps[0]}"
+    where = f"step {steps[0]}" if len(steps) == 1 else f"in {len(steps)} steps, first {steps[0]}"
+    return f"{counts[code]:,} of {sum(counts.values()):,} values of '{column}' are {what} ({where})"
 
 
 def above(sums: Sums) -> int:
@@ -127,13 +108,9 @@ def above(sums: Sums) -> int:
 
 
 def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenColumns) -> None:
-    """Refuse high entropies that are one and the same, to rounding; ``values`` are from the query ``high``.
+    """Refuse high entropies that are one and the same, to rounding (``entropy-padding``).
 
-    Raises
-    ------
-    InputError
-        ``entropy-padding``.
-
+    ``values`` are from the query ``high``.
     """
     # What is rounded two ways can lie on both sides of a boundary between two values.
     rows = {row["value"]: row for row in values}
@@ -154,14 +131,7 @@ def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenCo
 
 
 def check_text(columns: TokenColumns) -> None:
-    """Notice that grams cannot be looked for.
-
-    Raises
-    ------
-    InputError
-        ``grams-need-text``.
-
-    """
+    """Refuse to look for grams where a column is missing (``grams-need-text``)."""
     needed = {"--token": columns.token, "--response": columns.response, "--position": columns.position}
     missing = [option for option, found in needed.items() if not found]
     if missing:
@@ -173,18 +143,15 @@ def check_text(columns: TokenColumns) -> None:
         )
 
 
-def check_lists(found: dict[str, Any], entropy: str, lists: Sequence[str]) -> list[str]:
+def check_lists(found: dict[str, Any], columns: TokenColumns) -> list[str]:
     """Notes on lists that are null or empty, from the row that :func:`inspected` gives.
 
-    Raises
-    ------
-    InputError
-        ``lists-differ`` where a list is not as long as that of the entropies beside it.
-
+    A list that is not as long as that of the entropies beside it is refused (``lists-differ``).
     """
-    rows, notes = found["rows"], []
-    for number, name in enumerate(lists):
-        unlike = found.get(f"other_{number}")
+    entropy, rows, notes = columns.entropy, found["rows"], []
+    sequences = counted(rows, "sequence")
+    for number, name in enumerate(columns.lists):
+        unlike, absent = found.get(f"other_{number}"), found[f"no_{number}"]
         if unlike:
             raise InputError(
                 "lists-differ",
@@ -192,20 +159,17 @@ def check_lists(found: dict[str, Any], entropy: str, lists: Sequence[str]) -> li
                 f"sequences, first at step {found[f'step_{number}']:g}: no token can be told from the next",
                 f"write lists of one length, one value a token, or leave {shown(name)} out",
             )
-        absent = found[f"no_{number}"]
         if absent:
-            notes.append(
-                f"{absent:,} of {counted(rows, 'sequence')} have no list {shown(name)}: "
-                + ("their tokens have no entropy" if name == entropy else "its values are unknown there")
-            )
+            lost = "their tokens have no entropy" if name == entropy else "its values are unknown there"
+            notes.append(f"{absent:,} of {sequences} have no list {shown(name)}: {lost}")
     if found["empty"]:
-        notes.append(f"{found['empty']:,} of {counted(rows, 'sequence')} have an empty list {shown(entropy)}")
+        notes.append(f"{found['empty']:,} of {sequences} have an empty list {shown(entropy)}")
     return notes
 
 
 def notes(sums: Sums) -> list[str]:
     """What was left out, and what the table does not say; a sentence each."""
-    counts = sums.counts()
+    counts, cells = sums.counts(), sums.cells
     left_out = {
         query.MASKED: "masked",
         query.NO_MASK: "their mask is null, neither 0 nor 1",
@@ -216,18 +180,18 @@ def notes(sums: Sums) -> list[str]:
     found = [f"{counts[code]:,} of {rows:,} tokens left out: {why}" for code, why in out.items()]
     if counts.get(query.ROUNDED):
         found.append(f"{counts[query.ROUNDED]:,} entropies between -1e-6 and 0 count as 0")
-    lost = int((sums.cells["tokens"] - sums.cells["logprobs"])[sums.usable].sum())
+    lost = int((cells["tokens"] - cells["logprobs"])[sums.usable].sum())
     if sums.has_logprob and lost:
         found.append(f"{lost:,} tokens have no log-probability between {query.LEAST_LOGPROB:g} and 1")
-    cells = sums.cells
-    classes = set(np.unique(cells["planning"][cells["bin"] >= 0]).tolist())
-    if classes in ({1}, {0}, {1, query.UNCLASSED}, {0, query.UNCLASSED}):
-        found.append(
-            f"every token with a class is {'planning' if 1 in classes else 'execution'}: the other is empty"
-        )
-    elif query.UNCLASSED in classes and len(classes) > 1:
-        tokens = cells["tokens"][(cells["planning"] == query.UNCLASSED) & (cells["bin"] >= 0)]
-        found.append(f"{int(tokens.sum()):,} tokens have no class: they count overall only")
+    regular = cells["bin"] >= 0
+    classes = set(np.unique(cells["planning"][regular]).tolist())
+    known = classes - {query.UNCLASSED}
+    if len(known) == 1:
+        only = "planning" if query.PLANNING in known else "execution"
+        found.append(f"every token with a class is {only}: the other is empty")
+    elif known and query.UNCLASSED in classes:
+        tokens = int(cells["tokens"][(cells["planning"] == query.UNCLASSED) & regular].sum())
+        found.append(f"{tokens:,} tokens have no class: they count overall only")
     return found
 
 
@@ -242,7 +206,7 @@ def unit_changes(sums: Sums) -> Iterator[str]:
     if len(steps) < _FEWEST_STEPS:
         return
     rows = np.append(starts, len(cells["step"]))
-    tokens, total = (np.add.reduceat(cells[name], starts) for name in ("tokens", "total"))
+    tokens, total = np.add.reduceat(cells["tokens"], starts), np.add.reduceat(cells["total"], starts)
     width = math.ceil(_TOKENS / float(np.median(tokens)))
     if width > _MOST_STEPS:
         return
@@ -254,15 +218,18 @@ def unit_changes(sums: Sums) -> Iterator[str]:
     change = np.subtract(*map(np.log, means))
     # Six times the median of all changes: a policy that moves fast anyway shows no change of units.
     steep = np.abs(change) > 6.0 * np.median(np.abs(change))
-    found: list[tuple[int, float, float]] = []
+    found: dict[int, float] = {}
     near = np.abs(np.abs(change) - _SHIFT) < 0.15
     for at in (1 + np.flatnonzero(steep & near)).tolist():
         before = Cells.of(cells, slice(rows[max(at - width, 0)], rows[at]))
         after = Cells.of(cells, slice(rows[at], rows[min(at + width, len(steps))]))
-        moved = _moved(before, after)
-        if moved is not None:
-            found.append((at, *moved))
-    for at in _best(found):
+        off = _off(before, after)
+        if off is not None:
+            found[at] = off
+    while found:
+        # Of steps near each other the one that comes nearest to the factor.
+        at = min(found, key=found.__getitem__)
+        found = {other: off for other, off in found.items() if abs(other - at) > _MOST_STEPS}
         to_bits, to_nats = ("from nats to bits", BITS), ("from bits to nats", 1 / BITS)
         words, factor = to_bits if change[at - 1] > 0 else to_nats
         yield (
@@ -271,8 +238,8 @@ def unit_changes(sums: Sums) -> Iterator[str]:
         )
 
 
-def _moved(before: Cells, after: Cells) -> tuple[float, float] | None:
-    """The mean logarithm of the percentiles' ratios, and its distance from a change of units; None if far."""
+def _off(before: Cells, after: Cells) -> float | None:
+    """Mean distance of the percentiles' log-ratios from a change of units; None where one is far from it."""
     old, old_error = _logs(before)
     new, new_error = _logs(after)
     error = np.hypot(old_error, new_error)
@@ -281,10 +248,8 @@ def _moved(before: Cells, after: Cells) -> tuple[float, float] | None:
     if usable.sum() < 3:
         return None
     shift = (new - old)[usable]
-    allowed = np.maximum(_TOLERANCE, _ERRORS * error[usable])
-    mean = float(shift.mean())
-    off = np.abs(shift - math.copysign(_SHIFT, mean))
-    return None if np.any(off > allowed) else (mean, float(off.mean()))
+    off = np.abs(shift - math.copysign(_SHIFT, float(shift.mean())))
+    return None if np.any(off > np.maximum(_TOLERANCE, _ERRORS * error[usable])) else float(off.mean())
 
 
 def _logs(cells: Cells) -> tuple[FloatArray, FloatArray]:
@@ -298,37 +263,28 @@ def _logs(cells: Cells) -> tuple[FloatArray, FloatArray]:
     return np.log(values)[:-1], error[:-1]
 
 
-def _best(found: list[tuple[int, float, float]]) -> Iterator[int]:
-    """Of steps near each other the one that comes nearest to the factor."""
-    left = sorted(found, key=lambda one: one[2])
-    while left:
-        at = left[0][0]
-        yield at
-        left = [one for one in left if abs(one[0] - at) > _MOST_STEPS]
-
-
 def beside_logprobs(sums: Sums) -> Iterator[str]:
     """A sentence on log-probabilities that disagree with the entropies.
 
     A token drawn from the policy has minus its log-probability as its entropy, on average.
     """
-    cells = sums.cells
     here = sums.usable
-    tokens, known = int(cells["tokens"][here].sum()), int(cells["logprobs"][here].sum())
+    cells = {name: values[here] for name, values in sums.cells.items()}
+    tokens, known = int(cells["tokens"].sum()), int(cells["logprobs"].sum())
     if not sums.has_logprob or known < max(_FEWEST_TOKENS, 0.99 * tokens):
         return
-    steps, where = np.unique(cells["step"][here], return_inverse=True)
+    steps, where = np.unique(cells["step"], return_inverse=True)
     surprise, entropy = np.zeros(len(steps)), np.zeros(len(steps))
-    np.add.at(surprise, where, -cells["logprob_total"][here] / query.LOGPROB_POINT)
-    np.add.at(entropy, where, cells["total"][here] * (cells["bin"][here] >= 0) / POINT)
+    np.add.at(surprise, where, -cells["logprob_total"] / query.LOGPROB_POINT)
+    np.add.at(entropy, where, cells["total"] * (cells["bin"] >= 0) / POINT)
     if len(steps) < _FEWEST_STEPS or surprise.sum() <= 0 or entropy.sum() <= 0:
         return
-    ratio = surprise.sum() / entropy.sum()
-    m = len(steps)
+    ratio, m = surprise.sum() / entropy.sum(), len(steps)
     error = math.sqrt(m / (m - 1) * ((surprise - ratio * entropy) ** 2).sum()) / surprise.sum()
-    if abs(math.log(ratio)) < max(_APART, _SURE * error):
+    factor = abs(math.log(ratio))
+    if factor < max(_APART, _SURE * error):
         return
-    unit = " (the factor between nats and bits)" if abs(abs(math.log(ratio)) - _SHIFT) < _TOLERANCE else ""
+    unit = " (the factor between nats and bits)" if abs(factor - _SHIFT) < _TOLERANCE else ""
     yield (
         f"minus the mean log-probability is {ratio:.2f} of the mean entropy{unit}, and tokens drawn from the "
         "policy itself have 1: other units, a sampling temperature, or tokens of another policy?"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
-from itertools import repeat
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -53,18 +53,17 @@ class TokenFile:
 
 
 def find(
-    tables: Sequence[str], *, allow_missing: bool, looked_for: Mapping[str, Sequence[str]]
+    tables: Sequence[str], *, allow_missing: bool, looked_for: Mapping[str, set[str]]
 ) -> tuple[list[TokenFile], list[str]]:
     """Every file of ``tables`` (files, folders, patterns), by name, each once, and notes on them.
 
-    ``looked_for`` are names of columns by role: to find them more than a few JSON lines are read.
+    ``looked_for`` are lower-case names of columns by role: to find them more than a few JSON lines are read.
 
     Raises
     ------
     InputError
         ``file-not-found``, ``no-token-files``, ``mixed-formats``, ``shard-missing``, ``file-corrupt``,
         ``file-empty``, ``already-summarised``.
-
     """
     opened = _gathered(tables, looked_for)
     ours = {file.name: file for file in opened if file.ours}
@@ -79,11 +78,8 @@ def find(
     skipped = listing(list(ours))
     files = [file for file in opened if not file.ours]
     if not files:
-        raise InputError(
-            "no-token-files",
-            f"all that is there is what entropylaw tokens wrote: {skipped}",
-            "name the folder with the tokens themselves",
-        )
+        message = f"all that is there is what entropylaw tokens wrote: {skipped}"
+        raise InputError("no-token-files", message, "name the folder with the tokens themselves")
     notes = [f"skipped {skipped}: what entropylaw tokens wrote, no tokens"] if ours else []
     notes += shards.absent([file.path for file in files], allow_missing=allow_missing)
     # Files without rows may repeat each other's bytes.
@@ -93,15 +89,11 @@ def find(
     return files, notes
 
 
-def _gathered(tables: Sequence[str], looked_for: Mapping[str, Sequence[str]]) -> list[TokenFile]:
-    """The files of all arguments, each once, in the order of their names, all of one format.
-
-    A name is relative to the argument: a document shall not show whose machine it was made on.
-    """
+def _gathered(tables: Sequence[str], looked_for: Mapping[str, set[str]]) -> list[TokenFile]:
+    """The files of all arguments, each once, in the order of their names, all of one format."""
     found: dict[Path, tuple[str, Path]] = {}
-    for table in tables:
-        for path, root in _expanded(table):
-            found.setdefault(path.resolve(), (path.relative_to(root).as_posix(), path))
+    for name, path in chain.from_iterable(map(_expanded, tables)):
+        found.setdefault(path.resolve(), (name, path))
     lines = [one for one in found.values() if kind_of(one[1]) == "jsonl"]
     if 0 < len(lines) < len(found):
         raise InputError(
@@ -131,38 +123,37 @@ def matching(pattern: str) -> list[Path] | None:
     return sorted(Path(path.anchor or ".").glob(str(path.relative_to(path.anchor))))
 
 
-def _expanded(table: str) -> Iterator[tuple[Path, Path]]:
-    """Files behind one argument, each with its root."""
+def _expanded(table: str) -> list[tuple[str, Path]]:
+    """Files behind one argument, each with its name relative to it: it does not show a machine."""
     if not table:
         raise InputError("file-not-found", "a table is named '', and no file is", "name a file or a folder")
     path, expected = Path(table), "expected .parquet, .jsonl or .ndjson"
     if path.is_dir():
-        files = sorted(_logs_in(path))
+        files = sorted(_logs_in(table))
         if not files:
             message = f"{shown_path(table)} holds no token logs, {expected}"
             raise InputError("no-token-files", message, "name the folder with the files, or the files")
-        yield from zip(files, repeat(path), strict=False)
-    elif path.is_file():
+        return [(file.relative_to(path).as_posix(), file) for file in files]
+    if path.is_file():
         if kind_of(path) is None:
             raise InputError(
                 "no-token-files",
                 f"{shown_path(table)} is no token log by its suffix, {expected}",
                 "a table of tokens has one row a token, or one sequence of tokens a line",
             )
-        yield path, path.parent
-    else:
-        found = matching(table)
-        if found is None:
-            raise InputError("file-not-found", f"{shown_path(table)} does not exist", "check the path")
-        files = [each for each in found if kind_of(each)]
-        if not files:
-            raise InputError("file-not-found", f"no file is named {shown_path(table)}", "check the pattern")
-        yield from ((each, each.parent) for each in files)
+        return [(path.name, path)]
+    found = matching(table)
+    if found is None:
+        raise InputError("file-not-found", f"{shown_path(table)} does not exist", "check the path")
+    files = list(filter(kind_of, found))
+    if not files:
+        raise InputError("file-not-found", f"no file is named {shown_path(table)}", "check the pattern")
+    return [(each.name, each) for each in files]
 
 
-def _logs_in(folder: Path) -> Iterator[Path]:
+def _logs_in(folder: str) -> Iterator[Path]:
     """The logs in a folder: no marker, no hidden file, no summary of ours."""
-    for visit in walk(str(folder)):
+    for visit in walk(folder):
         if isinstance(visit, OSError):
             continue
         where, inner, names = visit
@@ -172,13 +163,10 @@ def _logs_in(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _opened(path: Path, name: str, looked_for: Mapping[str, Sequence[str]]) -> TokenFile:
+def _opened(path: Path, name: str, looked_for: Mapping[str, set[str]]) -> TokenFile:
     if not is_utf8(str(path)):
-        raise InputError(
-            "name-not-utf8",
-            f"the name {shown(name)} is not UTF-8, which the engines for token tables do not open",
-            "rename the file",
-        )
+        message = f"the name {shown(name)} is not UTF-8, which the engines for token tables do not open"
+        raise InputError("name-not-utf8", message, "rename the file")
     size = path.stat().st_size
     if not size:
         raise InputError("file-empty", f"{shown(name)} has 0 bytes", "write it again")
@@ -246,20 +234,18 @@ def _arrow_type(kind: Any) -> str:
     return str(kind).removeprefix("large_").replace("string_view", "string")
 
 
-def _record_types(path: Path, name: str, looked_for: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def _record_types(path: Path, name: str, roles: Mapping[str, set[str]]) -> dict[str, str]:
     """Types of the fields of a file of JSON lines; ``null`` for what has no value in the records seen.
 
-    The first records decide. More of them are read while a field of ``looked_for`` (names by role) has no
-    value yet, or none stands for the step or the entropy.
+    The first records decide. More of them are read while a field of ``roles`` (names by role) has no value
+    yet, or none stands for the step or the entropy.
     """
-    roles = {role: {name.casefold() for name in names} for role, names in looked_for.items()}
     types: dict[str, str] = {}
     size = 0
     for number, (record, length) in enumerate(_records(path, name), 1):
         size += length
         for key, value in record.items():
             types[key] = both(types.get(key, "null"), _json_type(value))
-        # The first is looked at in any case, the second while a column of interest is null or not there.
         few, most = number >= 20 or size >= 1 << 18, number >= 1000 or size >= 1 << 22
         if (few and _settled(types, roles)) or most:
             break
@@ -271,7 +257,7 @@ def _settled(types: Mapping[str, str], roles: Mapping[str, set[str]]) -> bool:
     there = {key.casefold(): kind for key, kind in types.items()}
     found = {role: [there[name] for name in names if name in there] for role, names in roles.items()}
     unknown = any(kind.endswith("null") for kinds in found.values() for kind in kinds)
-    return not unknown and all(found[role] for role in ("step", "entropy") if role in found)
+    return bool(found["step"] and found["entropy"]) and not unknown
 
 
 def _records(path: Path, name: str) -> Iterator[tuple[dict[str, Any], int]]:
@@ -323,32 +309,24 @@ def both(one: str, other: str) -> str:
 
 
 def check_alike(files: Sequence[TokenFile], columns: Sequence[str]) -> None:
-    """Notice a shard whose columns differ from those of the first in what is used.
-
-    Raises
-    ------
-    InputError
-        ``shards-differ``, which names the file and the column.
-
-    """
-    first = files[0]
+    """Refuse a shard whose columns differ from those of the first in what is used (``shards-differ``)."""
     for column in columns:
-        wanted, *others = ("partition" if column in f.hive else f.types.get(column) for f in files)
+        first, *others = ("partition" if column in f.hive else f.types.get(column, "") for f in files)
         for file, got in zip(files[1:], others, strict=True):
-            if got == wanted or (file.kind == "jsonl" and _same_json(got, wanted)):
+            if got == first or (file.kind == "jsonl" and _same_json(got, first)):
                 continue
             there = f"column {shown(column)} as {got}" if got else f"no column {shown(column)}"
             raise InputError(
                 "shards-differ",
-                f"{shown(file.name)} has {there}, {shown(first.name)} has it as {wanted or 'no column'}",
+                f"{shown(file.name)} has {there}, {shown(files[0].name)} has it as {first or 'no column'}",
                 "write all files with the same columns and types, or name only those that belong together; "
                 f"the file's columns are {listing(list(file.types))}",
             )
 
 
-def _same_json(one: str | None, other: str | None) -> bool:
+def _same_json(one: str, other: str) -> bool:
     """Whether two JSON types are one: 0 and 0.5 are both numbers, and null may be anything."""
-    if one is None or other is None:
+    if "" in (one, other):
         return False
     if one.startswith("list") != other.startswith("list"):
         return "null" in (one, other)

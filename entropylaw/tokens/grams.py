@@ -17,7 +17,7 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -115,7 +115,6 @@ def read_grams(path: str | Path) -> GramList:
     InputError
         ``grams-unreadable`` where the file cannot be opened, is not UTF-8, or has a line that is no gram;
         ``grams-empty`` where it has no gram; ``grams-too-many`` above 10,000.
-
     """
     name = shown_path(str(path))
     try:
@@ -123,8 +122,7 @@ def read_grams(path: str | Path) -> GramList:
     except UnicodeDecodeError as problem:
         raise _unreadable(f"{name} is not UTF-8 at byte {problem.start}") from None
     except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or problem
-        raise _unreadable(f"{name} cannot be read: {reason}") from None
+        raise _unreadable(f"{name} cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
     return parse_grams(text, name)
 
 
@@ -141,17 +139,11 @@ def parse_grams(text: str, source: str) -> GramList:
             raise _unreadable(f"line {number} of {source} has {words} words, 1 to {MOST_WORDS} were expected")
         found.setdefault(" ".join(units), words)
     if not found:
-        raise InputError(
-            "grams-empty",
-            f"{source} holds no gram, at least one line that is no comment was expected",
-            "write one gram a line, as let's try",
-        )
+        message = f"{source} holds no gram, at least one line that is no comment was expected"
+        raise InputError("grams-empty", message, "write one gram a line, as let's try")
     if len(found) > MOST_GRAMS:
-        raise InputError(
-            "grams-too-many",
-            f"{source} holds {len(found):,} grams, at most {MOST_GRAMS:,} were expected",
-            "keep the grams that many answers share",
-        )
+        message = f"{source} holds {len(found):,} grams, at most {MOST_GRAMS:,} were expected"
+        raise InputError("grams-too-many", message, "keep the grams that many answers share")
     return GramList(grams=tuple(found), words=tuple(found.values()))
 
 
@@ -165,23 +157,23 @@ def match_tokens(grams: GramList, tokens: Iterable[bytes], breaks: BoolArray | N
     if breaks is not None:
         parts = [b"\0" + part if cut else part for part, cut in zip(parts, breaks.tolist(), strict=True)]
     joined = b"".join(parts)
-    stop = np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)))
-    start = np.concatenate([[0], stop[:-1]]) if len(parts) else stop
+    lengths = _lengths(parts)
+    stop = np.cumsum(lengths)
+    start = stop - lengths
     text = joined.decode("utf-8", "surrogateescape")
     matcher = _matcher(grams)
     units = _pattern().findall(text)
-    end = np.cumsum(np.fromiter(map(len, units), np.int64, len(units)))
+    lengths = _lengths(units)
     codes = matcher.encode(units)
     solid = np.flatnonzero(codes != _SPACE)
-    end = end[solid]
-    begin = end - np.fromiter((len(units[i]) for i in solid.tolist()), np.int64, len(solid))
-    codes = codes[solid]
+    end = np.cumsum(lengths)[solid]
+    begin, codes = end - lengths[solid], codes[solid]
     if len(text) < len(joined):
         # UTF-8 bytes before every character and at the end; an escaped byte counts as one.
         point = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
         width = 1 + (point >= 0x80).astype(np.int64) + (point >= 0x800) + (point >= 0x10000)
         width[(point >= 0xDC80) & (point <= 0xDCFF)] = 1
-        places = np.concatenate([[0], np.cumsum(width)])
+        places = np.append(0, np.cumsum(width))
         begin, end = places[begin], places[end]
     place, gram = matcher.events(codes)
     last = place + matcher.length[gram] - 1
@@ -257,13 +249,11 @@ class _Matcher:
     def __init__(self, grams: GramList) -> None:
         self.units: dict[str, int] = {}
         self.grams: dict[tuple[int, ...], int] = {}
-        self.lengths: dict[int, list[int]] = {}
+        self.lengths: dict[int, set[int]] = {}
         for number, gram in enumerate(grams.grams):
             key = tuple(self.units.setdefault(unit, len(self.units) + 1) for unit in gram.split(" "))
             self.grams[key] = number
-            lengths = self.lengths.setdefault(key[0], [])
-            if len(key) not in lengths:
-                lengths.append(len(key))
+            self.lengths.setdefault(key[0], set()).add(len(key))
         self.is_word = np.array([True, *map(_is_word, self.units)])
         self.begins = np.isin(np.arange(len(self.is_word)), list(self.lengths))
         self.words = np.array(grams.words, dtype=np.int64)
@@ -313,6 +303,10 @@ class _Matcher:
 
 
 _matcher = lru_cache(maxsize=4)(_Matcher)
+
+
+def _lengths(parts: Sequence[str] | Sequence[bytes]) -> IntArray:
+    return np.fromiter(map(len, parts), np.int64, len(parts))
 
 
 def _covered(n: int, first: IntArray, after: IntArray) -> BoolArray:

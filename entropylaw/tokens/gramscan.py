@@ -25,7 +25,7 @@ from entropylaw.tokens.grams import (
     token_notation,
 )
 from entropylaw.tokens.query import IntArray, TokenColumns
-from entropylaw.tokens.semantic import conditional_entropy, semantic_entropy
+from entropylaw.tokens.semantic import semantic_entropy
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,6 +35,8 @@ PLANNING = "planning_by_gram"
 
 PLANNING_LONG = "planning_by_long_gram"
 """The same without the grams of one or two words."""
+
+_NAME_THEM = "name the columns of step, response, position and token"
 
 CHUNK_ROWS = 65_536
 """Rows that are matched at once, and then the end of their last response."""
@@ -78,7 +80,6 @@ class GramScan:
         ``position`` must rise within a response, and a jump in it ends the text.
 
     How the tokenizer wrote the tokens shows in the tokens, chunk by chunk until one has a leading space.
-
     """
 
     def __init__(self, grams: GramList, columns: TokenColumns, *, chunk_rows: int = CHUNK_ROWS) -> None:
@@ -104,7 +105,6 @@ class GramScan:
             ``tokens-without-column`` where a column is missing, or a step, response or position is null;
             ``tokens-without-text`` where the tokens are no text; ``tokens-unordered`` where a position does
             not rise within a response.
-
         """
         import pyarrow as pa
 
@@ -146,8 +146,8 @@ class GramScan:
         steps = np.array(sorted(self._steps), dtype=np.int64)
         semantic = semantic_entropy(step, gram, cluster=response, steps=steps)
         pair = follower >= 0
-        conditional = conditional_entropy(
-            step[pair], gram[pair], follower[pair], cluster=response[pair], steps=steps
+        conditional = semantic_entropy(
+            step[pair], follower[pair], context=gram[pair], cluster=response[pair], steps=steps
         )
         return pa.table(
             {
@@ -166,18 +166,13 @@ class GramScan:
         """Rows at which a response begins."""
         import pyarrow.compute as pc
 
-        needed = dict.fromkeys((*self._key, self._position, self._token))
-        missing = [name for name in needed if name not in table.column_names]
+        missing = [n for n in (*self._key, self._position, self._token) if n not in table.column_names]
         if missing:
-            raise InputError(
-                "tokens-without-column",
-                f"the tokens have no column {listing(missing)}, found {listing(table.column_names)}",
-                "name the columns of step, response, position and token",
-            )
-        starts = np.zeros(table.num_rows, dtype=bool)
-        starts[0] = True
+            message = f"the tokens have no column {listing(missing)}, found {listing(table.column_names)}"
+            raise InputError("tokens-without-column", message, _NAME_THEM)
+        starts = np.arange(table.num_rows) == 0
         for name in self._key:
-            column = _plain(table[name], name)
+            column = _plain(table, name)
             starts[1:] |= np.asarray(pc.not_equal(column[1:], column[:-1]), dtype=bool)
         return starts
 
@@ -187,7 +182,7 @@ class GramScan:
         starts = self._starts(table)
         breaks = starts | self._jumps(table, starts)
         found = match_tokens(self.grams, self._texts(table), breaks)
-        step = _integers(table[self._step], self._step)
+        step = _integers(table, self._step)
         self._steps.update(np.unique(step).tolist())
         names = self._followers
         follower = [-1 if f is None else names.setdefault(f, len(names)) for f in found.follower]
@@ -223,7 +218,7 @@ class GramScan:
 
     def _jumps(self, table: pa.Table, starts: BoolArray) -> BoolArray:
         """Rows before which positions are left out."""
-        position = _integers(table[self._position], self._position)
+        position = _integers(table, self._position)
         rise = np.diff(position, prepend=position[0])
         back = np.flatnonzero((rise <= 0) & ~starts)
         if len(back):
@@ -237,11 +232,11 @@ class GramScan:
         return np.asarray((rise > 1) & ~starts)
 
 
-def _plain(column: pa.ChunkedArray, name: str) -> pa.Array:
-    """One array, decoded, without nulls."""
+def _plain(table: pa.Table, name: str) -> pa.Array:
+    """A column as one array, decoded, without nulls."""
     import pyarrow as pa
 
-    array = column.combine_chunks()
+    array = table[name].combine_chunks()
     if array.null_count:
         raise InputError(
             "tokens-without-column",
@@ -251,15 +246,12 @@ def _plain(column: pa.ChunkedArray, name: str) -> pa.Array:
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
-def _integers(column: pa.ChunkedArray, name: str) -> IntArray:
+def _integers(table: pa.Table, name: str) -> IntArray:
     import pyarrow as pa
 
-    array = _plain(column, name)
+    array = _plain(table, name)
     try:
         return np.asarray(array.cast(pa.int64()))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise InputError(
-            "tokens-without-column",
-            f"column {shown(name)} holds {array.type}, whole numbers were expected",
-            "name the columns of step, response, position and token",
-        ) from None
+        message = f"column {shown(name)} holds {array.type}, whole numbers were expected"
+        raise InputError("tokens-without-column", message, _NAME_THEM) from None

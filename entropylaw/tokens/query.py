@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,7 +97,8 @@ class TokenColumns:
     """Which column plays which part; None for what the table does not have.
 
     ``response`` together with the step tells one response from another; empty where responses are unknown.
-    ``prompt`` is one of them, whose responses are no independent draws.
+    ``prompt`` is one of them, whose responses are no independent draws. ``lists`` are those that hold lists,
+    with one sequence a row.
     """
 
     step: str
@@ -110,24 +111,35 @@ class TokenColumns:
     position: str | None = None
     token: str | None = None
     prompt: str | None = None
+    lists: tuple[str, ...] = ()
 
     @property
     def all(self) -> tuple[str, ...]:
         """Every column that is read, each once."""
-        parts = (self.step, self.entropy, self.planning, self.mask, self.logprob, self.correct)
-        rest = (*self.response, self.position, self.token)
-        return tuple(dict.fromkeys(name for name in (*parts, *rest) if name is not None))
+        one = (self.step, self.entropy, self.planning, self.mask, self.logprob, self.correct)
+        parts = (*one, *self.response, self.position, self.token)
+        return tuple(dict.fromkeys(name for name in parts if name is not None))
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        """The columns that the files have: all but the number of the row."""
+        return tuple(name for name in self.all if name != ROW)
+
+    def named(self) -> dict[str, str | list[str]]:
+        """The columns by role as a summary names them, without those that are not there."""
+        parts: dict[str, Any] = {
+            "class" if role == "planning" else role: getattr(self, role)
+            for role in ("step", "entropy", "planning", "mask", "logprob", "correct", "response", "prompt")
+        }
+        parts["response"] = ["(each row)" if name == ROW else name for name in self.response]
+        return {role: name for role, name in parts.items() if name}
 
 
 def cells(table: ir.Table, columns: TokenColumns) -> ir.Table:
     """Count tokens and sum their entropies in fixed point, by step, class, correctness and bin.
 
-    Returns
-    -------
-    ibis.Table
-        ``step, planning, correct, bin, tokens, total, square_high, square_low`` and, where there are
-        log-probabilities, ``logprobs, logprob_total``; one row a group, in no order.
-
+    The columns are ``step, planning, correct, bin, tokens, total, square_high, square_low`` and, where there
+    are log-probabilities, ``logprobs, logprob_total``; one row per group, in no order.
     """
     import ibis
 
@@ -212,13 +224,14 @@ def unknown_classes(table: ir.Table, columns: TokenColumns) -> ir.Table:
     return strange.select(value=value).distinct().order_by("value").limit(5)
 
 
-def unrolled(table: ir.Table, lists: Sequence[str], scalars: Sequence[str]) -> ir.Table:
-    """One row a token from one row a sequence: aligned arrays ``lists`` unrolled, ``scalars`` repeated.
+def unrolled(table: ir.Table, columns: TokenColumns) -> ir.Table:
+    """One row a token from one row a sequence: aligned lists unrolled, single values repeated.
 
     A list that is null counts as empty, so that its values are null where another list has tokens.
     """
     import ibis
 
+    lists, scalars = columns.lists, [name for name in columns.all if name not in columns.lists]
     filled = {name: table[name].fill_null(ibis.literal([], type=table[name].type())) for name in lists}
     known = table.select(*scalars, **filled)
     first, *others = (known[name] for name in lists)
@@ -229,7 +242,7 @@ def unrolled(table: ir.Table, lists: Sequence[str], scalars: Sequence[str]) -> i
     return rows.select(*scalars, **fields)
 
 
-def inspected(table: ir.Table, columns: TokenColumns, lists: Sequence[str]) -> ir.Table:
+def inspected(table: ir.Table, columns: TokenColumns) -> ir.Table:
     """One row: how many sequences there are, how many lists are null, empty, or as long as no other.
 
     ``rows``, ``empty`` (no entropies), ``no_i`` (list i is null), and for each list but the entropies
@@ -237,7 +250,7 @@ def inspected(table: ir.Table, columns: TokenColumns, lists: Sequence[str]) -> i
     """
     length = table[columns.entropy].length()
     sums = {"rows": table.count(), "empty": (length == 0).fill_null(False).sum()}
-    for number, name in enumerate(lists):
+    for number, name in enumerate(columns.lists):
         sums[f"no_{number}"] = table[name].isnull().sum()
         if name != columns.entropy:
             other = (table[name].length() != length).fill_null(False)

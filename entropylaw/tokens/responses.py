@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,14 +86,23 @@ class Each:
 
     def by_step(self) -> ByStep:
         """What the responses of each step sum to: the same numbers as the engine's query gives."""
-        if not len(self.step):
+        starts = np.flatnonzero(changes(self.step))
+        if not len(starts):
             return {}
-        starts = np.flatnonzero(np.append(True, self.step[1:] != self.step[:-1]))
         n, s = self.tokens, self.total
         t = (s + (1 << (SUM_SHIFT - 1))) >> SUM_SHIFT
         mean = np.floor(s.astype(float) / n.astype(float) * (MEAN_POINT // POINT) + 0.5).astype(np.int64)
         sums = [np.diff(np.append(starts, len(n))), *(np.add.reduceat(x, starts) for x in (mean, n, t))]
-        products = [_products(a, b, starts) for a, b in ((t, t), (t, n), (n, n))]
+        # The square of nothing larger fits into 63 bits.
+        wide = object if max(int(n.max()), int(t.max())) > 3_000_000_000 else np.int64
+        products = []
+        for one, other in ((t, t), (t, n), (n, n)):
+            product = one.astype(wide, copy=False) * other
+            high, low = (
+                np.add.reduceat(half, starts).tolist()
+                for half in (product >> HALF, product & ((1 << HALF) - 1))
+            )
+            products.append([(upper << HALF) + lower for upper, lower in zip(high, low, strict=True)])
         rows = zip(*(one.tolist() for one in sums), *products, strict=True)
         return dict(zip(self.step[starts].tolist(), map(Responses._make, rows), strict=True))
 
@@ -107,14 +116,9 @@ def each_of(table: pa.Table, columns: TokenColumns) -> Each:
     hashes = {name: _hashed(table.column(f"key_{i}")) for i, name in enumerate(columns.response)}
     nothing = np.full(table.num_rows, ROW_KEY, dtype=np.uint64)
     key = nothing if ROW in hashes else reduce(lambda all_, one: _mixed(all_ ^ one), hashes.values(), nothing)
-    found = Each(
-        step=table.column("step").to_numpy().astype(np.int64),
-        key=key,
-        prompt=nothing if columns.prompt is None else _mixed(hashes[columns.prompt]),
-        tokens=table.column("n").to_numpy().astype(np.int64),
-        total=table.column("s").to_numpy().astype(np.int64),
-    )
-    return joined([found])
+    step, tokens, total = (table.column(name).to_numpy().astype(np.int64) for name in ("step", "n", "s"))
+    prompt = nothing if columns.prompt is None else _mixed(hashes[columns.prompt])
+    return joined([Each(step=step, key=key, prompt=prompt, tokens=tokens, total=total)])
 
 
 def _hashed(column: pa.ChunkedArray) -> KeyArray:
@@ -159,25 +163,27 @@ def joined(parts: Sequence[Each]) -> Each:
     columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     order = np.lexsort([columns[name] for name in reversed(names)])
     columns = {name: values[order] for name, values in columns.items()}
-    step, key = columns["step"], columns["key"]
-    new = np.ones(len(step), dtype=bool)
-    new[1:] = (step[1:] != step[:-1]) | (key[1:] != key[:-1]) | (key[1:] == ROW_KEY)
+    key = columns["key"]
+    new = changes(columns["step"]) | changes(key) | (key == ROW_KEY)
+    return Each(**by_group(columns, new, ("tokens", "total")))
+
+
+def changes(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where a sorted column (n,) has another value than before, its first row included."""
+    return np.append(np.ones(len(column[:1]), dtype=bool), column[1:] != column[:-1])
+
+
+def by_group(
+    columns: dict[str, NDArray[Any]], new: NDArray[np.bool_], summed: Sequence[str]
+) -> dict[str, NDArray[Any]]:
+    """A row per group, which begins where ``new`` says: what is ``summed``, and of all else the first."""
+    if new.all():
+        return columns
     starts = np.flatnonzero(new)
-    if len(starts) < len(new):
-        for name, values in columns.items():
-            total = name in ("tokens", "total")
-            columns[name] = np.add.reduceat(values, starts) if total else values[starts]
-    return Each(**columns)
-
-
-def _products(one: IntArray, other: IntArray, starts: IntArray) -> list[int]:
-    """Exact sums of products."""
-    # The square of nothing larger fits into 63 bits.
-    if max(int(one.max()), int(other.max())) > 3_000_000_000:
-        return list(np.add.reduceat(one.astype(object) * other.astype(object), starts))
-    product = one * other
-    halves = (np.add.reduceat(product >> HALF, starts), np.add.reduceat(product & ((1 << HALF) - 1), starts))
-    return [(high << HALF) + low for high, low in zip(*(half.tolist() for half in halves), strict=True)]
+    for name in columns:
+        values = columns[name]
+        columns[name] = np.add.reduceat(values, starts) if name in summed else values[starts]
+    return columns
 
 
 def by_step_of(table: pa.Table) -> ByStep:
@@ -194,9 +200,8 @@ def by_step_of(table: pa.Table) -> ByStep:
 def joined_by_step(parts: Sequence[ByStep]) -> ByStep:
     """Sums of shards whose responses are not kept: None for a step that lies in several of them."""
     found: ByStep = {}
-    for part in parts:
-        for step, sums in part.items():
-            found[step] = None if step in found else sums
+    for step, sums in (item for part in parts for item in part.items()):
+        found[step] = None if step in found else sums
     return found
 
 
@@ -211,20 +216,15 @@ def from_facts(listed: Mapping[str, Sequence[str] | None] | None) -> ByStep | No
     """Sums from what :func:`to_facts` made."""
     if listed is None:
         return None
-    names = Responses._fields
-    return {
-        int(step): None if one is None else Responses(**dict(zip(names, map(int, one), strict=True)))
-        for step, one in listed.items()
-    }
+    return {int(step): None if one is None else Responses(*map(int, one)) for step, one in listed.items()}
 
 
 def to_lists(each: Each, steps: IntArray) -> dict[str, pa.Array]:
     """Columns of lists beside sorted ``steps`` (m,): a step's responses in its first row, null elsewhere."""
     import pyarrow as pa
 
-    firsts = np.append(True, steps[1:] != steps[:-1])
-    here = np.where(firsts, np.searchsorted(each.step, steps), 0)
-    stop = np.where(firsts, np.searchsorted(each.step, steps, side="right"), 0)
+    firsts = changes(steps)
+    here, stop = (np.where(firsts, np.searchsorted(each.step, steps, end), 0) for end in ("left", "right"))
     offsets, mask = pa.array(np.append(0, np.cumsum(stop - here)).astype(np.int64)), pa.array(~firsts)
     values = (each.key, each.prompt, each.tokens, each.total)
     return {
@@ -235,16 +235,13 @@ def to_lists(each: Each, steps: IntArray) -> dict[str, pa.Array]:
 
 def from_lists(table: pa.Table) -> Each | None:
     """The responses that :func:`to_lists` stored; None where a file has none."""
-    if any(name not in table.column_names for name in LISTS):
+    if not {*LISTS} <= {*table.column_names}:
         return None
     lists = [table.column(name).combine_chunks() for name in LISTS]
     lengths = lists[0].value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
-    key, prompt, tokens, total = (one.flatten().to_numpy(zero_copy_only=False) for one in lists)
-    found = Each(
-        step=np.repeat(table.column("step").to_numpy().astype(np.int64), lengths),
-        key=key.astype(np.uint64),
-        prompt=prompt.astype(np.uint64),
-        tokens=tokens.astype(np.int64),
-        total=total.astype(np.int64),
+    step = np.repeat(table.column("step").to_numpy().astype(np.int64), lengths)
+    values = (one.flatten().to_numpy(zero_copy_only=False) for one in lists)
+    key, prompt, tokens, total = (
+        one.astype(kind) for one, kind in zip(values, (np.uint64, np.uint64, np.int64, np.int64), strict=True)
     )
-    return joined([found])
+    return joined([Each(step=step, key=key, prompt=prompt, tokens=tokens, total=total)])

@@ -21,14 +21,12 @@ with Zipf's frequencies; 0.97 for 5000), and near equal frequencies.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlog1py, xlogy
 
-from entropylaw.errors import UsageError
 from entropylaw.tokens.query import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -68,7 +66,6 @@ class CountEntropy:
         The N that steps are rarefied to, one number; None where there is none of at least 2.
     note
         Why a value is None.
-
     """
 
     step: IntArray
@@ -88,28 +85,19 @@ class CountEntropy:
         """Columns of a per-step table, ``entropy_semantic`` and the like: their names begin with ``name``."""
         import pyarrow as pa
 
-        return {
-            name: pa.array(self.plug_in, pa.float64()),
-            f"{name}_se": pa.array(self.plug_in_se, pa.float64()),
-            f"{name}_mm": pa.array(self.miller_madow, pa.float64()),
-            f"{name}_rarefied": pa.array(self.rarefied, pa.float64()),
-            f"{name}_rarefied_se": pa.array(self.rarefied_se, pa.float64()),
-            f"{name}_rarefied_n": pa.array([self.common] * len(self.step), pa.int64()),
-            f"{name}_note": pa.array(self.note, pa.string()),
-        }
+        numbers = (self.plug_in, self.plug_in_se, self.miller_madow, self.rarefied, self.rarefied_se)
+        ends = ("", "_se", "_mm", "_rarefied", "_rarefied_se")
+        columns = {name + end: pa.array(x, pa.float64()) for end, x in zip(ends, numbers, strict=True)}
+        columns[f"{name}_rarefied_n"] = pa.array([self.common] * len(self.step), pa.int64())
+        return columns | {f"{name}_note": pa.array(self.note, pa.string())}
 
 
 def rarefied_entropy(counts: ArrayLike, size: int) -> float:
     """Expected plug-in entropy of ``size`` occurrences drawn without replacement, nats.
 
     Σ over types of Σ_j −(j/n) log(j/n) · C(c, j) C(N − c, n − j) / C(N, n), no sampling. Terms more than ten
-    standard deviations and 50 counts from a type's mean are left out: together below 10⁻²⁰.
-
-    Raises
-    ------
-    ValueError
-        Where ``size`` is below 1 or above the number of occurrences, or a count is below 0.
-
+    standard deviations and 50 counts from a type's mean are left out: together below 10⁻²⁰. ValueError where
+    ``size`` is below 1 or above the number of occurrences, or a count is below 0.
     """
     counts = np.asarray(counts, dtype=np.int64)
     if np.any(counts < 0):
@@ -122,9 +110,8 @@ def rarefied_entropy(counts: ArrayLike, size: int) -> float:
     total = int(counts.sum())
     mean = different * (size / total)
     spread = np.sqrt(mean * (1 - different / total) * (total - size) / max(total - 1, 1))
-    low = np.maximum(np.maximum(0, size - (total - different)), np.floor(mean - 10 * spread - 50))
-    high = np.minimum(np.minimum(different, size), np.ceil(mean + 10 * spread + 50))
-    which, j = _ragged(low.astype(int), high.astype(int))
+    least, most = np.maximum(0, size - (total - different)), np.minimum(different, size)
+    which, j = _around(mean, spread, least, most)
     c = different[which]
     p = np.exp(_log_choose(c, j) + _log_choose(total - c, size - j) - _log_choose(total, size))
     # The probabilities of a type sum to 1; dividing takes out the rounding of the log-gammas.
@@ -136,16 +123,23 @@ def semantic_entropy(
     step: ArrayLike,
     label: Any,
     *,
+    context: Any = None,
     cluster: Any = None,
     steps: ArrayLike | None = None,
     common: int | None = None,
 ) -> CountEntropy:
-    """Entropy by step of the frequencies of plans.
+    """Entropy by step of the frequencies of plans; or Σ p(s) H(label | s) of what follows the grams s.
+
+    The latter is H(s, label) − H(s), and so is its rarefied value: both at the same number of *pairs*. With
+    more grams in use each has fewer pairs, and the plug-in value of each is lower; read it beside
+    ``contexts``.
 
     Parameters
     ----------
     step, label
-        (n,) step and gram or plan label of every occurrence; a label that is None is no plan, not counted.
+        (n,) step and gram, plan or following word of every occurrence; one that is None is not counted.
+    context
+        (n,) the gram s before each label, None as above; without it all are plans.
     cluster
         (n,) response or prompt of every occurrence, for the standard error.
     steps
@@ -155,40 +149,44 @@ def semantic_entropy(
 
     Raises
     ------
-    UsageError
-        ``bad-common-size`` where ``common`` is below 2.
     ValueError
-        Where the columns differ in length.
-
+        Where the columns differ in length, a step is not in ``steps``, or ``common`` is below 2.
     """
-    labels = _codes(label)
-    context = np.where(labels < 0, -1, 0)
-    return _by_step(np.asarray(step), context, labels, cluster, steps, common)
+    step, labels = np.asarray(step), _codes(label)
+    given = np.zeros_like(labels) if context is None else _codes(context)
+    groups = np.zeros_like(labels) if cluster is None else _codes(cluster)
+    lengths = {len(step), len(labels), len(given), len(groups)}
+    if len(lengths) > 1:
+        raise ValueError(f"the columns have {sorted(lengths)} rows")
+    every = np.unique(step if steps is None else np.asarray(steps))
+    if not np.isin(step, every).all():
+        raise ValueError("an occurrence belongs to none of the steps")
+    pairs = given * (labels.max(initial=0) + 1) + labels
+    kept = np.flatnonzero((labels >= 0) & (given >= 0))
+    kept = kept[np.argsort(step[kept], kind="stable")]
+    bounds = np.searchsorted(step[kept], np.append(every, every[-1:] + 1))
+    count = np.diff(bounds)
+    size = common_size(count, common)
+    parts = np.split(kept, bounds[1:])[:-1]
+    rows = [_one(given[p], pairs[p], None if cluster is None else groups[p], size) for p in parts]
+    types, contexts, clusters, *values = zip(*rows, strict=True) if rows else [()] * len(_One._fields)
+    return CountEntropy(
+        step=every,
+        count=count,
+        types=np.array(types, dtype=np.int64),
+        contexts=np.array(contexts, dtype=np.int64),
+        clusters=None if cluster is None else np.array(clusters, dtype=np.int64),
+        common=size,
+        **dict(zip(_One._fields[3:], values, strict=True)),
+    )
 
 
-def conditional_entropy(
-    step: ArrayLike,
-    context: Any,
-    follower: Any,
-    *,
-    cluster: Any = None,
-    steps: ArrayLike | None = None,
-    common: int | None = None,
-) -> CountEntropy:
-    """Σ p(s) H(next | s) by step, of the pairs of a gram s and what follows it.
-
-    It is H(s, next) − H(s), and so is its rarefied value: both at the same number of *pairs*. With more
-    grams in use each has fewer pairs, and the plug-in value of each is lower; read it beside ``contexts``.
-    A pair with None on either side is not counted. For the parameters see :func:`semantic_entropy`.
-    """
-    first, second = _codes(context), _codes(follower)
-    missing = (first < 0) | (second < 0)
-    pair = np.where(missing, -1, first * (second.max(initial=0) + 1) + second)
-    return _by_step(np.asarray(step), np.where(missing, -1, first), pair, cluster, steps, common)
-
-
-def common_size(counts: ArrayLike) -> int | None:
-    """Largest N that 95 % of the steps with occurrences have; None below 2."""
+def common_size(counts: ArrayLike, common: int | None = None) -> int | None:
+    """``common``, or else the largest N that 95 % of the steps with occurrences have; None below 2."""
+    if common is not None:
+        if common < 2:
+            raise ValueError(f"{common} occurrences to rarefy to, at least 2 were expected")
+        return common
     ordered = np.sort(np.asarray(counts)[np.asarray(counts) > 0])
     size = int(ordered[int(0.05 * len(ordered))]) if len(ordered) else 0
     return size if size >= 2 else None
@@ -200,8 +198,7 @@ def _codes(values: Any) -> IntArray:
     import pyarrow.compute as pc
 
     array = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values)
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     return np.asarray(pc.fill_null(array.dictionary_encode().indices, -1), dtype=np.int64)
@@ -221,67 +218,17 @@ class _One(NamedTuple):
     note: str | None = "no occurrence"
 
 
-def _by_step(
-    step: IntArray,
-    context: IntArray,
-    label: IntArray,
-    cluster: Any,
-    steps: ArrayLike | None,
-    common: int | None,
-) -> CountEntropy:
-    if common is not None and common < 2:
-        raise UsageError(
-            "bad-common-size",
-            f"the number of occurrences to rarefy to is {common}, at least 2 was expected",
-            "leave it out to take the most that nearly all steps have",
-        )
-    groups = None if cluster is None else _codes(cluster)
-    lengths = {len(step), len(label), len(label if groups is None else groups)}
-    if len(lengths) > 1:
-        raise ValueError(f"the columns have {sorted(lengths)} rows")
-    every, parts = _parted(step, label, steps)
-    count = np.array(list(map(len, parts)), dtype=np.int64)
-    size = common_size(count) if common is None else common
-    rows = [_one(part, context, label, groups, size) for part in parts]
-    types, contexts, clusters, *values = zip(*rows, strict=True) if rows else [()] * len(_One._fields)
-    return CountEntropy(
-        step=every,
-        count=count,
-        types=np.array(types, dtype=np.int64),
-        contexts=np.array(contexts, dtype=np.int64),
-        clusters=None if groups is None else np.array(clusters, dtype=np.int64),
-        common=size,
-        **dict(zip(_One._fields[3:], values, strict=True)),
-    )
-
-
-def _parted(step: IntArray, label: IntArray, steps: ArrayLike | None) -> tuple[IntArray, list[IntArray]]:
-    """All steps to report, and the rows of the occurrences of each."""
-    every = np.unique(step if steps is None else np.asarray(steps))
-    if not np.isin(step, every).all():
-        raise ValueError("an occurrence belongs to none of the steps")
-    kept = np.flatnonzero(label >= 0)
-    kept = kept[np.argsort(step[kept], kind="stable")]
-    bounds = np.searchsorted(step[kept], np.append(every, every[-1:] + 1))
-    return every, [kept[a:b] for a, b in pairwise(bounds.tolist())]
-
-
-def _one(
-    part: IntArray, context: IntArray, label: IntArray, groups: IntArray | None, size: int | None
-) -> _One:
-    """The entries of the step with the occurrences ``part``."""
-    n = len(part)
+def _one(context: IntArray, label: IntArray, cluster: IntArray | None, size: int | None) -> _One:
+    """The entries of the step with these occurrences."""
+    n = len(label)
     if n == 0:
         return _One()
-    _, first, code, counts = np.unique(
-        label[part], return_index=True, return_inverse=True, return_counts=True
-    )
+    _, first, code, counts = np.unique(label, return_index=True, return_inverse=True, return_counts=True)
     # A pair's code holds its context: the context of one occurrence of a type is that of all.
-    outer, inverse = np.unique(context[part][first], return_inverse=True)
+    outer, inverse = np.unique(context[first], return_inverse=True)
     around = np.bincount(inverse, weights=counts).astype(np.int64)
     share = counts / around[inverse]
     value = float(-(counts / n) @ np.log(share)) + 0.0
-    cluster = None if groups is None else groups[part]
     reasons = []
     error = _standard_error(-np.log(share), counts, code, cluster)
     if error is None:
@@ -328,18 +275,19 @@ def _rarefied_slopes(share: FloatArray, size: int) -> FloatArray:
     different, inverse = np.unique(share, return_inverse=True)
     draws = size - 1
     mean = draws * different
-    spread = np.sqrt(mean * (1 - different))
-    low = np.maximum(0, np.floor(mean - 10 * spread - 50)).astype(int)
-    high = np.minimum(draws, np.ceil(mean + 10 * spread + 50)).astype(int)
-    which, j = _ragged(low, high)
+    which, j = _around(mean, np.sqrt(mean * (1 - different)), 0, draws)
     p = different[which]
     log_p = _log_choose(draws, j) + xlogy(j, p) + xlog1py(draws - j, -p)
     rise = _term(j + 1, size) - _term(j, size)
     return np.asarray(size * np.bincount(which, np.exp(log_p) * rise)[inverse])
 
 
-def _ragged(low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
-    """All integers from low[i] to high[i], one after the other, and i beside each."""
+def _around(
+    mean: FloatArray, spread: FloatArray, least: ArrayLike, most: ArrayLike
+) -> tuple[IntArray, IntArray]:
+    """All integers within ten ``spread`` and 50 of mean[i], from ``least`` to ``most``; i, and they."""
+    low = np.maximum(least, np.floor(mean - 10 * spread - 50)).astype(int)
+    high = np.minimum(most, np.ceil(mean + 10 * spread + 50)).astype(int)
     length = high - low + 1
     which = np.repeat(np.arange(len(low)), length)
     return which, np.arange(len(which)) - np.repeat(np.cumsum(length) - length, length) + low[which]

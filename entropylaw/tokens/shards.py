@@ -18,43 +18,40 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _STEP_FOLDER = re.compile(r"step_(?P<step>\d+)$")
+_NEVER_THERE = "were they written, and not copied?"
 _BLOCK, _END = 1 << 20, 1 << 16
 
 
 def absent(paths: Sequence[Path], *, allow_missing: bool) -> list[str]:
     """Notes on files that are not there.
 
-    Raises
-    ------
-    InputError
-        ``shard-missing`` where the others' names say that one should be there, unless ``allow_missing``.
-
+    Where the others' names say that one should be there that is an InputError ``shard-missing``, unless
+    ``allow_missing``.
     """
     gaps = [*_gaps_of_sets(paths), *_gaps_of_steps(paths)]
-    notes = []
-    if gaps and not allow_missing:
+    notes = [*_absent_numbers(paths), *_absent_steps(paths)]
+    if not gaps:
+        return notes
+    if not allow_missing:
+        name, why = gaps[0]
         hint = "copy it as well, or go on without it: --allow-missing"
-        raise InputError("shard-missing", gaps[0][1], hint)
-    if gaps:
-        missing = counted(len(gaps), "missing file")
-        notes.append(f"went on without {missing}: {listing([name for name, _ in gaps])}")
-    return [*notes, *_absent_numbers(paths), *_absent_steps(paths)]
+        raise InputError("shard-missing", f"{shown(name)} is missing{why}", hint)
+    missing = counted(len(gaps), "missing file")
+    return [f"went on without {missing}: {listing([name for name, _ in gaps])}", *notes]
 
 
 def _gaps_of_sets(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
-    """Each gap in ``part-00000-of-00008``: the name of the file that should be there, and a sentence."""
+    """Each gap in ``part-00000-of-00008``: the name of the file that should be there, and why."""
     numbered: dict[tuple[str, str, int, str, str], set[int]] = defaultdict(set)
     for path in paths:
-        part = _OF.match(path.name)
-        if part:
+        if part := _OF.match(path.name):
             key = (str(path.parent), part["stem"], len(part["number"]), part["count"], part["rest"] or "")
             numbered[key].add(int(part["number"]))
     for (_, stem, width, count, rest), numbers in sorted(numbered.items()):
         first = 0 if 0 in numbers or int(count) not in numbers else 1
         for number in sorted(set(range(first, first + int(count))) - numbers):
-            name = f"{stem}{number:0{width}d}-of-{count}{rest}"
-            there = f"{counted(len(numbers), 'file')} of {count} are there"
-            yield name, f"{shown(name)} is missing: {there}"
+            why = f": {counted(len(numbers), 'file')} of {count} are there"
+            yield f"{stem}{number:0{width}d}-of-{count}{rest}", why
 
 
 def _gaps_of_steps(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
@@ -69,12 +66,10 @@ def _gaps_of_steps(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
         order = sorted(steps, key=lambda name: int(name.removeprefix("step_")))
         for step in order:
             for rank_number in sorted(every - steps[step]):
-                name = f"{step}/rank_{rank_number}.jsonl"
-                yield name, f"{shown(name)} is missing, and other steps have this rank"
+                yield f"{step}/rank_{rank_number}.jsonl", ", and other steps have this rank"
         unmarked = [step for step in order if not (folder / step / "STABLE").exists()]
         for step in unmarked if len(unmarked) < len(order) else ():
-            name = f"{step}/STABLE"
-            yield name, f"{shown(name)} is missing, and other steps have it: this one was not finished"
+            yield f"{step}/STABLE", ", and other steps have it: this one was not finished"
 
 
 def _absent_numbers(paths: Iterable[Path]) -> Iterator[str]:
@@ -85,21 +80,18 @@ def _absent_numbers(paths: Iterable[Path]) -> Iterator[str]:
         if match:
             numbered[(str(path.parent), match["stem"], match["rest"])][int(match["number"])] = match["number"]
     for (_, stem, rest), found in sorted(numbered.items()):
+        width = len(found[max(found)])
         absent = sorted(set(range(max(found))) - set(found) - {0})
         if len(found) > 1 and absent:
-            names = [f"{stem}{number:0{len(found[max(found)])}d}{rest}" for number in absent]
-            yield (
-                f"{listing(names, 3)} would stand between files that are there: "
-                "were they written, and not copied?"
-            )
+            names = listing([f"{stem}{number:0{width}d}{rest}" for number in absent], 3)
+            yield f"{names} would stand between files that are there: {_NEVER_THERE}"
 
 
 def _absent_steps(paths: Iterable[Path]) -> Iterator[str]:
     """A sentence for each even row of ``step_N`` folders that leaves steps out."""
     folders: dict[Path, set[int]] = defaultdict(set)
     for path in paths:
-        folder = _STEP_FOLDER.match(path.parent.name)
-        if folder:
+        if folder := _STEP_FOLDER.match(path.parent.name):
             folders[path.parent.parent].add(int(folder["step"]))
     for _, steps in sorted(folders.items()):
         pairs = list(pairwise(sorted(steps)))
@@ -110,10 +102,7 @@ def _absent_steps(paths: Iterable[Path]) -> Iterator[str]:
         gaps = (range(a + usual, b, usual) for a, b in pairs if (b - a) % usual == 0)
         names = [f"step_{step}" for step in chain.from_iterable(gaps)]
         if names:
-            yield (
-                f"no folder {listing(names, 3)}, and the others are {usual} apart: "
-                "were they written, and not copied?"
-            )
+            yield f"no folder {listing(names, 3)}, and the others are {usual} apart: {_NEVER_THERE}"
 
 
 def copies(files: Sequence[tuple[str, Path]]) -> list[tuple[str, str]]:

@@ -1,9 +1,9 @@
-"""One row a step from exact sums: as a table, as a histogram to draw, and as text for a terminal."""
+"""One row per step from exact sums: as a table, and as a histogram to draw."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,13 @@ TOGETHER = 6
 """Neighbouring bins that make one band of a heat map: a band is about 10 % wide at 0.672 nats."""
 
 _NO_RESPONSES = Responses(0, 0, 0, 0, 0, 0, 0)
+_OF_RESPONSES = {
+    "responses": "number",
+    "response_length": "length",
+    "entropy_response_mean": "mean",
+    "entropy_se_responses": "error",
+}
+_OF_PROMPTS = {"prompts": "number", "entropy_se_prompts": "error"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,19 +179,20 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
         ``logprob``: mean log-probability of the tokens that were drawn. ``tokens_masked``,
         ``tokens_without_entropy`` (null, nan, infinite): rows that count nowhere else. What has no mask
         counts as masked.
-
     """
     import pyarrow as pa
 
     rows = list(_rows(sums, cuts))
-    arrays = {}
-    for name in dict.fromkeys(name for row in rows for name in row):
-        counted = name in ("step", "responses", "prompts") or name.startswith("tokens")
-        arrays[name] = pa.array([row.get(name) for row in rows], pa.int64() if counted else pa.float64())
-    return pa.table(arrays)
+    whole = ("step", "responses", "prompts")
+    kinds = {
+        name: pa.int64() if name in whole or name.startswith("tokens") else pa.float64()
+        for name in (rows[0] if rows else ())
+    }
+    return pa.table({name: pa.array([row[name] for row in rows], kind) for name, kind in kinds.items()})
 
 
 def _rows(sums: Sums, cuts: dict[int, float] | None) -> Iterator[dict[str, Value]]:
+    """Each step's cells by column; all have the same columns."""
     cells = sums.cells
     entropies = sums.usable
     classed, judged = (cells["planning"] >= 0).any(), (cells["correct"] >= 0).any()
@@ -194,37 +202,16 @@ def _rows(sums: Sums, cuts: dict[int, float] | None) -> Iterator[dict[str, Value
         usable = entropies[at]
         row = {"step": step, **_described(Cells.of(part, usable), "")}
         if classed:
-            row |= _of_classes(part, usable)
+            codes = (query.PLANNING, query.EXECUTION)
+            planning, execution = (Cells.of(part, usable & (part["planning"] == code)) for code in codes)
+            n, fixed = planning.n + execution.n, planning.fixed + execution.fixed
+            row["planning_share"] = planning.n / n if n else None
+            row["planning_entropy_share"] = planning.fixed / fixed if fixed else None
+            row |= _described(planning, "_planning") | _described(execution, "_execution")
         if judged:
             for name, code in (("correct", query.CORRECT), ("wrong", query.WRONG)):
                 row |= _described(Cells.of(part, usable & (part["correct"] == code)), f"_{name}")
-        if sums.has_logprob:
-            number = int(part["logprobs"][usable].sum())
-            total = int(part["logprob_total"][usable].sum())
-            row["logprob"] = total / (number * query.LOGPROB_POINT) if number else None
-        row |= _of_clusters(sums, step)
-        if cuts is not None:
-            row["class_cut"] = cuts[step]
-        masked = np.isin(part["bin"], [query.MASKED, query.NO_MASK])
-        unknown = np.isin(part["bin"], [query.MISSING, query.NOT_FINITE])
-        row["tokens_masked"] = int(part["tokens"][masked].sum())
-        row["tokens_without_entropy"] = int(part["tokens"][unknown].sum())
-        yield row
-
-
-def _of_classes(part: dict[str, IntArray], usable: Any) -> dict[str, Value]:
-    """Planning and execution, and the shares of planning among the tokens with a class."""
-    classes = {"planning": query.PLANNING, "execution": query.EXECUTION}
-    kinds = {name: Cells.of(part, usable & (part["planning"] == code)) for name, code in classes.items()}
-    n = sum(kind.n for kind in kinds.values())
-    fixed = sum(kind.fixed for kind in kinds.values())
-    row: dict[str, Value] = {
-        "planning_share": kinds["planning"].n / n if n else None,
-        "planning_entropy_share": kinds["planning"].fixed / fixed if fixed else None,
-    }
-    for name, kind in kinds.items():
-        row |= _described(kind, f"_{name}")
-    return row
+        yield row | _others(sums, step, part, usable, cuts)
 
 
 def _described(cells: Cells, suffix: str) -> dict[str, Value]:
@@ -234,39 +221,35 @@ def _described(cells: Cells, suffix: str) -> dict[str, Value]:
         "entropy": cells.mean,
         "entropy_sd": sd,
         "entropy_se": None if sd is None else sd / math.sqrt(n),
+        **{f"entropy_p{p:02d}": value for p, value in zip(PERCENTS, cells.percentiles(), strict=True)},
+        "share_below_0.01": cells.share_below(LOW),
+        "share_top20": cells.share_of_top(),
     }
-    for percent, value in zip(PERCENTS, cells.percentiles(), strict=True):
-        row[f"entropy_p{percent:02d}"] = value
-    row["share_below_0.01"] = cells.share_below(LOW)
-    row["share_top20"] = cells.share_of_top()
     return {name + suffix: value for name, value in row.items()}
 
 
-def _of_clusters(sums: Sums, step: int) -> dict[str, Value]:
-    """A step's responses and prompts, where columns name them; None for what is not known there."""
+def _others(
+    sums: Sums, step: int, part: dict[str, IntArray], usable: Any, cuts: dict[int, float] | None
+) -> dict[str, Value]:
+    """A step's log-probability, responses, prompts, cut, and what is left out; None for what is not known."""
     row: dict[str, Value] = {}
-    if sums.responses is not None:
-        one = sums.responses.get(step, _NO_RESPONSES)
-        row["responses"] = one and one.number
-        row["response_length"] = one and one.length
-        row["entropy_response_mean"] = one and one.mean
-        row["entropy_se_responses"] = one and one.error
-    if sums.prompts is not None:
-        one = sums.prompts.get(step, _NO_RESPONSES)
-        row["prompts"] = one and one.number
-        row["entropy_se_prompts"] = one and one.error
+    if sums.has_logprob:
+        number, total = (int(part[name][usable].sum()) for name in ("logprobs", "logprob_total"))
+        row["logprob"] = total / (number * query.LOGPROB_POINT) if number else None
+    for by_step, columns in ((sums.responses, _OF_RESPONSES), (sums.prompts, _OF_PROMPTS)):
+        if by_step is not None:
+            one = by_step.get(step, _NO_RESPONSES)
+            row |= {column: getattr(one, name, None) for column, name in columns.items()}
+    if cuts is not None:
+        row["class_cut"] = cuts[step]
+    left_out = {"masked": (query.MASKED, query.NO_MASK), "without_entropy": (query.MISSING, query.NOT_FINITE)}
+    for name, codes in left_out.items():
+        row[f"tokens_{name}"] = int(part["tokens"][np.isin(part["bin"], codes)].sum())
     return row
 
 
 def read_histogram(path: str) -> TokenHistogram:
-    """Read a ``.hist.parquet``: all classes of tokens together.
-
-    Raises
-    ------
-    InputError
-        ``not-token-sums``, ``file-corrupt``.
-
-    """
+    """Read a ``.hist.parquet``: all classes of tokens together. Errors as :meth:`Sums.read`."""
     sums, _ = Sums.read(Path(path))
     cells = sums.cells
     steps = np.array(sums.steps, dtype=float)
@@ -285,85 +268,3 @@ def read_histogram(path: str) -> TokenHistogram:
         top20=summary.column("share_top20").to_numpy().astype(float),
         low=summary.column("share_below_0.01").to_numpy().astype(float),
     )
-
-
-PUBLISHED = "Wang et al. 2025"
-SOURCE = (
-    "Wang et al. 2025 (arXiv:2506.01939): Qwen3-8B, more than a million tokens of its answers to AIME 2024 "
-    "and 2025"
-)
-_PUBLISHED = {"share_below_0.01": "50.64 %", "entropy_p80": "0.672"}
-
-_ROWS: tuple[tuple[str, str, str], ...] = (
-    ("tokens", "tokens", "count"),
-    ("responses", "responses", "count"),
-    ("entropy", "entropy, mean of tokens", "nats"),
-    ("entropy_se", "  standard error, tokens independent", "error"),
-    ("entropy_se_responses", "  standard error, responses independent", "error"),
-    ("entropy_se_prompts", "  standard error, prompts independent", "error"),
-    ("entropy_response_mean", "entropy, mean of responses' means", "nats"),
-    ("entropy_p50", "median", "nats"),
-    ("entropy_p80", "80th percentile", "nats"),
-    ("share_below_0.01", "tokens below 0.01 nats", "share"),
-    ("share_top20", "entropy in the top 20 % of tokens", "share"),
-    ("entropy_planning", "planning: entropy", "nats"),
-    ("tokens_planning", "  tokens", "count"),
-    ("planning_share", "  of the tokens", "share"),
-    ("planning_entropy_share", "  of the entropy", "share"),
-    ("entropy_execution", "execution: entropy", "nats"),
-    ("tokens_execution", "  tokens", "count"),
-    ("entropy_planning_long", "planning without 1-2-word grams: entropy", "nats"),
-    ("tokens_planning_long", "  tokens", "count"),
-    ("planning_share_long", "  of the tokens", "share"),
-    ("entropy_execution_long", "execution without them: entropy", "nats"),
-    ("grams", "strategic grams", "count"),
-    ("entropy_semantic_mm", "  entropy of which gram (Miller-Madow)", "nats"),
-    ("entropy_semantic_rarefied", "  the same of {} grams, to compare", "nats"),
-    ("grams_long", "without 1-2-word grams", "count"),
-    ("entropy_semantic_mm_long", "  entropy of which gram (Miller-Madow)", "nats"),
-    ("entropy_semantic_rarefied_long", "  the same of {} grams, to compare", "nats"),
-    ("gram_pairs", "grams with a next word", "count"),
-    ("entropy_conditional_mm", "  entropy of that word (Miller-Madow)", "nats"),
-    ("entropy_conditional_rarefied", "  the same of {} pairs, to compare", "nats"),
-    ("entropy_correct", "correct answers: entropy", "nats"),
-    ("tokens_correct", "  tokens", "count"),
-    ("entropy_wrong", "wrong answers: entropy", "nats"),
-    ("tokens_wrong", "  tokens", "count"),
-)
-
-
-def text_of(steps: pa.Table, about: dict[str, Any]) -> str:
-    """The first step and the last for a terminal, beside what was published, and where that is from."""
-    from entropylaw.report.printable import one_line
-
-    first, last = (steps.slice(at, 1).to_pylist()[0] for at in (0, steps.num_rows - 1))
-    total = sum(steps.column("tokens").to_pylist())
-    rows = [first] if steps.num_rows == 1 else [first, last]
-    lines = [
-        one_line(f"{total:,} tokens in {steps.num_rows:,} steps · classes: {about['class']['rule']}"),
-        "",
-        _line("", [*(f"step {row['step']}" for row in rows), PUBLISHED]),
-    ]
-    for name, label, kind in _ROWS:
-        if name in steps.column_names:
-            # How many occurrences a step was rarefied to is one number for all that have so many.
-            size = name.replace("_rarefied", "_rarefied_n")
-            label = label.format(_cell(first.get(size) or last.get(size), "count"))
-            lines.append(_line(label, [*(_cell(row[name], kind) for row in rows), _PUBLISHED.get(name, "")]))
-    return "\n".join([*lines, "", f"{SOURCE}.\n"])
-
-
-def _line(label: str, cells: Sequence[str]) -> str:
-    return f"{label:<42}{''.join(f'{cell:>14}' for cell in cells[:-1])}{cells[-1]:>20}".rstrip()
-
-
-def _cell(value: float | int | None, kind: str) -> str:
-    from entropylaw.report import numbers
-
-    if value is None:
-        return numbers.MISSING
-    if kind == "count":
-        return f"{value:,}"
-    if kind == "share":
-        return numbers.format_percent(value)
-    return numbers.format_number(value, 2 if kind == "error" else 4)

@@ -17,7 +17,7 @@ from entropylaw.ingest.wording import shown
 from entropylaw.tokens import query, responses
 from entropylaw.tokens.files import METADATA, facts_of
 from entropylaw.tokens.query import BINS, EDGES, POINT, IntArray
-from entropylaw.tokens.responses import ByStep, Each
+from entropylaw.tokens.responses import ByStep, Each, by_group, changes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,6 +27,7 @@ SUMS = ("tokens", "total", "square_high", "square_low", "logprobs", "logprob_tot
 FORMAT = "entropylaw tokens 1"
 
 _LARGEST_STEP = 2.0**53
+_CLASSES, _ANSWERS = ("execution", "planning"), (False, True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +79,7 @@ class Sums:
     def from_table(cls, cells: pa.Table) -> Sums:
         """Sums from the result of the query, whose rows come in any order; responses are not known yet.
 
-        Raises
-        ------
-        InputError
-            ``step-missing`` or ``step-not-whole``.
-
+        Steps that are none are an InputError ``step-missing`` or ``step-not-whole``.
         """
         column, tokens = cells.column("step"), cells.column("tokens").to_numpy()
         numbers = column.cast("float64").to_numpy() if len(column) else np.zeros(0)
@@ -103,13 +100,11 @@ class Sums:
                 "name the column of steps with --step; an epoch or a time is none",
             )
         has_logprob = "logprobs" in cells.column_names
-        columns = {}
-        for name in (*KEYS, *SUMS):
-            present = name in cells.column_names
-            values = cells.column(name).to_numpy() if present else np.zeros(len(tokens))
-            columns[name] = values.astype(np.int64, copy=False)
+        columns = dict.fromkeys((*KEYS, *SUMS), np.zeros(len(tokens), dtype=np.int64))
+        for name in cells.column_names:
+            columns[name] = cells.column(name).to_numpy().astype(np.int64, copy=False)
             # Each column is in memory once: the caller keeps no other hold of the table.
-            cells = cells.drop_columns([name]) if present else cells
+            cells = cells.drop_columns([name])
         return cls(cells=added([columns]), has_logprob=has_logprob)
 
     def with_responses(self, each: Each, *, prompts: bool) -> Sums:
@@ -128,20 +123,18 @@ class Sums:
         """
         has_logprob = all(part.has_logprob for part in parts)
         sums = cls(cells=added([part.cells for part in parts]), has_logprob=has_logprob)
-        known = [part.responses for part in parts if part.responses is not None]
+        known, clusters, kept = (
+            [found for part in parts if (found := getattr(part, name)) is not None]
+            for name in ("responses", "prompts", "each")
+        )
         if len(known) < len(parts):
             return sums
-        clusters = [part.prompts for part in parts if part.prompts is not None]
         prompts = len(clusters) == len(parts)
-        kept = [part.each for part in parts if part.each is not None]
         if len(kept) == len(parts):
             sums = sums.with_responses(each := responses.joined(kept), prompts=prompts)
             return sums if len(each.step) <= responses.MOST else replace(sums, each=None)
-        return replace(
-            sums,
-            responses=responses.joined_by_step(known),
-            prompts=responses.joined_by_step(clusters) if prompts else None,
-        )
+        by_prompt = responses.joined_by_step(clusters) if prompts else None
+        return replace(sums, responses=responses.joined_by_step(known), prompts=by_prompt)
 
     def with_masked(self, everything: Sums) -> Sums:
         """The sums, and beside them the tokens of ``everything`` that a mask leaves out."""
@@ -153,13 +146,8 @@ class Sums:
         """Call the ``share`` of each step's tokens with most entropy planning, the rest execution.
 
         The cut is the edge of a bin, the one that comes nearest to ``share``, so that sums stay exact and
-        shards still add up; the share that it leaves above is in the summary.
-
-        Returns
-        -------
-        Sums, dict
-            The sums with these classes; the cut of each step in nats.
-
+        shards still add up; the share that it leaves above is in the summary. Returns the sums with these
+        classes, and the cut of each step in nats.
         """
         cells = {name: values.copy() for name, values in self.cells.items()}
         usable = self.usable
@@ -188,11 +176,10 @@ class Sums:
         cells = self.cells
         regular = cells["bin"] >= 0
         at = np.maximum(cells["bin"], 0)
-        named = pa.array([None, None, "execution", "planning"]), pa.array([None, None, False, True])
         columns = {
             "step": pa.array(cells["step"]),
-            "class": named[0].take(pa.array(cells["planning"] + 2)),
-            "correct": named[1].take(pa.array(cells["correct"] + 2)),
+            "class": pa.array([None, None, *_CLASSES]).take(pa.array(cells["planning"] + 2)),
+            "correct": pa.array([None, None, *_ANSWERS]).take(pa.array(cells["correct"] + 2)),
             "low": pa.array(EDGES[at], mask=~regular),
             "high": pa.array(EDGES[at + 1], mask=~regular),
             "tokens": pa.array(cells["tokens"]),
@@ -202,13 +189,8 @@ class Sums:
         }
         if self.each is not None:
             columns |= responses.to_lists(self.each, cells["step"])
-        facts = {
-            "format": FORMAT,
-            "has_logprob": self.has_logprob,
-            "responses": responses.to_facts(self.responses),
-            "prompts": responses.to_facts(self.prompts),
-            **about,
-        }
+        by_step = {name: responses.to_facts(getattr(self, name)) for name in ("responses", "prompts")}
+        facts = {"format": FORMAT, "has_logprob": self.has_logprob, **by_step, **about}
         stored = {METADATA: json.dumps(facts, sort_keys=True).encode()}
         return pa.table(columns).replace_schema_metadata(stored)
 
@@ -216,11 +198,7 @@ class Sums:
     def read(cls, path: Path) -> tuple[Sums, dict[str, Any]]:
         """Read sums that :meth:`to_arrow` made, and what stands beside them.
 
-        Raises
-        ------
-        InputError
-            ``not-token-sums``, ``file-corrupt``.
-
+        Anything else is an InputError ``not-token-sums`` or ``file-corrupt``.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -229,9 +207,8 @@ class Sums:
         try:
             table = pq.read_table(path)
         except (pa.ArrowException, OSError, ValueError) as problem:
-            cause = shown(str(problem).splitlines()[0])
-            message = f"{shown(path.name)} cannot be read as Parquet: {cause}"
-            raise InputError("file-corrupt", message, hint) from None
+            message = f"cannot be read as Parquet: {shown(str(problem).splitlines()[0])}"
+            raise InputError("file-corrupt", f"{shown(path.name)} {message}", hint) from None
         facts = facts_of(table.schema.metadata)
         if facts.get("format") != FORMAT or "bin" not in table.column_names:
             raise InputError(
@@ -242,8 +219,8 @@ class Sums:
             )
         try:
             cells = {name: table.column(name).to_numpy().astype(np.int64) for name in ("step", "bin", *SUMS)}
-            cells["planning"] = _codes(table.column("class"), ("execution", "planning"))
-            cells["correct"] = _codes(table.column("correct"), (False, True))
+            cells["planning"] = _codes(table.column("class"), _CLASSES)
+            cells["correct"] = _codes(table.column("correct"), _ANSWERS)
             return cls(
                 cells=added([cells]),
                 has_logprob=facts.pop("has_logprob"),
@@ -266,14 +243,7 @@ def added(parts: Sequence[dict[str, IntArray]]) -> dict[str, IntArray]:
     order = np.lexsort([columns[name] for name in reversed(KEYS)])
     for name in columns:
         columns[name] = columns[name][order]
-    change = np.ones(len(order), dtype=bool)
-    change[1:] = np.any([columns[name][1:] != columns[name][:-1] for name in KEYS], axis=0)
-    if not change.all():
-        starts = np.flatnonzero(change)
-        for name in columns:
-            total = name in SUMS
-            columns[name] = np.add.reduceat(columns[name], starts) if total else columns[name][starts]
-    return columns
+    return by_group(columns, np.any([changes(columns[name]) for name in KEYS], axis=0), SUMS)
 
 
 def _codes(column: pa.ChunkedArray, names: Sequence[Any]) -> IntArray:

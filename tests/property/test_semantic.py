@@ -11,7 +11,6 @@ from entropylaw.tokens.grams import match_tokens, parse_grams
 from entropylaw.tokens.gramscan import PLANNING, PLANNING_LONG, GramScan
 from entropylaw.tokens.query import TokenColumns
 from entropylaw.tokens.semantic import (
-    conditional_entropy,
     rarefied_entropy,
     semantic_entropy,
 )
@@ -58,7 +57,7 @@ def test_names_and_order_do_not_matter(counts, seed):
 @given(pairs=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), min_size=2, max_size=80))
 def test_knowing_the_gram_never_adds_entropy(pairs):
     first, second = np.array(pairs).T
-    found = conditional_entropy(np.zeros(len(pairs)), first, second, common=2)
+    found = semantic_entropy(np.zeros(len(pairs)), second, context=first, common=2)
     alone = semantic_entropy(np.zeros(len(pairs)), second, common=2)
     assert -1e-12 <= found.plug_in[0] <= alone.plug_in[0] + 1e-9
     assert -1e-9 <= found.rarefied[0] <= alone.rarefied[0] + 1e-9

@@ -15,7 +15,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -32,11 +31,12 @@ from entropylaw.ingest import explain, read_all
 from entropylaw.options import PhaseOptions
 from entropylaw.report import index_page, run_page
 from entropylaw.report.index_rows import index_row
+from entropylaw.report.render import rendered
 from entropylaw.reporting import report_runs
 from entropylaw.results import Estimate
 from entropylaw.results.check import GateCase
 from entropylaw.results.fields import field_names, replace
-from entropylaw.tokens.summary import text_of
+from entropylaw.results.tokens import TokenSummary
 from tests.conftest import ended
 from tests.findings import stated
 from tests.golden import inputs
@@ -97,7 +97,9 @@ MEDIA: dict[str, dict[str, Render]] = {
         ],
     },
     "columns": {name: partial(output.rendered, format=name) for name in FORMATS},
-    "tokens": {"text": lambda columns: text_of(pa.table(columns), ABOUT)},
+    "tokens": {
+        "text": lambda columns: rendered(TokenSummary(columns=columns, about=ABOUT, notes=()), "text"),
+    },
 }
 """Results → media beside JSON."""
 

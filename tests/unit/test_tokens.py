@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from entropylaw.options import TokenOptions
 from entropylaw.results.tokens import FORK, LOW
 from entropylaw.tokens import query
 from entropylaw.tokens.backends import duckdb_backend
@@ -27,7 +28,7 @@ from entropylaw.tokens.query import (
     MEAN_POINT,
     POINT,
 )
-from entropylaw.tokens.run import Asked, summarise_tokens
+from entropylaw.tokens.run import summarise_tokens
 from entropylaw.tokens.summary import PERCENTS, Cells
 from tests.conftest import LAB
 
@@ -35,8 +36,8 @@ TOKENS = sorted(LAB.glob("*/tokens.parquet"))
 COLUMNS = query.TokenColumns(step="step", entropy="entropy")
 
 
-def summary(*tables, **asked):
-    return summarise_tokens([str(table) for table in tables], Asked(**asked), duckdb_backend)
+def summary(*tables, columns=None, **options):
+    return summarise_tokens([str(table) for table in tables], TokenOptions(**options, **(columns or {})))
 
 
 def data(table):
@@ -298,7 +299,7 @@ def test_sequences_as_lists_say_what_a_row_a_token_says(tmp_path):
     assert lists.steps.column("tokens_masked").to_pylist() == [10, 10]
     assert lists.steps.column("responses").to_pylist() == [10, 10]
     assert max(lists.steps.column("entropy_p99").to_pylist()) < 5
-    assert any("masked" in note for note in lists.notes)
+    assert any("masked" in note for note in lists.result.notes)
 
 
 def test_partitions_named_by_folders(tmp_path):

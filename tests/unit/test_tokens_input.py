@@ -79,16 +79,16 @@ def test_negative_entropies(table):
 def test_rounding_below_zero_counts_as_zero_and_is_said(table):
     found = summary(table(entropy=[0.5, -1e-7, 0.3, 0.4]))
     assert rows(found)[1] | {"entropy": 0.25, "tokens": 2} == rows(found)[1]
-    assert any("1 entropies between -1e-6 and 0" in note for note in found.notes)
+    assert any("1 entropies between -1e-6 and 0" in note for note in found.result.notes)
 
 
 def test_nan_infinity_and_null_are_counted_and_named(table):
     found = summary(table(entropy=[NAN, 0.2, INFINITY, -INFINITY], step=[1, 1, 1, 1]))
     assert rows(found)[1]["tokens"] == 1
     assert rows(found)[1]["tokens_without_entropy"] == 3
-    assert any("3 of 4 tokens left out: nan or infinite" in note for note in found.notes)
+    assert any("3 of 4 tokens left out: nan or infinite" in note for note in found.result.notes)
     found = summary(table(entropy=[None, 0.2, 0.3, 0.4]))
-    assert any("1 of 4 tokens left out: without a value" in note for note in found.notes)
+    assert any("1 of 4 tokens left out: without a value" in note for note in found.result.notes)
     assert rows(summary(table(entropy=[NAN, NAN, 0.3, 0.4])))[1]["entropy"] is None
 
 
@@ -140,12 +140,12 @@ def test_steps_in_any_order_come_out_sorted(table):
 def test_no_classes_is_a_note_and_no_columns(table):
     found = summary(table())
     assert not any("planning" in name for name in found.steps.column_names)
-    assert any("--class" in note for note in found.notes)
+    assert any("--class" in note for note in found.result.notes)
 
 
 def test_one_class_only_is_a_note_and_nulls(table):
     found = summary(table(is_planning=[True] * 4))
-    assert any("every token with a class is planning" in note for note in found.notes)
+    assert any("every token with a class is planning" in note for note in found.result.notes)
     assert rows(found)[1]["entropy_execution"] is None
     assert rows(found)[1]["tokens_execution"] == 0
 
@@ -153,7 +153,7 @@ def test_one_class_only_is_a_note_and_nulls(table):
 def test_classes_by_name_number_and_gaps(table):
     by_name = summary(table(token_class=["Planning", "execution", "plan", None]))
     assert rows(by_name)[2] | {"tokens_planning": 1, "tokens_execution": 0, "tokens": 2} == rows(by_name)[2]
-    assert any("1 tokens have no class" in note for note in by_name.notes)
+    assert any("1 tokens have no class" in note for note in by_name.result.notes)
     by_number = summary(table(is_planning=[1, 0, 1, 0]))
     assert rows(by_number)[1]["entropy_planning"] == pytest.approx(0.1, abs=1e-8)
 
@@ -174,7 +174,7 @@ def test_correctness_that_is_a_score(table):
 def test_log_probabilities_that_are_none_are_said(table):
     found = summary(table(logprob=[-0.5, NAN, -INFINITY, -0.25]))
     assert rows(found)[1]["logprob"] == -0.5
-    assert any("2 tokens have no log-probability" in note for note in found.notes)
+    assert any("2 tokens have no log-probability" in note for note in found.result.notes)
 
 
 def test_two_rules_for_classes(table):
@@ -193,7 +193,7 @@ def test_grams_without_text(table):
 
 
 def test_a_run_column_is_not_used_and_said(table):
-    assert any("'seed'" in note for note in summary(table(seed=[1, 1, 2, 2])).notes)
+    assert any("'seed'" in note for note in summary(table(seed=[1, 1, 2, 2])).result.notes)
 
 
 def test_a_gap_in_numbered_shards(table, tmp_path):
@@ -276,7 +276,7 @@ def test_one_file_named_twice_is_read_once(table, tmp_path):
     table("b.parquet")
     found = summary(tmp_path / "a.parquet", tmp_path, f"{tmp_path}/*.parquet")
     assert found.steps.column("tokens").to_pylist() == [4, 4]
-    assert [file["name"] for file in found.about["read"]["files"]] == ["a.parquet", "b.parquet"]
+    assert [file["name"] for file in found.result.about["read"]["files"]] == ["a.parquet", "b.parquet"]
 
 
 def test_a_mixed_list_of_numbers_and_packed_lines(tmp_path):

@@ -73,7 +73,7 @@ def test_a_null_list_of_log_probabilities_takes_no_tokens_away(written):
         assert row["tokens"] == kept.get_group(step).shape[0]
         assert row["entropy"] == pytest.approx(kept.get_group(step).entropy.mean(), abs=1e-8)
         assert row["logprob"] == pytest.approx(known.get_group(step).trainer_logprobs.mean(), abs=1e-6)
-    assert any("25 of 50 sequences have no list 'trainer_logprobs'" in note for note in found.notes)
+    assert any("25 of 50 sequences have no list 'trainer_logprobs'" in note for note in found.result.notes)
 
 
 def test_a_null_mask_leaves_its_tokens_out_and_says_so(written):
@@ -84,8 +84,8 @@ def test_a_null_mask_leaves_its_tokens_out_and_says_so(written):
         row["loss_mask"] = None
     found = summary(written(made))
     assert [row["tokens"] for row in rows(found).values()] == kept.size().tolist()
-    assert any("5 of 50 sequences have no list 'loss_mask'" in note for note in found.notes)
-    assert any(f"{lost} of" in note and "mask is null" in note for note in found.notes)
+    assert any("5 of 50 sequences have no list 'loss_mask'" in note for note in found.result.notes)
+    assert any(f"{lost} of" in note and "mask is null" in note for note in found.result.notes)
     total = sum(row["tokens"] + row["tokens_masked"] for row in rows(found).values())
     assert total == sum(len(row["entropy"]) for row in made)
 
@@ -99,8 +99,8 @@ def test_null_and_empty_lists_of_entropies_are_counted(written):
     found = summary(written(made))
     assert rows(found)[0]["tokens_without_entropy"] == n
     assert rows(found)[0]["responses"] == 9
-    assert any("1 of 50 sequences have no list 'entropy'" in note for note in found.notes)
-    assert any("1 of 50 sequences have an empty list 'entropy'" in note for note in found.notes)
+    assert any("1 of 50 sequences have no list 'entropy'" in note for note in found.result.notes)
+    assert any("1 of 50 sequences have an empty list 'entropy'" in note for note in found.result.notes)
 
 
 @pytest.mark.parametrize("name", ["loss_mask", "trainer_logprobs", "entropy"])
@@ -120,8 +120,8 @@ def test_a_row_is_a_response_where_nothing_else_tells(written):
     unnamed = summary(written(made, "unnamed"))
     assert data(unnamed.steps) == data(found.steps)
     assert rows(unnamed)[0]["responses"] == 10
-    assert any("each row is taken for one" in note for note in unnamed.notes)
-    assert unnamed.about["columns"]["response"] == ["(each row)"]
+    assert any("each row is taken for one" in note for note in unnamed.result.notes)
+    assert unnamed.result.about["columns"]["response"] == ["(each row)"]
     again = summary(written(made, "unnamed"))
     assert data(again.histogram) == data(unnamed.histogram)
     parts = []
@@ -135,7 +135,7 @@ def test_a_row_is_a_response_where_nothing_else_tells(written):
     flat = {"step": [1, 1], "entropy": [0.1, 0.2]}
     pq.write_table(pa.table(flat), written([{"step": 1, "entropy": [0.5]}], "x").with_suffix(".pq"))
     none = summary(written([{"step": 1, "entropy": [0.5]}], "x").with_suffix(".pq"))
-    assert any("no column tells responses apart" in note for note in none.notes)
+    assert any("no column tells responses apart" in note for note in none.result.notes)
 
 
 def lines(path, made):
@@ -186,7 +186,7 @@ def test_flags_of_any_type_are_the_same_flags(tmp_path, values, kind):
     assert judged["entropy_correct"] == pytest.approx(0.25, abs=1e-8)
     found = summary(path, columns={"correct": ""})
     assert (rows(found)[1]["tokens"], rows(found)[1]["tokens_masked"]) == (2, 2)
-    assert any("1 of 4 tokens left out: their mask is null" in note for note in found.notes)
+    assert any("1 of 4 tokens left out: their mask is null" in note for note in found.result.notes)
 
 
 def test_types_are_those_of_the_first_values_not_of_the_first_record(tmp_path):
@@ -231,4 +231,4 @@ def test_classes_as_text_of_numbers(tmp_path):
 def test_a_list_beside_single_entropies_is_not_used_and_said(tmp_path):
     table = pa.table({"step": [1, 1], "entropy": [0.1, 0.4], "loss_mask": [[1, 1], [1]]})
     pq.write_table(table, tmp_path / "t.parquet")
-    assert any("'loss_mask' holds lists" in note for note in summary(tmp_path / "t.parquet").notes)
+    assert any("'loss_mask' holds lists" in note for note in summary(tmp_path / "t.parquet").result.notes)

@@ -97,7 +97,7 @@ def test_responses_that_lie_in_two_shards_join_exactly(tmp_path, share, kind):
     joined = summary(*parts, top_quantile=share)
     assert data(joined.steps) == data(whole.steps)
     assert data(joined.histogram) == data(whole.histogram)
-    assert any("a response has tokens in another shard" in note for note in joined.notes)
+    assert any("a response has tokens in another shard" in note for note in joined.result.notes)
     twice = tmp_path / "two.hist.parquet"
     pq.write_table(summary(*parts[:2], top_quantile=share).histogram, twice)
     assert data(summary(twice, parts[2], top_quantile=share).steps) == data(whole.steps)
@@ -117,7 +117,7 @@ def test_too_many_responses_are_not_known_where_shards_share_a_step(tmp_path, mo
         for n, mask in enumerate((first, ~first))
     ]
     joined = summary(*parts)
-    assert any("1 step in several shards" in note for note in joined.notes)
+    assert any("1 step in several shards" in note for note in joined.result.notes)
     unknown = {
         name: rows(joined)[10][name]
         for name in (
@@ -156,7 +156,7 @@ def test_shards_of_one_file_are_a_caution(tmp_path):
     about["read"]["files"].append({"name": "other.parquet", "bytes": 1, "rows": 1})
     again = found.replace_schema_metadata({b"entropylaw": json.dumps(about)})
     pq.write_table(again, tmp_path / "c.hist.parquet")
-    notes = summary(tmp_path / "a.hist.parquet", tmp_path / "c.hist.parquet").notes
+    notes = summary(tmp_path / "a.hist.parquet", tmp_path / "c.hist.parquet").result.notes
     assert any("both made from a file 'tokens.parquet'" in note for note in notes)
 
 
@@ -171,7 +171,7 @@ def test_a_copy_of_a_token_file_is_said(tmp_path):
     files = [(name, tmp_path / f"{name}.bin") for name in "def"]
     assert copies(files) == [("f", "e")]
     shutil.copy(tmp_path / "a.parquet", tmp_path / "b.parquet")
-    notes = summary(tmp_path).notes
+    notes = summary(tmp_path).result.notes
     assert [note for note in notes if "same bytes" in note] == [
         "'b.parquet' holds the same bytes as 'a.parquet': if it is a copy, its tokens count twice"
     ]
@@ -192,7 +192,7 @@ def test_what_sums_do_not_hold_of_grams_is_said(tmp_path):
     part = summed(table, tmp_path / "a.hist.parquet", grams=str(tmp_path / "grams.txt"))
     joined = summary(part)
     assert any(
-        "n-grams are not in their sums" in note and "entropy_semantic" in note for note in joined.notes
+        "n-grams are not in their sums" in note and "entropy_semantic" in note for note in joined.result.notes
     )
     assert "entropy_planning_long" not in joined.steps.column_names
     assert rows(joined)[0]["responses"] == 2
@@ -211,7 +211,7 @@ def test_prompts_are_the_clusters_of_their_responses(tmp_path):
     frame = found.steps.to_pandas()
     assert frame.entropy_se_prompts.mean() == pytest.approx(frame.entropy.std(), rel=0.12)
     assert frame.entropy_se_responses.mean() < 0.5 * frame.entropy.std()
-    assert found.about["columns"]["prompt"] == "prompt"
+    assert found.result.about["columns"]["prompt"] == "prompt"
     for at, part in pa.table(columns).to_pandas().groupby("step"):
         each = part.groupby("prompt").entropy.agg(["sum", "count"])
         n, s = each["count"], each["sum"]
@@ -228,7 +228,7 @@ def test_gaps_that_are_gone_over_are_noted(tmp_path):
     pq.write_table(made(100), tmp_path / "part-00000-of-00003.parquet")
     pq.write_table(made(100, seed=1), tmp_path / "part-00002-of-00003.parquet")
     refused("shard-missing", tmp_path)
-    notes = summary(tmp_path, allow_missing=True).notes
+    notes = summary(tmp_path, allow_missing=True).result.notes
     assert any("went on without 1 missing file: 'part-00001-of-00003.parquet'" in note for note in notes)
 
 
@@ -247,7 +247,7 @@ def test_gaps_that_are_gone_over_are_noted(tmp_path):
 def test_numbers_that_are_left_out_are_noted(tmp_path, names, absent):
     for seed, name in enumerate(names):
         pq.write_table(made(100, seed=seed), tmp_path / f"{name}.parquet")
-    found = [note for note in summary(tmp_path).notes if "not copied" in note]
+    found = [note for note in summary(tmp_path).result.notes if "not copied" in note]
     assert found == ([] if absent is None else [f"{absent} would stand between files that are there: "
         "were they written, and not copied?"])  # fmt: skip
 
@@ -261,7 +261,7 @@ def test_a_step_that_is_left_out_is_noted(tmp_path, steps, absent):
         (tmp_path / f"step_{step}").mkdir()
         record = {"step": step, "rank": 0, "export_sequence_idx": 0, "entropy": [0.1 + step / 100]}
         (tmp_path / f"step_{step}" / "rank_0.jsonl").write_text(json.dumps(record) + "\n")
-    found = [note for note in summary(tmp_path).notes if "not copied" in note]
+    found = [note for note in summary(tmp_path).result.notes if "not copied" in note]
     assert [absent in note for note in found] == ([] if absent is None else [True])
 
 

@@ -17,7 +17,7 @@ def told(tmp_path, step, entropy, **columns):
     """The notes on units of a table."""
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"step": step, "entropy": entropy, **columns}), path)
-    notes = summary(path).notes
+    notes = summary(path).result.notes
     return [note for note in notes if "units" in note]
 
 
@@ -84,4 +84,4 @@ def test_tokens_drawn_with_a_low_temperature_are_named_as_a_possible_reason(tmp_
 
 @pytest.mark.parametrize("path", sorted(LAB.glob("*/tokens.parquet")), ids=lambda path: path.parent.name)
 def test_the_lab_is_in_nats(path):
-    assert [note for note in summary(path).notes if "units" in note] == []
+    assert [note for note in summary(path).result.notes if "units" in note] == []

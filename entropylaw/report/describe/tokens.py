@@ -1,0 +1,97 @@
+"""A summary of token-level logs: its first step and its last beside what was published, and every step."""
+
+from __future__ import annotations
+
+from entropylaw.report import numbers
+from entropylaw.report.blocks import Block, Column, Figure, Heading, Note, Notes, Table, labelled
+from entropylaw.reproducible import rounded
+from entropylaw.results.tokens import Cell, TokenSummary
+
+PUBLISHED = "Wang et al. 2025"
+SOURCE = (
+    "Wang et al. 2025 (arXiv:2506.01939): Qwen3-8B, more than a million tokens of its answers to AIME 2024 "
+    "and 2025"
+)
+_PUBLISHED = {"share_below_0.01": "50.64 %", "entropy_p80": "0.672"}
+
+_ROWS: tuple[tuple[str, str, str], ...] = (
+    ("tokens", "tokens", "count"),
+    ("responses", "responses", "count"),
+    ("entropy", "entropy, mean of tokens", "nats"),
+    ("entropy_se", "  standard error, tokens independent", "error"),
+    ("entropy_se_responses", "  standard error, responses independent", "error"),
+    ("entropy_se_prompts", "  standard error, prompts independent", "error"),
+    ("entropy_response_mean", "entropy, mean of responses' means", "nats"),
+    ("entropy_p50", "median", "nats"),
+    ("entropy_p80", "80th percentile", "nats"),
+    ("share_below_0.01", "tokens below 0.01 nats", "share"),
+    ("share_top20", "entropy in the top 20 % of tokens", "share"),
+    ("entropy_planning", "planning: entropy", "nats"),
+    ("tokens_planning", "  tokens", "count"),
+    ("planning_share", "  of the tokens", "share"),
+    ("planning_entropy_share", "  of the entropy", "share"),
+    ("entropy_execution", "execution: entropy", "nats"),
+    ("tokens_execution", "  tokens", "count"),
+    ("entropy_planning_long", "planning without 1-2-word grams: entropy", "nats"),
+    ("tokens_planning_long", "  tokens", "count"),
+    ("planning_share_long", "  of the tokens", "share"),
+    ("entropy_execution_long", "execution without them: entropy", "nats"),
+    ("grams", "strategic grams", "count"),
+    ("entropy_semantic_mm", "  entropy of which gram (Miller-Madow)", "nats"),
+    ("entropy_semantic_rarefied", "  the same of {} grams, to compare", "nats"),
+    ("grams_long", "without 1-2-word grams", "count"),
+    ("entropy_semantic_mm_long", "  entropy of which gram (Miller-Madow)", "nats"),
+    ("entropy_semantic_rarefied_long", "  the same of {} grams, to compare", "nats"),
+    ("gram_pairs", "grams with a next word", "count"),
+    ("entropy_conditional_mm", "  entropy of that word (Miller-Madow)", "nats"),
+    ("entropy_conditional_rarefied", "  the same of {} pairs, to compare", "nats"),
+    ("entropy_correct", "correct answers: entropy", "nats"),
+    ("tokens_correct", "  tokens", "count"),
+    ("entropy_wrong", "wrong answers: entropy", "nats"),
+    ("tokens_wrong", "  tokens", "count"),
+)
+
+
+def describe(result: TokenSummary) -> list[Block]:
+    """The first step and the last, beside what was published, and where that is from."""
+    columns = result.columns
+    steps, tokens = columns["step"], columns["tokens"]
+    ends = [0] if len(steps) == 1 else [0, -1]
+    total = sum(number for number in tokens if isinstance(number, int))
+    about = f"{total:,} tokens in {len(steps):,} steps · classes: {result.about['class']['rule']}"
+    rows = []
+    for name, label, kind in _ROWS:
+        if name in columns:
+            # How many occurrences a step was rarefied to is one number for all that have so many.
+            sizes = columns[name.replace("_rarefied", "_rarefied_n")]
+            label = label.format(_cell(sizes[0] or sizes[-1], "count"))
+            cells = [_cell(columns[name][end], kind) for end in ends]
+            rows.append((label, *cells, _PUBLISHED.get(name, "")))
+    heads = ["", *(f"step {steps[end]}" for end in ends), PUBLISHED]
+    source = Notes([Note("published", SOURCE), *labelled("note", result.notes)])
+    return [
+        Heading("Entropy of tokens", 2, about),
+        Table([Column(head, head) for head in heads], rows),
+        source,
+        Figure("tokens", None),
+    ]
+
+
+def table(result: TokenSummary) -> Table:
+    """A row per step, with twelve significant digits."""
+    columns = [Column(name, name) for name in result.columns]
+    return Table(columns, [tuple(map(_rounded, row.values())) for row in result.rows])
+
+
+def _rounded(cell: Cell) -> Cell:
+    return rounded(cell) if isinstance(cell, float) else cell
+
+
+def _cell(value: Cell, kind: str) -> str:
+    if value is None or isinstance(value, str):
+        return value or numbers.MISSING
+    if kind == "count":
+        return f"{value:,}"
+    if kind == "share":
+        return numbers.format_percent(value)
+    return numbers.format_number(value, 2 if kind == "error" else 4)
