@@ -22,8 +22,8 @@ def columns(options: ColumnsCommand) -> None:
     from entropylaw.cli.reading import reading_shown
     from entropylaw.documents.columns import columns_document
     from entropylaw.documents.store import dumps
+    from entropylaw.ingest.explain import explain
     from entropylaw.ingest.load import read_all
-    from entropylaw.ingest.report import explain
     from entropylaw.report import columntext
 
     entropy, reward = options.entropy, options.reward
@@ -36,6 +36,6 @@ def columns(options: ColumnsCommand) -> None:
         show_error(failure.error)
     reports = [explain(run, entropy=entropy, reward=reward, pair=options.pair) for run in reading.runs]
     if options.format == "json":
-        print_result(dumps(columns_document(reports)))
+        print_result(dumps(columns_document(reports).to_json()))
     else:
         print_result("\n".join(columntext.render(report) for report in reports))

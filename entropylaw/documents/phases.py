@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from entropylaw.documents.codec import as_stored
-from entropylaw.documents.document import Document, Refusal, nothing_read, read_of, refusal_of
+from entropylaw.documents.document import Document, nothing_read, read_of, refusal_of
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
 from entropylaw.options import PhaseOptions
-from entropylaw.results.columns import PhaseColumn
+from entropylaw.results.columns import PhaseColumn, Refusal
 from entropylaw.results.phases import PhaseFit, PhasesAcross
 
 if TYPE_CHECKING:

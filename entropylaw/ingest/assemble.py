@@ -13,7 +13,7 @@ from entropylaw.errors import InputError
 from entropylaw.ingest import packed
 from entropylaw.ingest.catalog import is_metric
 from entropylaw.ingest.labels import Group, Split, split_runs
-from entropylaw.ingest.run import Run, Source, added
+from entropylaw.ingest.run import Run, added
 from entropylaw.ingest.segments import OVERWRITTEN, SUPERSEDED, is_bookkeeping, lives, merge
 from entropylaw.ingest.steps import (
     COUNTERS,
@@ -27,6 +27,7 @@ from entropylaw.ingest.steps import (
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import FloatArray, Parsed, classify, parse_column
 from entropylaw.ingest.wording import counted, shown, shown_cell, shown_path
+from entropylaw.results.columns import Source
 
 # Names of files that say nothing of the run in them.
 GENERIC_STEMS = frozenset(

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from entropylaw.ingest import catalog
 from entropylaw.ingest.assemble import display_name, says_nothing
-from entropylaw.ingest.run import Run, Source, added
+from entropylaw.ingest.run import Run, added
 from entropylaw.ingest.segments import is_bookkeeping
 from entropylaw.ingest.steps import by_folded_name, folded
 from entropylaw.ingest.values import BoolArray, FloatArray
 from entropylaw.ingest.wording import counted, listing, shown, shown_path
+from entropylaw.results.columns import Source
 
 #: W&B's pages write the least and the greatest of the values behind a point into columns of these names.
 LEAST, GREATEST = "__MIN", "__MAX"

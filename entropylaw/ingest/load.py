@@ -24,12 +24,13 @@ from entropylaw.ingest.labels import told_apart
 from entropylaw.ingest.opening import is_empty, is_remote, is_remote_folder, load, remote_listing
 from entropylaw.ingest.regime import relevant
 from entropylaw.ingest.registry import find_reader, split_format
-from entropylaw.ingest.run import Run, Source
+from entropylaw.ingest.run import Run
 from entropylaw.ingest.settings import settings_beside
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, shown_path
 from entropylaw.inputs import is_own, note_input, release_input
 from entropylaw.paths import hostless, is_folder
+from entropylaw.results.columns import Source
 
 
 class UnreadFileWarning(UserWarning):

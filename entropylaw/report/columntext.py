@@ -6,11 +6,11 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator
 
-from entropylaw.ingest.report import Candidate, ColumnReport
 from entropylaw.paths import hostless
 from entropylaw.report.numbers import count, format_number
 from entropylaw.report.printable import one_line
 from entropylaw.report.words import meaning
+from entropylaw.results.columns import Candidate, ColumnReport
 
 _WIDTH = 100
 _MOST = 8

@@ -15,7 +15,7 @@ from matplotlib.text import Text
 
 from entropylaw.analysis.changepoint import DRAWS
 from entropylaw.documents.codec import decode
-from entropylaw.documents.document import InputFile, Refusal
+from entropylaw.documents.document import InputFile
 from entropylaw.documents.phases import PhaseOptions, PhasesDocument, RunPhases, load_phases
 from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError
@@ -25,7 +25,7 @@ from entropylaw.report.phase_figure import phase_figure
 from entropylaw.report.plotting import figure_bytes
 from entropylaw.report.token_figure import token_figure
 from entropylaw.results import Estimate
-from entropylaw.results.columns import PhaseColumn
+from entropylaw.results.columns import PhaseColumn, Refusal
 from entropylaw.results.fields import replace
 from entropylaw.results.phases import UNKNOWN_SHARE, Boundary, CurvePhases, PhaseFit, PhasesAcross
 from entropylaw.results.tokens import TokenHistogram
