@@ -59,7 +59,6 @@ class EventFiles(BundleReader):
         ------
         InputError
             That of the last file, where none has scalars.
-
         """
         from entropylaw.ingest.formats.tfevents import wall_times
 
@@ -147,7 +146,6 @@ class WandbFolder(BundleReader):
         ------
         InputError
             That of the first ``.wandb`` file, where no start has any metric.
-
         """
         tables: list[Table] = []
         problem: InputError | None = None
@@ -177,7 +175,6 @@ def _wandb_table(log: Content, console: Content | None) -> Table:
     ------
     InputError
         That of the ``.wandb`` file, where the console does not help.
-
     """
     table: Table | InputError
     try:
@@ -223,7 +220,6 @@ class ParquetParts(BundleReader):
         ------
         InputError
             As :func:`entropylaw.ingest.formats.parquet.read_parts`.
-
         """
         from entropylaw.ingest.formats.parquet import read_parts
 

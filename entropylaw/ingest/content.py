@@ -50,7 +50,6 @@ class Content:
         Opens the file anew, where they are not.
     size
         Its length in bytes, as it lies on the disk.
-
     """
 
     def __init__(
@@ -110,7 +109,6 @@ class Content:
         ------
         InputError
             ``file-too-large`` beyond 1 GiB.
-
         """
         if self._raw is not None and not self.packed:
             return self._raw
@@ -135,7 +133,6 @@ class Content:
         ------
         InputError
             ``file-too-large`` beyond 1 GiB.
-
         """
         return "".join(self._at_once(self.blocks()))
 
@@ -156,7 +153,6 @@ class Content:
         ------
         InputError
             ``file-corrupt`` where a line is longer than 256 MiB.
-
         """
         notes: list[str] = []
         bad_lines = 0
@@ -244,7 +240,6 @@ class Content:
         ------
         InputError
             ``file-too-large`` where a compressed file unpacks to more than 40 times its size.
-
         """
         with self._stream() as stream:
             digest, report, done = hashlib.sha256(), PROGRESS.get(), 0

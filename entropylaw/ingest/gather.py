@@ -89,7 +89,6 @@ class Records:
     ----------
     wanted
         Which columns to keep; all where it is None. Names of the others are in :attr:`unread`.
-
     """
 
     def __init__(self, wanted: Wanted | None = None) -> None:

@@ -283,7 +283,6 @@ def without_copies(
         In the order in which they were read.
     supposed
         File → the log of which it is a copy by its place and name; such a copy may be short, and printed.
-
     """
     order = sorted(range(len(runs)), key=lambda index: (*_richness(runs[index]), -index), reverse=True)
     kept: dict[int, list[str]] = {}

@@ -61,7 +61,6 @@ def split_runs(table: Table, step: FloatArray, path: str, wanted: str | None = N
     ------
     InputError
         ``column-not-found``.
-
     """
     rows = np.flatnonzero(np.isfinite(step))
     if wanted is not None:

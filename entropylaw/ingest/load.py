@@ -119,7 +119,6 @@ def read_runs(
     -----
     UnreadFileWarning
         For each file of a folder that is a log and could not be read, while others could.
-
     """
     step, run = text_or_none(step, "step"), text_or_none(run, "run")
     columns = several(columns, str, "columns")
@@ -207,7 +206,6 @@ class _Collector:
         ------
         InputError
             ``no-logs-in-folder`` where none is there.
-
         """
         runs, ignored, found = len(self.runs), len(self.ignored), 0
         doubtful: list[_Doubtful] = []

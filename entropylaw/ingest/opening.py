@@ -43,7 +43,6 @@ def load(path: str) -> Content:
         ``file-not-found``, ``file-unreadable`` or ``file-empty``.
     UsageError
         ``remote-not-installed``.
-
     """
     content = _remote_file(path) if is_remote(path) else _local_file(path)
     if content.packed and not content.head:
@@ -138,7 +137,6 @@ def remote_files(path: str) -> Any:
         ``remote-unknown`` where the path alone does not name a place.
     InputError
         ``file-unreadable`` where the place does not answer.
-
     """
     try:
         import fsspec
@@ -182,7 +180,6 @@ def is_remote_folder(path: str) -> bool:
     ------
     InputError
         ``file-unreadable`` where the place does not answer.
-
     """
     files, inside = remote_files(path)
     return bool(_answered(path, lambda: files.isdir(inside)))
@@ -195,7 +192,6 @@ def remote_listing(path: str) -> list[str]:
     ------
     InputError
         ``file-unreadable`` where the place does not answer.
-
     """
     files, inside = remote_files(path)
     return _answered(path, lambda: sorted(files.unstrip_protocol(found) for found in files.find(inside)))

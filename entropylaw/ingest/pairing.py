@@ -61,7 +61,6 @@ def pair_values(
     initial
         Shape (m,): the same reward for the policy before training. It stands where ``reward`` is missing,
         and belongs with the entropy of the same step, where one was logged.
-
     """
     logged = ~np.isnan(entropy)
     partner = np.where(logged, np.arange(len(step)), -1) if how == "same" else _next(step, logged)

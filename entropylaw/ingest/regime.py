@@ -42,7 +42,6 @@ class Regime:
         How the entropies of tokens were put together, in verl's words.
     entropy_weight, kl_weight
         Weights in the loss or the reward, where they are not 0.
-
     """
 
     temperature: Setting | None = None

@@ -54,7 +54,6 @@ class Reader(Protocol):
         ------
         InputError
             Where the content is not what this reader reads.
-
         """
         ...
 
@@ -70,7 +69,6 @@ class BundleReader(ABC):
         What is read from such a folder, for the documentation.
     skips
         Folders in it that nobody looks into.
-
     """
 
     name: str
@@ -97,7 +95,6 @@ class BundleReader(ABC):
         ------
         InputError
             Where they are not what they seem.
-
         """
 
 
@@ -120,7 +117,6 @@ class Format:
         Of a format that is recognised and refused, for the documentation: what it is, why, and what to do.
     last_values
         Of a file with last values only, what its error says that it is, and the hint.
-
     """
 
     name: str
@@ -163,7 +159,6 @@ class Format:
         ------
         InputError
             Where the content is not what this reader reads.
-
         """
         path = shown_path(content.path)
         if self.last_values:
@@ -354,7 +349,6 @@ def plugin_readers() -> tuple[Reader, ...]:
     ------
     UsageError
         ``reader-not-loaded`` where one cannot be imported or is no reader.
-
     """
     found = sorted(entry_points(group="entropylaw.readers"), key=lambda point: point.name)
     return tuple(_Plugin(point) for point in found)
@@ -435,7 +429,6 @@ def split_format(path: str) -> tuple[str, str | None]:
     ------
     UsageError
         ``format-unknown``, where the part before the colon is a file and the part after it no format.
-
     """
     base, colon, name = path.rpartition(":")
     # A name that the system refuses is that of no file: pathlib raises there.
@@ -459,7 +452,6 @@ def find_reader(content: Content, forced: str | None = None) -> tuple[Reader, tu
     ------
     InputError
         ``not-a-log`` where no reader recognises the content.
-
     """
     if forced is not None:
         return reader_of(forced), ()

@@ -43,7 +43,6 @@ class Run:
         between names.
     unread
         Columns of a large file that were not read, because nothing would be made of them.
-
     """
 
     name: str

@@ -49,7 +49,6 @@ def lives(step: FloatArray, values: Sequence[FloatArray]) -> list[Life]:
     values
         The columns, each of shape (m,), nan where a record has none, bookkeeping left out. A record that
         falls back to an earlier step and logs only columns that no later step has was merely written late.
-
     """
     falls = np.flatnonzero(np.diff(step) < 0)
     if not falls.size:

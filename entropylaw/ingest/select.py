@@ -87,7 +87,6 @@ def select(
         ``entropy-sd-missing``.
     UsageError
         ``pair-unknown``, ``same-column`` or ``bad-entropy-sd``.
-
     """
     run = of_kind(run, Run, "run")
     pair, entropy_sd = text_or_none(pair, "pair"), text_or_none(entropy_sd, "entropy_sd")
@@ -129,7 +128,6 @@ def choose_entropy(run: Run, wanted: str | None = None) -> Chosen:
     ------
     InputError
         As :func:`select`, save what concerns rewards.
-
     """
     if wanted is not None:
         return _as_entropy(run, _named(run, wanted, "--entropy"), "named by the user", named=True)
@@ -153,7 +151,6 @@ def choose_class(run: Run, kind: str, wanted: str | None = None) -> Chosen | Non
     ------
     InputError
         As :func:`choose_entropy` with a column named; ``entropy-in-bits``.
-
     """
     option = f"--{kind}"
     column = first_usable(run, class_names(kind)) if wanted is None else _named(run, wanted, option)
@@ -252,7 +249,6 @@ def choose_reward(
     ------
     InputError
         As :func:`select`, save what concerns the entropy alone. A column without any pair is returned.
-
     """
     if pair not in (None, "same", "next"):
         raise UsageError(
@@ -396,7 +392,6 @@ def _named(run: Run, wanted: str, option: str) -> str:
     ------
     InputError
         ``column-not-found``, or ``column-not-numeric`` for one that holds text.
-
     """
     if wanted not in run.columns and wanted in run.texts:
         raise InputError(

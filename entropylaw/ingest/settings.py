@@ -101,7 +101,6 @@ def read_yaml(data: bytes) -> Node:
     ------
     ValueError
         Where the bytes are no YAML, or hold more than 100,000 values or 64 levels; the message says which.
-
     """
     import yaml
 

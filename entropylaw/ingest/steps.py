@@ -69,7 +69,6 @@ def find_step(table: Table, path: str, wanted: str | None = None) -> StepColumn:
     ------
     InputError
         ``column-not-found`` (a wanted one that is absent), ``no-step-column`` or ``step-not-numeric``.
-
     """
     if wanted is not None:
         name = require_column(wanted, tuple(table.columns), path, "--step")
@@ -102,7 +101,6 @@ def require_column(wanted: str, names: Sequence[str], path: str, option: str) ->
     ------
     InputError
         ``column-not-found``, with the nearest names.
-
     """
     if wanted in names:
         return wanted
@@ -162,7 +160,6 @@ def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:
     ------
     InputError
         ``token-level-table`` where two marking columns are there and steps repeat four times on average.
-
     """
     marks = sample_columns(columns)
     if len(marks) < 2:
@@ -190,7 +187,6 @@ def on_one_axis(table: Table, path: str) -> Table:
     ------
     InputError
         ``two-step-axes`` where the counters were not logged, and the columns show that they differ.
-
     """
     by_fold = by_folded_name(table.columns)
     names = {axis: by_fold[folded(axis)] for axis in (_ROLLOUT, _TRAIN, _EVAL) if folded(axis) in by_fold}

@@ -40,7 +40,6 @@ class Table:
         Names of runs of which the file has records, and none that could be read.
     lost_bytes
         How many bytes of a binary log belong to no whole record.
-
     """
 
     columns: Mapping[str, Column]

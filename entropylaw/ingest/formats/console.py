@@ -60,7 +60,6 @@ class Printout:
         Sentences on what was decided while reading.
     lost
         Number of records that were read and gave no row.
-
     """
 
     content: Content
@@ -87,7 +86,6 @@ class Console:
         What was not found, for the error: ``holds no …``.
     reasons
         Why records are dropped, in the order in which they are reported.
-
     """
 
     rows: Callable[[Iterable[str], Printout], Iterator[Row]]
@@ -109,7 +107,6 @@ class Console:
         ------
         InputError
             ``no-records`` where no line holds a record.
-
         """
         printout = Printout(content, Counter(dict.fromkeys(self.reasons, 0)))
         records = Records(content.wanted)

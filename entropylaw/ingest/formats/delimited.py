@@ -61,7 +61,6 @@ def read(content: Content) -> Table:
     ------
     InputError
         ``no-records`` where there is a header and nothing below it.
-
     """
     ended = False
 

@@ -58,7 +58,6 @@ def read(content: Content) -> Table:
     ------
     InputError
         ``no-records`` where nothing in the file is an object.
-
     """
     found = _Values(content, _lines(content))
     if len(found.bad) > found.good:
@@ -95,7 +94,6 @@ class _Values:
     ------
     InputError
         ``no-records`` where a million of them are empty.
-
     """
 
     def __init__(self, content: Content, values: Iterable[object]) -> None:

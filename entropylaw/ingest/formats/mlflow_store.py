@@ -80,7 +80,6 @@ class MlflowFolder(BundleReader):
         ------
         InputError
             ``no-records`` where no metric has a whole line.
-
         """
         metrics: list[_Metric] = []
         settings: dict[str, object] = {}
@@ -121,7 +120,6 @@ def read(content: Content) -> Table:
     InputError
         ``not-a-log`` where MLflow's tables are not there, ``no-records`` where they are empty, and
         ``file-corrupt`` where SQLite cannot read them.
-
     """
     try:
         with opened(content) as connection:

@@ -74,7 +74,6 @@ def read(content: Content) -> Table:
     ------
     InputError
         ``file-corrupt`` where it is not whole, ``no-records`` where no output holds a log.
-
     """
     notebook = _notebook(content)
     sheets = [notebook, *_objects(notebook.get("worksheets"))]

@@ -39,7 +39,6 @@ def read(content: Content) -> Table:
     InputError
         ``file-corrupt`` where Arrow cannot read it; ``token-level-table``, found out before the long
         text columns of such a table are read.
-
     """
     return read_parts(content.path, [content])
 
@@ -51,7 +50,6 @@ def read_parts(path: str, parts: Sequence[Content]) -> Table:
     ------
     InputError
         ``file-corrupt``, ``token-level-table`` or ``no-records``.
-
     """
     import pyarrow as pa
 
@@ -128,7 +126,6 @@ def from_arrow(table: pa.Table, path: str) -> Table:
     ------
     InputError
         ``no-records`` where it has no rows.
-
     """
     import pyarrow as pa
 
@@ -219,7 +216,6 @@ def from_frame(frame: Any) -> Table:
         ``frame-not-understood`` where the columns differ in length or cannot be taken out.
     InputError
         ``no-records`` where there are no rows.
-
     """
     if hasattr(frame, "column_names") and hasattr(frame, "schema"):
         return from_arrow(frame, FRAME)

@@ -99,7 +99,6 @@ class StepRows:
     ----------
     label
         The first run's name, for a column ``run``; without that column where it is None.
-
     """
 
     def __init__(self, label: str | None = None) -> None:

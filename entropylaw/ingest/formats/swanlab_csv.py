@@ -49,7 +49,6 @@ def read(content: Content) -> Table:
     ------
     InputError
         ``no-records`` where there is no row, ``file-corrupt`` where the header is another one.
-
     """
     rows = csv.reader(line for line in content.lines() if line)
     shared: Counter[tuple[bool, str]] = Counter()

@@ -63,7 +63,6 @@ def read(content: Content) -> Table:
     InputError
         ``metric-unnamed`` where the name does not tell the metric, ``no-records`` where there is no
         point of the curve.
-
     """
     run, tag = _named(content)
     head = _head(content)

@@ -75,7 +75,6 @@ def read(content: Content) -> Table:
     ------
     InputError
         ``no-records`` where no whole record holds a scalar.
-
     """
     damage = Damage()
     rows = StepRows()

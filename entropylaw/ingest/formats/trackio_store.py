@@ -64,7 +64,6 @@ def read(content: Content) -> Table:
     InputError
         ``file-corrupt``, ``file-unreadable`` where another program has locked it, and ``no-records``
         where nothing has been logged.
-
     """
     try:
         with opened(content, rolls_back=True) as database:

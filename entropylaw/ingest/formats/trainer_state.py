@@ -55,7 +55,6 @@ def read(content: Content) -> Table:
     ------
     InputError
         ``no-records`` where there is no whole entry.
-
     """
     text = content.text
     found, bad, broken = None, 0, None
@@ -95,7 +94,6 @@ def log_table(
     ------
     InputError
         ``no-records``, and ``file-corrupt`` where so many different keys would fill the memory.
-
     """
     # A training entry can hold train_runtime, too (include_num_input_tokens_seen), beside its loss.
     records = [entry for entry in entries if "train_runtime" not in entry or "loss" in entry]

@@ -51,7 +51,6 @@ def read(content: Content) -> Table:
     ------
     InputError
         ``no-records`` where no whole entry is printed, ``file-corrupt`` where they have too many keys.
-
     """
     marks = list(_telling(_marks(content.blocks())))
     entries = [mark for mark in marks if isinstance(mark, _Entry)]

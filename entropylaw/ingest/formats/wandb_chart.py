@@ -74,7 +74,6 @@ def read(content: Content) -> Table:
     InputError
         ``no-records`` where it is no such chart, or one without points; ``no-step-column`` where its x
         axis is a clock and no step stands beside it.
-
     """
     layout = _layout(content)
     if layout is None:

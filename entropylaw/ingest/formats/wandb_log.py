@@ -72,7 +72,6 @@ def read(content: Content) -> Table:
     ------
     InputError
         ``no-records`` where no record of the history is whole.
-
     """
     damage = Damage()
     history = _History()
