@@ -135,11 +135,9 @@ def _problem(path: str) -> InputError | None:
         return unreadable_file(path, error)
     if stat.S_ISREG(kind):
         return None
-    return InputError(
-        "file-unreadable",
-        f"{shown_path(path)} is a pipe, a socket or a device, a file was expected in a folder",
-        "name it on the command line to read from it, or take it out of the folder",
-    )
+    what = f"{shown_path(path)} is a pipe, a socket or a device, a file was expected in a folder"
+    hint = "name it on the command line to read from it, or take it out of the folder"
+    return InputError("file-unreadable", what, hint)
 
 
 def may_be_log(name: str) -> bool:

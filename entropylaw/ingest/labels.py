@@ -13,7 +13,7 @@ import numpy as np
 from entropylaw.ingest.segments import IntArray
 from entropylaw.ingest.steps import by_folded_name, folded, require_column
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.values import FloatArray, is_missing, parse_number
+from entropylaw.ingest.values import FloatArray, classify
 from entropylaw.ingest.wording import counted, shown
 from entropylaw.paths import hostless
 
@@ -144,11 +144,9 @@ def _labels(table: Table, name: str) -> list[str]:
     """Label every record: text as logged, a number with the column's name before it, empty where missing."""
     labels = []
     for cell in list(table.columns[name]):
-        number = parse_number(cell)
-        if math.isnan(number):
-            labels.append("" if is_missing(cell) else str(cell))
-        else:
-            labels.append(f"{name}={cell.strip()}" if isinstance(cell, str) else f"{name}={number:.17g}")
+        number, is_text = classify(cell)
+        exact = cell.strip() if isinstance(cell, str) else f"{number:.17g}"
+        labels.append(str(cell) if is_text else "" if math.isnan(number) else f"{name}={exact}")
     return labels
 
 

@@ -92,11 +92,9 @@ def _local_file(path: str) -> Content:
             with file.open("rb") as stream:
                 return _spooled(path, stream)
         if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
-            raise InputError(
-                "file-unreadable",
-                f"{shown_path(path)} cannot be read: it is a device or a socket, no file",
-                "name a file, a folder, a pipe, or - for standard input",
-            )
+            what = f"{shown_path(path)} cannot be read: it is a device or a socket, no file"
+            hint = "name a file, a folder, a pipe, or - for standard input"
+            raise InputError("file-unreadable", what, hint)
         with file.open("rb") as stream:
             stream.read(1)
         return Content(path, opened=lambda: file.open("rb"), size=file.stat().st_size)

@@ -128,11 +128,9 @@ def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
     number = as_number(given)
     if number is not None:
         if not 0 < number < math.inf:
-            raise UsageError(
-                "bad-entropy-sd",
-                f"entropy sd {given}, expected a number of nats above 0",
-                "give the standard error of one logged entropy, or the column that holds it",
-            )
+            what = f"entropy sd {given}, expected a number of nats above 0"
+            hint = "give the standard error of one logged entropy, or the column that holds it"
+            raise UsageError("bad-entropy-sd", what, hint)
         return np.full(len(pairs), number)
     column = require_column(given, tuple(run.columns), run.source.path, "--entropy-sd")
     values = run.columns[column][pairs.entropy_row]

@@ -258,11 +258,8 @@ def choose_reward(
     if wanted is not None:
         column = _named(run, wanted, "--reward")
         if column == entropy.choice.column:
-            raise UsageError(
-                "same-column",
-                f"{shown(column)} is named as entropy and as reward; two columns are needed",
-                "name another one with --entropy or --reward",
-            )
+            what = f"{shown(column)} is named as entropy and as reward; two columns are needed"
+            raise UsageError("same-column", what, "name another one with --entropy or --reward")
         key = Key(template=column, meaning=Meaning(role="reward", trainer="user"))
         unknown = catalog.Match(column=column, key=key, rank=0)
         match = next((match for match in rewards.known if match.column == column), unknown)
@@ -437,11 +434,8 @@ def _missing(run: Run, known: Sequence[catalog.Match], role: str) -> InputError:
     elif run.partial:
         hint = f"the file is a part of a log: name the file with the {role}, too, or the folder of both"
     absent = trainer.absent if role == "entropy" else None
-    return InputError(
-        f"no-{role}-column",
-        f"{where} has no {role} column that the catalog knows; {_nearest(run.names[1:], role)}",
-        f"{hint}. {absent}" if absent else hint,
-    )
+    what = f"{where} has no {role} column that the catalog knows; {_nearest(run.names[1:], role)}"
+    return InputError(f"no-{role}-column", what, f"{hint}. {absent}" if absent else hint)
 
 
 def _nearest(columns: Sequence[str], role: str) -> str:

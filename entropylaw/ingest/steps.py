@@ -141,11 +141,9 @@ def _no_step(table: Table, path: str) -> InputError:
     plain = re.compile(r"[A-Za-z_/.]{1,30}\d{0,2}").fullmatch
     close = nearest(STEP_NAMES, names) or sorted(filter(plain, names))
     near = f"among them {listing(close)}" if close else "none is near"
-    return InputError(
-        "no-step-column",
-        f"{shown_path(path)} has no step column among its {counted(len(names), 'column')}; {near}",
-        "name it with --step COLUMN; 'step' and 'global_step' are among the names that need no option",
-    )
+    what = f"{shown_path(path)} has no step column among its {counted(len(names), 'column')}; {near}"
+    hint = "name it with --step COLUMN; 'step' and 'global_step' are among the names that need no option"
+    return InputError("no-step-column", what, hint)
 
 
 def sample_columns(columns: Iterable[str]) -> list[str]:

@@ -30,7 +30,7 @@ from entropylaw.ingest.registry import BundleReader
 from entropylaw.ingest.settings import read_yaml
 from entropylaw.ingest.steps import NO_STEP
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.values import is_missing, parse_number
+from entropylaw.ingest.values import classify
 from entropylaw.ingest.wording import counted, listing, shown, shown_path, sqlite_cause
 
 _META, _METRICS, _PARAMS = "meta.yaml", "metrics", "params"
@@ -151,8 +151,8 @@ class _Metric:
             for line in lines:
                 line = line.removesuffix("\r")
                 found = _LINE.fullmatch(line)
-                value = parse_number(found[2]) if found else math.nan
-                if not found or (math.isnan(value) and not is_missing(found[2])):
+                value, is_text = classify(found[2] if found else None)
+                if not found or is_text:
                     self.dropped[UNPARSEABLE] += bool(line)
                 elif not found[3]:
                     self.dropped[NO_STEP] += 1
@@ -188,7 +188,7 @@ def _regular_files(folder: Path) -> list[str]:
 
 def _label(name: str) -> str:
     """Make a name that cannot pass for a metric's value, or for a missing one."""
-    return name if math.isnan(parse_number(name)) and not is_missing(name) else f"run {name}"
+    return name if classify(name)[1] else f"run {name}"
 
 
 def run_name(meta: str) -> str:

@@ -239,19 +239,12 @@ def _merged(logs: Sequence[_Log], content: Content) -> Table:
         rows += log.table.rows
         dropped.update(log.table.dropped)
         settings |= log.table.settings
-    columns, more = records.columns(content.size)
     said = dict.fromkeys(note for log in chosen for note in log.table.notes)
     notes = [f"read from {_where(chosen)} of the notebook ({best})"]
     notes += [
         f"what {_where(others)} hold of another log ({kind}) was left out" for kind, others in kinds.items()
     ]
-    return Table(
-        columns=columns,
-        rows=rows,
-        dropped=dict(dropped),
-        notes=(*content.text_notes, *notes, *said, *more),
-        settings=settings,
-    )
+    return records.table(content, dropped, (*notes, *said), rows=rows, settings=settings)
 
 
 def _where(logs: Sequence[_Log]) -> str:

@@ -76,11 +76,9 @@ def read_parts(path: str, parts: Sequence[Content]) -> Table:
         raise
     except (pa.ArrowException, OSError, ValueError) as problem:  # the last for text that is not UTF-8
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise InputError(
-            "file-corrupt",
-            f"{shown_path(path)} opens like Parquet and cannot be read: {shown(reason)}",
-            "copy the file again, or write it again: a killed job leaves Parquet without its footer",
-        ) from None
+        what = f"{shown_path(path)} opens like Parquet and cannot be read: {shown(reason)}"
+        hint = "copy the file again, or write it again: a killed job leaves Parquet without its footer"
+        raise InputError("file-corrupt", what, hint) from None
 
 
 def _opened(part: Content) -> pq.ParquetFile:
@@ -232,11 +230,9 @@ def from_frame(frame: Any) -> Table:
             columns = dict(zip(names, (column for _, column in pairs), strict=True))
             return Table(columns=columns, rows=lengths.pop(), notes=notes)
         reason = f"its columns have {min(lengths)} to {max(lengths)} rows"
-    raise UsageError(
-        "frame-not-understood",
-        f"the table that was passed cannot be read: {reason}",
-        "pass a pandas DataFrame, a pyarrow Table, or a mapping from column names to sequences",
-    )
+    what = f"the table that was passed cannot be read: {reason}"
+    hint = "pass a pandas DataFrame, a pyarrow Table, or a mapping from column names to sequences"
+    raise UsageError("frame-not-understood", what, hint)
 
 
 def fingerprint(table: Table) -> str:

@@ -93,11 +93,9 @@ def read(content: Content) -> Table:
             rows.take(step, tag, value)
     # The first event names the version only.
     if not rows.steps and others > 1 and not (bad or unreadable or damage.dropped):
-        raise InputError(
-            "no-scalars",
-            f"{shown_path(content.path)} holds {others - 1} records of other kinds and no scalar",
-            "name the event file of the run; hyperparameters have one of their own",
-        )
+        what = f"{shown_path(content.path)} holds {others - 1} records of other kinds and no scalar"
+        hint = "name the event file of the run; hyperparameters have one of their own"
+        raise InputError("no-scalars", what, hint)
     if not rows.steps:
         raise damage.nothing_whole(content.path, "with a scalar")
     dropped = Counter({BAD_CHECKSUM: bad, UNREADABLE: unreadable})
