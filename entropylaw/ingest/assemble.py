@@ -91,11 +91,8 @@ def assemble(
     step, run
         Columns that the user names.
 
-    Raises
-    ------
-    InputError
-        ``no-step-column``, ``step-not-numeric``, ``column-not-found``, ``token-level-table`` or
-        ``several-rows-a-step``.
+    Raises ``no-step-column``, ``step-not-numeric``, ``column-not-found``, ``token-level-table`` or
+    ``several-rows-a-step``.
     """
     table = on_one_axis(table, source.path) if step is None else table
     steps = find_step(table, source.path, step)

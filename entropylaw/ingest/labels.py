@@ -57,10 +57,7 @@ def split_runs(table: Table, step: FloatArray, path: str, wanted: str | None = N
     wanted
         The run column that the user names; no other is looked at then.
 
-    Raises
-    ------
-    InputError
-        ``column-not-found``.
+    Raises ``column-not-found``.
     """
     rows = np.flatnonzero(np.isfinite(step))
     if wanted is not None:

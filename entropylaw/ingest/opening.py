@@ -174,10 +174,7 @@ def _remote_file(path: str) -> Content:
 def is_remote_folder(path: str) -> bool:
     """Whether a remote path is a folder there.
 
-    Raises
-    ------
-    InputError
-        ``file-unreadable`` where the place does not answer.
+    Raises ``file-unreadable`` where the place does not answer.
     """
     files, inside = remote_files(path)
     return bool(_answered(path, lambda: files.isdir(inside)))
@@ -186,10 +183,7 @@ def is_remote_folder(path: str) -> bool:
 def remote_listing(path: str) -> list[str]:
     """List all files below a remote folder, sorted.
 
-    Raises
-    ------
-    InputError
-        ``file-unreadable`` where the place does not answer.
+    Raises ``file-unreadable`` where the place does not answer.
     """
     files, inside = remote_files(path)
     return _answered(path, lambda: sorted(files.unstrip_protocol(found) for found in files.find(inside)))

@@ -49,18 +49,13 @@ def settings_beside(path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
                 data = stream.read(_LONGEST_FILE + 1)
             if len(data) > _LONGEST_FILE:
                 raise ValueError(f"it is longer than {_LONGEST_FILE >> 20} MiB")
-            found = _settings_in(data)
+            found = flat_settings(read_yaml(data))
         except OSError as problem:
             return {}, (f"{name} beside the log was not read: {problem.strerror or type(problem).__name__}",)
         except ValueError as problem:
             return {}, (f"{name} beside the log was not read: {problem}",)
         return found, (f"settings are read from {name} beside the log",) if found else ()
     return {}, ()
-
-
-@lru_cache(maxsize=4)  # the logs of one folder share a file
-def _settings_in(data: bytes) -> Mapping[str, object]:
-    return flat_settings(read_yaml(data))
 
 
 def flat_settings(whole: object) -> dict[str, object]:
@@ -91,6 +86,7 @@ def flat_settings(whole: object) -> dict[str, object]:
     return dict(sorted(flat.items()))
 
 
+@lru_cache(maxsize=4)  # the logs of one folder share a file
 def read_yaml(data: bytes) -> Node:
     """Return the first document of some YAML.
 

@@ -103,10 +103,7 @@ class Console:
     def read(self, content: Content) -> Table:
         """Read it, line by line.
 
-        Raises
-        ------
-        InputError
-            ``no-records`` where no line holds a record.
+        Raises ``no-records`` where no line holds a record.
         """
         printout = Printout(content, Counter(dict.fromkeys(self.reasons, 0)))
         records = Records(content.wanted)

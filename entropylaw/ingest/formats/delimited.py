@@ -57,10 +57,7 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read it, row by row.
 
-    Raises
-    ------
-    InputError
-        ``no-records`` where there is a header and nothing below it.
+    Raises ``no-records`` where there is a header and nothing below it.
     """
     ended = False
 

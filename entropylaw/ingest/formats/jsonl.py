@@ -54,10 +54,7 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read it.
 
-    Raises
-    ------
-    InputError
-        ``no-records`` where nothing in the file is an object.
+    Raises ``no-records`` where nothing in the file is an object.
     """
     found = _Values(content, _lines(content))
     if len(found.bad) > found.good:
@@ -83,10 +80,7 @@ class _Broken(dict[str, object]):
 class _Values:
     """Takes JSON values one by one. The first waits for a second: alone, it may hold all records.
 
-    Raises
-    ------
-    InputError
-        ``no-records`` where a million of them are empty.
+    Raises ``no-records`` where a million of them are empty.
     """
 
     def __init__(self, content: Content, values: Iterable[object]) -> None:

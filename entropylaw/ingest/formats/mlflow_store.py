@@ -76,10 +76,7 @@ class MlflowFolder(BundleReader):
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
         """Read metrics and parameters.
 
-        Raises
-        ------
-        InputError
-            ``no-records`` where no metric has a whole line.
+        Raises ``no-records`` where no metric has a whole line.
         """
         metrics: list[_Metric] = []
         settings: dict[str, object] = {}
@@ -115,11 +112,8 @@ class MlflowFolder(BundleReader):
 def read(content: Content) -> Table:
     """Read a database, without changing it or its folder.
 
-    Raises
-    ------
-    InputError
-        ``not-a-log`` where MLflow's tables are not there, ``no-records`` where they are empty, and
-        ``file-corrupt`` where SQLite cannot read them.
+    Raises ``not-a-log`` where MLflow's tables are not there, ``no-records`` where they are empty, and
+    ``file-corrupt`` where SQLite cannot read them.
     """
     try:
         with opened(content) as connection:

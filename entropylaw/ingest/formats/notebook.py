@@ -70,10 +70,7 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read it.
 
-    Raises
-    ------
-    InputError
-        ``file-corrupt`` where it is not whole, ``no-records`` where no output holds a log.
+    Raises ``file-corrupt`` where it is not whole, ``no-records`` where no output holds a log.
     """
     notebook = _notebook(content)
     sheets = [notebook, *_objects(notebook.get("worksheets"))]

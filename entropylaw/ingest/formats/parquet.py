@@ -34,11 +34,8 @@ FRAME = "<frame>"
 def read(content: Content) -> Table:
     """Read it.
 
-    Raises
-    ------
-    InputError
-        ``file-corrupt`` where Arrow cannot read it; ``token-level-table``, found out before the long
-        text columns of such a table are read.
+    Raises ``file-corrupt`` where Arrow cannot read it; ``token-level-table``, found out before the long text
+    columns of such a table are read.
     """
     return read_parts(content.path, [content])
 
@@ -46,10 +43,7 @@ def read(content: Content) -> Table:
 def read_parts(path: str, parts: Sequence[Content]) -> Table:
     """Read one Parquet file, or the parts of one data set in their order.
 
-    Raises
-    ------
-    InputError
-        ``file-corrupt``, ``token-level-table`` or ``no-records``.
+    Raises ``file-corrupt``, ``token-level-table`` or ``no-records``.
     """
     import pyarrow as pa
 
@@ -120,10 +114,7 @@ def _leaves(file: pq.ParquetFile) -> list[str]:
 def from_arrow(table: pa.Table, path: str) -> Table:
     """Turn an Arrow table into ours.
 
-    Raises
-    ------
-    InputError
-        ``no-records`` where it has no rows.
+    Raises ``no-records`` where it has no rows.
     """
     import pyarrow as pa
 

@@ -45,10 +45,7 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read it into a table with a row for each step of each experiment, and a column for each metric.
 
-    Raises
-    ------
-    InputError
-        ``no-records`` where there is no row, ``file-corrupt`` where the header is another one.
+    Raises ``no-records`` where there is no row, ``file-corrupt`` where the header is another one.
     """
     rows = csv.reader(line for line in content.lines() if line)
     shared: Counter[tuple[bool, str]] = Counter()

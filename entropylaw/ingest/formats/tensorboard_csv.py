@@ -57,11 +57,8 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read a single curve, which its name tells, as a part of its run's log.
 
-    Raises
-    ------
-    InputError
-        ``metric-unnamed`` where the name does not tell the metric, ``no-records`` where there is no
-        point of the curve.
+    Raises ``metric-unnamed`` where the name does not tell the metric, ``no-records`` where there is no point
+    of the curve.
     """
     run, tag = _named(content)
     head = _head(content)

@@ -71,10 +71,7 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read it.
 
-    Raises
-    ------
-    InputError
-        ``no-records`` where no whole record holds a scalar.
+    Raises ``no-records`` where no whole record holds a scalar.
     """
     damage = Damage()
     rows = StepRows()

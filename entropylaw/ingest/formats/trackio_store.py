@@ -59,11 +59,8 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read it.
 
-    Raises
-    ------
-    InputError
-        ``file-corrupt``, ``file-unreadable`` where another program has locked it, and ``no-records``
-        where nothing has been logged.
+    Raises ``file-corrupt``, ``file-unreadable`` where another program has locked it, and ``no-records`` where
+    nothing has been logged.
     """
     try:
         with opened(content, rolls_back=True) as database:

@@ -69,11 +69,8 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read it.
 
-    Raises
-    ------
-    InputError
-        ``no-records`` where it is no such chart, or one without points; ``no-step-column`` where its x
-        axis is a clock and no step stands beside it.
+    Raises ``no-records`` where it is no such chart, or one without points; ``no-step-column`` where its x
+    axis is a clock and no step stands beside it.
     """
     layout = _layout(content)
     if layout is None:

@@ -68,10 +68,7 @@ UNREADABLE_VALUE = "unreadable value"
 def read(content: Content) -> Table:
     """Read it.
 
-    Raises
-    ------
-    InputError
-        ``no-records`` where no record of the history is whole.
+    Raises ``no-records`` where no record of the history is whole.
     """
     damage = Damage()
     history = _History()
