@@ -170,10 +170,9 @@ def _difference(path: str, others: set[str]) -> str:
     """Return the parts of a path from the first to the last in which the others differ."""
     # Of a run that was joined from several files, the first one stands for all.
     split = {other: PurePath(other.split(" + ")[0]).parts for other in others}
-    rows = list(split.values())
-    shortest = min(map(len, rows))
-    start = next((i for i in range(shortest) if len({row[i] for row in rows}) > 1), shortest)
-    end = next((i for i in range(1, shortest + 1) if len({row[-i] for row in rows}) > 1), shortest + 1)
-    parts = split[path]
-    middle = parts[start : len(parts) - end + 1]
-    return "/".join(middle) or parts[-1]
+    parts, rows = split[path], split.values()
+    alike = [len(set(places)) == 1 for places in zip(*rows, strict=False)]
+    start = [*alike, False].index(False)
+    alike = [len(set(places)) == 1 for places in zip(*(row[::-1] for row in rows), strict=False)]
+    end = [*alike, False].index(False)
+    return "/".join(parts[start : len(parts) - end]) or parts[-1]

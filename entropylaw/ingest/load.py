@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import warnings
@@ -19,7 +18,7 @@ from entropylaw.ingest.assemble import assemble, display_name
 from entropylaw.ingest.content import MOST_AT_ONCE, Content
 from entropylaw.ingest.formats.parquet import FRAME, fingerprint, from_frame, is_frame
 from entropylaw.ingest.formats.wandb_export import history_notes
-from entropylaw.ingest.joining import joined, without_copies
+from entropylaw.ingest.joining import joined, whole_source, without_copies
 from entropylaw.ingest.labels import told_apart
 from entropylaw.ingest.opening import is_empty, is_remote, is_remote_folder, load, remote_listing
 from entropylaw.ingest.regime import relevant
@@ -203,10 +202,7 @@ class _Collector:
     def _take_folder(self, folder: str) -> None:
         """Read each log below a folder.
 
-        Raises
-        ------
-        InputError
-            ``no-logs-in-folder`` where none is there.
+        Raises ``no-logs-in-folder`` where none is there.
         """
         runs, ignored, found = len(self.runs), len(self.ignored), 0
         self._doubtful = []
@@ -351,7 +347,7 @@ def _table_of(
         path, kind, lost = log.path, log.reader.name, 0
         table = log.reader.read(path, contents)
         parts = tuple(Source(path=one.path, format=kind, sha256=one.sha256, rows=0) for one in contents)
-        digest = hashlib.sha256("".join(part.sha256 for part in parts).encode()).hexdigest()
+        digest = whole_source(path, kind, parts).sha256
     else:
         reader, found = find_reader(first, forced)
         path, kind, table = first.path, reader.name, reader.read(first)

@@ -345,10 +345,7 @@ READERS: tuple[Format, ...] = (
 def plugin_readers() -> tuple[Reader, ...]:
     """List the readers of other packages, by name; each is tried before ours.
 
-    Raises
-    ------
-    UsageError
-        ``reader-not-loaded`` where one cannot be imported or is no reader.
+    Raises ``reader-not-loaded`` where one cannot be imported or is no reader.
     """
     found = sorted(entry_points(group="entropylaw.readers"), key=lambda point: point.name)
     return tuple(_Plugin(point) for point in found)
@@ -425,10 +422,7 @@ def format_names() -> tuple[str, ...]:
 def split_format(path: str) -> tuple[str, str | None]:
     """Split ``name.dat:jsonl`` into path and format; a real file whose name holds the colon stays whole.
 
-    Raises
-    ------
-    UsageError
-        ``format-unknown``, where the part before the colon is a file and the part after it no format.
+    Raises ``format-unknown``, where the part before the colon is a file and the part after it no format.
     """
     base, colon, name = path.rpartition(":")
     # A name that the system refuses is that of no file: pathlib raises there.
@@ -448,10 +442,7 @@ def split_format(path: str) -> tuple[str, str | None]:
 def find_reader(content: Content, forced: str | None = None) -> tuple[Reader, tuple[str, ...]]:
     """Return the reader for some content, and notes where the name says something else.
 
-    Raises
-    ------
-    InputError
-        ``not-a-log`` where no reader recognises the content.
+    Raises ``not-a-log`` where no reader recognises the content.
     """
     if forced is not None:
         return reader_of(forced), ()
