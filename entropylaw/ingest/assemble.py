@@ -30,14 +30,12 @@ from entropylaw.ingest.wording import counted, shown, shown_cell, shown_path
 from entropylaw.results.columns import Source
 
 # Names of files that say nothing of the run in them.
-GENERIC_STEMS = frozenset(
-    (
-        *("metrics", "training_metrics", "train_metrics", "eval_metrics", "verl_metrics", "verl"),
-        *("verl_console", "log", "logs", "logging", "output", "stdout", "train", "training", "train_log"),
-        *("training_log", "trainer", "trainer_log", "trainer_state", "orchestrator", "experiment_log"),
-        *("history", "wandb_history", "progress", "results", "result", "data", "curves"),
-    )
-)
+GENERIC_STEMS = {
+    *("metrics", "training_metrics", "train_metrics", "eval_metrics", "verl_metrics", "verl"),
+    *("verl_console", "log", "logs", "logging", "output", "stdout", "train", "training", "train_log"),
+    *("training_log", "trainer", "trainer_log", "trainer_state", "orchestrator", "experiment_log"),
+    *("history", "wandb_history", "progress", "results", "result", "data", "curves"),
+}
 
 # Of one run's records, fewer than one in so many without a step are slips, such as a line that two processes
 # wrote into; more may be another run.

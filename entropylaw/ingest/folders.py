@@ -31,13 +31,11 @@ from entropylaw.ingest.wording import shown_path
 from entropylaw.walk import walk
 
 # Only these are looked at: logs stand beside checkpoints of gigabytes.
-_LOG_SUFFIXES = frozenset(
-    (
-        *("", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".log", ".out", ".txt"),
-        *(".wandb", ".swanlab", ".db", ".sqlite", ".ipynb", ".zip", ".tar", ".tgz"),
-        *(".err", ".stdout", ".stderr"),
-    )
-)
+_LOG_SUFFIXES = {
+    *("", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".log", ".out", ".txt"),
+    *(".wandb", ".swanlab", ".db", ".sqlite", ".ipynb", ".zip", ".tar", ".tgz"),
+    *(".err", ".stdout", ".stderr"),
+}
 # train.log.1 of a rotated log, job.o123 and job.e123 of a queue, TensorBoard's event files.
 _NUMBERED = re.compile(r".*\.(?:(?i:log\.\d+|[oe]\d+)|tfevents\..*)")
 _STATE = "trainer_state.json"

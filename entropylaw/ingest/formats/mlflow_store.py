@@ -12,7 +12,6 @@ import math
 import os
 import re
 import sqlite3
-import stat
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -32,6 +31,7 @@ from entropylaw.ingest.steps import NO_STEP
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import classify
 from entropylaw.ingest.wording import counted, listing, shown, shown_path, sqlite_cause
+from entropylaw.paths import is_file
 
 _META, _METRICS, _PARAMS = "meta.yaml", "metrics", "params"
 # Keys and names are shorter in MLflow; a longer one is none.
@@ -172,11 +172,9 @@ def _regular_files(folder: Path) -> list[str]:
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(entry.path)
-                    continue
-                with suppress(OSError):
-                    if stat.S_ISREG(entry.stat().st_mode):
-                        with Path(entry.path).open("rb") as stream:
-                            found += [] if is_blank(stream.read(1 << 12)) else [entry.path]
+                elif is_file(entry.path):
+                    with suppress(OSError), Path(entry.path).open("rb") as stream:
+                        found += [] if is_blank(stream.read(1 << 12)) else [entry.path]
     return sorted(found)
 
 
@@ -218,10 +216,21 @@ class _Database:
         listed = connection.execute("SELECT run_uuid, name, lifecycle_stage FROM runs").fetchall()
         self._names = {str(uuid): str(name or "")[:_LONGEST_NAME].strip() for uuid, name, _ in listed}
         self._deleted = {str(uuid) for uuid, _, stage in listed if stage == "deleted"}
+        # A name, with a piece of its id where several have it; the id where there is none.
+        times = Counter(self._names.values())
+        labels = {
+            uuid: f"{name} ({uuid[:8]})" if name and times[name] > 1 else name or uuid
+            for uuid, name in self._names.items()
+        }
+        taken = Counter(labels.values())
+        self._labels = {
+            uuid: _label(label if taken[label] == 1 else f"{self._names[uuid]} ({uuid})")
+            for uuid, label in labels.items()
+        }
 
     def table(self) -> Table:
         """Read all runs."""
-        rows, uuids, labels = StepRows(""), list[str](), self._labels()
+        rows, uuids, labels = StepRows(""), list[str](), self._labels
         for uuid, step, key, value in self._logged():
             if uuids[-1:] != [uuid]:
                 uuids.append(uuid)
@@ -239,26 +248,26 @@ class _Database:
             query = f"SELECT key, value FROM params WHERE run_uuid = ? LIMIT {_MOST_PARAMS}"
             cells = self._connection.execute(query, (uuids[0],))
             settings = {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}
+        notes = []
+        path = self._content.local_file()
+        if path and beside(path, "-wal"):
+            notes.append(f"read with {shown(Path(path + '-wal').name)}, where its last rows are")
+        elif path and beside(path, "-journal"):
+            journal = shown(Path(path + "-journal").name)
+            notes.append(f"{journal} lies beside it: its last rows may be half written")
+        if deleted := [labels[uuid] for uuid in uuids if uuid in self._deleted]:
+            notes.append(f"marked as deleted in MLflow: {listing(deleted, 5)}")
+        if len(uuids) > 1:
+            notes.append(f"the parameters of {counted(len(uuids), 'run')} in one database are not read")
         return rows.table(
             self._content.extent,
             Counter({UNREADABLE: self._bad.total()}),
-            tuple(self._notes([labels[uuid] for uuid in uuids if uuid in self._deleted], len(uuids))),
+            tuple(notes),
             lost=tuple(labels.get(uuid, uuid) for uuid in self._bad if uuid not in uuids),
             settings=settings,
             unread=tuple(self._unread),
             labelled=True,
         )
-
-    def _notes(self, deleted: Sequence[str], runs: int) -> Iterator[str]:
-        path = self._content.local_file()
-        if path and beside(path, "-wal"):
-            yield f"read with {shown(Path(path + '-wal').name)}, where its last rows are"
-        elif path and beside(path, "-journal"):
-            yield f"{shown(Path(path + '-journal').name)} lies beside it: its last rows may be half written"
-        if deleted:
-            yield f"marked as deleted in MLflow: {listing(deleted, 5)}"
-        if runs > 1:
-            yield f"the parameters of {counted(runs, 'run')} in one database are not read"
 
     def _logged(self) -> Iterator[tuple[str, int, str, float]]:
         """Yield run, step, key and value, run after run, in the order in which they were logged."""
@@ -275,20 +284,6 @@ class _Database:
                 self._bad[str(uuid)] += 1
             elif not wanted(key):
                 self._unread[key] = None
-            elif abs(value) == _LARGEST:
-                yield uuid, step, key, math.nan if is_nan else math.copysign(math.inf, value)
             else:
-                yield uuid, step, key, math.nan if is_nan else float(value)
-
-    def _labels(self) -> dict[str, str]:
-        """The runs' names; with a piece of its id where several have one name, the id where one has none."""
-        times = Counter(self._names.values())
-        labels = {
-            uuid: f"{name} ({uuid[:8]})" if name and times[name] > 1 else name or uuid
-            for uuid, name in self._names.items()
-        }
-        taken = Counter(labels.values())
-        return {
-            uuid: _label(label if taken[label] == 1 else f"{self._names[uuid]} ({uuid})")
-            for uuid, label in labels.items()
-        }
+                number = math.copysign(math.inf, value) if abs(value) == _LARGEST else float(value)
+                yield uuid, step, key, math.nan if is_nan else number

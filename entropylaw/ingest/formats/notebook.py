@@ -75,13 +75,10 @@ def read(content: Content) -> Table:
     notebook = _notebook(content)
     sheets = [notebook, *_objects(notebook.get("worksheets"))]
     cells = [cell for sheet in sheets for cell in _listed(sheet.get("cells"))]
-    logs: list[_Log] = []
-    with_outputs = 0
-    for position, cell in enumerate(cells, start=1):
-        outputs = _objects(cell.get("outputs")) if isinstance(cell, dict) else []
-        with_outputs += bool(outputs)
-        logs += _logs(outputs, position, content.path)
+    outputs = [_objects(cell.get("outputs")) if isinstance(cell, dict) else [] for cell in cells]
+    logs = [log for at, some in enumerate(outputs, start=1) for log in _logs(some, at, content.path)]
     if not logs:
+        with_outputs = sum(map(bool, outputs))
         raise InputError(
             "no-records",
             f"{shown_path(content.path)} is a notebook without a training log in its outputs: "
@@ -221,9 +218,10 @@ def _merged(logs: Sequence[_Log], content: Content) -> Table:
         kinds.setdefault(log.kind, []).append(log)
 
     def rank(kind: str) -> tuple[bool, int]:  # with an entropy before without, then by the number of cells
-        names = tuple(dict.fromkeys(name for log in kinds[kind] for name in log.table.columns))
+        tables = [log.table for log in kinds[kind]]
+        names = tuple(dict.fromkeys(name for table in tables for name in table.columns))
         entropy = bool(catalog.matches("entropy", names, catalog.detect(names).trainer))
-        return entropy, sum(log.table.rows * len(log.table.columns) for log in kinds[kind])
+        return entropy, sum(table.rows * len(table.columns) for table in tables)
 
     best = max(kinds, key=rank)
     chosen = kinds.pop(best)
@@ -246,9 +244,8 @@ def _merged(logs: Sequence[_Log], content: Content) -> Table:
 
 def _where(logs: Sequence[_Log]) -> str:
     positions = list(dict.fromkeys(log.position for log in logs))
-    most = 12
-    listed = ", ".join(map(str, positions[:most]))
-    more = f" and {len(positions) - most} more" if len(positions) > most else ""
+    listed = ", ".join(map(str, positions[:12]))
+    more = f" and {len(positions) - 12} more" if len(positions) > 12 else ""
     return f"the outputs of cell{'s' if len(positions) > 1 else ''} {listed}{more}"
 
 
