@@ -50,10 +50,9 @@ def settings_beside(path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
             if len(data) > _LONGEST_FILE:
                 raise ValueError(f"it is longer than {_LONGEST_FILE >> 20} MiB")
             found = flat_settings(read_yaml(data))
-        except OSError as problem:
-            return {}, (f"{name} beside the log was not read: {problem.strerror or type(problem).__name__}",)
-        except ValueError as problem:
-            return {}, (f"{name} beside the log was not read: {problem}",)
+        except (OSError, ValueError) as problem:
+            why = problem.strerror or type(problem).__name__ if isinstance(problem, OSError) else problem
+            return {}, (f"{name} beside the log was not read: {why}",)
         return found, (f"settings are read from {name} beside the log",) if found else ()
     return {}, ()
 

@@ -80,8 +80,19 @@ def find_step(table: Table, path: str, wanted: str | None = None) -> StepColumn:
             read[name] = _steps(name, table.columns[name], path)
         except InputError as unreadable:
             problem = problem or unreadable
+    if not read and problem is not None:
+        raise problem
     if not read:
-        raise problem or _no_step(table, path)
+        names = tuple(table.columns)
+        # Without a step, the header may be none, but a command line with keys: only plain names are quoted.
+        plain = re.compile(r"[A-Za-z_/.]{1,30}\d{0,2}").fullmatch
+        close = nearest(STEP_NAMES, names) or sorted(filter(plain, names))
+        near = f"among them {listing(close)}" if close else "none is near"
+        raise InputError(
+            "no-step-column",
+            f"{shown_path(path)} has no step column among its {counted(len(names), 'column')}; {near}",
+            "name it with --step COLUMN; 'step' and 'global_step' are among the names that need no option",
+        )
     filled = {name: int(np.isfinite(values).sum()) for name, values in read.items()}
     best, *others = sorted(read, key=lambda name: -filled[name])
     why = f"on {filled[best]} of {len(read[best])} records"
@@ -128,17 +139,6 @@ def _steps(name: str, cells: Column, path: str) -> FloatArray:
             "name another column with --step; 12, 12.0, '12' and '12/438' are read as step 12",
         )
     return np.where(counts, values, np.nan)
-
-
-def _no_step(table: Table, path: str) -> InputError:
-    names = tuple(table.columns)
-    # Without a step, the header may be none, but a command line with keys: only plain names are quoted.
-    plain = re.compile(r"[A-Za-z_/.]{1,30}\d{0,2}").fullmatch
-    close = nearest(STEP_NAMES, names) or sorted(filter(plain, names))
-    near = f"among them {listing(close)}" if close else "none is near"
-    what = f"{shown_path(path)} has no step column among its {counted(len(names), 'column')}; {near}"
-    hint = "name it with --step COLUMN; 'step' and 'global_step' are among the names that need no option"
-    return InputError("no-step-column", what, hint)
 
 
 def sample_columns(columns: Iterable[str]) -> list[str]:

@@ -95,9 +95,9 @@ def read(content: Content) -> Table:
         raise InputError("no-scalars", what, hint)
     if not rows.steps:
         raise damage.nothing_whole(content.path, "with a scalar")
+    # A record with a bad checksum is a damaged place, and counted already.
     dropped = Counter({BAD_CHECKSUM: bad, UNREADABLE: unreadable})
     table = rows.table(len(content.data), dropped, damage.notes, lost_bytes=damage.size)
-    # A record with a bad checksum is a damaged place, and counted already.
     return table if bad else replace(table, dropped={**table.dropped, **damage.dropped})
 
 
