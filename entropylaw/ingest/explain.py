@@ -11,7 +11,7 @@ from entropylaw.errors import EntropyLawError
 from entropylaw.ingest import catalog, regime
 from entropylaw.ingest.run import Run
 from entropylaw.ingest.select import Chosen, ChosenReward, choose_entropy, choose_reward, select
-from entropylaw.results.columns import Candidate, ColumnReport, Decoy, Refusal
+from entropylaw.results.columns import Candidate, Choice, ColumnReport, Decoy, Meaning, Refusal
 
 
 def explain(
@@ -82,20 +82,20 @@ def _candidates(
     for match in matches:
         if match.column not in taken:
             meanings.setdefault(match.column, match.key.meaning)
-    candidates = []
-    for column, meaning in meanings.items():
-        finite = run.columns[column][np.isfinite(run.columns[column])]
-        why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
-        why = "no finite value" if not finite.size else f"{why}; another one is used" if used else why
-        is_used = used is not None and used.column == column
-        candidate = Candidate(
-            column=column,
-            meaning=meaning,
-            usable=finite.size,
-            low=float(finite.min()) if finite.size else None,
-            high=float(finite.max()) if finite.size else None,
-            used=is_used,
-            why=used.why if used and is_used else why,
-        )
-        candidates.append(candidate)
-    return tuple(candidates)
+    return tuple(_candidate(run, column, meaning, used) for column, meaning in meanings.items())
+
+
+def _candidate(run: Run, column: str, meaning: Meaning, used: Choice | None) -> Candidate:
+    finite = run.columns[column][np.isfinite(run.columns[column])]
+    is_used = used is not None and used.column == column
+    why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
+    why += "; another one is used" if used else ""
+    return Candidate(
+        column=column,
+        meaning=meaning,
+        usable=finite.size,
+        low=float(finite.min()) if finite.size else None,
+        high=float(finite.max()) if finite.size else None,
+        used=is_used,
+        why=used.why if used and is_used else why if finite.size else "no finite value",
+    )

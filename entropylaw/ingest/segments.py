@@ -102,12 +102,10 @@ def _walked(step: FloatArray, present: BoolArray) -> list[Life]:
                 continue
             fall = f"steps fall from {step[kept[-1]]:g} to {now:g} at record {row + 1}"
             if now <= first:
-                again = (
-                    f"{fall}: the run was started again in the same file, and each start is a run of its own"
-                )
-                notes.append(again)
+                fall += ": the run was started again in the same file, and each start is a run of its own"
+                notes.append(fall)
                 close()
-                kept, late, resumed, notes, superseded = [], [], [], [again], 0
+                kept, late, resumed, notes, superseded = [], [], [], [fall], 0
             else:
                 before = len(kept) + len(late)
                 while step[kept[-1]] > now:

@@ -218,10 +218,9 @@ def _merged(logs: Sequence[_Log], content: Content) -> Table:
         kinds.setdefault(log.kind, []).append(log)
 
     def rank(kind: str) -> tuple[bool, int]:  # with an entropy before without, then by the number of cells
-        tables = [log.table for log in kinds[kind]]
-        names = tuple(dict.fromkeys(name for table in tables for name in table.columns))
+        names = tuple(dict.fromkeys(name for log in kinds[kind] for name in log.table.columns))
         entropy = bool(catalog.matches("entropy", names, catalog.detect(names).trainer))
-        return entropy, sum(table.rows * len(table.columns) for table in tables)
+        return entropy, sum(log.table.rows * len(log.table.columns) for log in kinds[kind])
 
     best = max(kinds, key=rank)
     chosen = kinds.pop(best)

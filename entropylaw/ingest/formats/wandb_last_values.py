@@ -45,8 +45,8 @@ def is_run_table(content: Content) -> bool:
         return False
     header, *rows = _sample(content, first)
     if frozenset(header) - {""} == {"summary", "config", "name"}:
-        at = header.index("summary")
-        return bool(rows) and all(len(row) > at and row[at].startswith("{") for row in rows)
+        place = header.index("summary")
+        return bool(rows) and all(len(row) > place and row[place].startswith("{") for row in rows)
     at = {name: index for index, name in reversed(list(enumerate(header))) if name in _RUN_COLUMNS}
     whole = [row for row in rows if len(row) == len(header)]
     if "Name" not in at or len(at) < 4 or not whole:
