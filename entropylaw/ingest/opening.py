@@ -54,17 +54,13 @@ def load(path: str) -> Content:
     if content.is_blank:
         what = "standard input" if path == "-" else shown_path(path)
         size = f"{content.size} bytes" + (", white space or NUL as far as was read" if content.size else "")
-        raise InputError(
-            "file-empty",
-            f"{what} holds nothing ({size}), a training log was expected",
-            "check that the run has logged something and that the path is the right one",
-        )
+        what = f"{what} holds nothing ({size}), a training log was expected"
+        hint = "check that the run has logged something and that the path is the right one"
+        raise InputError("file-empty", what, hint)
     if content.is_lost:
-        raise InputError(
-            "file-corrupt",
-            f"{shown_path(path)} holds NUL bytes in its middle and at its end ({content.size} bytes)",
-            "copy the file again; `tr -d '\\0'` leaves out what a crashed file system put there",
-        )
+        what = f"{shown_path(path)} holds NUL bytes in its middle and at its end ({content.size} bytes)"
+        hint = "copy the file again; `tr -d '\\0'` leaves out what a crashed file system put there"
+        raise InputError("file-corrupt", what, hint)
     return content
 
 
@@ -221,8 +217,6 @@ def _answered(path: str, call: Callable[[], T]) -> T:
 
 def _not_installed(path: str, what: str) -> UsageError:
     kind = path.split("://", 1)[0]
-    return UsageError(
-        "remote-not-installed",
-        f"{shown_path(path)} lies elsewhere, and what reads {kind}:// is not installed ({what})",
-        "pip install 'entropylaw[remote]', or copy the file here first",
-    )
+    what = f"{shown_path(path)} lies elsewhere, and what reads {kind}:// is not installed ({what})"
+    hint = "pip install 'entropylaw[remote]', or copy the file here first"
+    return UsageError("remote-not-installed", what, hint)

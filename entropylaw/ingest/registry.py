@@ -36,16 +36,13 @@ class Reader(Protocol):
     @property
     def name(self) -> str:
         """What the user writes after the colon in ``name.dat:jsonl``."""
-        ...
 
     @property
     def suffixes(self) -> tuple[str, ...]:
         """Lower-case suffixes that such files usually have, with the dot."""
-        ...
 
     def recognises(self, content: Content) -> bool:
         """Whether the bytes look like this format; the name may help, and cannot suffice."""
-        ...
 
     def read(self, content: Content) -> Table:
         """Read all of it.
@@ -55,7 +52,6 @@ class Reader(Protocol):
         InputError
             Where the content is not what this reader reads.
         """
-        ...
 
 
 class BundleReader(ABC):

@@ -421,11 +421,9 @@ def _missing(run: Run, known: Sequence[catalog.Match], role: str) -> InputError:
         )
     text = next((name for name in run.texts if catalog.is_metric(name)), None)
     if text is not None:
-        return InputError(
-            "column-not-numeric",
-            f"{where}: {shown(text)} holds no number, its first cell is {shown_cell(run.texts[text])}",
-            f"name another column with --{role}, or write numbers without unit and with a decimal point",
-        )
+        what = f"{where}: {shown(text)} holds no number, its first cell is {shown_cell(run.texts[text])}"
+        hint = f"name another column with --{role}, or write numbers without unit and with a decimal point"
+        return InputError("column-not-numeric", what, hint)
     hint = f"name it with --{role} COLUMN; `entropylaw columns LOG` lists what was found"
     trainer = catalog.detect(run.names).trainer
     if trainer.halves:

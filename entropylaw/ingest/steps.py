@@ -88,11 +88,9 @@ def find_step(table: Table, path: str, wanted: str | None = None) -> StepColumn:
         plain = re.compile(r"[A-Za-z_/.]{1,30}\d{0,2}").fullmatch
         close = nearest(STEP_NAMES, names) or sorted(filter(plain, names))
         near = f"among them {listing(close)}" if close else "none is near"
-        raise InputError(
-            "no-step-column",
-            f"{shown_path(path)} has no step column among its {counted(len(names), 'column')}; {near}",
-            "name it with --step COLUMN; 'step' and 'global_step' are among the names that need no option",
-        )
+        what = f"{shown_path(path)} has no step column among its {counted(len(names), 'column')}; {near}"
+        hint = "name it with --step COLUMN; 'step' and 'global_step' are among the names that need no option"
+        raise InputError("no-step-column", what, hint)
     filled = {name: int(np.isfinite(values).sum()) for name, values in read.items()}
     best, *others = sorted(read, key=lambda name: -filled[name])
     why = f"on {filled[best]} of {len(read[best])} records"
@@ -133,11 +131,9 @@ def _steps(name: str, cells: Column, path: str) -> FloatArray:
     if not counts.any():
         texts = [cell for cell in cells if not is_missing(cell)]
         what = f"its first value is {shown_cell(texts[0])}" if texts else "every value is missing"
-        raise InputError(
-            "step-not-numeric",
-            f"the step column {shown(name)} of {shown_path(path)} holds no number: {what}",
-            "name another column with --step; 12, 12.0, '12' and '12/438' are read as step 12",
-        )
+        what = f"the step column {shown(name)} of {shown_path(path)} holds no number: {what}"
+        hint = "name another column with --step; 12, 12.0, '12' and '12/438' are read as step 12"
+        raise InputError("step-not-numeric", what, hint)
     return np.where(counts, values, np.nan)
 
 

@@ -54,11 +54,9 @@ class Damage:
 
     def nothing_whole(self, path: str, what: str) -> InputError:
         """Make the error for a file without a whole record of what is looked for."""
-        return InputError(
-            "no-records",
-            "; ".join((f"{shown_path(path)} holds no whole record {what}", *self.notes)),
-            "check that the run has logged something, and copy the file again where it was cut off",
-        )
+        what = "; ".join((f"{shown_path(path)} holds no whole record {what}", *self.notes))
+        hint = "check that the run has logged something, and copy the file again where it was cut off"
+        return InputError("no-records", what, hint)
 
 
 class StepRows:
