@@ -181,8 +181,7 @@ def _contradicted(whole: Run) -> Iterator[str]:
             continue
         both = np.isfinite(first) & np.isfinite(values)
         if both.sum() >= _RUN and (first != values)[both].any():
-            where = shown_path(whole.source.path)
-            yield f"column {shown(name)} stands twice in {where}, with other values"
+            yield f"column {shown(name)} stands twice in {shown_path(whole.source.path)}, with other values"
 
 
 def _starts(group: Group, whole: Run) -> Iterator[Run]:

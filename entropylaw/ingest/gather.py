@@ -130,13 +130,11 @@ class Records:
         note.
         """
         most = min(max(size, _FEWEST_CELLS) // max(self.rows, 1), _MOST_COLUMNS - 1)
-        kept = self._columns
-        if len(kept) > most:
-            fullest = frozenset(sorted(kept, key=lambda name: -len(kept[name]))[:most])
-            kept = {name: column for name, column in kept.items() if name in fullest}
-        note = f"far more columns than values: only the {len(kept)} columns with most values are read"
-        filled: dict[str, Column] = {name: column.filled(self.rows) for name, column in kept.items()}
-        return filled, (note,) if len(kept) < len(self._columns) else ()
+        found = self._columns
+        fullest = frozenset(sorted(found, key=lambda name: -len(found[name]))[:most])
+        filled: dict[str, Column] = {name: found[name].filled(self.rows) for name in found if name in fullest}
+        note = f"far more columns than values: only the {len(filled)} columns with most values are read"
+        return filled, (note,) if len(filled) < len(found) else ()
 
     def table(
         self, content: Content, dropped: Mapping[str, int], notes: Sequence[str] = (), **more: Any

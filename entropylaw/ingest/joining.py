@@ -47,18 +47,13 @@ def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
     only where they hold different metrics, for runs of one name are common.
     """
     order: list[list[Run]] = []
-    clusters: dict[str, list[list[Run]]] = {}
     for run in runs:
-        if not run.partial:
-            order.append([run])
-            continue
-        known = clusters.setdefault(run.name, [])
+        known = (parts for parts in order if run.partial and parts[0].partial and parts[0].name == run.name)
         home = next((parts for parts in known if all(_compatible(run, part) for part in parts)), None)
         if home is None:
-            home = []
-            known.append(home)
-            order.append(home)
-        home.append(run)
+            order.append([run])
+        else:
+            home.append(run)
     whole = _halves_joined([one for parts in order for one in _parts_joined(parts)])
     by_folder: dict[PurePath, list[Run]] = {}
     for run in whole:
@@ -236,11 +231,9 @@ def _half(run: Run) -> str | None:
     found = catalog.detect((*run.columns, *run.unread)).trainer
     if not found.halves or run.partial:
         return None
-    names = tuple(run.columns)
-    has_entropy = bool(catalog.matches("entropy", names, found))
-    has_reward = any(catalog.matches(role, names, found) for role in ("training", "validation"))
-    half = "entropy" if has_entropy else "reward"
-    return None if has_entropy == has_reward else half
+    roles = ("entropy", "training", "validation")
+    entropy, *rewards = (bool(catalog.matches(role, tuple(run.columns), found)) for role in roles)
+    return None if entropy == any(rewards) else "entropy" if entropy else "reward"
 
 
 def _partner(one: Run, others: Sequence[Run]) -> Run | None:

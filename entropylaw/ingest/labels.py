@@ -70,16 +70,13 @@ def split_runs(table: Table, step: FloatArray, path: str, wanted: str | None = N
     groups = _grouped(rows, cells)
     if len(groups) > 1:
         notes.append(f"{counted(len(groups), 'run')} in one table")
-    lost: dict[tuple[str, ...], list[int]] = {}
-    unowned = []
-    for row in np.flatnonzero(~np.isfinite(step)).tolist():
-        key = tuple(column[row] for column in cells)
-        if not any(key):
-            unowned.append(row)
-        elif not any(
-            all(one in ("", other) for one, other in zip(key, known, strict=True)) for known in groups
-        ):
-            lost.setdefault(key, []).append(row)
+    # Of the records without a step those that name no run, and those of runs that no other record names.
+    lost = _grouped(np.flatnonzero(~np.isfinite(step)), cells)
+    unowned = [row for key, members in lost.items() if not any(key) for row in members]
+    for key in list(lost):
+        names = (zip(key, known, strict=True) for known in groups)
+        if not any(key) or any(all(one in ("", other) for one, other in pairs) for pairs in names):
+            del lost[key]
     return Split(
         groups=_named(groups),
         columns=tuple(labels),

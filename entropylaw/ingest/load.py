@@ -302,8 +302,8 @@ class _Collector:
         """Whether a file was read already, under whatever name; from now on it was."""
         key: object = path
         with suppress(OSError, ValueError):
-            place = None if path == "-" or is_remote(path) else Path(path).stat()
-            key = (place.st_dev, place.st_ino) if place and stat.S_ISREG(place.st_mode) else path
+            if path != "-" and not is_remote(path) and stat.S_ISREG((place := Path(path).stat()).st_mode):
+                key = place.st_dev, place.st_ino
         seen = key in self._seen
         self._seen.add(key)
         return seen

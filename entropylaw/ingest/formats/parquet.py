@@ -151,8 +151,7 @@ def _floats(column: pa.ChunkedArray) -> FloatArray:
 def _is_text(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
-    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-    return any(test(kind) for test in tests)
+    return kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 
 
 def _of_words(column: pa.ChunkedArray) -> Column:

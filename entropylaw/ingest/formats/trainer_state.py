@@ -72,9 +72,8 @@ def read(content: Content) -> Table:
     if broken is not None:
         data = content.data
         utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-        # Bytes that are not UTF-8 make the place a little wrong.
-        byte = len(text[:broken].encode("utf-16" if utf16 else "utf-8"))
-        byte += len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
+        form = "utf-16" if utf16 else "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
+        byte = len(text[:broken].encode(form))  # bytes that are not UTF-8 make the place a little wrong
         read = counted(len(entries), "whole entry was", "whole entries were")
         notes = (f"the file is cut off or damaged near byte {byte} of {len(data)}; its {read} read",)
     return log_table(content, entries, bad + len(found) - len(entries), notes)
