@@ -21,9 +21,8 @@ def columns(options: ColumnsCommand) -> None:
     from entropylaw.cli.output import print_result, rendered, show_error
     from entropylaw.cli.reading import reading_shown
     from entropylaw.documents.columns import columns_document
-    from entropylaw.documents.store import dumps
+    from entropylaw.ingest.explain import explain
     from entropylaw.ingest.load import read_all
-    from entropylaw.ingest.report import explain
 
     entropy, reward = options.entropy, options.reward
     with reading_shown():
@@ -34,7 +33,4 @@ def columns(options: ColumnsCommand) -> None:
     for failure in reading.failures:
         show_error(failure.error)
     reports = [explain(run, entropy=entropy, reward=reward, pair=options.pair) for run in reading.runs]
-    if options.format == "json":
-        print_result(dumps(columns_document(reports)))
-    else:
-        print_result(rendered(reports, options.format))
+    print_result(rendered(columns_document(reports), options.format))

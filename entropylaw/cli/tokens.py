@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ from entropylaw.cli.command import takes
 from entropylaw.options import PATH, Quiet, TokenOptions, formats, option
 
 if TYPE_CHECKING:
-    from entropylaw.results.tokens import TokenSummary
+    pass
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -46,7 +45,6 @@ def tokens(options: TokensCommand) -> None:
     from entropylaw.report.printable import one_line
     from entropylaw.tokens.run import as_parquet, beside, format_of, summarise_tokens, write_together
 
-    render: dict[str, Callable[[TokenSummary], str]]
     kind = format_of(options.output)
     output = options.output if kind is not None else None
     with share_shown("summing tokens") as progress:
@@ -60,7 +58,7 @@ def tokens(options: TokensCommand) -> None:
         say(one_line(line), quiet=options.quiet)
     if output is not None and kind is not None:
         rows = summarised.steps
-        data = as_parquet(rows) if kind == "parquet" else render[kind](summary).encode("utf-8")
+        data = as_parquet(rows) if kind == "parquet" else rendered(summary, kind).encode("utf-8")
         files = {beside(output): as_parquet(summarised.histogram), output: data}
         write_together(files)
         for path in files:

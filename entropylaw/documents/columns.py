@@ -1,4 +1,7 @@
-"""The columns document: what a log holds and what would be used."""
+"""The columns document: what logs hold and what would be used.
+
+``entropylaw/columns/1``. A run that could not be used has the reason as ``problem``.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,30 @@ from typing import Any
 from entropylaw._version import __version__
 from entropylaw.documents.codec import encode
 from entropylaw.documents.document import refusal_of
-from entropylaw.ingest.report import ColumnReport
+from entropylaw.documents.kinds import KINDS
 from entropylaw.paths import shown_path
+from entropylaw.results.columns import ColumnReport
 from entropylaw.results.fields import replace
+from entropylaw.results.result import Result
 
-SCHEMA = "entropylaw/columns/1"
+
+class ColumnsDocument(Result, frozen=True, kw_only=True):
+    """What each run offers; its file stands in the run."""
+
+    runs: tuple[ColumnReport, ...]
+    version: str = __version__
+    schema: str = KINDS["columns"].schema
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return encode(self)  # type: ignore[no-any-return]
 
 
-def columns_document(reports: Sequence[ColumnReport]) -> dict[str, Any]:
-    """Plain JSON values; a run that could not be used has its error as ``problem``."""
+def columns_document(reports: Sequence[ColumnReport]) -> ColumnsDocument:
+    """The document of some runs, which names no absolute path."""
     runs = []
     for report in reports:
-        source = replace(report.source, path=shown_path(report.source.path))
-        runs.append(encode(replace(report, source=source, problem=None)))
-        if report.problem is not None:
-            runs[-1]["problem"] = encode(refusal_of(report.problem, report.source.path))
-    return {"schema": SCHEMA, "version": __version__, "runs": runs}
+        path, problem = report.source.path, report.problem
+        source = replace(report.source, path=shown_path(path))
+        runs.append(replace(report, source=source, problem=problem and refusal_of(problem, path)))
+    return ColumnsDocument(runs=tuple(runs))

@@ -11,6 +11,7 @@ from msgspec import Struct
 from entropylaw._version import __version__
 from entropylaw.documents.codec import encode
 from entropylaw.paths import shown_path
+from entropylaw.results.columns import Refusal
 from entropylaw.results.result import Result
 
 if TYPE_CHECKING:
@@ -29,14 +30,6 @@ class InputFile(Struct, frozen=True, kw_only=True):
     sha256: str
     format: str
     rows: int
-
-
-class Refusal(Struct, frozen=True, kw_only=True):
-    """Why a run, or a file, has no result: the error's slug, message and hint."""
-
-    slug: str
-    message: str
-    hint: str
 
 
 class Document(Result, Generic[Run], frozen=True, kw_only=True):
@@ -65,7 +58,7 @@ class Document(Result, Generic[Run], frozen=True, kw_only=True):
         return encode(self)  # type: ignore[no-any-return]
 
 
-def refusal_of(error: EntropyLawError, path: str) -> Refusal:
+def refusal_of(error: EntropyLawError | Refusal, path: str) -> Refusal:
     """An error about the file at ``path`` as part of a document, which never names an absolute path."""
     shown = shown_path(path)
     return Refusal(

@@ -10,12 +10,12 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from entropylaw.documents.document import Document, Refusal, nothing_read, read_of, refusal_of
+from entropylaw.documents.document import Document, nothing_read, read_of, refusal_of
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
 from entropylaw.options import FitOptions
 from entropylaw.results import Estimate, Validity
-from entropylaw.results.columns import Choice
+from entropylaw.results.columns import Choice, Refusal
 from entropylaw.results.findings import Finding, sentences
 from entropylaw.results.groups import Seam, SegmentFit, SharedFit
 from entropylaw.results.law import LawFit

@@ -49,6 +49,7 @@ KINDS = {
         Kind("index", "entropylaw report", "entropylaw.batch.index", "IndexDocument"),
         Kind("check", "entropylaw check", "entropylaw.documents.check", "CheckDocument"),
         Kind("backtest", "entropylaw backtest", "entropylaw.documents.backtest", "BacktestDocument"),
+        Kind("columns", "entropylaw columns", "entropylaw.documents.columns", "ColumnsDocument"),
     )
 }
 """Name → kind; each has a JSON Schema, in ``schemas/``."""

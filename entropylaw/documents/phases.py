@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.codec import as_stored
-from entropylaw.documents.document import Document, Refusal, nothing_read, read_of, refusal_of
+from entropylaw.documents.document import Document, nothing_read, read_of, refusal_of
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
 from entropylaw.options import PhaseOptions
-from entropylaw.results.columns import PhaseColumn
+from entropylaw.results.columns import PhaseColumn, Refusal
 from entropylaw.results.findings import Finding, sentences
 from entropylaw.results.phases import PhaseFit, PhasesAcross
 from entropylaw.results.result import Result

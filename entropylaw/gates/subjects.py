@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from entropylaw.documents.document import Refusal
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import as_document, damaged
 from entropylaw.errors import InputError, known_form
 from entropylaw.gates.quantities import OF_VALIDITY, QUANTITIES, Kind, Part, Value
+from entropylaw.results.columns import Refusal
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import Document

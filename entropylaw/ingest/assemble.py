@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from entropylaw.errors import InputError
 from entropylaw.ingest import packed
 from entropylaw.ingest.catalog import is_metric
 from entropylaw.ingest.labels import Group, Split, split_runs
-from entropylaw.ingest.run import Run, Source, added
+from entropylaw.ingest.run import Run, added
 from entropylaw.ingest.segments import OVERWRITTEN, SUPERSEDED, is_bookkeeping, lives, merge
 from entropylaw.ingest.steps import (
     COUNTERS,
@@ -25,18 +25,17 @@ from entropylaw.ingest.steps import (
     refuse_samples,
 )
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.values import FloatArray, Parsed, classify, parse_column
+from entropylaw.ingest.values import Parsed, classify, parse_column
 from entropylaw.ingest.wording import counted, shown, shown_cell, shown_path
+from entropylaw.results.columns import Source
 
 # Names of files that say nothing of the run in them.
-GENERIC_STEMS = frozenset(
-    (
-        *("metrics", "training_metrics", "train_metrics", "eval_metrics", "verl_metrics", "verl"),
-        *("verl_console", "log", "logs", "logging", "output", "stdout", "train", "training", "train_log"),
-        *("training_log", "trainer", "trainer_log", "trainer_state", "orchestrator", "experiment_log"),
-        *("history", "wandb_history", "progress", "results", "result", "data", "curves"),
-    )
-)
+GENERIC_STEMS = {
+    *("metrics", "training_metrics", "train_metrics", "eval_metrics", "verl_metrics", "verl"),
+    *("verl_console", "log", "logs", "logging", "output", "stdout", "train", "training", "train_log"),
+    *("training_log", "trainer", "trainer_log", "trainer_state", "orchestrator", "experiment_log"),
+    *("history", "wandb_history", "progress", "results", "result", "data", "curves"),
+}
 
 # Of one run's records, fewer than one in so many without a step are slips, such as a line that two processes
 # wrote into; more may be another run.
@@ -65,19 +64,6 @@ def display_name(path: str) -> str:
     return pure.stem or path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Parts:
-    """What all runs of one table share."""
-
-    source: Source
-    steps: StepColumn
-    columns: Mapping[str, FloatArray]
-    texts: Mapping[str, str]
-    notes: tuple[str, ...]
-    table: Table
-    where: str  # the file, for an error
-
-
 class Assembled(NamedTuple):
     """The runs of a table, and what was read and gave none: a run's name, empty if unknown, and why."""
 
@@ -103,12 +89,8 @@ def assemble(
     step, run
         Columns that the user names.
 
-    Raises
-    ------
-    InputError
-        ``no-step-column``, ``step-not-numeric``, ``column-not-found``, ``token-level-table`` or
-        ``several-rows-a-step``.
-
+    Raises ``no-step-column``, ``step-not-numeric``, ``column-not-found``, ``token-level-table`` or
+    ``several-rows-a-step``.
     """
     table = on_one_axis(table, source.path) if step is None else table
     steps = find_step(table, source.path, step)
@@ -119,86 +101,93 @@ def assemble(
         for column, cells in table.columns.items()
         if column != steps.name and column not in split.columns
     }
-    parts = _Parts(
+    # All of the file as one run, from which each of its runs takes what they share.
+    whole = Run(
+        name=name,
         source=source,
-        steps=steps,
+        step=steps.values,
         columns={column: p.values for column, p in parsed.items() if p.numeric},
         texts={column: p.example or "" for column, p in parsed.items() if not p.numeric},
         notes=(*table.notes, *_notes(table, steps, split, parsed)),
-        table=table,
-        where=shown_path(source.path),
+        step_column=steps.name,
+        step_why=steps.why,
+        partial=table.partial,
+        settings=table.settings,
+        unread=table.unread,
     )
-    runs = [one for group in split.groups for one in _starts(group, group.label or name, parts)]
+    runs = [one for group in split.groups for one in _starts(group, whole)]
     without_step = np.isnan(steps.values)
     if table.unreadable is not None:
         without_step &= ~table.unreadable
     dropped = added(table.dropped, {NO_STEP: int(without_step.sum())}, runs[0].dropped)
     runs[0] = replace(runs[0], dropped=dropped)
-    return Assembled(tuple(runs), tuple(_lost(split, parts)))
+    return Assembled(tuple(runs), tuple(_lost(split, whole, table)))
 
 
-def _lost(split: Split, parts: _Parts) -> Iterator[tuple[str, InputError]]:
+def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputError]]:
     """Yield the runs that have no step, and what may have been a run."""
-    where = parts.where
+    where = shown_path(whole.source.path)
     hint = "mend these records, name another step column with --step, or take them out of the file"
     for group in split.lost:
         what = f"none of the {counted(len(group.rows), 'record')} of run {shown(group.label)} in {where} "
         yield group.label, InputError("run-without-steps", f"{what}has a readable step", hint)
-    for name in parts.table.lost:
+    for name in table.lost:
         what = f"none of the records of run {shown(name)} in {where} can be read"
         again = "write the file again, or take the run out of it"
         yield name, InputError("run-without-steps", what, again)
-    for what in (*_stepless(split, parts), *_valueless(parts), *_contradicted(parts)):
+    for what in (*_stepless(split, whole, table), *_valueless(whole), *_contradicted(whole)):
         yield "", InputError("records-without-run", f"{what}; a run may be among them", hint)
 
 
-def _stepless(split: Split, parts: _Parts) -> Iterator[str]:
+def _stepless(split: Split, whole: Run, table: Table) -> Iterator[str]:
     """Records without a step that name no run, and that hold a value or cannot be read."""
-    records = len(parts.steps.values)
+    records = len(whole.step)
     missed = np.zeros(records, dtype=bool)
-    if parts.table.unreadable is not None:
+    if table.unreadable is not None:
         # A run that is still writing, or was killed, leaves its last record cut off.
-        missed[:-1] = parts.table.unreadable[:-1]
-    for column in filter(is_metric, parts.columns):
-        missed |= ~np.isnan(parts.columns[column])
+        missed[:-1] = table.unreadable[:-1]
+    for column in filter(is_metric, whole.columns):
+        missed |= ~np.isnan(whole.columns[column])
     # Ten thousand of the records without a step are searched for text in the place of a number.
-    for column in (parts.steps.name, *filter(is_metric, parts.table.columns)):
-        cells = parts.table.columns[column]
+    for column in (whole.step_column, *filter(is_metric, table.columns)):
+        cells = table.columns[column]
         missed[[row for row in split.unowned[:10_000].tolist() if classify(cells[row])[1]]] = True
     lost = np.zeros(records, dtype=bool)
     lost[split.unowned] = missed[split.unowned]
     number, block = int(lost.sum()), np.diff(np.flatnonzero(np.diff(lost, prepend=False, append=False)))[::2]
     if number > 1 and (split.columns or number * _FEW > records or block.max(initial=0) >= _RUN):
-        yield f"{number} of {counted(records, 'record')} in {parts.where} cannot be read or have no step"
+        where = shown_path(whole.source.path)
+        yield f"{number} of {counted(records, 'record')} in {where} cannot be read or have no step"
 
 
-def _valueless(parts: _Parts) -> Iterator[str]:
+def _valueless(whole: Run) -> Iterator[str]:
     """Records without any value whose steps begin anew: they were a run."""
-    steps = parts.steps.values
-    curves = [values for column, values in parts.columns.items() if not is_bookkeeping(column)]
+    steps = whole.step
+    curves = [values for column, values in whole.columns.items() if not is_bookkeeping(column)]
     again = steps < np.fmax.accumulate(np.concatenate(([-np.inf], steps[:-1])))
     empty = int((again & np.all([np.isnan(values) for values in curves], axis=0)).sum())
-    if curves and not parts.table.unread and empty >= _RUN and empty * _FEW > len(steps):
-        yield f"{empty} of {counted(len(steps), 'record')} in {parts.where} have no value at an earlier step"
+    if curves and not whole.unread and empty >= _RUN and empty * _FEW > len(steps):
+        where = shown_path(whole.source.path)
+        yield f"{empty} of {counted(len(steps), 'record')} in {where} have no value at an earlier step"
 
 
-def _contradicted(parts: _Parts) -> Iterator[str]:
+def _contradicted(whole: Run) -> Iterator[str]:
     """Columns of a metric that stand twice, with other values."""
-    for column, values in parts.columns.items():
+    for column, values in whole.columns.items():
         # How a name's second occurrence is called, by us and by pandas.
         name = re.sub(r"(?:#|\.)\d+\Z", "", column)
-        first = parts.columns.get(name)
+        first = whole.columns.get(name)
         if first is None or first is values or not is_metric(name):
             continue
         both = np.isfinite(first) & np.isfinite(values)
         if both.sum() >= _RUN and (first != values)[both].any():
-            yield f"column {shown(name)} stands twice in {parts.where}, with other values"
+            yield f"column {shown(name)} stands twice in {shown_path(whole.source.path)}, with other values"
 
 
-def _starts(group: Group, name: str, parts: _Parts) -> Iterator[Run]:
+def _starts(group: Group, whole: Run) -> Iterator[Run]:
     """Yield a run for each start that the records of one label hold."""
-    step = parts.steps.values[group.rows]
-    columns = {column: values[group.rows] for column, values in parts.columns.items()}
+    step, name = whole.step[group.rows], group.label or whole.name
+    columns = {column: values[group.rows] for column, values in whole.columns.items()}
     watched = frozenset(filter(is_metric, columns))
     curves = [values for column, values in columns.items() if not is_bookkeeping(column)]
     for start, life in enumerate(lives(step, curves), start=1):
@@ -207,25 +196,19 @@ def _starts(group: Group, name: str, parts: _Parts) -> Iterator[Run]:
         if len(life.rows) >= _RUN and merged.conflicts * 2 >= len(life.rows):
             raise InputError(
                 "several-rows-a-step",
-                f"{parts.where} has several rows a step with different values of the same columns "
-                f"({counted(len(life.rows), 'row')} for {counted(len(merged.step), 'step')}, "
+                f"{shown_path(whole.source.path)} has several rows a step with different values of the same "
+                f"columns ({counted(len(life.rows), 'row')} for {counted(len(merged.step), 'step')}, "
                 f"run {shown(label)})",
                 "name the column that tells the runs apart with --run, or summarise to one row a step",
             )
         dropped = {SUPERSEDED: life.superseded + merged.redone, OVERWRITTEN: merged.overwritten}
-        yield Run(
+        yield replace(
+            whole,
             name=label,
-            source=parts.source,
             step=merged.step,
             columns=merged.columns,
             dropped={reason: number for reason, number in dropped.items() if number},
-            notes=(*parts.notes, *life.notes),
-            step_column=parts.steps.name,
-            step_why=parts.steps.why,
-            texts=parts.texts,
-            partial=parts.table.partial,
-            settings=parts.table.settings,
-            unread=parts.table.unread,
+            notes=(*whole.notes, *life.notes),
         )
 
 

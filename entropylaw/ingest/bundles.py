@@ -59,7 +59,6 @@ class EventFiles(BundleReader):
         ------
         InputError
             That of the last file, where none has scalars.
-
         """
         from entropylaw.ingest.formats.tfevents import wall_times
 
@@ -76,19 +75,16 @@ class EventFiles(BundleReader):
                 damaged += content.size if error.slug != "no-scalars" else 0
         if problem is not None and not tables:
             raise problem
-        lost = len(contents) - len(tables)
         notes = [f"{counted(len(tables), 'event file')} of one folder, read in the order of their making"]
-        if lost:
+        if lost := len(contents) - len(tables):
             notes.append(f"{counted(lost, 'event file')} without a whole scalar left out")
         whole = stacked(tables, notes)
         whole = replace(whole, lost_bytes=whole.lost_bytes + damaged)
         runs = _at_once(tables, times)
         if len(set(runs)) == 1:
             return whole
-        name = Path(folder).name or folder
-        labels: Column = [
-            f"{name}#{run}" for run, table in zip(runs, tables, strict=True) for _ in range(_length(table))
-        ]
+        name, lengths = Path(folder).name or folder, map(_length, tables)
+        labels = [f"{name}#{run}" for run, rows in zip(runs, lengths, strict=True) for _ in range(rows)]
         note = "files that were written at the same time with the same tags are different runs"
         columns = {**whole.columns, "run": labels}
         return replace(whole, columns=columns, labelled=True, notes=(*whole.notes, note))
@@ -97,13 +93,10 @@ class EventFiles(BundleReader):
 def _at_once(tables: Sequence[Table], times: Sequence[tuple[float, float]]) -> list[int]:
     """Number the runs of event files: one that began before another with its tags had ended is no resume."""
     runs: list[int] = []
-    for index, (table, (first, _)) in enumerate(zip(tables, times, strict=True)):
-        tags = set(table.columns) - {"step"}
-        overlapping = {
-            runs[earlier]
-            for earlier in range(index)
-            if first < times[earlier][1] and tags & (set(tables[earlier].columns) - {"step"})
-        }
+    tags = [set(table.columns) - {"step"} for table in tables]
+    for index, (first, _) in enumerate(times):
+        earlier = [i for i in range(index) if first < times[i][1] and tags[index] & tags[i]]
+        overlapping = {runs[i] for i in earlier}
         runs.append(next(run for run in range(1, index + 2) if run not in overlapping))
     return runs
 
@@ -147,7 +140,6 @@ class WandbFolder(BundleReader):
         ------
         InputError
             That of the first ``.wandb`` file, where no start has any metric.
-
         """
         tables: list[Table] = []
         problem: InputError | None = None
@@ -177,7 +169,6 @@ def _wandb_table(log: Content, console: Content | None) -> Table:
     ------
     InputError
         That of the ``.wandb`` file, where the console does not help.
-
     """
     table: Table | InputError
     try:
@@ -223,13 +214,13 @@ class ParquetParts(BundleReader):
         ------
         InputError
             As :func:`entropylaw.ingest.formats.parquet.read_parts`.
-
         """
         from entropylaw.ingest.formats.parquet import read_parts
 
-        note = f"{counted(len(contents), 'part')} of one Parquet data set"
         table = read_parts(folder, contents)
-        return replace(table, notes=(note, *table.notes))
+        return replace(
+            table, notes=(f"{counted(len(contents), 'part')} of one Parquet data set", *table.notes)
+        )
 
 
 def bundle_readers() -> tuple[BundleReader, ...]:
@@ -241,15 +232,11 @@ def bundle_readers() -> tuple[BundleReader, ...]:
 
 def stacked(tables: Sequence[Table], notes: Sequence[str] = ()) -> Table:
     """Put tables below one another; a column that one of them lacks is missing there."""
+    missing = [np.full(_length(table), np.nan) for table in tables]
     columns: dict[str, Column] = {}
     for name in dict.fromkeys(name for table in tables for name in table.columns):
-        cells = ((table, table.columns.get(name)) for table in tables)
-        columns[name] = np.concatenate(
-            [
-                np.full(_length(table), np.nan) if column is None else parse_column(column).values
-                for table, column in cells
-            ]
-        )
+        cells = (table.columns.get(name, none) for table, none in zip(tables, missing, strict=True))
+        columns[name] = np.concatenate([parse_column(column).values for column in cells])
     return Table(
         columns=columns,
         rows=sum(table.rows for table in tables),

@@ -104,12 +104,9 @@ def is_metric(column: str) -> bool:
 @lru_cache(maxsize=1 << 14)
 def is_useful(column: str) -> bool:
     """Whether anything is ever made of a column: of a metric, step, clock, label, coefficient or decoy."""
-    name = folded(column)
-    if name in _FRAME or is_metric(column) or sample_columns([column]):
-        return True
     if column.endswith(_BOUNDS):
         return is_useful(column.removesuffix(_BOUNDS[0]).removesuffix(_BOUNDS[1]))
-    if decoy(column) is not None or coefficients([column]):
+    if folded(column) in _FRAME or sample_columns([column]) or decoy(column) or coefficients([column]):
         return True
     return _any_key()(column) and any(_matches(key, column) for key in keys(*_ROLES))
 

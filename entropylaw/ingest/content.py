@@ -50,7 +50,6 @@ class Content:
         Opens the file anew, where they are not.
     size
         Its length in bytes, as it lies on the disk.
-
     """
 
     def __init__(
@@ -106,11 +105,7 @@ class Content:
     def data(self) -> bytes:
         """All bytes, decompressed.
 
-        Raises
-        ------
-        InputError
-            ``file-too-large`` beyond 1 GiB.
-
+        Raises ``file-too-large`` beyond 1 GiB.
         """
         if self._raw is not None and not self.packed:
             return self._raw
@@ -131,11 +126,7 @@ class Content:
     def text(self) -> str:
         """All of the text, as :meth:`blocks` has it.
 
-        Raises
-        ------
-        InputError
-            ``file-too-large`` beyond 1 GiB.
-
+        Raises ``file-too-large`` beyond 1 GiB.
         """
         return "".join(self._at_once(self.blocks()))
 
@@ -152,25 +143,18 @@ class Content:
         What is not UTF-8 (or UTF-16 with a mark) appears as U+FFFD; the NULs that a crashed file system
         leaves at the end are left out. No block ends within a line end or before a cursor movement.
 
-        Raises
-        ------
-        InputError
-            ``file-corrupt`` where a line is longer than 256 MiB.
-
+        Raises ``file-corrupt`` where a line is longer than 256 MiB.
         """
-        notes: list[str] = []
-        bad_lines = 0
-        if self.head.startswith(_UTF16):
-            yield from _unwound(self._plain())
-            notes.append("the file is UTF-16")
-        else:
-            for block in _whole_lines(self._without_tail(), self.path):
-                try:
-                    text = block.decode()
-                except UnicodeDecodeError:
-                    text = block.decode(errors="replace")
-                    bad_lines += sum("\ufffd" in line for line in text.split("\n"))
-                yield text
+        bad_lines, wide = 0, self.head.startswith(_UTF16)
+        notes = ["the file is UTF-16"] if wide else []
+        narrowed = map(str.encode, codecs.iterdecode(self._plain(), "utf-16", "replace"))
+        for block in _whole_lines(narrowed if wide else self._without_tail(), self.path):
+            try:
+                text = block.decode()
+            except UnicodeDecodeError:
+                text = block.decode(errors="replace")
+                bad_lines += sum("\ufffd" in line for line in text.split("\n"))
+            yield text
         if self.nuls:
             notes.append(f"{counted(self.nuls, 'NUL byte')} at the end left out")
         if bad_lines:
@@ -240,11 +224,7 @@ class Content:
     def _plain(self) -> Iterator[bytes]:
         """Yield the bytes, decompressed; at the end of all of them, the digest is known.
 
-        Raises
-        ------
-        InputError
-            ``file-too-large`` where a compressed file unpacks to more than 40 times its size.
-
+        Raises ``file-too-large`` where a compressed file unpacks to more than 40 times its size.
         """
         with self._stream() as stream:
             digest, report, done = hashlib.sha256(), PROGRESS.get(), 0
@@ -328,21 +308,6 @@ def _first(parts: Iterator[Part], most: int) -> Iterator[Part]:
         size += len(part)
         if size >= most:
             return
-
-
-def _unwound(pieces: Iterator[bytes]) -> Iterator[str]:
-    """Decode UTF-16, and end blocks where lines end."""
-    decoder = codecs.getincrementaldecoder("utf-16")("replace")
-    rest = ""
-    for piece in pieces:
-        rest += decoder.decode(piece)
-        end = rest.rfind("\n") + 1
-        if end:
-            yield rest[:end]
-            rest = rest[end:]
-    rest += decoder.decode(b"", final=True)
-    if rest:
-        yield rest
 
 
 def _whole_lines(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:

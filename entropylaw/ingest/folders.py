@@ -31,16 +31,13 @@ from entropylaw.ingest.wording import shown_path
 from entropylaw.walk import walk
 
 # Only these are looked at: logs stand beside checkpoints of gigabytes.
-_LOG_SUFFIXES = frozenset(
-    (
-        *("", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".log", ".out", ".txt"),
-        *(".wandb", ".swanlab", ".db", ".sqlite", ".ipynb", ".zip", ".tar", ".tgz"),
-        *(".err", ".stdout", ".stderr"),
-    )
-)
-# train.log.1 of a rotated log, job.o123 and job.e123 of a queue.
-_NUMBERED = re.compile(r".*\.(?:log\.\d+|[oe]\d+)", re.IGNORECASE)
-_EVENT_FILE = re.compile(r".*\.tfevents\..*")
+_LOG_SUFFIXES = {
+    *("", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".log", ".out", ".txt"),
+    *(".wandb", ".swanlab", ".db", ".sqlite", ".ipynb", ".zip", ".tar", ".tgz"),
+    *(".err", ".stdout", ".stderr"),
+}
+# train.log.1 of a rotated log, job.o123 and job.e123 of a queue, TensorBoard's event files.
+_NUMBERED = re.compile(r".*\.(?:(?i:log\.\d+|[oe]\d+)|tfevents\..*)")
 _STATE = "trainer_state.json"
 # tinker-cookbook prints to the one what it writes to the other; prime-rl has a folder of copies per process.
 _REPEATS = {"logs.log": "metrics.jsonl", "trainer": "trainer.log"}
@@ -105,18 +102,15 @@ def logs_in(folder: str) -> Iterator[Log]:
             yield Log(path=str(visit.filename), problem=unreadable_file(str(visit.filename), visit))
             continue
         where, inner, names = visit
-        for reader in bundle_readers():
-            for files in reader.groups(where):
-                if claimed.intersection(files):
-                    continue
+        for reader, files in ((one, files) for one in bundle_readers() for files in one.groups(where)):
+            if not claimed.intersection(files):
                 claimed.update(files)
                 inner[:] = [name for name in inner if name not in reader.skips]
                 yield Log(path=where, files=files, reader=reader)
         copies |= _earlier_checkpoints(where, inner, names)
         place = Path(where)
-        copies |= {
-            str(place / name): str(place / whole) for name, whole in _REPEATS.items() if whole in names
-        }
+        repeated = {name: whole for name, whole in _REPEATS.items() if whole in names}
+        copies |= {str(place / name): str(place / whole) for name, whole in repeated.items()}
         for name in names:
             path = str(place / name)
             problem = None if path in claimed else _problem(path)
@@ -135,22 +129,17 @@ def _problem(path: str) -> InputError | None:
         return unreadable_file(path, error)
     if stat.S_ISREG(kind):
         return None
-    return InputError(
-        "file-unreadable",
-        f"{shown_path(path)} is a pipe, a socket or a device, a file was expected in a folder",
-        "name it on the command line to read from it, or take it out of the folder",
-    )
+    what = f"{shown_path(path)} is a pipe, a socket or a device, a file was expected in a folder"
+    hint = "name it on the command line to read from it, or take it out of the folder"
+    return InputError("file-unreadable", what, hint)
 
 
 def may_be_log(name: str) -> bool:
     """Whether a file's name lets it be a log."""
-    if name.startswith("."):
-        return False
     plain = packed.plain_name(name)
     plugged = {suffix for reader in plugin_readers() for suffix in reader.suffixes}
-    if plain.suffix.lower() in _LOG_SUFFIXES | plugged:
-        return True
-    return any(pattern.fullmatch(plain.name) for pattern in (_NUMBERED, _EVENT_FILE))
+    fits = plain.suffix.lower() in _LOG_SUFFIXES | plugged or _NUMBERED.fullmatch(plain.name)
+    return not name.startswith(".") and bool(fits)
 
 
 def _earlier_checkpoints(where: str, folders: list[str], names: list[str]) -> dict[str, str]:
@@ -219,9 +208,8 @@ def looks_measured(content: Content) -> bool:
         reader, _ = find_reader(content)
     except InputError:
         return False
-    return not getattr(reader, "refuses", False) and (
-        not content.is_text or b"entropy" in content.head.lower()
-    )
+    named = not content.is_text or b"entropy" in content.head.lower()
+    return named and not getattr(reader, "refuses", False)
 
 
 def holds_nothing(error: EntropyLawError, content: Content | None) -> bool:

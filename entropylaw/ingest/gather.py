@@ -7,13 +7,16 @@ worth of them: a column of prose is remembered by its first cell.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from entropylaw.ingest.content import Content
 from entropylaw.ingest.labels import RUN_NAMES
 from entropylaw.ingest.steps import folded
+from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import Column, FloatArray, MixedColumn, classify, parse_column
 
 # A column with more text than this is prose, which labels nothing.
@@ -89,7 +92,6 @@ class Records:
     ----------
     wanted
         Which columns to keep; all where it is None. Names of the others are in :attr:`unread`.
-
     """
 
     def __init__(self, wanted: Wanted | None = None) -> None:
@@ -104,8 +106,8 @@ class Records:
             self.put(name, cell)
         self.rows += 1
 
-    def put(self, name: str, cell: object) -> None:
-        """Put a cell into the record that is being built; :meth:`close` ends it."""
+    def put(self, name: str, cell: object, row: int | None = None) -> None:
+        """Put a cell into a row, or into the record that is being built; :meth:`close` ends it."""
         column = self._columns.get(name)
         if column is None:
             if self._wanted is not None and not self._wanted(name):
@@ -115,7 +117,7 @@ class Records:
             if len(self._columns) >= _MOST_COLUMNS:
                 return
             column = self._columns[name] = _Sparse()
-        column.put(self.rows, cell, label=folded(name) in RUN_NAMES)
+        column.put(self.rows if row is None else row, cell, label=folded(name) in RUN_NAMES)
 
     def close(self) -> None:
         """End the record that :meth:`put` built."""
@@ -128,13 +130,28 @@ class Records:
         note.
         """
         most = min(max(size, _FEWEST_CELLS) // max(self.rows, 1), _MOST_COLUMNS - 1)
-        kept = self._columns
-        if len(kept) > most:
-            fullest = frozenset(sorted(kept, key=lambda name: -len(kept[name]))[:most])
-            kept = {name: column for name, column in kept.items() if name in fullest}
-        note = f"far more columns than values: only the {len(kept)} columns with most values are read"
-        filled: dict[str, Column] = {name: column.filled(self.rows) for name, column in kept.items()}
-        return filled, (note,) if len(kept) < len(self._columns) else ()
+        found = self._columns
+        fullest = frozenset(sorted(found, key=lambda name: -len(found[name]))[:most])
+        filled: dict[str, Column] = {name: found[name].filled(self.rows) for name in found if name in fullest}
+        note = f"far more columns than values: only the {len(filled)} columns with most values are read"
+        return filled, (note,) if len(filled) < len(found) else ()
+
+    def table(
+        self, content: Content, dropped: Mapping[str, int], notes: Sequence[str] = (), **more: Any
+    ) -> Table:
+        """Make the table of a text's records.
+
+        ``dropped`` counts records that are not in it, ``notes`` stand behind those on the text, ``more`` are
+        further fields; ``columns`` among them are put before those of the records.
+        """
+        columns, filled = self.columns(content.extent)
+        losses = Counter(dropped)
+        fields: dict[str, Any] = {"rows": self.rows + losses.total(), "unread": tuple(self.unread)} | more
+        return Table(
+            **fields | {"columns": more.get("columns", {}) | columns},
+            dropped=dict(+losses),
+            notes=(*content.text_notes, *notes, *filled),
+        )
 
 
 class _Dense:

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from entropylaw.ingest import catalog
 from entropylaw.ingest.assemble import display_name, says_nothing
-from entropylaw.ingest.run import Run, Source, added
+from entropylaw.ingest.run import Run, added
 from entropylaw.ingest.segments import is_bookkeeping
 from entropylaw.ingest.steps import by_folded_name, folded
 from entropylaw.ingest.values import BoolArray, FloatArray
 from entropylaw.ingest.wording import counted, listing, shown, shown_path
+from entropylaw.results.columns import Source
 
 #: W&B's pages write the least and the greatest of the values behind a point into columns of these names.
 LEAST, GREATEST = "__MIN", "__MAX"
@@ -46,18 +47,13 @@ def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
     only where they hold different metrics, for runs of one name are common.
     """
     order: list[list[Run]] = []
-    clusters: dict[str, list[list[Run]]] = {}
     for run in runs:
-        if not run.partial:
-            order.append([run])
-            continue
-        known = clusters.setdefault(run.name, [])
+        known = (parts for parts in order if run.partial and parts[0].partial and parts[0].name == run.name)
         home = next((parts for parts in known if all(_compatible(run, part) for part in parts)), None)
         if home is None:
-            home = []
-            known.append(home)
-            order.append(home)
-        home.append(run)
+            order.append([run])
+        else:
+            home.append(run)
     whole = _halves_joined([one for parts in order for one in _parts_joined(parts)])
     by_folder: dict[PurePath, list[Run]] = {}
     for run in whole:
@@ -101,10 +97,9 @@ def _parts_joined(parts: list[Run]) -> list[Run]:
     aligned = _aligned(by_axis)
     if aligned is not None:
         return [_merged(aligned)]
-    axes = listing(list(by_axis), 4)
-    note = f"not joined with the other files of this run, for their x axes differ ({axes})"
-    note += ": export both over one"
-    merged = [_merged(group) for group in by_axis.values()]
+    differ = f"for their x axes differ ({listing(list(by_axis), 4)}): export both over one"
+    note = f"not joined with the other files of this run, {differ}"
+    merged = map(_merged, by_axis.values())
     return [replace(run, notes=(*run.notes, note)) for run in merged]
 
 
@@ -114,8 +109,7 @@ def _aligned(by_axis: Mapping[str, list[Run]]) -> list[Run] | None:
     if "_step" not in by_axis or len(trainers) != 1:
         return None
     own = by_axis[trainers[0]]
-    both = next((run for run in own if "_step" in run.columns), None)
-    if both is None:
+    if (both := next((run for run in own if "_step" in run.columns), None)) is None:
         return None
     place = dict(zip(both.columns["_step"].tolist(), both.step.tolist(), strict=True))
     note = f"log calls turned into {shown(both.step_column)} by {shown(PurePath(both.source.path).name)}"
@@ -148,14 +142,7 @@ def _merged(parts: Sequence[Run]) -> Run:
         texts |= part.texts
         settings = {**part.settings, **settings}
     sources = {one.path: one for part in parts for one in (part.source.parts or (part.source,))}
-    digest = hashlib.sha256("".join(one.sha256 for one in sources.values()).encode()).hexdigest()
-    source = Source(
-        path=" + ".join(sources),
-        format=parts[0].source.format,
-        sha256=digest,
-        rows=sum(one.rows for one in sources.values()),
-        parts=tuple(sources.values()),
-    )
+    source = whole_source(" + ".join(sources), parts[0].source.format, tuple(sources.values()))
     files = [shown(PurePath(part.source.path).name) for part in parts]
     note = f"joined by {shown(parts[0].step_column)} from {counted(len(parts), 'file')}: {', '.join(files)}"
     run = replace(
@@ -170,6 +157,12 @@ def _merged(parts: Sequence[Run]) -> Run:
         settings=settings,
     )
     return _without_unlike(run)
+
+
+def whole_source(path: str, kind: str, parts: tuple[Source, ...]) -> Source:
+    """Return the source of a run that is in several files."""
+    digest = hashlib.sha256("".join(part.sha256 for part in parts).encode()).hexdigest()
+    return Source(path=path, format=kind, sha256=digest, rows=sum(part.rows for part in parts), parts=parts)
 
 
 def _without_unlike(run: Run) -> Run:
@@ -223,17 +216,12 @@ def _continuation(run: Run, beside: Sequence[Run]) -> Run:
         return run
     note = f"the log begins at step {run.step[0]:g}: what came before is not in it"
     for other in beside:
-        if (
-            other.source.path != run.source.path
-            and other.step_column == run.step_column
-            and set(other.columns) == set(run.columns)
-            and other.step[0] < run.step[0] <= other.step[-1] + LATE * spacing
-            and other.step[-1] < run.step[-1]
-        ):
-            note += (
-                f"; {shown(PurePath(other.source.path).name)} beside it has steps {other.step[0]:g} to "
-                f"{other.step[-1]:g}: if this is the same run resumed, append the one file to the other"
-            )
+        first, last = other.step[0], other.step[-1]
+        goes_on = first < run.step[0] <= last + LATE * spacing and last < run.step[-1]
+        alike = other.step_column == run.step_column and set(other.columns) == set(run.columns)
+        if goes_on and alike and other.source.path != run.source.path:
+            note += f"; {shown(PurePath(other.source.path).name)} beside it has steps {first:g} to {last:g}: "
+            note += "if this is the same run resumed, append the one file to the other"
             break
     return replace(run, notes=(*run.notes, note))
 
@@ -243,11 +231,9 @@ def _half(run: Run) -> str | None:
     found = catalog.detect((*run.columns, *run.unread)).trainer
     if not found.halves or run.partial:
         return None
-    names = tuple(run.columns)
-    has_entropy = bool(catalog.matches("entropy", names, found))
-    has_reward = any(catalog.matches(role, names, found) for role in ("training", "validation"))
-    half = "entropy" if has_entropy else "reward"
-    return None if has_entropy == has_reward else half
+    roles = ("entropy", "training", "validation")
+    entropy, *rewards = (bool(catalog.matches(role, tuple(run.columns), found)) for role in roles)
+    return None if entropy == any(rewards) else "entropy" if entropy else "reward"
 
 
 def _partner(one: Run, others: Sequence[Run]) -> Run | None:
@@ -282,7 +268,6 @@ def without_copies(
         In the order in which they were read.
     supposed
         File → the log of which it is a copy by its place and name; such a copy may be short, and printed.
-
     """
     order = sorted(range(len(runs)), key=lambda index: (*_richness(runs[index]), -index), reverse=True)
     kept: dict[int, list[str]] = {}
@@ -305,9 +290,8 @@ def without_copies(
                 marks.setdefault(mark, []).append(index)
     unique = []
     for index, copies in sorted(kept.items()):
-        note = f"the same run is in {', '.join(map(shown_path, copies))}: skipped"
-        notes = (*runs[index].notes, note) if copies else runs[index].notes
-        unique.append(replace(runs[index], notes=notes))
+        notes = [f"the same run is in {', '.join(map(shown_path, copies))}: skipped"] if copies else []
+        unique.append(replace(runs[index], notes=(*runs[index].notes, *notes)))
     return unique, skipped
 
 

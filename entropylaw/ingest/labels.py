@@ -13,7 +13,7 @@ import numpy as np
 from entropylaw.ingest.segments import IntArray
 from entropylaw.ingest.steps import by_folded_name, folded, require_column
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.values import FloatArray, is_missing, parse_number
+from entropylaw.ingest.values import FloatArray, classify
 from entropylaw.ingest.wording import counted, shown
 from entropylaw.paths import hostless
 
@@ -57,11 +57,7 @@ def split_runs(table: Table, step: FloatArray, path: str, wanted: str | None = N
     wanted
         The run column that the user names; no other is looked at then.
 
-    Raises
-    ------
-    InputError
-        ``column-not-found``.
-
+    Raises ``column-not-found``.
     """
     rows = np.flatnonzero(np.isfinite(step))
     if wanted is not None:
@@ -74,16 +70,13 @@ def split_runs(table: Table, step: FloatArray, path: str, wanted: str | None = N
     groups = _grouped(rows, cells)
     if len(groups) > 1:
         notes.append(f"{counted(len(groups), 'run')} in one table")
-    lost: dict[tuple[str, ...], list[int]] = {}
-    unowned = []
-    for row in np.flatnonzero(~np.isfinite(step)).tolist():
-        key = tuple(column[row] for column in cells)
-        if not any(key):
-            unowned.append(row)
-        elif not any(
-            all(one in ("", other) for one, other in zip(key, known, strict=True)) for known in groups
-        ):
-            lost.setdefault(key, []).append(row)
+    # Of the records without a step those that name no run, and those of runs that no other record names.
+    lost = _grouped(np.flatnonzero(~np.isfinite(step)), cells)
+    unowned = [row for key, members in lost.items() if not any(key) for row in members]
+    for key in list(lost):
+        names = (zip(key, known, strict=True) for known in groups)
+        if not any(key) or any(all(one in ("", other) for one, other in pairs) for pairs in names):
+            del lost[key]
     return Split(
         groups=_named(groups),
         columns=tuple(labels),
@@ -145,11 +138,9 @@ def _labels(table: Table, name: str) -> list[str]:
     """Label every record: text as logged, a number with the column's name before it, empty where missing."""
     labels = []
     for cell in list(table.columns[name]):
-        number = parse_number(cell)
-        if math.isnan(number):
-            labels.append("" if is_missing(cell) else str(cell))
-        else:
-            labels.append(f"{name}={cell.strip()}" if isinstance(cell, str) else f"{name}={number:.17g}")
+        number, is_text = classify(cell)
+        exact = cell.strip() if isinstance(cell, str) else f"{number:.17g}"
+        labels.append(str(cell) if is_text else "" if math.isnan(number) else f"{name}={exact}")
     return labels
 
 
@@ -176,10 +167,9 @@ def _difference(path: str, others: set[str]) -> str:
     """Return the parts of a path from the first to the last in which the others differ."""
     # Of a run that was joined from several files, the first one stands for all.
     split = {other: PurePath(other.split(" + ")[0]).parts for other in others}
-    rows = list(split.values())
-    shortest = min(map(len, rows))
-    start = next((i for i in range(shortest) if len({row[i] for row in rows}) > 1), shortest)
-    end = next((i for i in range(1, shortest + 1) if len({row[-i] for row in rows}) > 1), shortest + 1)
-    parts = split[path]
-    middle = parts[start : len(parts) - end + 1]
-    return "/".join(middle) or parts[-1]
+    parts, rows = split[path], split.values()
+    alike = [len(set(places)) == 1 for places in zip(*rows, strict=False)]
+    start = [*alike, False].index(False)
+    alike = [len(set(places)) == 1 for places in zip(*(row[::-1] for row in rows), strict=False)]
+    end = [*alike, False].index(False)
+    return "/".join(parts[start : len(parts) - end]) or parts[-1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import warnings
@@ -19,17 +18,18 @@ from entropylaw.ingest.assemble import assemble, display_name
 from entropylaw.ingest.content import MOST_AT_ONCE, Content
 from entropylaw.ingest.formats.parquet import FRAME, fingerprint, from_frame, is_frame
 from entropylaw.ingest.formats.wandb_export import history_notes
-from entropylaw.ingest.joining import joined, without_copies
+from entropylaw.ingest.joining import joined, whole_source, without_copies
 from entropylaw.ingest.labels import told_apart
 from entropylaw.ingest.opening import is_empty, is_remote, is_remote_folder, load, remote_listing
 from entropylaw.ingest.regime import relevant
 from entropylaw.ingest.registry import find_reader, split_format
-from entropylaw.ingest.run import Run, Source
+from entropylaw.ingest.run import Run
 from entropylaw.ingest.settings import settings_beside
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, shown_path
 from entropylaw.inputs import is_own, note_input, release_input
 from entropylaw.paths import hostless, is_folder
+from entropylaw.results.columns import Source
 
 
 class UnreadFileWarning(UserWarning):
@@ -118,7 +118,6 @@ def read_runs(
     -----
     UnreadFileWarning
         For each file of a folder that is a log and could not be read, while others could.
-
     """
     step, run = text_or_none(step, "step"), text_or_none(run, "run")
     columns = several(columns, str, "columns")
@@ -172,6 +171,9 @@ class _Collector:
         self.given: dict[str, str] = {}
         self._options = options
         self._seen: set[object] = set()
+        # Files of the folder that is being read which are skipped, each for a reason, unless they resemble
+        # the logs beside them.
+        self._doubtful: list[tuple[str, str, _Read | EntropyLawError]] = []
 
     def take(self, path: object) -> None:
         """Read a file, a folder, standard input or a table in memory."""
@@ -183,11 +185,9 @@ class _Collector:
                 source = Source(path=FRAME, format="frame", sha256=fingerprint(table), rows=table.rows)
                 self._add(_Read(table, source, "frame"))
             elif not isinstance(path, (str, os.PathLike)):
-                raise UsageError(
-                    "frame-not-understood",
-                    f"a path or a table was expected, not {type(path).__name__}",
-                    "several paths go to entropylaw.ingest.read_all",
-                )
+                what = f"a path or a table was expected, not {type(path).__name__}"
+                hint = "several paths go to entropylaw.ingest.read_all"
+                raise UsageError("frame-not-understood", what, hint)
             elif argument != "-" and (is_remote_folder if is_remote(argument) else is_folder)(argument):
                 self._take_folder(argument)
             else:
@@ -195,21 +195,17 @@ class _Collector:
                 self.given.setdefault(file, argument)
                 note_input(file)
                 if not self._seen_before(file):
-                    self._add(_table_of(load(file), self._options, forced))
+                    self._add(_table_of([load(file)], self._options, forced=forced))
         except EntropyLawError as error:
             self.failures.append(Failure(path=argument, error=error))
 
     def _take_folder(self, folder: str) -> None:
         """Read each log below a folder.
 
-        Raises
-        ------
-        InputError
-            ``no-logs-in-folder`` where none is there.
-
+        Raises ``no-logs-in-folder`` where none is there.
         """
         runs, ignored, found = len(self.runs), len(self.ignored), 0
-        doubtful: list[_Doubtful] = []
+        self._doubtful = []
         paths = remote_listing(folder) if is_remote(folder) else ()
         remote = (folders.Log(path=path) for path in paths if folders.may_be_log(path.rpartition("/")[2]))
         for log in remote if is_remote(folder) else folders.logs_in(folder):
@@ -223,9 +219,9 @@ class _Collector:
             self.given |= {path: folder for path in (log.path, *files) if path not in self.given}
             if log.copy_of:
                 self.copies[log.path] = log.copy_of
-            found += self._take_log(log, doubtful)
+            found += self._take_log(log)
         logs = [PurePath(run.source.path) for run in self.runs[runs:]]
-        for path, why, outcome in doubtful:
+        for path, why, outcome in self._doubtful:
             table = outcome.table if isinstance(outcome, _Read) else None
             if not folders.resembles(path, table, logs):
                 self.ignored.append(Ignored(path=path, why=why))
@@ -237,18 +233,15 @@ class _Collector:
             except EntropyLawError as error:
                 self.failures.append(Failure(path=path, error=error))
         if not found:
-            skipped = self.ignored[ignored:]
             looked = "no file with a log's suffix"
-            if skipped:
-                looked = f"{counted(len(skipped), 'file')} looked at, the first one "
-                looked += f"{shown_path(skipped[0].path)}: {skipped[0].why}"
-            raise InputError(
-                "no-logs-in-folder",
-                f"{shown_path(folder)} holds no training log: {looked}",
-                "name the log itself, or force its format with FILE:csv",
-            )
+            if skipped := self.ignored[ignored:]:
+                first = f"{shown_path(skipped[0].path)}: {skipped[0].why}"
+                looked = f"{counted(len(skipped), 'file')} looked at, the first one {first}"
+            what = f"{shown_path(folder)} holds no training log: {looked}"
+            hint = "name the log itself, or force its format with FILE:csv"
+            raise InputError("no-logs-in-folder", what, hint)
 
-    def _take_log(self, log: folders.Log, doubtful: list[_Doubtful]) -> bool:
+    def _take_log(self, log: folders.Log) -> bool:
         """Read one log of a folder; returns whether it was one.
 
         Tables without a metric, and files without anything, go to the list until all others are read.
@@ -258,7 +251,11 @@ class _Collector:
             if log.problem is not None:
                 raise log.problem
             if log.reader is not None:
-                read = _table_of_bundle(log, self._options)
+                contents = [load(path) for path in log.files if not is_empty(path)]
+                if not contents:
+                    what = f"{shown_path(log.path)} holds empty files only"
+                    raise InputError("file-empty", what, "check the folder")
+                read = _table_of(contents, self._options, log=log)
             else:
                 content = load(log.path)
                 whole = content.suffix == ".json" and content.size <= MOST_AT_ONCE
@@ -267,27 +264,22 @@ class _Collector:
                     return False
                 if not (log.named or folders.names_a_log(log.path) or folders.looks_measured(content)):
                     return False
-                read = _table_of(content, self._options)
+                read = _table_of([content], self._options)
             columns, alone = self._options.columns, read.source.format == "jsonl"
             why = folders.why_no_log(log.path, read.table, columns, alone=alone)
             if not why or (why == folders.UNMEASURED and self._options.step is not None):
                 self._add(read)
                 return True
         except EntropyLawError as error:
-            return self._not_read(log, error, content, read, doubtful)
+            return self._not_read(log, error, content, read)
         if why != folders.UNMEASURED:
             self.ignored.append(Ignored(path=log.path, why=why))
         elif log.named:
-            doubtful.append((log.path, why, read))
+            self._doubtful.append((log.path, why, read))
         return False
 
     def _not_read(
-        self,
-        log: folders.Log,
-        error: EntropyLawError,
-        content: Content | None,
-        read: _Read | None,
-        doubtful: list[_Doubtful],
+        self, log: folders.Log, error: EntropyLawError, content: Content | None, read: _Read | None
     ) -> bool:
         """Tell a log that cannot be used from a file that is none; returns whether it was a log."""
         if not (log.named or folders.names_a_log(log.path)) and error.slug in ("not-a-log", "file-empty"):
@@ -299,7 +291,7 @@ class _Collector:
             self.failures.append(Failure(path=log.path, error=error))
             return True
         if table is None and folders.holds_nothing(error, content):
-            doubtful.append((log.path, why, error))
+            self._doubtful.append((log.path, why, error))
             return False
         if error.slug == "not-a-log":
             release_input(log.path)
@@ -310,8 +302,8 @@ class _Collector:
         """Whether a file was read already, under whatever name; from now on it was."""
         key: object = path
         with suppress(OSError, ValueError):
-            place = None if path == "-" or is_remote(path) else Path(path).stat()
-            key = (place.st_dev, place.st_ino) if place and stat.S_ISREG(place.st_mode) else path
+            if path != "-" and not is_remote(path) and stat.S_ISREG((place := Path(path).stat()).st_mode):
+                key = place.st_dev, place.st_ino
         seen = key in self._seen
         self._seen.add(key)
         return seen
@@ -340,57 +332,41 @@ class _Read(NamedTuple):
     """What of the file could not be read, where that may have been a run."""
 
 
-# A file of a folder that is skipped, for a reason, unless it folders.resembles the logs beside it.
-_Doubtful = tuple[str, str, _Read | EntropyLawError]
-
-
-def _table_of(content: Content, options: _Options, forced: str | None = None) -> _Read:
-    content.useful = options.useful
-    reader, notes = find_reader(content, forced)
-    table = reader.read(content)
-    source = Source(path=content.path, format=reader.name, sha256=content.sha256, rows=table.rows)
-    settings, found = _settings(table, content.path)
-    if reader.name in ("csv", "parquet", "jsonl"):
-        found += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
-    table = replace(table, notes=(*notes, *table.notes, *found), settings=settings)
-    name = display_name(hostless(content.path))
-    gone = _gone(content.path, max(content.nuls, table.lost_bytes), content.size)
-    if content.damaged:
-        gone = f"the compressed file {shown_path(content.path)} breaks off or is damaged"
-    return _Read(table, source, name, gone)
-
-
-def _gone(path: str, lost: int, size: int) -> str:
-    """Say how much of a log is lost; nothing where it is too little for a run."""
-    # A crashed file system leaves NULs at the end of a log.
-    if lost < 256 or lost <= 0.1 * size:
-        return ""
-    return f"{100 * lost / size:.0f} % of {shown_path(path)} are damaged, or NULs at its end"
-
-
-def _settings(table: Table, path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
-    """Return those settings that something is made of: a configuration also holds nobody's business."""
-    settings, notes = (table.settings, ()) if table.settings else settings_beside(path)
-    kept = relevant(settings)
-    # Without any setting, the notes say why there is none.
-    return kept, notes if kept or not settings else ()
-
-
-def _table_of_bundle(log: folders.Log, options: _Options) -> _Read:
-    assert log.reader is not None
-    contents = [load(path) for path in log.files if not is_empty(path)]
-    if not contents:
-        raise InputError("file-empty", f"{shown_path(log.path)} holds empty files only", "check the folder")
+def _table_of(
+    contents: Sequence[Content],
+    options: _Options,
+    *,
+    forced: str | None = None,
+    log: folders.Log | None = None,
+) -> _Read:
+    """Read one file, or the files that are one log together, with the settings in it or beside it."""
     for content in contents:
         content.useful = options.useful
-    table = log.reader.read(log.path, contents)
-    digest = hashlib.sha256("".join(content.sha256 for content in contents).encode()).hexdigest()
-    parts = tuple(
-        Source(path=content.path, format=log.reader.name, sha256=content.sha256, rows=0)
-        for content in contents
+    first, found, parts = contents[0], tuple[str, ...](), tuple[Source, ...]()
+    if log is not None and log.reader is not None:
+        path, kind, lost = log.path, log.reader.name, 0
+        table = log.reader.read(path, contents)
+        parts = tuple(Source(path=one.path, format=kind, sha256=one.sha256, rows=0) for one in contents)
+        digest = whole_source(path, kind, parts).sha256
+    else:
+        reader, found = find_reader(first, forced)
+        path, kind, table = first.path, reader.name, reader.read(first)
+        digest, lost = first.sha256, first.nuls  # which a crashed file system leaves at the end
+    settings, notes = (table.settings, ()) if table.settings else settings_beside(first.path)
+    # A configuration also holds nobody's business. Without any setting, the notes say why there is none.
+    kept = relevant(settings)
+    found += table.notes + (notes if kept or not settings else ())
+    if kind in ("csv", "parquet", "jsonl") and not parts:
+        found += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
+    lost, size = max(lost, table.lost_bytes), sum(content.size for content in contents)
+    gone = ""
+    if lost >= 256 and lost > 0.1 * size:  # less is too little for a run
+        gone = f"{100 * lost / size:.0f} % of {shown_path(path)} are damaged, or NULs at its end"
+    if first.damaged and not parts:
+        gone = f"the compressed file {shown_path(path)} breaks off or is damaged"
+    return _Read(
+        table=replace(table, notes=found, settings=kept),
+        source=Source(path=path, format=kind, sha256=digest, rows=table.rows, parts=parts),
+        name=display_name(str(Path(path) / "log") if parts else hostless(path)),
+        gone=gone,
     )
-    source = Source(path=log.path, format=log.reader.name, sha256=digest, rows=table.rows, parts=parts)
-    settings, found = _settings(table, contents[0].path)
-    table = replace(table, notes=(*table.notes, *found), settings=settings)
-    gone = _gone(log.path, table.lost_bytes, sum(content.size for content in contents))
-    return _Read(table, source, display_name(str(Path(log.path) / "log")), gone)

@@ -43,7 +43,6 @@ def load(path: str) -> Content:
         ``file-not-found``, ``file-unreadable`` or ``file-empty``.
     UsageError
         ``remote-not-installed``.
-
     """
     content = _remote_file(path) if is_remote(path) else _local_file(path)
     if content.packed and not content.head:
@@ -55,17 +54,13 @@ def load(path: str) -> Content:
     if content.is_blank:
         what = "standard input" if path == "-" else shown_path(path)
         size = f"{content.size} bytes" + (", white space or NUL as far as was read" if content.size else "")
-        raise InputError(
-            "file-empty",
-            f"{what} holds nothing ({size}), a training log was expected",
-            "check that the run has logged something and that the path is the right one",
-        )
+        what = f"{what} holds nothing ({size}), a training log was expected"
+        hint = "check that the run has logged something and that the path is the right one"
+        raise InputError("file-empty", what, hint)
     if content.is_lost:
-        raise InputError(
-            "file-corrupt",
-            f"{shown_path(path)} holds NUL bytes in its middle and at its end ({content.size} bytes)",
-            "copy the file again; `tr -d '\\0'` leaves out what a crashed file system put there",
-        )
+        what = f"{shown_path(path)} holds NUL bytes in its middle and at its end ({content.size} bytes)"
+        hint = "copy the file again; `tr -d '\\0'` leaves out what a crashed file system put there"
+        raise InputError("file-corrupt", what, hint)
     return content
 
 
@@ -93,11 +88,9 @@ def _local_file(path: str) -> Content:
             with file.open("rb") as stream:
                 return _spooled(path, stream)
         if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
-            raise InputError(
-                "file-unreadable",
-                f"{shown_path(path)} cannot be read: it is a device or a socket, no file",
-                "name a file, a folder, a pipe, or - for standard input",
-            )
+            what = f"{shown_path(path)} cannot be read: it is a device or a socket, no file"
+            hint = "name a file, a folder, a pipe, or - for standard input"
+            raise InputError("file-unreadable", what, hint)
         with file.open("rb") as stream:
             stream.read(1)
         return Content(path, opened=lambda: file.open("rb"), size=file.stat().st_size)
@@ -138,7 +131,6 @@ def remote_files(path: str) -> Any:
         ``remote-unknown`` where the path alone does not name a place.
     InputError
         ``file-unreadable`` where the place does not answer.
-
     """
     try:
         import fsspec
@@ -178,11 +170,7 @@ def _remote_file(path: str) -> Content:
 def is_remote_folder(path: str) -> bool:
     """Whether a remote path is a folder there.
 
-    Raises
-    ------
-    InputError
-        ``file-unreadable`` where the place does not answer.
-
+    Raises ``file-unreadable`` where the place does not answer.
     """
     files, inside = remote_files(path)
     return bool(_answered(path, lambda: files.isdir(inside)))
@@ -191,11 +179,7 @@ def is_remote_folder(path: str) -> bool:
 def remote_listing(path: str) -> list[str]:
     """List all files below a remote folder, sorted.
 
-    Raises
-    ------
-    InputError
-        ``file-unreadable`` where the place does not answer.
-
+    Raises ``file-unreadable`` where the place does not answer.
     """
     files, inside = remote_files(path)
     return _answered(path, lambda: sorted(files.unstrip_protocol(found) for found in files.find(inside)))
@@ -233,8 +217,6 @@ def _answered(path: str, call: Callable[[], T]) -> T:
 
 def _not_installed(path: str, what: str) -> UsageError:
     kind = path.split("://", 1)[0]
-    return UsageError(
-        "remote-not-installed",
-        f"{shown_path(path)} lies elsewhere, and what reads {kind}:// is not installed ({what})",
-        "pip install 'entropylaw[remote]', or copy the file here first",
-    )
+    what = f"{shown_path(path)} lies elsewhere, and what reads {kind}:// is not installed ({what})"
+    hint = "pip install 'entropylaw[remote]', or copy the file here first"
+    return UsageError("remote-not-installed", what, hint)

@@ -49,7 +49,6 @@ def unpacked(read: Read, how: str) -> Iterator[bytes]:
     ------
     DamagedError
         Where they break off.
-
     """
     try:
         yield from _UNPACKERS[how](read)

@@ -61,7 +61,6 @@ def pair_values(
     initial
         Shape (m,): the same reward for the policy before training. It stands where ``reward`` is missing,
         and belongs with the entropy of the same step, where one was logged.
-
     """
     logged = ~np.isnan(entropy)
     partner = np.where(logged, np.arange(len(step)), -1) if how == "same" else _next(step, logged)
@@ -129,11 +128,9 @@ def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
     number = as_number(given)
     if number is not None:
         if not 0 < number < math.inf:
-            raise UsageError(
-                "bad-entropy-sd",
-                f"entropy sd {given}, expected a number of nats above 0",
-                "give the standard error of one logged entropy, or the column that holds it",
-            )
+            what = f"entropy sd {given}, expected a number of nats above 0"
+            hint = "give the standard error of one logged entropy, or the column that holds it"
+            raise UsageError("bad-entropy-sd", what, hint)
         return np.full(len(pairs), number)
     column = require_column(given, tuple(run.columns), run.source.path, "--entropy-sd")
     values = run.columns[column][pairs.entropy_row]

@@ -109,7 +109,6 @@ def phase_series(
         :func:`entropylaw.ingest.select.choose_entropy`.
     UsageError
         ``same-column``.
-
     """
     dropped: dict[str, int] = {}
     curves = {

@@ -43,7 +43,6 @@ class Regime:
         How the entropies of tokens were put together, in verl's words.
     entropy_weight, kl_weight
         Weights in the loss or the reward, where they are not 0.
-
     """
 
     temperature: Setting | None = None
@@ -76,15 +75,16 @@ def relevant(settings: Mapping[str, object]) -> dict[str, object]:
 def regime_of(run: Run) -> Regime:
     """Read the settings of a run; a coefficient that is logged as a column counts as one."""
     by_fold = {folded(name): value for name, value in run.settings.items()}
-    kl = None
-    for weight, _, switch in (name.partition(_SWITCH) for name in names("kl_weight")):
-        off = switch and by_fold.get(folded(switch), True) in (False, "False", "false")
-        kl = kl or (None if off else _not_zero(_setting(run, weight)))
+    switched = [name.partition(_SWITCH) for name in names("kl_weight")]
+    off = (False, "False", "false")
+    on = [weight for weight, _, switch in switched if not switch or by_fold.get(folded(switch)) not in off]
+    weights = [_setting(run, *names("entropy_weight")), _logged(run, "ent")]
+    kl_weights = [*(_setting(run, weight) for weight in on), _logged(run, "kl")]
     return Regime(
         temperature=_setting(run, *names("temperature")),
         aggregation=_setting(run, *names("loss_aggregation"), text=True),
-        entropy_weight=_not_zero(_setting(run, *names("entropy_weight"))) or _not_zero(_logged(run, "ent")),
-        kl_weight=kl or _not_zero(_logged(run, "kl")),
+        entropy_weight=next((one for one in weights if one and one.value), None),
+        kl_weight=next((one for one in kl_weights if one and one.value), None),
     )
 
 
@@ -173,13 +173,7 @@ def _setting(run: Run, *wanted: str, text: bool = False) -> Setting | None:
 def _logged(run: Run, kind: str) -> Setting | None:
     """Return a coefficient that the run logs: its largest value, for a schedule may end at 0."""
     for name in catalog.coefficients(run.columns):
-        if (kind == "ent") != ("ent" in folded(name)):
-            continue
-        finite = run.columns[name][~np.isnan(run.columns[name])]
-        if finite.size:
-            return Setting(name=name, value=float(max(finite, key=abs)))
+        there = run.columns[name][~np.isnan(run.columns[name])]
+        if (kind == "ent") == ("ent" in folded(name)) and there.size:
+            return Setting(name=name, value=float(max(there, key=abs)))
     return None
-
-
-def _not_zero(setting: Setting | None) -> Setting | None:
-    return setting if setting is not None and setting.value != 0 else None

@@ -36,16 +36,13 @@ class Reader(Protocol):
     @property
     def name(self) -> str:
         """What the user writes after the colon in ``name.dat:jsonl``."""
-        ...
 
     @property
     def suffixes(self) -> tuple[str, ...]:
         """Lower-case suffixes that such files usually have, with the dot."""
-        ...
 
     def recognises(self, content: Content) -> bool:
         """Whether the bytes look like this format; the name may help, and cannot suffice."""
-        ...
 
     def read(self, content: Content) -> Table:
         """Read all of it.
@@ -54,9 +51,7 @@ class Reader(Protocol):
         ------
         InputError
             Where the content is not what this reader reads.
-
         """
-        ...
 
 
 class BundleReader(ABC):
@@ -70,7 +65,6 @@ class BundleReader(ABC):
         What is read from such a folder, for the documentation.
     skips
         Folders in it that nobody looks into.
-
     """
 
     name: str
@@ -97,7 +91,6 @@ class BundleReader(ABC):
         ------
         InputError
             Where they are not what they seem.
-
         """
 
 
@@ -120,7 +113,6 @@ class Format:
         Of a format that is recognised and refused, for the documentation: what it is, why, and what to do.
     last_values
         Of a file with last values only, what its error says that it is, and the hint.
-
     """
 
     name: str
@@ -163,7 +155,6 @@ class Format:
         ------
         InputError
             Where the content is not what this reader reads.
-
         """
         path = shown_path(content.path)
         if self.last_values:
@@ -350,11 +341,7 @@ READERS: tuple[Format, ...] = (
 def plugin_readers() -> tuple[Reader, ...]:
     """List the readers of other packages, by name; each is tried before ours.
 
-    Raises
-    ------
-    UsageError
-        ``reader-not-loaded`` where one cannot be imported or is no reader.
-
+    Raises ``reader-not-loaded`` where one cannot be imported or is no reader.
     """
     found = sorted(entry_points(group="entropylaw.readers"), key=lambda point: point.name)
     return tuple(_Plugin(point) for point in found)
@@ -431,11 +418,7 @@ def format_names() -> tuple[str, ...]:
 def split_format(path: str) -> tuple[str, str | None]:
     """Split ``name.dat:jsonl`` into path and format; a real file whose name holds the colon stays whole.
 
-    Raises
-    ------
-    UsageError
-        ``format-unknown``, where the part before the colon is a file and the part after it no format.
-
+    Raises ``format-unknown``, where the part before the colon is a file and the part after it no format.
     """
     base, colon, name = path.rpartition(":")
     # A name that the system refuses is that of no file: pathlib raises there.
@@ -455,11 +438,7 @@ def split_format(path: str) -> tuple[str, str | None]:
 def find_reader(content: Content, forced: str | None = None) -> tuple[Reader, tuple[str, ...]]:
     """Return the reader for some content, and notes where the name says something else.
 
-    Raises
-    ------
-    InputError
-        ``not-a-log`` where no reader recognises the content.
-
+    Raises ``not-a-log`` where no reader recognises the content.
     """
     if forced is not None:
         return reader_of(forced), ()

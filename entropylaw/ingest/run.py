@@ -9,26 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from entropylaw.results.columns import Choice
+from entropylaw.results.columns import Choice, Source
 from entropylaw.results.findings import Finding, sentences
 
 FloatArray = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """The file that a run was read from.
-
-    ``path`` is the path as the user gave it, never made absolute; ``sha256`` is of the file's bytes;
-    ``rows`` counts the records that the file holds, over all of its runs. ``parts`` are the files behind a
-    run that was joined from several; ``sha256`` is then of their digests, and ``rows`` their sum.
-    """
-
-    path: str
-    format: str
-    sha256: str
-    rows: int
-    parts: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,7 +44,6 @@ class Run:
         between names.
     unread
         Columns of a large file that were not read, because nothing would be made of them.
-
     """
 
     name: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,6 @@ def lives(step: FloatArray, values: Sequence[FloatArray]) -> list[Life]:
     values
         The columns, each of shape (m,), nan where a record has none, bookkeeping left out. A record that
         falls back to an earlier step and logs only columns that no later step has was merely written late.
-
     """
     falls = np.flatnonzero(np.diff(step) < 0)
     if not falls.size:
@@ -58,11 +57,7 @@ def lives(step: FloatArray, values: Sequence[FloatArray]) -> list[Life]:
         note = "the records are not in the order of their steps; sorted"
         return [Life(rows=np.arange(len(step)), notes=(note,))]
     present = ~np.isnan(np.column_stack(values)) if values else np.ones((len(step), 1), dtype=bool)
-    walk = _Walk(step, present)
-    for row in range(len(step)):
-        walk.take(row)
-    walk.close()
-    return walk.done
+    return _walked(step, present)
 
 
 def _out_of_order(step: FloatArray, values: Sequence[FloatArray], *, often: bool) -> bool:
@@ -86,65 +81,46 @@ def _out_of_order(step: FloatArray, values: Sequence[FloatArray], *, often: bool
     return often or (bool(said_before[behind].all()) and float(step[behind].min()) > step[0])
 
 
-@dataclass(slots=True)
-class _Walk:
-    """Goes through the records once. ``kept`` has rising steps, so that a resume pops from its end."""
+def _walked(step: FloatArray, present: BoolArray) -> list[Life]:
+    """Go through the records once, ``present`` says which columns each has; a restart begins another life."""
+    done: list[Life] = []
+    # The rows of the current life: those in ``kept`` have rising steps, so that a resume pops from its end.
+    kept, late, resumed, notes = list[int](), list[int](), list[float](), list[str]()
+    superseded, first, top = 0, 0.0, np.empty(0)
 
-    step: FloatArray
-    present: BoolArray
-    kept: list[int] = field(default_factory=list)
-    late: list[int] = field(default_factory=list)
-    first: float = 0.0
-    superseded: int = 0
-    resumed: list[float] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    done: list[Life] = field(default_factory=list)
-    top: FloatArray = field(default_factory=lambda: np.empty(0))
+    def close() -> None:
+        rows = np.array(sorted(kept + late), dtype=np.intp)
+        at = frozenset(resumed)
+        done.append(Life(rows=rows, superseded=superseded, resumed_at=at, notes=tuple(notes)))
 
-    def take(self, row: int) -> None:
-        """Put one record where it belongs."""
-        now = float(self.step[row])
-        columns = self.present[row]
-        if not self.kept:
-            self._start(now)
-        elif now < self.step[self.kept[-1]]:
-            if not bool((self.top[columns] >= now).any()):
-                self.late.append(row)
-                self.top[columns] = np.maximum(self.top[columns], now)
-                return
-            fall = f"steps fall from {self.step[self.kept[-1]]:g} to {now:g} at record {row + 1}"
-            if now <= self.first:
-                why = "the run was started again in the same file, and each start is a run of its own"
-                self.notes.append(f"{fall}: {why}")
-                self.close()
-                self._start(now)
-                self.notes.append(f"{fall}: {why}")
+    for row, columns in enumerate(present):
+        now = float(step[row])
+        if kept and now < step[kept[-1]]:
+            if not bool((top[columns] >= now).any()):
+                late.append(row)
+                top[columns] = np.maximum(top[columns], now)
+                continue
+            fall = f"steps fall from {step[kept[-1]]:g} to {now:g} at record {row + 1}"
+            if now <= first:
+                fall += ": the run was started again in the same file, and each start is a run of its own"
+                notes.append(fall)
+                close()
+                kept, late, resumed, notes, superseded = [], [], [], [fall], 0
             else:
-                before = len(self.kept) + len(self.late)
-                while self.step[self.kept[-1]] > now:
-                    self.kept.pop()
-                self.late = [other for other in self.late if self.step[other] <= now]
-                self.superseded += before - len(self.kept) - len(self.late)
-                self.resumed.append(now)
-                self.top = np.minimum(self.top, now)
-                self.notes.append(f"{fall}: resumed run, later values are kept")
-        self.kept.append(row)
-        self.top[columns] = np.maximum(self.top[columns], now)
-
-    def _start(self, now: float) -> None:
-        self.first = now
-        self.top = np.full(self.present.shape[1], -np.inf)
-
-    def close(self) -> None:
-        """End the life that is being read."""
-        life = Life(
-            rows=np.array(sorted(self.kept + self.late), dtype=np.intp),
-            superseded=self.superseded,
-            resumed_at=frozenset(self.resumed),
-            notes=tuple(self.notes),
-        )
-        self.done.append(life)
-        self.kept, self.late, self.superseded, self.resumed, self.notes = [], [], 0, [], []
+                before = len(kept) + len(late)
+                while step[kept[-1]] > now:
+                    kept.pop()
+                late = [other for other in late if step[other] <= now]
+                superseded += before - len(kept) - len(late)
+                resumed.append(now)
+                top = np.minimum(top, now)
+                notes.append(f"{fall}: resumed run, later values are kept")
+        if not kept:
+            first, top = now, np.full(len(columns), -np.inf)
+        kept.append(row)
+        top[columns] = np.maximum(top[columns], now)
+    close()
+    return done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -87,7 +87,6 @@ def select(
         ``entropy-sd-missing``.
     UsageError
         ``pair-unknown``, ``same-column`` or ``bad-entropy-sd``.
-
     """
     run = of_kind(run, Run, "run")
     pair, entropy_sd = text_or_none(pair, "pair"), text_or_none(entropy_sd, "entropy_sd")
@@ -131,7 +130,6 @@ def choose_entropy(run: Run, wanted: str | None = None) -> Chosen:
     ------
     InputError
         As :func:`select`, save what concerns rewards.
-
     """
     if wanted is not None:
         return _as_entropy(run, _named(run, wanted, "--entropy"), "named by the user", named=True)
@@ -155,7 +153,6 @@ def choose_class(run: Run, kind: str, wanted: str | None = None) -> Chosen | Non
     ------
     InputError
         As :func:`choose_entropy` with a column named; ``entropy-in-bits``.
-
     """
     option = f"--{kind}"
     column = first_usable(run, class_names(kind)) if wanted is None else _named(run, wanted, option)
@@ -254,7 +251,6 @@ def choose_reward(
     ------
     InputError
         As :func:`select`, save what concerns the entropy alone. A column without any pair is returned.
-
     """
     if pair not in (None, "same", "next"):
         raise UsageError(
@@ -264,11 +260,8 @@ def choose_reward(
     if wanted is not None:
         column = _named(run, wanted, "--reward")
         if column == entropy.choice.column:
-            raise UsageError(
-                "same-column",
-                f"{shown(column)} is named as entropy and as reward; two columns are needed",
-                "name another one with --entropy or --reward",
-            )
+            what = f"{shown(column)} is named as entropy and as reward; two columns are needed"
+            raise UsageError("same-column", what, "name another one with --entropy or --reward")
         key = Key(template=column, meaning=Meaning(role="reward", trainer="user"))
         unknown = catalog.Match(column=column, key=key, rank=0)
         match = next((match for match in rewards.known if match.column == column), unknown)
@@ -276,30 +269,29 @@ def choose_reward(
     tried = [(match, rewards.pairs(match)) for match in rewards.validations]
     # By the catalog's order, then by pairs, then by name.
     tried.sort(key=lambda item: (item[0].rank, -len(item[1]), item[0].column))
-    for match, pairs in tried:
-        if len(pairs) >= ENOUGH_PAIRS:
-            others = [m.column for m, _ in tried if m is not match]
-            more = f"; other validation columns: {listing(others, 4)}" if others else ""
-            return rewards.settle(match, f"{_as_key(match)} ({counted(len(pairs), 'pair')}){more}")
-    return _training_reward(rewards, tried)
+    enough = [(match, len(pairs)) for match, pairs in tried if len(pairs) >= ENOUGH_PAIRS]
+    if not enough:
+        return _training_reward(rewards, tried)
+    match, number = enough[0]
+    others = [other.column for other, _ in tried if other is not match]
+    more = f"; other validation columns: {listing(others, 4)}" if others else ""
+    return rewards.settle(match, f"{_as_key(match)} ({counted(number, 'pair')}){more}")
 
 
 def _training_reward(rewards: _Rewards, tried: Sequence[tuple[catalog.Match, Pairs]]) -> ChosenReward:
     """Choose the training reward, or the validation where even that gives more pairs."""
     best, pairs = max(tried, key=lambda item: len(item[1]), default=(None, ()))
-    few = "training reward: the log has no validation reward"
-    if best is not None:
-        few = (
-            f"training reward: validation column {shown(best.column)} gives only "
-            f"{counted(len(pairs), 'pair')}, {ENOUGH_PAIRS} are needed"
-        )
     match = next((match for match in rewards.trainings if len(rewards.pairs(match)) > len(pairs)), None)
     if match is None and best is not None:
         return rewards.settle(best, f"{_as_key(best)}; no training reward gives more pairs")
-    if match is None and not rewards.trainings:
+    if not rewards.trainings:
         raise _missing(rewards.run, rewards.known, "reward")
+    few = "the log has no validation reward"
+    if best is not None:
+        few = f"validation column {shown(best.column)} gives only {counted(len(pairs), 'pair')}, "
+        few += f"{ENOUGH_PAIRS} are needed"
     match = match or rewards.trainings[0]
-    return rewards.settle(match, f"{few}; {_as_key(match)}")
+    return rewards.settle(match, f"training reward: {few}; {_as_key(match)}")
 
 
 class _Rewards:
@@ -399,7 +391,6 @@ def _named(run: Run, wanted: str, option: str) -> str:
     ------
     InputError
         ``column-not-found``, or ``column-not-numeric`` for one that holds text.
-
     """
     if wanted not in run.columns and wanted in run.texts:
         raise InputError(
@@ -433,34 +424,25 @@ def _missing(run: Run, known: Sequence[catalog.Match], role: str) -> InputError:
         )
     text = next((name for name in run.texts if catalog.is_metric(name)), None)
     if text is not None:
-        return InputError(
-            "column-not-numeric",
-            f"{where}: {shown(text)} holds no number, its first cell is {shown_cell(run.texts[text])}",
-            f"name another column with --{role}, or write numbers without unit and with a decimal point",
-        )
+        what = f"{where}: {shown(text)} holds no number, its first cell is {shown_cell(run.texts[text])}"
+        hint = f"name another column with --{role}, or write numbers without unit and with a decimal point"
+        return InputError("column-not-numeric", what, hint)
     hint = f"name it with --{role} COLUMN; `entropylaw columns LOG` lists what was found"
     trainer = catalog.detect(run.names).trainer
     if trainer.halves:
         hint = f"{trainer.title} logs entropy and reward by two processes: name the folder with both logs"
     elif run.partial:
         hint = f"the file is a part of a log: name the file with the {role}, too, or the folder of both"
-    absent = trainer.absent if role == "entropy" else None
-    return InputError(
-        f"no-{role}-column",
-        f"{where} has no {role} column that the catalog knows; {_nearest(run.names[1:], role)}",
-        f"{hint}. {absent}" if absent else hint,
-    )
-
-
-def _nearest(columns: Sequence[str], role: str) -> str:
-    """Say which columns resemble a role by their name."""
+    columns = run.names[1:]
     if role == "entropy":
+        hint += f". {trainer.absent}" if trainer.absent else ""
         alike = [name for name in columns if catalog.decoy(name) is not None]
         close = [*alike, *nearest(catalog.exact_names("entropy"), columns)]
     else:
         alike = [name for name in columns if "reward" in folded(name)]
         close = [*alike, *nearest(catalog.exact_names("validation", "training"), columns)]
-    if close:
-        return f"nearest by name: {listing(list(dict.fromkeys(close))[:12])}"
     near = f"none of {counted(len(columns), 'column')} is near"
-    return near if columns else "it has no column beside its steps"
+    near = near if columns else "it has no column beside its steps"
+    near = f"nearest by name: {listing(list(dict.fromkeys(close))[:12])}" if close else near
+    what = f"{where} has no {role} column that the catalog knows; {near}"
+    return InputError(f"no-{role}-column", what, hint)

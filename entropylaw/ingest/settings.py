@@ -49,18 +49,12 @@ def settings_beside(path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
                 data = stream.read(_LONGEST_FILE + 1)
             if len(data) > _LONGEST_FILE:
                 raise ValueError(f"it is longer than {_LONGEST_FILE >> 20} MiB")
-            found = _settings_in(data)
-        except OSError as problem:
-            return {}, (f"{name} beside the log was not read: {problem.strerror or type(problem).__name__}",)
-        except ValueError as problem:
-            return {}, (f"{name} beside the log was not read: {problem}",)
+            found = flat_settings(read_yaml(data))
+        except (OSError, ValueError) as problem:
+            why = problem.strerror or type(problem).__name__ if isinstance(problem, OSError) else problem
+            return {}, (f"{name} beside the log was not read: {why}",)
         return found, (f"settings are read from {name} beside the log",) if found else ()
     return {}, ()
-
-
-@lru_cache(maxsize=4)  # the logs of one folder share a file
-def _settings_in(data: bytes) -> Mapping[str, object]:
-    return flat_settings(read_yaml(data))
 
 
 def flat_settings(whole: object) -> dict[str, object]:
@@ -91,6 +85,7 @@ def flat_settings(whole: object) -> dict[str, object]:
     return dict(sorted(flat.items()))
 
 
+@lru_cache(maxsize=4)  # the logs of one folder share a file
 def read_yaml(data: bytes) -> Node:
     """Return the first document of some YAML.
 
@@ -101,7 +96,6 @@ def read_yaml(data: bytes) -> Node:
     ------
     ValueError
         Where the bytes are no YAML, or hold more than 100,000 values or 64 levels; the message says which.
-
     """
     import yaml
 

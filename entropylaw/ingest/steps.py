@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import compress
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from entropylaw.errors import InputError
 from entropylaw.ingest.run import added
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.trainers import names as trainer_names
-from entropylaw.ingest.values import BoolArray, Column, FloatArray, is_missing, parse_column, parse_step
+from entropylaw.ingest.values import Column, FloatArray, is_missing, parse_column, parse_step
 from entropylaw.ingest.wording import counted, listing, nearest, shown, shown_cell, shown_path
 
 # In order of preference among columns that are there on equally many rows.
@@ -65,11 +66,7 @@ class StepColumn:
 def find_step(table: Table, path: str, wanted: str | None = None) -> StepColumn:
     """Choose the step column.
 
-    Raises
-    ------
-    InputError
-        ``column-not-found`` (a wanted one that is absent), ``no-step-column`` or ``step-not-numeric``.
-
+    Raises ``column-not-found`` (a wanted one that is absent), ``no-step-column`` or ``step-not-numeric``.
     """
     if wanted is not None:
         name = require_column(wanted, tuple(table.columns), path, "--step")
@@ -83,8 +80,17 @@ def find_step(table: Table, path: str, wanted: str | None = None) -> StepColumn:
             read[name] = _steps(name, table.columns[name], path)
         except InputError as unreadable:
             problem = problem or unreadable
+    if not read and problem is not None:
+        raise problem
     if not read:
-        raise problem or _no_step(table, path)
+        names = tuple(table.columns)
+        # Without a step, the header may be none, but a command line with keys: only plain names are quoted.
+        plain = re.compile(r"[A-Za-z_/.]{1,30}\d{0,2}").fullmatch
+        close = nearest(STEP_NAMES, names) or sorted(filter(plain, names))
+        near = f"among them {listing(close)}" if close else "none is near"
+        what = f"{shown_path(path)} has no step column among its {counted(len(names), 'column')}; {near}"
+        hint = "name it with --step COLUMN; 'step' and 'global_step' are among the names that need no option"
+        raise InputError("no-step-column", what, hint)
     filled = {name: int(np.isfinite(values).sum()) for name, values in read.items()}
     best, *others = sorted(read, key=lambda name: -filled[name])
     why = f"on {filled[best]} of {len(read[best])} records"
@@ -98,11 +104,7 @@ def find_step(table: Table, path: str, wanted: str | None = None) -> StepColumn:
 def require_column(wanted: str, names: Sequence[str], path: str, option: str) -> str:
     """Return the column of that name, exactly or with ``/``, ``.`` and ``_`` taken as equal.
 
-    Raises
-    ------
-    InputError
-        ``column-not-found``, with the nearest names.
-
+    Raises ``column-not-found``, with the nearest names.
     """
     if wanted in names:
         return wanted
@@ -129,25 +131,10 @@ def _steps(name: str, cells: Column, path: str) -> FloatArray:
     if not counts.any():
         texts = [cell for cell in cells if not is_missing(cell)]
         what = f"its first value is {shown_cell(texts[0])}" if texts else "every value is missing"
-        raise InputError(
-            "step-not-numeric",
-            f"the step column {shown(name)} of {shown_path(path)} holds no number: {what}",
-            "name another column with --step; 12, 12.0, '12' and '12/438' are read as step 12",
-        )
+        what = f"the step column {shown(name)} of {shown_path(path)} holds no number: {what}"
+        hint = "name another column with --step; 12, 12.0, '12' and '12/438' are read as step 12"
+        raise InputError("step-not-numeric", what, hint)
     return np.where(counts, values, np.nan)
-
-
-def _no_step(table: Table, path: str) -> InputError:
-    names = tuple(table.columns)
-    # Without a step, the header may be none, but a command line with keys: only plain names are quoted.
-    plain = re.compile(r"[A-Za-z_/.]{1,30}\d{0,2}").fullmatch
-    close = nearest(STEP_NAMES, names) or sorted(filter(plain, names))
-    near = f"among them {listing(close)}" if close else "none is near"
-    return InputError(
-        "no-step-column",
-        f"{shown_path(path)} has no step column among its {counted(len(names), 'column')}; {near}",
-        "name it with --step COLUMN; 'step' and 'global_step' are among the names that need no option",
-    )
 
 
 def sample_columns(columns: Iterable[str]) -> list[str]:
@@ -158,11 +145,7 @@ def sample_columns(columns: Iterable[str]) -> list[str]:
 def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:
     """Refuse a table that holds tokens or answers in place of steps.
 
-    Raises
-    ------
-    InputError
-        ``token-level-table`` where two marking columns are there and steps repeat four times on average.
-
+    Raises ``token-level-table`` where two marking columns are there and steps repeat four times on average.
     """
     marks = sample_columns(columns)
     if len(marks) < 2:
@@ -186,11 +169,7 @@ def on_one_axis(table: Table, path: str) -> Table:
     Of several updates of a rollout the first is kept: its entropy is that of the policy which made the
     rollout. Tables without these counters, or with two of them on one record, are returned as they are.
 
-    Raises
-    ------
-    InputError
-        ``two-step-axes`` where the counters were not logged, and the columns show that they differ.
-
+    Raises ``two-step-axes`` where the counters were not logged, and the columns show that they differ.
     """
     by_fold = by_folded_name(table.columns)
     names = {axis: by_fold[folded(axis)] for axis in (_ROLLOUT, _TRAIN, _EVAL) if folded(axis) in by_fold}
@@ -215,7 +194,9 @@ def on_one_axis(table: Table, path: str) -> Table:
     step = np.where(np.isnan(rollout), train // updates, rollout)
     step = np.where(np.isnan(step), evaluation, step)
     kept = {
-        name: _rows(column, ~later) for name, column in table.columns.items() if name not in names.values()
+        name: column[~later] if isinstance(column, np.ndarray) else list(compress(column, ~later))
+        for name, column in table.columns.items()
+        if name not in names.values()
     }
     kept[names[_ROLLOUT]] = step[~later]
     note = "updates and evaluations are brought to the number of their rollout"
@@ -228,13 +209,6 @@ def on_one_axis(table: Table, path: str) -> Table:
         notes=(*table.notes, note),
         unreadable=None if table.unreadable is None else table.unreadable[~later],
     )
-
-
-def _rows(column: Column, kept: BoolArray) -> Column:
-    if isinstance(column, np.ndarray):
-        chosen: Column = column[kept]
-        return chosen
-    return column if kept.all() else [cell for cell, keep in zip(column, kept.tolist(), strict=True) if keep]
 
 
 def _refuse_two_axes(table: Table, by_fold: Mapping[str, str], path: str) -> None:

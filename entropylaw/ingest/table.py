@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from entropylaw.ingest.values import BoolArray, Column
@@ -40,7 +40,6 @@ class Table:
         Names of runs of which the file has records, and none that could be read.
     lost_bytes
         How many bytes of a binary log belong to no whole record.
-
     """
 
     columns: Mapping[str, Column]
@@ -54,17 +53,6 @@ class Table:
     unreadable: BoolArray | None = None
     lost: tuple[str, ...] = ()
     lost_bytes: int = 0
-
-
-def from_records(records: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
-    """Turn records into columns, in order of first appearance, None where a record lacks the key."""
-    columns: dict[str, list[object]] = {}
-    for row, record in enumerate(records):
-        for name, cell in record.items():
-            if name not in columns:
-                columns[name] = [None] * len(records)
-            columns[name][row] = cell
-    return columns
 
 
 def unique_names(names: Iterable[object]) -> tuple[list[str], tuple[str, ...]]:

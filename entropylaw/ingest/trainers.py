@@ -65,7 +65,6 @@ class Key:
     initial
         A prefix that is missing where the policy was evaluated before training: such values belong with
         the entropy of their own step.
-
     """
 
     template: str
@@ -120,7 +119,6 @@ def parse(text: str) -> Contents:
     ValueError
         For a key that no entry has, a value of another type, and an entry without what it needs; the message
         names the trainer and the key.
-
     """
     whole = tomllib.loads(text)
     _check(whole, {"trainer": "tables", "names": "a table"}, "the file", ("trainer", "names"))

@@ -21,12 +21,10 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 Column = Sequence[object] | NDArray[Any]
 
-MISSING = frozenset(
-    (
-        *("", "nan", "-nan", "+nan", "nan(ind)", "-nan(ind)", "none", "null", "nil", "na", "n/a", "#n/a"),
-        *("<na>", "nat", "-", "--", "?", "undefined", "missing"),
-    )
-)
+MISSING = {
+    *("", "nan", "-nan", "+nan", "nan(ind)", "-nan(ind)", "none", "null", "nil", "na", "n/a", "#n/a"),
+    *("<na>", "nat", "-", "--", "?", "undefined", "missing"),
+}
 
 _PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
 _CALL = re.compile(

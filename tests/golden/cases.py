@@ -251,9 +251,9 @@ CASES = {
         (
             *(
                 f"schema {kind}"
-                for kind in ("fit", "prediction", "phases", "report", "index", "check", "backtest")
+                for kind in ("fit", "prediction", "phases", "report", "index", "check", "backtest", "columns")
             ),
-            "schema columns",
+            "schema law",
         ),
     ),
 }

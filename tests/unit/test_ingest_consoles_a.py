@@ -13,7 +13,7 @@ from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats import areal_console, roll_console, slime_console
 from entropylaw.ingest.formats.easyr1_console import BAD_PAIR
 from entropylaw.ingest.registry import reader_of
-from entropylaw.ingest.run import Source
+from entropylaw.results.columns import Source
 from tests.hostile import flipped, rows_or_refusal
 
 STEPS = range(6)

@@ -22,9 +22,9 @@ from entropylaw.ingest.formats.mlflow_store import MlflowFolder
 from entropylaw.ingest.formats.records import UNREADABLE
 from entropylaw.ingest.opening import load
 from entropylaw.ingest.registry import reader_of
-from entropylaw.ingest.run import Source
 from entropylaw.ingest.segments import OVERWRITTEN, SUPERSEDED
 from entropylaw.ingest.steps import NO_STEP
+from entropylaw.results.columns import Source
 from tests.hostile import flipped, rows_or_refusal
 
 ID = "fdb02e9346d6471fbe8539f32e8c51d6"

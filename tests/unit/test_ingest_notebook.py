@@ -12,7 +12,7 @@ from entropylaw.ingest.assemble import assemble
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats.notebook import TOO_LONG
 from entropylaw.ingest.registry import reader_of
-from entropylaw.ingest.run import Source
+from entropylaw.results.columns import Source
 from tests.hostile import flipped, rows_or_refusal
 
 VERL = "\x1b[36m(TaskRunner pid=7)\x1b[0m step:{0} - actor/entropy:0.{1} - critic/score/mean:0.{0}\n"

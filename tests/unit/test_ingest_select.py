@@ -5,6 +5,7 @@ import pytest
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest import explain, read_runs, select
+from entropylaw.results.columns import Refusal
 
 NAN = float("nan")
 
@@ -189,9 +190,8 @@ def test_errors(columns, options, slug, found):
     assert caught.value.slug == slug
     assert found in caught.value.message
     assert "\n" not in str(caught.value)
-    report = explain(run, **options)
-    assert report.problem is not None
-    assert (report.problem.slug, str(report.problem)) == (slug, str(caught.value))
+    told = caught.value
+    assert explain(run, **options).problem == Refusal(slug=slug, message=told.message, hint=told.hint)
 
 
 def test_usage_errors():

@@ -11,7 +11,7 @@ from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats.swanlab_csv import OTHER_LENGTH
 from entropylaw.ingest.joining import joined
 from entropylaw.ingest.registry import reader_of
-from entropylaw.ingest.run import Source
+from entropylaw.results.columns import Source
 from tests.hostile import flipped, rows_or_refusal
 
 

@@ -16,7 +16,7 @@ from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats.trackio_store import UNREADABLE
 from entropylaw.ingest.opening import load
 from entropylaw.ingest.registry import reader_of
-from entropylaw.ingest.run import Source
+from entropylaw.results.columns import Source
 from tests.hostile import flipped, rows_or_refusal
 
 METRICS = """CREATE TABLE metrics (

@@ -17,7 +17,7 @@ from entropylaw.ingest.formats.wandb_export import (
     history_notes,
 )
 from entropylaw.ingest.registry import reader_of
-from entropylaw.ingest.run import Source
+from entropylaw.results.columns import Source
 from tests.conftest import PUBLIC_LOGS
 from tests.hostile import flipped, rows_or_refusal
 

@@ -77,4 +77,4 @@ def test_keys_without_end_are_not_all_remembered():
     for number in range(20000):
         history.take(field(2, field(1, field(2, f"m{number}") + field(16, "1"))))
     assert len(history._known) == wandb_log._MOST_KNOWN
-    assert history.rows == 20000
+    assert history.records.rows == 20000

@@ -14,7 +14,7 @@ from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.text import Text
 
 from entropylaw.documents.codec import decode
-from entropylaw.documents.document import InputFile, Refusal
+from entropylaw.documents.document import InputFile
 from entropylaw.documents.phases import PhaseOptions, PhasesDocument, RunPhases, load_phases
 from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError
@@ -28,7 +28,7 @@ from entropylaw.report.render import MEDIA, rendered
 from entropylaw.report.render.text import LINES
 from entropylaw.report.token_figure import token_figure
 from entropylaw.results import Estimate
-from entropylaw.results.columns import PhaseColumn
+from entropylaw.results.columns import PhaseColumn, Refusal
 from entropylaw.results.fields import replace
 from entropylaw.results.phases import DRAWS, Boundary, CurvePhases, PhaseFit, PhasesAcross
 from entropylaw.results.tokens import TokenHistogram

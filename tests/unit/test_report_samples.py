@@ -12,10 +12,10 @@ from entropylaw.documents.document import InputFile
 from entropylaw.documents.fit import FitDocument, FitOptions, RunFit, fitted_run, refused_run
 from entropylaw.documents.report import ReportDocument
 from entropylaw.errors import FitError
-from entropylaw.ingest.run import Run, Series, Source
+from entropylaw.ingest.run import Run, Series
 from entropylaw.report.render import rendered
 from entropylaw.results import Curve, Estimate, Influence, Residuals, Rival, Validity
-from entropylaw.results.columns import Choice, Meaning
+from entropylaw.results.columns import Choice, Meaning, Source
 from entropylaw.results.fields import replace
 from entropylaw.results.law import LawFit
 from tests.findings import stated

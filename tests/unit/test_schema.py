@@ -91,6 +91,17 @@ def test_what_a_command_prints(run, lab, command):
     validate(body, command)
 
 
+def test_what_columns_prints(run, lab, tmp_path):
+    (tmp_path / "x.csv").write_text("step,entropy,note\n1,0.5,a\n2,0.4,b\n")
+    done = run("columns", "data/lab/grpo_s0/metrics.parquet", "x.csv", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    body = json.loads(done.stdout)
+    assert [one["problem"] and one["problem"]["slug"] for one in body["runs"]] == [None, "no-reward-column"]
+    validate(body, "columns")
+    (tmp_path / "columns.json").write_text(done.stdout)
+    assert dumps(load_document("columns", tmp_path / "columns.json").to_json()) == done.stdout
+
+
 def test_what_a_report_writes(run, lab, tmp_path):
     logs = [f"data/lab/{name}/metrics.parquet" for name in ("grpo_s0", "too_hard", "diverging")]
     assert run("report", *logs, "nowhere.csv", "-o", "out", "--figures", "none").returncode == 0

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats.console import BAD_PAIR, Console, Printout, Row, openings
-from entropylaw.ingest.values import is_missing, parse_number
+from entropylaw.ingest.values import classify
 
 _STEP = re.compile(r"(?<!\w)Train step (\d{1,9})/\d{1,9} done\.", re.ASCII)
 _STATS = re.compile(r"(?<!\w)Stats \(\d{1,9}/\d{1,9}\):", re.ASCII)
@@ -63,8 +63,8 @@ def _pairs(line: str) -> tuple[dict[str, float], int]:
     # Behind the last bar is nothing, unless the row was cut off: then its last value may be half a number.
     bad = int(len(cells) % 2 == 0)
     for name, value in zip(cells[:-1:2], cells[1:-1:2], strict=False):
-        number = parse_number(value)
-        if name and (number == number or is_missing(value)):
+        number, is_text = classify(value)
+        if name and not is_text:
             pairs[name] = number
         elif name or value:
             bad += 1

@@ -17,7 +17,7 @@ from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.gather import Records
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.values import is_missing, parse_number
+from entropylaw.ingest.values import classify
 from entropylaw.ingest.wording import shown_path
 
 _LINE_END = re.compile(r"[\r\n]+")
@@ -60,7 +60,6 @@ class Printout:
         Sentences on what was decided while reading.
     lost
         Number of records that were read and gave no row.
-
     """
 
     content: Content
@@ -87,7 +86,6 @@ class Console:
         What was not found, for the error: ``holds no …``.
     reasons
         Why records are dropped, in the order in which they are reported.
-
     """
 
     rows: Callable[[Iterable[str], Printout], Iterator[Row]]
@@ -105,30 +103,19 @@ class Console:
     def read(self, content: Content) -> Table:
         """Read it, line by line.
 
-        Raises
-        ------
-        InputError
-            ``no-records`` where no line holds a record.
-
+        Raises ``no-records`` where no line holds a record.
         """
         printout = Printout(content, Counter(dict.fromkeys(self.reasons, 0)))
         records = Records(content.wanted)
         for row in self.rows(lines(content, self.needle), printout):
             records.add(row)
-        columns, notes = records.columns(content.extent) if records.rows else ({}, ())
-        if not columns:
-            raise InputError(
-                "no-records",
-                f"{shown_path(content.path)} holds no {self.form}",
-                "check the file, or leave the format out and let the content decide",
-            )
-        return Table(
-            columns=columns,
-            rows=records.rows + printout.lost,
-            dropped={reason: number for reason, number in printout.dropped.items() if number},
-            notes=(*content.text_notes, *printout.notes, *notes),
-            unread=tuple(records.unread),
-        )
+        rows = records.rows + printout.lost
+        table = records.table(content, printout.dropped, printout.notes, rows=rows)
+        if not table.columns:
+            what = f"{shown_path(content.path)} holds no {self.form}"
+            hint = "check the file, or leave the format out and let the content decide"
+            raise InputError("no-records", what, hint)
+        return table
 
 
 def plain(line: str) -> str:
@@ -162,8 +149,8 @@ def dict_pairs(line: str, position: int, *, listed: bool = False) -> tuple[dict[
     form = _LISTED_PAIR if listed else _PAIR
     while len(values) < MOST_PAIRS and (pair := form.match(line, position)):
         position = pair.end()
-        number = float(pair["number"]) if pair["number"] else parse_number(pair["other"])
-        if number == number or pair["number"] or is_missing(pair["other"]):
+        number, is_text = (float(pair["number"]), False) if pair["number"] else classify(pair["other"])
+        if not is_text:
             values[pair["key"]] = number
         if pair["end"] == "}":
             return values, True, position

@@ -57,11 +57,7 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read it, row by row.
 
-    Raises
-    ------
-    InputError
-        ``no-records`` where there is a header and nothing below it.
-
+    Raises ``no-records`` where there is a header and nothing below it.
     """
     ended = False
 
@@ -131,7 +127,7 @@ class _Rectangle:
         self._width = len(header)
         self._labels = _label_places(header)
         self._places: list[int] | None = None
-        self._headers = self._again = 0
+        self._again: list[int] = []
         self._short: list[str] | None = None
 
     def add(self, row: list[str]) -> None:
@@ -196,13 +192,13 @@ class _Rectangle:
         self._places = [at.get(name, -1) for name in self._names]
         self._width = len(header)
         self._labels = _label_places(header)
-        self._headers += 1
-        self._again = self.seen if self._headers == 1 else self._again
-        more = f"; {counted(self._headers, 'header')} in all below the first" if self._headers > 1 else ""
-        lost = len(set(header) - self._known)
-        left_out = f"; {counted(lost, 'column')} of it not read" if lost else ""
-        first = f"the header is written again below row {self._again}"
-        self.notes = (f"{first}; the rows below are read by it{more}{left_out}",)
+        self._again.append(self.seen)
+        note = f"the header is written again below row {self._again[0]}; the rows below are read by it"
+        if len(self._again) > 1:
+            note += f"; {counted(len(self._again), 'header')} in all below the first"
+        if lost := len(set(header) - self._known):
+            note += f"; {counted(lost, 'column')} of it not read"
+        self.notes = (note,)
 
 
 def _label_places(header: Sequence[str]) -> frozenset[int]:

@@ -54,11 +54,7 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read it.
 
-    Raises
-    ------
-    InputError
-        ``no-records`` where nothing in the file is an object.
-
+    Raises ``no-records`` where nothing in the file is an object.
     """
     found = _Values(content, _lines(content))
     if len(found.bad) > found.good:
@@ -73,15 +69,8 @@ def read(content: Content) -> Table:
         return Table(columns=columns, rows=rows, dropped=dropped, notes=content.text_notes)
     if rows == len(bad):
         raise _no_records(content)
-    gathered, notes = found.records.columns(content.extent)
-    return Table(
-        columns=gathered,
-        rows=rows,
-        dropped=dropped,
-        notes=(*content.text_notes, *notes),
-        unread=tuple(found.records.unread),
-        unreadable=np.isin(np.arange(rows), bad) if bad else None,
-    )
+    unreadable = np.isin(np.arange(rows), bad) if bad else None
+    return found.records.table(content, dropped, rows=rows, unreadable=unreadable)
 
 
 class _Broken(dict[str, object]):
@@ -91,11 +80,7 @@ class _Broken(dict[str, object]):
 class _Values:
     """Takes JSON values one by one. The first waits for a second: alone, it may hold all records.
 
-    Raises
-    ------
-    InputError
-        ``no-records`` where a million of them are empty.
-
+    Raises ``no-records`` where a million of them are empty.
     """
 
     def __init__(self, content: Content, values: Iterable[object]) -> None:
@@ -197,8 +182,6 @@ def _columns(value: object) -> dict[str, list[object]] | None:
 
 
 def _no_records(content: Content) -> InputError:
-    return InputError(
-        "no-records",
-        f"{shown_path(content.path)} holds no JSON object in its {counted(content.size, 'byte')}",
-        'one object a line is expected, e.g. {"step": 1, "entropy": 0.5, "reward": 0.2}',
-    )
+    what = f"{shown_path(content.path)} holds no JSON object in its {counted(content.size, 'byte')}"
+    hint = 'one object a line is expected, e.g. {"step": 1, "entropy": 0.5, "reward": 0.2}'
+    return InputError("no-records", what, hint)

@@ -12,10 +12,9 @@ import math
 import os
 import re
 import sqlite3
-import stat
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import repeat
 from pathlib import Path
@@ -30,8 +29,9 @@ from entropylaw.ingest.registry import BundleReader
 from entropylaw.ingest.settings import read_yaml
 from entropylaw.ingest.steps import NO_STEP
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.values import is_missing, parse_number
+from entropylaw.ingest.values import classify
 from entropylaw.ingest.wording import counted, listing, shown, shown_path, sqlite_cause
+from entropylaw.paths import is_file
 
 _META, _METRICS, _PARAMS = "meta.yaml", "metrics", "params"
 # Keys and names are shorter in MLflow; a longer one is none.
@@ -76,11 +76,7 @@ class MlflowFolder(BundleReader):
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
         """Read metrics and parameters.
 
-        Raises
-        ------
-        InputError
-            ``no-records`` where no metric has a whole line.
-
+        Raises ``no-records`` where no metric has a whole line.
         """
         metrics: list[_Metric] = []
         settings: dict[str, object] = {}
@@ -116,12 +112,8 @@ class MlflowFolder(BundleReader):
 def read(content: Content) -> Table:
     """Read a database, without changing it or its folder.
 
-    Raises
-    ------
-    InputError
-        ``not-a-log`` where MLflow's tables are not there, ``no-records`` where they are empty, and
-        ``file-corrupt`` where SQLite cannot read them.
-
+    Raises ``not-a-log`` where MLflow's tables are not there, ``no-records`` where they are empty, and
+    ``file-corrupt`` where SQLite cannot read them.
     """
     try:
         with opened(content) as connection:
@@ -130,7 +122,7 @@ def read(content: Content) -> Table:
             size = content.size if content.local_file() else len(content.data)
             left = repeat(0, _FEWEST + size * _STEPS_A_BYTE // _STEPS_AT_ONCE)
             connection.set_progress_handler(lambda: next(left, 1), _STEPS_AT_ONCE)
-            return _Database(connection, content).table()
+            return _table(connection, content)
     # SQLite's own errors, and what Python's module makes of sizes and names that make no sense
     except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError, OSError) as problem:
         raise InputError(
@@ -153,8 +145,8 @@ class _Metric:
             for line in lines:
                 line = line.removesuffix("\r")
                 found = _LINE.fullmatch(line)
-                value = parse_number(found[2]) if found else math.nan
-                if not found or (math.isnan(value) and not is_missing(found[2])):
+                value, is_text = classify(found[2] if found else None)
+                if not found or is_text:
                     self.dropped[UNPARSEABLE] += bool(line)
                 elif not found[3]:
                     self.dropped[NO_STEP] += 1
@@ -180,17 +172,15 @@ def _regular_files(folder: Path) -> list[str]:
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(entry.path)
-                    continue
-                with suppress(OSError):
-                    if stat.S_ISREG(entry.stat().st_mode):
-                        with Path(entry.path).open("rb") as stream:
-                            found += [] if is_blank(stream.read(1 << 12)) else [entry.path]
+                elif is_file(entry.path):
+                    with suppress(OSError), Path(entry.path).open("rb") as stream:
+                        found += [] if is_blank(stream.read(1 << 12)) else [entry.path]
     return sorted(found)
 
 
 def _label(name: str) -> str:
     """Make a name that cannot pass for a metric's value, or for a missing one."""
-    return name if math.isnan(parse_number(name)) and not is_missing(name) else f"run {name}"
+    return name if classify(name)[1] else f"run {name}"
 
 
 def run_name(meta: str) -> str:
@@ -207,96 +197,80 @@ def run_name(meta: str) -> str:
     return name.encode("utf-8", "replace").decode()[:_LONGEST_NAME].strip()
 
 
-class _Database:
-    """MLflow's tables behind a connection."""
-
-    def __init__(self, connection: sqlite3.Connection, content: Content) -> None:
-        self._connection, self._content = connection, content
-        self._bad = Counter[str]()
-        self._unread: dict[str, None] = {}
-        self._columns = plain_columns(connection, "metrics")
-        if not (self._columns >= _COLUMNS and plain_columns(connection, "runs") >= _RUN_COLUMNS):
-            found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200")
-            raise InputError(
-                "not-a-log",
-                f"{shown_path(content.path)} is an SQLite database without MLflow's tables 'metrics' and "
-                f"'runs'; its tables: {listing([str(name) for (name,) in found])}",
-                "export the metrics to one CSV with a step column and a column a metric",
-            )
-        listed = connection.execute("SELECT run_uuid, name, lifecycle_stage FROM runs").fetchall()
-        self._names = {str(uuid): str(name or "")[:_LONGEST_NAME].strip() for uuid, name, _ in listed}
-        self._deleted = {str(uuid) for uuid, _, stage in listed if stage == "deleted"}
-
-    def table(self) -> Table:
-        """Read all runs."""
-        rows, uuids, labels = StepRows(""), list[str](), self._labels()
-        for uuid, step, key, value in self._logged():
+def _table(connection: sqlite3.Connection, content: Content) -> Table:
+    """Read all runs of MLflow's tables."""
+    has = plain_columns(connection, "metrics")
+    if not (has >= _COLUMNS and plain_columns(connection, "runs") >= _RUN_COLUMNS):
+        found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200")
+        raise InputError(
+            "not-a-log",
+            f"{shown_path(content.path)} is an SQLite database without MLflow's tables 'metrics' and "
+            f"'runs'; its tables: {listing([str(name) for (name,) in found])}",
+            "export the metrics to one CSV with a step column and a column a metric",
+        )
+    listed = connection.execute("SELECT run_uuid, name, lifecycle_stage FROM runs").fetchall()
+    labels = _run_labels({str(uuid): str(name or "")[:_LONGEST_NAME].strip() for uuid, name, _ in listed})
+    rows, uuids = StepRows(""), list[str]()
+    bad, unread = Counter[str](), dict[str, None]()
+    # Run after run, in the order in which the values were logged.
+    found = connection.execute(
+        f"SELECT m.run_uuid, m.step, m.key, m.value, {'m.is_nan' if 'is_nan' in has else '0'} "
+        "FROM metrics AS m LEFT JOIN runs AS r ON r.run_uuid = m.run_uuid "
+        "ORDER BY r.start_time, m.run_uuid, m.timestamp, m.rowid"
+    )
+    types = ((str, int, str, float), (str, int, str, int))
+    wanted = content.wanted or (lambda _: True)
+    for uuid, step, key, value, is_nan in found:
+        if (type(uuid), type(step), type(key), type(value)) not in types or len(key) > _LONGEST_NAME:
+            bad[str(uuid)] += 1
+        elif not wanted(key):
+            unread[key] = None
+        else:
             if uuids[-1:] != [uuid]:
                 uuids.append(uuid)
                 rows.begin(labels.get(uuid, uuid))
-            rows.take(step, key, value)
-        if not rows.steps:
-            raise InputError(
-                "no-records",
-                f"{shown_path(self._content.path)} holds no metric of its "
-                f"{counted(len(self._names), 'MLflow run')}",
-                "check that the run has logged something, and to this database",
-            )
-        settings: dict[str, object] = {}
-        if len(uuids) == 1 and plain_columns(self._connection, "params") >= {"run_uuid", "key", "value"}:
-            query = f"SELECT key, value FROM params WHERE run_uuid = ? LIMIT {_MOST_PARAMS}"
-            cells = self._connection.execute(query, (uuids[0],))
-            settings = {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}
-        return rows.table(
-            self._content.extent,
-            Counter({UNREADABLE: self._bad.total()}),
-            tuple(self._notes([labels[uuid] for uuid in uuids if uuid in self._deleted], len(uuids))),
-            lost=tuple(labels.get(uuid, uuid) for uuid in self._bad if uuid not in uuids),
-            settings=settings,
-            unread=tuple(self._unread),
-            labelled=True,
-        )
+            number = math.copysign(math.inf, value) if abs(value) == _LARGEST else float(value)
+            rows.take(step, key, math.nan if is_nan else number)
+    if not rows.steps:
+        what = f"{shown_path(content.path)} holds no metric of its {counted(len(labels), 'MLflow run')}"
+        raise InputError("no-records", what, "check that the run has logged something, and to this database")
+    settings: dict[str, object] = {}
+    if len(uuids) == 1 and plain_columns(connection, "params") >= {"run_uuid", "key", "value"}:
+        query = f"SELECT key, value FROM params WHERE run_uuid = ? LIMIT {_MOST_PARAMS}"
+        cells = connection.execute(query, (uuids[0],))
+        settings = {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}
+    deleted = {str(uuid) for uuid, _, stage in listed if stage == "deleted"}
+    return rows.table(
+        content.extent,
+        Counter({UNREADABLE: bad.total()}),
+        tuple(_notes(content.local_file(), [labels[uuid] for uuid in uuids if uuid in deleted], len(uuids))),
+        lost=tuple(labels.get(uuid, uuid) for uuid in bad if uuid not in uuids),
+        settings=settings,
+        unread=tuple(unread),
+        labelled=True,
+    )
 
-    def _notes(self, deleted: Sequence[str], runs: int) -> Iterator[str]:
-        path = self._content.local_file()
-        if path and beside(path, "-wal"):
-            yield f"read with {shown(Path(path + '-wal').name)}, where its last rows are"
-        elif path and beside(path, "-journal"):
-            yield f"{shown(Path(path + '-journal').name)} lies beside it: its last rows may be half written"
-        if deleted:
-            yield f"marked as deleted in MLflow: {listing(deleted, 5)}"
-        if runs > 1:
-            yield f"the parameters of {counted(runs, 'run')} in one database are not read"
 
-    def _logged(self) -> Iterator[tuple[str, int, str, float]]:
-        """Yield run, step, key and value, run after run, in the order in which they were logged."""
-        nan = "m.is_nan" if "is_nan" in self._columns else "0"
-        found = self._connection.execute(
-            f"SELECT m.run_uuid, m.step, m.key, m.value, {nan} FROM metrics AS m "
-            "LEFT JOIN runs AS r ON r.run_uuid = m.run_uuid "
-            "ORDER BY r.start_time, m.run_uuid, m.timestamp, m.rowid"
-        )
-        types = ((str, int, str, float), (str, int, str, int))
-        wanted = self._content.wanted or (lambda _: True)
-        for uuid, step, key, value, is_nan in found:
-            if (type(uuid), type(step), type(key), type(value)) not in types or len(key) > _LONGEST_NAME:
-                self._bad[str(uuid)] += 1
-            elif not wanted(key):
-                self._unread[key] = None
-            elif abs(value) == _LARGEST:
-                yield uuid, step, key, math.nan if is_nan else math.copysign(math.inf, value)
-            else:
-                yield uuid, step, key, math.nan if is_nan else float(value)
+def _notes(path: str | None, deleted: Sequence[str], runs: int) -> Iterator[str]:
+    if path and beside(path, "-wal"):
+        yield f"read with {shown(Path(path + '-wal').name)}, where its last rows are"
+    elif path and beside(path, "-journal"):
+        yield f"{shown(Path(path + '-journal').name)} lies beside it: its last rows may be half written"
+    if deleted:
+        yield f"marked as deleted in MLflow: {listing(deleted, 5)}"
+    if runs > 1:
+        yield f"the parameters of {counted(runs, 'run')} in one database are not read"
 
-    def _labels(self) -> dict[str, str]:
-        """The runs' names; with a piece of its id where several have one name, the id where one has none."""
-        times = Counter(self._names.values())
-        labels = {
-            uuid: f"{name} ({uuid[:8]})" if name and times[name] > 1 else name or uuid
-            for uuid, name in self._names.items()
-        }
-        taken = Counter(labels.values())
-        return {
-            uuid: _label(label if taken[label] == 1 else f"{self._names[uuid]} ({uuid})")
-            for uuid, label in labels.items()
-        }
+
+def _run_labels(names: Mapping[str, str]) -> dict[str, str]:
+    """The runs' names; with a piece of its id where several have one name, the id where one has none."""
+    times = Counter(names.values())
+    labels = {
+        uuid: f"{name} ({uuid[:8]})" if name and times[name] > 1 else name or uuid
+        for uuid, name in names.items()
+    }
+    taken = Counter(labels.values())
+    return {
+        uuid: _label(label if taken[label] == 1 else f"{names[uuid]} ({uuid})")
+        for uuid, label in labels.items()
+    }

@@ -70,22 +70,15 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read it.
 
-    Raises
-    ------
-    InputError
-        ``file-corrupt`` where it is not whole, ``no-records`` where no output holds a log.
-
+    Raises ``file-corrupt`` where it is not whole, ``no-records`` where no output holds a log.
     """
     notebook = _notebook(content)
     sheets = [notebook, *_objects(notebook.get("worksheets"))]
     cells = [cell for sheet in sheets for cell in _listed(sheet.get("cells"))]
-    logs: list[_Log] = []
-    with_outputs = 0
-    for position, cell in enumerate(cells, start=1):
-        outputs = _objects(cell.get("outputs")) if isinstance(cell, dict) else []
-        with_outputs += bool(outputs)
-        logs += _logs(outputs, position, content.path)
+    outputs = [_objects(cell.get("outputs")) if isinstance(cell, dict) else [] for cell in cells]
+    logs = [log for at, some in enumerate(outputs, start=1) for log in _logs(some, at, content.path)]
     if not logs:
+        with_outputs = sum(map(bool, outputs))
         raise InputError(
             "no-records",
             f"{shown_path(content.path)} is a notebook without a training log in its outputs: "
@@ -240,26 +233,18 @@ def _merged(logs: Sequence[_Log], content: Content) -> Table:
         rows += log.table.rows
         dropped.update(log.table.dropped)
         settings |= log.table.settings
-    columns, more = records.columns(content.size)
     said = dict.fromkeys(note for log in chosen for note in log.table.notes)
     notes = [f"read from {_where(chosen)} of the notebook ({best})"]
     notes += [
         f"what {_where(others)} hold of another log ({kind}) was left out" for kind, others in kinds.items()
     ]
-    return Table(
-        columns=columns,
-        rows=rows,
-        dropped=dict(dropped),
-        notes=(*content.text_notes, *notes, *said, *more),
-        settings=settings,
-    )
+    return records.table(content, dropped, (*notes, *said), rows=rows, settings=settings)
 
 
 def _where(logs: Sequence[_Log]) -> str:
     positions = list(dict.fromkeys(log.position for log in logs))
-    most = 12
-    listed = ", ".join(map(str, positions[:most]))
-    more = f" and {len(positions) - most} more" if len(positions) > most else ""
+    listed = ", ".join(map(str, positions[:12]))
+    more = f" and {len(positions) - 12} more" if len(positions) > 12 else ""
     return f"the outputs of cell{'s' if len(positions) > 1 else ''} {listed}{more}"
 
 

@@ -34,12 +34,8 @@ FRAME = "<frame>"
 def read(content: Content) -> Table:
     """Read it.
 
-    Raises
-    ------
-    InputError
-        ``file-corrupt`` where Arrow cannot read it; ``token-level-table``, found out before the long
-        text columns of such a table are read.
-
+    Raises ``file-corrupt`` where Arrow cannot read it; ``token-level-table``, found out before the long text
+    columns of such a table are read.
     """
     return read_parts(content.path, [content])
 
@@ -47,11 +43,7 @@ def read(content: Content) -> Table:
 def read_parts(path: str, parts: Sequence[Content]) -> Table:
     """Read one Parquet file, or the parts of one data set in their order.
 
-    Raises
-    ------
-    InputError
-        ``file-corrupt``, ``token-level-table`` or ``no-records``.
-
+    Raises ``file-corrupt``, ``token-level-table`` or ``no-records``.
     """
     import pyarrow as pa
 
@@ -78,11 +70,9 @@ def read_parts(path: str, parts: Sequence[Content]) -> Table:
         raise
     except (pa.ArrowException, OSError, ValueError) as problem:  # the last for text that is not UTF-8
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise InputError(
-            "file-corrupt",
-            f"{shown_path(path)} opens like Parquet and cannot be read: {shown(reason)}",
-            "copy the file again, or write it again: a killed job leaves Parquet without its footer",
-        ) from None
+        what = f"{shown_path(path)} opens like Parquet and cannot be read: {shown(reason)}"
+        hint = "copy the file again, or write it again: a killed job leaves Parquet without its footer"
+        raise InputError("file-corrupt", what, hint) from None
 
 
 def _opened(part: Content) -> pq.ParquetFile:
@@ -124,11 +114,7 @@ def _leaves(file: pq.ParquetFile) -> list[str]:
 def from_arrow(table: pa.Table, path: str) -> Table:
     """Turn an Arrow table into ours.
 
-    Raises
-    ------
-    InputError
-        ``no-records`` where it has no rows.
-
+    Raises ``no-records`` where it has no rows.
     """
     import pyarrow as pa
 
@@ -165,8 +151,7 @@ def _floats(column: pa.ChunkedArray) -> FloatArray:
 def _is_text(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
-    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-    return any(test(kind) for test in tests)
+    return kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 
 
 def _of_words(column: pa.ChunkedArray) -> Column:
@@ -219,7 +204,6 @@ def from_frame(frame: Any) -> Table:
         ``frame-not-understood`` where the columns differ in length or cannot be taken out.
     InputError
         ``no-records`` where there are no rows.
-
     """
     if hasattr(frame, "column_names") and hasattr(frame, "schema"):
         return from_arrow(frame, FRAME)
@@ -236,11 +220,9 @@ def from_frame(frame: Any) -> Table:
             columns = dict(zip(names, (column for _, column in pairs), strict=True))
             return Table(columns=columns, rows=lengths.pop(), notes=notes)
         reason = f"its columns have {min(lengths)} to {max(lengths)} rows"
-    raise UsageError(
-        "frame-not-understood",
-        f"the table that was passed cannot be read: {reason}",
-        "pass a pandas DataFrame, a pyarrow Table, or a mapping from column names to sequences",
-    )
+    what = f"the table that was passed cannot be read: {reason}"
+    hint = "pass a pandas DataFrame, a pyarrow Table, or a mapping from column names to sequences"
+    raise UsageError("frame-not-understood", what, hint)
 
 
 def fingerprint(table: Table) -> str:

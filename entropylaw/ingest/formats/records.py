@@ -11,16 +11,15 @@ from typing import Any
 import numpy as np
 
 from entropylaw.errors import InputError
+from entropylaw.ingest.gather import Records
 from entropylaw.ingest.segments import OVERWRITTEN
 from entropylaw.ingest.table import Table, unique_names
-from entropylaw.ingest.values import Column, FloatArray
+from entropylaw.ingest.values import Column
 from entropylaw.ingest.wording import counted, shown_path
 
 _WIDTHS = {1: 8, 5: 4}
-# No log of metrics goes beyond these. They bound what a hostile file can make of its bytes in memory.
+#: No record of metrics goes beyond this. It bounds what a hostile file can make of its bytes in memory.
 MOST_VALUES = 1 << 16
-_MOST_COLUMNS = 1 << 16
-_FEWEST_CELLS = 1 << 21
 
 UNREADABLE = "unreadable record"
 DAMAGED = "damaged or cut-off place"
@@ -55,38 +54,9 @@ class Damage:
 
     def nothing_whole(self, path: str, what: str) -> InputError:
         """Make the error for a file without a whole record of what is looked for."""
-        return InputError(
-            "no-records",
-            "; ".join((f"{shown_path(path)} holds no whole record {what}", *self.notes)),
-            "check that the run has logged something, and copy the file again where it was cut off",
-        )
-
-
-class SparseColumns(dict[str, tuple["array[int]", "array[float]"]]):
-    """Column → rows and values, as they come: memory grows with the file, not with rows × columns."""
-
-    def put(self, row: int, name: str, value: float) -> None:
-        """Add a value, the later one where the row has one already; none in a column too many."""
-        column = self.get(name)
-        if column is None and len(self) < _MOST_COLUMNS:
-            column = self[name] = array("q"), array("d")
-        if column:
-            column[0].append(row)
-            column[1].append(value)
-
-    def filled(self, rows: int, size: int) -> tuple[dict[str, FloatArray], tuple[str, ...]]:
-        """Return whole columns, nan where a row has no value, in the order of their first.
-
-        Where all of them would need many times the file's ``size``, those with most values, and a note.
-        """
-        most = min(max(size, _FEWEST_CELLS) // rows, _MOST_COLUMNS - 1)
-        kept = frozenset(sorted(self, key=lambda name: -len(self[name][0]))[:most])
-        columns = {name: np.full(rows, np.nan) for name in self if name in kept}
-        for name, column in columns.items():
-            at, values = self[name]
-            column[np.frombuffer(at, dtype=np.int64)] = np.frombuffer(values)
-        note = f"far more columns than values: only the {len(kept)} columns with most values are read"
-        return columns, (note,) if len(kept) < len(self) else ()
+        what = "; ".join((f"{shown_path(path)} holds no whole record {what}", *self.notes))
+        hint = "check that the run has logged something, and copy the file again where it was cut off"
+        return InputError("no-records", what, hint)
 
 
 class StepRows:
@@ -99,13 +69,14 @@ class StepRows:
     ----------
     label
         The first run's name, for a column ``run``; without that column where it is None.
-
     """
 
     def __init__(self, label: str | None = None) -> None:
         self.steps = array("q")
         self.overwritten = 0
-        self._columns = SparseColumns()
+        self._records = Records()
+        #: Of each metric the row and the value that came last.
+        self._last: dict[str, tuple[int, float]] = {}
         self._labels: list[str] = []
         self._label = label
         self._row_of: dict[int, int] = {}
@@ -118,8 +89,7 @@ class StepRows:
 
     def take(self, step: int, name: str, value: float) -> None:
         """Take one value, in the order in which they were logged."""
-        column = self._columns.get(name)
-        before, last = (column[0][-1], column[1][-1]) if column else (-1, math.nan)
+        before, last = self._last.get(name, (-1, math.nan))
         if before >= self._resumed_at and step < self.steps[before]:
             self._fall_back()
         row = self._row_of.get(step, -1)
@@ -133,14 +103,16 @@ class StepRows:
             if math.isnan(value):
                 return
             self.overwritten += not math.isnan(last) and value != last
-        self._columns.put(row, name, value)
+        self._last[name] = row, value
+        self._records.put(name, value, row)
 
     def table(self, size: int, dropped: Counter[str], notes: tuple[str, ...], **more: Any) -> Table:
         """Make the table of all runs, the step and the run's label first.
 
         The file has ``size`` bytes; ``dropped`` counts lost records, ``more`` are further fields.
         """
-        found, filled = self._columns.filled(len(self.steps), size)
+        self._records.rows = len(self.steps)
+        found, filled = self._records.columns(size)
         first: dict[str, Column] = {"step": np.array(self.steps, dtype=np.float64)}
         if self._label is not None:
             first["run"] = self._labels

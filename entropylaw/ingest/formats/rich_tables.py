@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from entropylaw.ingest.formats.console import CUT_OFF, MOST_PAIRS, Console, Printout, Row, plain
-from entropylaw.ingest.values import is_missing, parse_number
+from entropylaw.ingest.values import classify
 
 _TITLE = re.compile(r"(?:\([^()]{1,120}\))? {0,400}Step (\d{1,9}) {0,400}", re.ASCII)
 _TABLE_HEAD = re.compile(r"┃ Metric {1,400}┃ {1,400}Value {1,400}┃")
@@ -102,8 +102,8 @@ def _put(values: dict[str, float], name: str, cell: str) -> bool:
     """Keep a number under its name; return whether the name is cut off."""
     if name.endswith("…"):
         return True
-    number = parse_number(cell)
-    if name and cell.strip() and (number == number or is_missing(cell)) and len(values) < MOST_PAIRS:
+    number, is_text = classify(cell)
+    if name and cell.strip() and not is_text and len(values) < MOST_PAIRS:
         values[name] = number
     return False
 

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from entropylaw.ingest.formats.console import Console, Printout, Row, lines
@@ -24,7 +25,7 @@ _STARTS = re.compile(r"pipeline (?:rollout global )?step (\d{1,9}) start", re.AS
 # Metrics alone: some of these keys are in every step's, whatever is trained.
 _BARE = re.compile(r'(?:^|\s)(?=\{")')
 _FAMILIES = ("time/step_", "critic/", "system/", "val_correct/")
-_SHOWN_BARE = re.compile(rf'"(?:{"|".join(_FAMILIES)})')
+_SHOWN_BARE = re.compile(rf'"(?:{"|".join(_FAMILIES)})[^\n]*')
 # int() refuses more than 4300 digits; float() makes them infinite, which pairing counts.
 _DECODER = json.JSONDecoder(parse_int=float)
 # A step's metrics are some hundreds; JSON may take 30 times its length in memory.
@@ -40,16 +41,9 @@ def matches(text: str) -> bool:
     if _TAG in text and _SHOWN_TAG.search(text):
         return True
     started = _STARTS.search(text)
-    position = started.end() if started else len(text)
-    for _ in range(_MOST_TRIED):
-        found = _SHOWN_BARE.search(text, position)
-        if found is None:
-            return False
-        end = text.find("\n", found.end())
-        position = len(text) if end < 0 else end
-        if _bare(text[text.rfind("\n", 0, found.start()) + 1 : position]):
-            return True
-    return False
+    found = _SHOWN_BARE.finditer(text, started.end()) if started else ()
+    lines = (text[text.rfind("\n", 0, one.start()) + 1 : one.end()] for one in islice(found, _MOST_TRIED))
+    return any(map(_bare, lines))
 
 
 def rows(tagged: Iterable[str], printout: Printout) -> Iterator[Row]:

@@ -36,67 +36,43 @@ _PATIENCE = 200
 
 def matches(text: str) -> bool:
     """Whether a dict opens below a heading, with a key such as SkyRL's."""
-    for lines in openings(text, _ANNOUNCED):
-        walk = _Walk()
-        for line in lines:
-            walk.take(line)
-            if walk.begun:
-                break
-        if any("/" in name for name in walk.begun):
-            return True
-    return False
+    firsts = (next((one for one, *_ in _parts(lines) if one), {}) for lines in openings(text, _ANNOUNCED))
+    return any("/" in name for first in firsts for name in first)
 
 
 def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
-    """Yield the dicts, each when its brace closes."""
-    walk = _Walk()
+    """Yield the dicts, each when its brace closes. Below many a heading, such as a model's, there is none."""
+    begun: dict[str, float] = {}
+    for values, step, opens, ends in _parts(lines):
+        if opens:
+            printout.dropped[CUT_OFF] += bool(begun)
+            begun = {}
+        if len(begun) <= MOST_PAIRS:
+            begun.update(values)
+        if ends and len(begun) <= MOST_PAIRS:
+            yield {"step": step, **begun}
+            begun = {}
+    printout.dropped[CUT_OFF] += bool(begun)
+
+
+def _parts(lines: Iterable[str]) -> Iterator[tuple[dict[str, float], float, bool, bool]]:
+    """Yield the numbers of each line of a dict below a heading, its step, and whether it opens and ends."""
+    step: float | None = None
+    opened, others = False, 0
     for line in lines:
-        if row := walk.take(line):
-            yield row
-    walk.give_up()
-    printout.dropped[CUT_OFF] = walk.cut_off
-
-
-class _Walk:
-    """Goes through the lines, and puts a dict together until its brace closes: as far as it is ``begun``."""
-
-    def __init__(self) -> None:
-        self.cut_off = self._others = 0
-        self.begun: dict[str, float] = {}
-        self._step: float | None = None
-        self._opened = False
-
-    def take(self, line: str) -> Row | None:
-        """Take the next line; return the row of a dict that ends in it."""
         if heading := _HEADING.search(line):
-            self.give_up()
-            self._step, self.begun, self._opened = float(heading[1]), {}, False
-            return None
-        if self._step is None:
-            return None
+            step, opened, others = float(heading[1]), False, 0
+            continue
         before = _BEFORE.match(line)
         place = before.end() if before else 0
         # The first line opens the dict, all others are indented by one.
-        if not line.startswith(" '" if self._opened else "{'", place):
-            self._others += 1
-            if self._others > _PATIENCE:
-                self.give_up()
-            return None
-        self._opened, self._others = True, 0
-        values, ended, _ = dict_pairs(line, place + 1)
-        self.begun.update(values)
-        if len(self.begun) > MOST_PAIRS:
-            self.give_up()
-        elif ended:
-            row = {"step": self._step, **self.begun}
-            self._step = None
-            return row
-        return None
-
-    def give_up(self) -> None:
-        """Leave what has begun and not ended. Below many a heading, such as a model's, there is no dict."""
-        self.cut_off += self._step is not None and bool(self.begun)
-        self._step, self._others = None, 0
+        if step is None or not line.startswith(" '" if opened else "{'", place):
+            others += 1
+            step = None if others > _PATIENCE else step
+            continue
+        values, ends, _ = dict_pairs(line, place + 1)
+        yield values, step, not opened, ends
+        step, opened, others = None if ends else step, True, 0
 
 
 CONSOLE = Console(

@@ -10,12 +10,11 @@ evaluates behind the training on a rollout and under its number, and once before
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator
 
 from entropylaw.ingest.formats.console import BAD_PAIR, Console, Printout, Row
-from entropylaw.ingest.values import is_missing, parse_number
+from entropylaw.ingest.values import classify
 from entropylaw.ingest.wording import counted
 
 _OPENS = re.compile(
@@ -120,8 +119,8 @@ def _values(line: str, position: int, end: int) -> tuple[dict[str, float], int]:
     bad = 0
     while True:
         pair = _PAIR.match(line, position, end)
-        number = parse_number(pair["value"]) if pair else math.nan
-        if pair and (number == number or is_missing(pair["value"])):
+        number, is_text = classify(pair["value"] if pair else None)
+        if pair and not is_text:
             values[pair["key"]] = number
         bad += pair is None
         following = pair or _NEXT_PAIR.search(line, position, end)

@@ -45,11 +45,7 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read it into a table with a row for each step of each experiment, and a column for each metric.
 
-    Raises
-    ------
-    InputError
-        ``no-records`` where there is no row, ``file-corrupt`` where the header is another one.
-
+    Raises ``no-records`` where there is no row, ``file-corrupt`` where the header is another one.
     """
     rows = csv.reader(line for line in content.lines() if line)
     shared: Counter[tuple[bool, str]] = Counter()
@@ -104,25 +100,16 @@ def _table(content: Content, series: Sequence[tuple[str, str]], rows: Iterable[S
             if cells := {metric: row[place] for place, metric in places if row[place]}:
                 records.add({"step": row[0], "run": run, **cells})
     if not records.rows:
-        raise InputError(
-            "no-records",
-            f"{shown_path(content.path)} is a CSV file from SwanLab without a whole row of values",
-            "check that the run has logged something, and download the file again",
-        )
-    columns, more = records.columns(content.size)
+        what = f"{shown_path(content.path)} is a CSV file from SwanLab without a whole row of values"
+        hint = "check that the run has logged something, and download the file again"
+        raise InputError("no-records", what, hint)
     metrics = list(dict.fromkeys(metric for _, metric in series))
     decided = (
         f"{counted(len(metrics), 'metric')} ({listing(metrics, 4)}) of {counted(len(runs), 'experiment')} "
         f"({listing(list(runs), 4)}), told apart at a dash in the names of the columns"
     )
-    return Table(
-        columns=columns,
-        rows=records.rows + other,
-        dropped={OTHER_LENGTH: other} if other else {},
-        notes=(*content.text_notes, decided, *more),
-        # Of an experiment's metrics, one, or sixteen at most.
-        partial=True,
-    )
+    # Of an experiment's metrics, one, or sixteen at most.
+    return records.table(content, {OTHER_LENGTH: other}, (decided,), partial=True)
 
 
 def _corrupt(content: Content, what: str) -> InputError:

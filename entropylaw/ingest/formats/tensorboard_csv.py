@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import math
 import re
 from copy import copy
 from dataclasses import replace
@@ -25,7 +24,7 @@ from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats import delimited
 from entropylaw.ingest.formats.jsonl import UNPARSEABLE
 from entropylaw.ingest.table import Table, unique_names
-from entropylaw.ingest.values import Column, is_missing, parse_number
+from entropylaw.ingest.values import Column, classify, parse_number
 from entropylaw.ingest.wording import shown_path
 
 _SUFFIXES = (".csv", ".json")
@@ -58,12 +57,8 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read a single curve, which its name tells, as a part of its run's log.
 
-    Raises
-    ------
-    InputError
-        ``metric-unnamed`` where the name does not tell the metric, ``no-records`` where there is no
-        point of the curve.
-
+    Raises ``metric-unnamed`` where the name does not tell the metric, ``no-records`` where there is no point
+    of the curve.
     """
     run, tag = _named(content)
     head = _head(content)
@@ -128,6 +123,6 @@ def _named(content: Content) -> tuple[str, str]:
             "rename it to run-NAME-tag-TAG.csv, with the metric's name as TAG, beside the run's other curves",
         )
     run, tag = found["run"].strip(), found["tag"].strip()
-    if math.isnan(parse_number(run)) and not is_missing(run):
+    if classify(run)[1]:
         return "" if run == "." else run, tag
     return f"run {run}" if run else "", tag  # a number alone would pass for a metric

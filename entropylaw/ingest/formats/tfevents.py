@@ -71,11 +71,7 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read it.
 
-    Raises
-    ------
-    InputError
-        ``no-records`` where no whole record holds a scalar.
-
+    Raises ``no-records`` where no whole record holds a scalar.
     """
     damage = Damage()
     rows = StepRows()
@@ -94,16 +90,14 @@ def read(content: Content) -> Table:
             rows.take(step, tag, value)
     # The first event names the version only.
     if not rows.steps and others > 1 and not (bad or unreadable or damage.dropped):
-        raise InputError(
-            "no-scalars",
-            f"{shown_path(content.path)} holds {others - 1} records of other kinds and no scalar",
-            "name the event file of the run; hyperparameters have one of their own",
-        )
+        what = f"{shown_path(content.path)} holds {others - 1} records of other kinds and no scalar"
+        hint = "name the event file of the run; hyperparameters have one of their own"
+        raise InputError("no-scalars", what, hint)
     if not rows.steps:
         raise damage.nothing_whole(content.path, "with a scalar")
+    # A record with a bad checksum is a damaged place, and counted already.
     dropped = Counter({BAD_CHECKSUM: bad, UNREADABLE: unreadable})
     table = rows.table(len(content.data), dropped, damage.notes, lost_bytes=damage.size)
-    # A record with a bad checksum is a damaged place, and counted already.
     return table if bad else replace(table, dropped={**table.dropped, **damage.dropped})
 
 

@@ -59,23 +59,17 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read it.
 
-    Raises
-    ------
-    InputError
-        ``file-corrupt``, ``file-unreadable`` where another program has locked it, and ``no-records``
-        where nothing has been logged.
-
+    Raises ``file-corrupt``, ``file-unreadable`` where another program has locked it, and ``no-records`` where
+    nothing has been logged.
     """
     try:
         with opened(content, rolls_back=True) as database:
             log = _Log(database, content.path)
     except _DAMAGE as problem:
         if "locked" in str(problem):
-            raise InputError(
-                "file-unreadable",
-                f"{shown_path(content.path)} is locked by another program",
-                "try again when it has finished, or copy the file together with its -wal file",
-            ) from None
+            what = f"{shown_path(content.path)} is locked by another program"
+            hint = "try again when it has finished, or copy the file together with its -wal file"
+            raise InputError("file-unreadable", what, hint) from None
         raise InputError(
             "file-corrupt",
             f"{shown_path(content.path)} is an SQLite file that cannot be read to the end: "
@@ -86,11 +80,9 @@ def read(content: Content) -> Table:
         what = f"{shown_path(content.path)} cannot be read with its write-ahead log: {problem.strerror}"
         raise InputError("file-unreadable", what, "check the permissions of the files beside it") from None
     if not log.records.rows:
-        raise InputError(
-            "no-records",
-            f"{shown_path(content.path)} is a Trackio project in which no run has logged a metric",
-            "check that the run has logged something; what was sent to a Space lies there, not here",
-        )
+        what = f"{shown_path(content.path)} is a Trackio project in which no run has logged a metric"
+        hint = "check that the run has logged something; what was sent to a Space lies there, not here"
+        raise InputError("no-records", what, hint)
     return log.table(content)
 
 
@@ -104,11 +96,9 @@ class _Log:
         self._run_of = array("i")
         columns = plain_columns(database, "metrics")
         if not columns >= _COLUMNS:
-            raise InputError(
-                "file-corrupt",
-                f"{shown_path(path)} has no table of metrics as Trackio writes it",
-                "name the project's own file, ~/.cache/huggingface/trackio/PROJECT.db",
-            )
+            what = f"{shown_path(path)} has no table of metrics as Trackio writes it"
+            hint = "name the project's own file, ~/.cache/huggingface/trackio/PROJECT.db"
+            raise InputError("file-corrupt", what, hint)
         identity = "run_id" if "run_id" in columns else "run_name"
         # Rows and bytes of a damaged file may be reached again and again.
         (pages,), (page,) = (

@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.table import Table, from_records
+from entropylaw.ingest.gather import Records
+from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, shown_path
 
 _KEY = "log_history"
@@ -51,11 +52,7 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read it.
 
-    Raises
-    ------
-    InputError
-        ``no-records`` where there is no whole entry.
-
+    Raises ``no-records`` where there is no whole entry.
     """
     text = content.text
     found, bad, broken = None, 0, None
@@ -75,9 +72,8 @@ def read(content: Content) -> Table:
     if broken is not None:
         data = content.data
         utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-        # Bytes that are not UTF-8 make the place a little wrong.
-        byte = len(text[:broken].encode("utf-16" if utf16 else "utf-8"))
-        byte += len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
+        form = "utf-16" if utf16 else "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
+        byte = len(text[:broken].encode(form))  # bytes that are not UTF-8 make the place a little wrong
         read = counted(len(entries), "whole entry was", "whole entries were")
         notes = (f"the file is cut off or damaged near byte {byte} of {len(data)}; its {read} read",)
     return log_table(content, entries, bad + len(found) - len(entries), notes)
@@ -91,11 +87,7 @@ def log_table(
     Neighbours of one step, a training entry and evaluations, become one row. ``bad`` counts entries that were
     unreadable.
 
-    Raises
-    ------
-    InputError
-        ``no-records``, and ``file-corrupt`` where so many different keys would fill the memory.
-
+    Raises ``no-records``, and ``file-corrupt`` where so many different keys would fill the memory.
     """
     # A training entry can hold train_runtime, too (include_num_input_tokens_seen), beside its loss.
     records = [entry for entry in entries if "train_runtime" not in entry or "loss" in entry]
@@ -118,12 +110,11 @@ def log_table(
         )
     left_out = counted(len(entries) - len(records), "closing summary", "closing summaries")
     closing = f"{left_out} (train_runtime, train_loss and the like) left out"
-    return Table(
-        columns=from_records(merged),
-        rows=len(entries) + bad,
-        dropped={BAD_ENTRY: bad} if bad else {},
-        notes=(*content.text_notes, *notes, *([closing] if len(records) < len(entries) else [])),
-    )
+    gathered = Records()
+    for record in merged:
+        gathered.add(record)
+    notes += (closing,) if len(records) < len(entries) else ()
+    return gathered.table(content, {BAD_ENTRY: bad}, notes, rows=len(entries) + bad)
 
 
 def _merged(entries: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:

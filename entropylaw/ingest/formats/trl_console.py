@@ -47,11 +47,7 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read the entries, and find their steps.
 
-    Raises
-    ------
-    InputError
-        ``no-records`` where no whole entry is printed, ``file-corrupt`` where they have too many keys.
-
+    Raises ``no-records`` where no whole entry is printed, ``file-corrupt`` where they have too many keys.
     """
     marks = list(_telling(_marks(content.blocks())))
     entries = [mark for mark in marks if isinstance(mark, _Entry)]

@@ -69,12 +69,8 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read it.
 
-    Raises
-    ------
-    InputError
-        ``no-records`` where it is no such chart, or one without points; ``no-step-column`` where its x
-        axis is a clock and no step stands beside it.
-
+    Raises ``no-records`` where it is no such chart, or one without points; ``no-step-column`` where its x
+    axis is a clock and no step stands beside it.
     """
     layout = _layout(content)
     if layout is None:
@@ -282,20 +278,13 @@ class _Points:
     def table(self) -> Table:
         """Return the long table."""
         layout = self._layout
-        metrics, notes = self.records.columns(self._content.extent)
         axis = np.frombuffer(self._axis, dtype=np.float64)
         codes = np.frombuffer(self._runs, dtype=np.int32)
         columns: dict[str, Column] = {_COUNTER if layout.axis == _STEP_AXIS else layout.axis: axis}
         if layout.runs != [_NAMELESS]:
             columns[_RUN] = MixedColumn(np.full(len(codes), np.nan), codes, layout.runs)
-        return Table(
-            columns=columns | metrics,
-            rows=self.records.rows + self._dropped.total(),
-            dropped=dict(+self._dropped),
-            notes=(*self._content.text_notes, *self._notes(axis, codes), *notes),
-            partial=True,
-            unread=tuple(self.records.unread),
-        )
+        notes = tuple(self._notes(axis, codes))
+        return self.records.table(self._content, self._dropped, notes, columns=columns, partial=True)
 
     def _notes(self, axis: FloatArray, codes: NDArray[np.int32]) -> Iterator[str]:
         layout = self._layout

@@ -36,7 +36,6 @@ def history_notes(columns: Sequence[str], step_values: Column | None, rows: int)
         The cells of ``_step``; None where they were not kept.
     rows
         Number of records of the table.
-
     """
     names = frozenset(columns)
     if "_step" not in names or names.isdisjoint(CLOCKS):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
 from contextlib import suppress
 from itertools import islice
 
@@ -18,20 +17,13 @@ from entropylaw.ingest.content import Content
 from entropylaw.ingest.formats.wandb_export import CLOCKS
 
 # W&B writes these itself, with capitals; a user's configuration and metrics follow.
-_RUN_COLUMNS = frozenset(
-    (
-        *("Name", "ID", "Agent", "State", "Notes", "User", "Tags", "Created", "Updated", "Runtime"),
-        *("Sweep", "Group", "Job Type", "Hostname", "GPU Type"),
-    )
+_RUN_COLUMNS = (
+    *("Name", "ID", "Agent", "State", "Notes", "User", "Tags", "Created", "Updated", "Runtime"),
+    *("Sweep", "Group", "Job Type", "Hostname", "GPU Type"),
 )
-_FEWEST_RUN_COLUMNS = 4
-# While a run lives, these change; the others are the same in each of its rows.
-_CHANGING = frozenset(("Runtime", "Updated"))
-_STATES = frozenset(
-    (
-        *("finished", "crashed", "failed", "killed", "running"),
-        *("pending", "preempting", "preempted", "stopped", "stopping"),
-    )
+_STATES = (
+    *("finished", "crashed", "failed", "killed", "running"),
+    *("pending", "preempting", "preempted", "stopped", "stopping"),
 )
 _SAMPLE = 50
 _SAMPLE_LINES = 1000
@@ -53,9 +45,18 @@ def is_run_table(content: Content) -> bool:
         return False
     header, *rows = _sample(content, first)
     if frozenset(header) - {""} == {"summary", "config", "name"}:
-        at = header.index("summary")
-        return bool(rows) and all(len(row) > at and row[at].startswith("{") for row in rows)
-    return _has_run_columns(header, rows)
+        place = header.index("summary")
+        return bool(rows) and all(len(row) > place and row[place].startswith("{") for row in rows)
+    at = {name: index for index, name in reversed(list(enumerate(header))) if name in _RUN_COLUMNS}
+    whole = [row for row in rows if len(row) == len(header)]
+    if "Name" not in at or len(at) < 4 or not whole:
+        return False
+    states = [row[at["State"]].casefold() for row in whole] if "State" in at else []
+    # While a run lives, its running time changes; the others are the same in each of its rows.
+    telling = [index for name, index in at.items() if name not in ("Runtime", "Updated")]
+    distinct = {tuple(row[index] for index in telling) for row in whole}
+    known = sum(state in _STATES for state in states) * 2 >= len(states)
+    return known and len(distinct) * 2 > len(whole)
 
 
 def _sample(content: Content, first: str) -> list[list[str]]:
@@ -72,18 +73,6 @@ def _sample(content: Content, first: str) -> list[list[str]]:
     with suppress(csv.Error):
         found.extend(islice(filter(None, csv.reader(lines, delimiter=delimiter)), _SAMPLE + 1))
     return found or [[]]
-
-
-def _has_run_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    at = {name: index for index, name in reversed(list(enumerate(header))) if name in _RUN_COLUMNS}
-    whole = [row for row in rows if len(row) == len(header)]
-    if "Name" not in at or len(at) < _FEWEST_RUN_COLUMNS or not whole:
-        return False
-    states = [row[at["State"]].casefold() for row in whole] if "State" in at else []
-    if sum(state in _STATES for state in states) * 2 < len(states):
-        return False
-    telling = [index for name, index in at.items() if name not in _CHANGING]
-    return len({tuple(row[index] for index in telling) for row in whole}) * 2 > len(whole)
 
 
 def is_summary(content: Content) -> bool:

@@ -20,16 +20,16 @@ from entropylaw.ingest.formats.records import (
     MOST_VALUES,
     UNREADABLE,
     Damage,
-    SparseColumns,
     fields,
     leaves,
     signed,
     varint,
 )
+from entropylaw.ingest.gather import Records
 from entropylaw.ingest.regime import relevant
 from entropylaw.ingest.settings import flat_settings
 from entropylaw.ingest.table import Table
-from entropylaw.ingest.values import Column, is_missing, parse_number
+from entropylaw.ingest.values import classify, parse_number
 
 _FILE_HEADER = 7
 _BLOCK = 1 << 15
@@ -68,17 +68,13 @@ UNREADABLE_VALUE = "unreadable value"
 def read(content: Content) -> Table:
     """Read it.
 
-    Raises
-    ------
-    InputError
-        ``no-records`` where no record of the history is whole.
-
+    Raises ``no-records`` where no record of the history is whole.
     """
     damage = Damage()
     history = _History()
     for record in _records(content.data, damage):
         history.take(record)
-    if not history.rows:
+    if not history.records.rows:
         raise damage.nothing_whole(content.path, "of a history")
     return history.table(len(content.data), damage)
 
@@ -125,8 +121,8 @@ class _History:
     """Collects what the records say."""
 
     def __init__(self) -> None:
-        self.rows = self._bad = self._bad_values = 0
-        self._columns = SparseColumns()
+        self._bad = self._bad_values = 0
+        self.records = Records()
         self._names: dict[int, str] = {}
         self._settings: dict[str, object] = {}
         # A key as it stands in an item, with the mark of the value behind it → its name, "" for a clock.
@@ -150,15 +146,15 @@ class _History:
 
     def table(self, size: int, damage: Damage) -> Table:
         """Return the columns, and the run's name as column ``run``, from which assembly takes a label."""
-        found, more = self._columns.filled(self.rows, size)
-        columns: dict[str, Column] = {**found}
+        rows = self.records.rows
+        columns, more = self.records.columns(size)
         label = self._names.get(_RUN_DISPLAY_NAME) or self._names.get(_RUN_ID) or ""
         if label and math.isnan(parse_number(label)):  # a number would pass for a metric
-            columns.setdefault("run", [label] * self.rows)
+            columns.setdefault("run", [label] * rows)
         lost = {UNREADABLE: self._bad, UNREADABLE_VALUE: self._bad_values}
         return Table(
             columns=columns,
-            rows=self.rows + self._bad,
+            rows=rows + self._bad,
             dropped={reason: number for reason, number in lost.items() if number} | damage.dropped,
             notes=(*damage.notes, *more),
             settings=relevant(self._settings),
@@ -179,9 +175,7 @@ class _History:
             elif key == _HISTORY_STEP:
                 step = next((number for key, number in fields(value) if key == _STEP_NUM), 0)
                 values.setdefault("_step", signed(step))
-        for name, value in values.items():
-            self._columns.put(self.rows, name, value)
-        self.rows += 1
+        self.records.add(values)
 
     def _usual_items(self, message: bytes, at: int, values: dict[str, float]) -> int:
         """Take items from ``at`` on while they are a known key and a number; return where they end.
@@ -227,8 +221,8 @@ class _History:
             else:
                 # Named with "." as on W&B's pages; texts are no metrics.
                 for name, cell in leaves({path: json.loads(text)}, _LONGEST_NAME, "."):
-                    number = parse_number(cell)
-                    if len(str(cell)) <= _LONGEST_NAME and (number == number or is_missing(cell)):
+                    number, is_text = classify(cell)
+                    if len(str(cell)) <= _LONGEST_NAME and not is_text:
                         values[name] = number
         except (ValueError, RecursionError):
             self._bad_values += 1

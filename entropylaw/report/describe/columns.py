@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from entropylaw.documents.columns import ColumnsDocument
 from entropylaw.paths import hostless
 from entropylaw.report.blocks import Block, Cell, Column, Heading, Note, Notes, Table, Verdict, labelled
 from entropylaw.report.numbers import count, format_number
 from entropylaw.report.words import meaning
-
-if TYPE_CHECKING:
-    from entropylaw.ingest.report import Candidate, ColumnReport
+from entropylaw.results.columns import Candidate, ColumnReport
 
 _MOST = 8
 """Candidates and columns that are none that people see; CSV and JSON have them all."""
@@ -26,8 +24,10 @@ COLUMNS = tuple(
 """A row per column with a role: step, entropy, reward, a coefficient (its first and last value), or none."""
 
 
-def describe(result: ColumnReport) -> list[Block]:
-    """Whether a run can be fitted, what would be used first, then what else was found."""
+def describe(result: ColumnsDocument | ColumnReport) -> list[Block]:
+    """Whether a run can be fitted, what would be used first, then what else was found; of every run."""
+    if isinstance(result, ColumnsDocument):
+        return [block for run in result.runs for block in describe(run)]
     source = result.source
     about = f"{hostless(source.path)} ({source.format}, {count(source.rows, 'record')})"
     usable = Verdict("usable", "the columns with a star would be used", True)
@@ -54,8 +54,10 @@ def describe(result: ColumnReport) -> list[Block]:
     return [Heading(result.run, 2, about), usable, Notes(hint), Notes(notes)]
 
 
-def table(result: ColumnReport) -> Table:
+def table(result: ColumnsDocument | ColumnReport) -> Table:
     """A row per column with a role."""
+    if isinstance(result, ColumnsDocument):
+        return Table(COLUMNS, [row for run in result.runs for row in table(run).rows])
     base: dict[str, Cell] = {"run": result.run, "path": hostless(result.source.path)}
     rows = [base | row for row in _rows(result)]
     return Table(COLUMNS, [tuple(row.get(column.key) for column in COLUMNS) for row in rows])

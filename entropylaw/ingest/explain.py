@@ -2,106 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from entropylaw.errors import EntropyLawError
 from entropylaw.ingest import catalog, regime
-from entropylaw.ingest.run import Run, Source
+from entropylaw.ingest.run import Run
 from entropylaw.ingest.select import Chosen, ChosenReward, choose_entropy, choose_reward, select
-from entropylaw.results.columns import Choice, Meaning
+from entropylaw.results.columns import Candidate, Choice, ColumnReport, Decoy, Meaning, Refusal
 from entropylaw.results.findings import sentences
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A column that could be the entropy or the reward.
-
-    ``usable`` counts its finite values, ``low`` and ``high`` are their range as logged, None where there
-    are none. ``why`` says why it is used, or why not.
-    """
-
-    column: str
-    meaning: Meaning
-    usable: int
-    low: float | None
-    high: float | None
-    used: bool
-    why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decoy:
-    """A column whose name bears entropy and that is not the policy's, and why not."""
-
-    column: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnReport:
-    """What a run offers and what would be made of it.
-
-    Attributes
-    ----------
-    run, source
-        Whose columns these are.
-    trainer, trainer_why
-        The trainer that the columns point to.
-    step_column, step_why, steps, first_step, last_step
-        The step column, the number of steps and their range.
-    entropy, reward
-        Candidates, the best first; one of each is used where ``problem`` is None.
-    decoys
-        Columns that look like an entropy and are none.
-    coefficients
-        Weight of an entropy bonus or KL penalty → its first and last value.
-    pair, pair_why, pairs
-        How they pair, why, and the number of pairs; None, None and 0 where there is nothing to pair.
-    unpaired_entropy
-        Finite entropies beside which no reward stands; no loss.
-    dropped
-        Reason → number of rewards that pairing could not use.
-    read_dropped, notes
-        What reading dropped and decided, and what choosing did.
-    cautions
-        What the run's settings mean for the law.
-    other_columns
-        Number of columns that are none of these.
-    texts
-        Columns that hold text.
-    problem
-        The error that :func:`select` would raise, None where it would not.
-
-    """
-
-    run: str
-    source: Source
-    trainer: str
-    trainer_why: str
-    step_column: str
-    step_why: str
-    steps: int
-    first_step: float
-    last_step: float
-    entropy: tuple[Candidate, ...]
-    reward: tuple[Candidate, ...]
-    decoys: tuple[Decoy, ...]
-    coefficients: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    pair: str | None = None
-    pair_why: str | None = None
-    pairs: int = 0
-    unpaired_entropy: int = 0
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    read_dropped: Mapping[str, int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    cautions: tuple[str, ...] = ()
-    other_columns: int = 0
-    texts: tuple[str, ...] = ()
-    problem: EntropyLawError | None = None
 
 
 def explain(
@@ -110,13 +21,13 @@ def explain(
     """Say what :func:`select` would do with the same arguments, and why; an error is reported, not raised."""
     chosen: Chosen | None = None
     rewarded: ChosenReward | None = None
-    problem: EntropyLawError | None = None
+    problem: Refusal | None = None
     try:
         chosen = choose_entropy(run, entropy)
         rewarded = choose_reward(run, chosen, reward, pair)
         select(run, entropy=entropy, reward=reward, pair=pair)
     except EntropyLawError as error:
-        problem = error
+        problem = Refusal(slug=error.slug, message=error.message, hint=error.hint)
     found = catalog.detect(run.names)
     names = tuple(run.columns)
     roles = ("entropy", "validation", "training")
@@ -176,11 +87,10 @@ def _candidates(
 
 
 def _candidate(run: Run, column: str, meaning: Meaning, used: Choice | None) -> Candidate:
-    values = run.columns[column]
-    finite = values[np.isfinite(values)]
+    finite = run.columns[column][np.isfinite(run.columns[column])]
+    is_used = used is not None and used.column == column
     why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
     why += "; another one is used" if used else ""
-    is_used = used is not None and used.column == column
     return Candidate(
         column=column,
         meaning=meaning,
