@@ -32,6 +32,9 @@ HANGS = 1800.0
 # that the tests start inherit it; NumPy is not imported yet.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# No test meets what an earlier one, or the person who tests, left in a cache.
+os.environ["ENTROPYLAW_CACHE"] = "off"
+
 # Neither an example nor the making of its data has a limit of time.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -19,6 +19,8 @@ from entropylaw.options import (
     Coverage,
     FitOptions,
     LawOptions,
+    Parallel,
+    PhaseOptions,
     Quiet,
     formats,
     option,
@@ -29,6 +31,7 @@ from entropylaw.options import (
 
 if TYPE_CHECKING:
     from entropylaw.documents.check import CheckDocument, CheckedFile
+    from entropylaw.documents.document import Document
     from entropylaw.documents.finding import Stored
     from entropylaw.gates.decide import Baselines, Rules
     from entropylaw.gates.expression import Gate
@@ -47,7 +50,7 @@ GATES = "Gates"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CheckCommand(LawOptions, Coverage, Quiet):
+class CheckCommand(Parallel, LawOptions, Coverage, Quiet):
     """``entropylaw check``."""
 
     sources: tuple[str, ...] = option(
@@ -92,10 +95,10 @@ def check(options: CheckCommand) -> None:
     number of a law that does not hold for its run. Exit code 4 or 3 means that no run at all was fitted.
     """
     from entropylaw.cli.output import format_of, say_skipped
-    from entropylaw.cli.reading import reading_shown, refuse_flags
     from entropylaw.gates.decide import Rules
     from entropylaw.gates.documents import baselines
     from entropylaw.gates.expression import parse
+    from entropylaw.pipeline.sources import refuse_flags
 
     gates = [parse(text) for text in dict.fromkeys(options.fail_if)]
     if not gates:
@@ -109,13 +112,7 @@ def check(options: CheckCommand) -> None:
     if found.inputs:
         refuse_flags("a stored document", options, FitOptions)
     if logs:
-        from entropylaw.gates.logs import logged
-
-        with reading_shown():
-            fits = logged(logs, part(options, FitOptions), found.parts, documents=found.documents)
-        found.subjects += fits.subjects
-        found.inputs += fits.inputs
-        found.warnings += fits.warnings
+        found.read_logs(logs, part(options, FitOptions), options.jobs)
     rules = Rules(strict=options.strict, point=options.point, any_law=options.even_if_invalid)
     document = _decided(found, gates, baselines_read, rules)
     # A gate never skips a file in silence, not even with --quiet.
@@ -161,34 +158,69 @@ class _Found:
 
     def read_documents(self, sources: Sequence[str]) -> list[str]:
         """Read the stored documents, those in folders too; returns what else there is, which are logs."""
-        from entropylaw.documents.finding import FITS, documents_in, find_document
+        from entropylaw.documents.finding import FITS
         from entropylaw.gates.documents import missing_pages
         from entropylaw.gates.subjects import READ
-        from entropylaw.paths import is_folder, shown_path
+        from entropylaw.paths import shown_path
+        from entropylaw.pipeline.sources import places
 
         logs = []
-        for source in dict.fromkeys(sources):
-            document = find_document(source)
-            if document is not None:
-                self._take(document)
-            elif source != "-" and is_folder(source):
-                inside, others = documents_in(source)
-                for one in inside:
+        for place in places(sources):
+            taken = not place.folder
+            for one in place.documents:
+                if place.folder:
                     self.documents.add(shown_path(one.path))
-                    if one.kind == "index":
-                        self.subjects += missing_pages(one)
-                    # What is no answer about a run, such as the index of a report, may lie in a folder.
-                    if one.kind in ("", *READ) or FITS in one.path.casefold():
-                        self.documents.add(source)
-                        self._take(one)
-                    else:
-                        self.warnings.append(
-                            f"{shown_path(one.path)} was not read: no gate asks for such a document"
-                        )
-                logs += [source] if others or source not in self.documents else []
-            else:
-                logs.append(source)
+                if one.kind == "index" and place.folder:
+                    self.subjects += missing_pages(one)
+                # What is no answer about a run, such as the index of a report, may lie in a folder.
+                if not place.folder or one.kind in ("", *READ) or FITS in one.path.casefold():
+                    taken = True
+                    self._take(one)
+                else:
+                    shown = shown_path(one.path)
+                    self.warnings.append(f"{shown} was not read: no gate asks for such a document")
+            if taken and place.folder:
+                self.documents.add(place.path)
+            if place.others or not taken:
+                logs.append(place.path)
         return logs
+
+    def read_logs(self, logs: Sequence[str], settings: FitOptions, jobs: int | None) -> None:
+        """Fit the runs of logs, with the parts that gates ask about.
+
+        Documents in their folders were read already and are no skipped files, and a folder of documents with
+        runs in them needs no log.
+        """
+        from entropylaw.cli.reading import answered, begin, read_shown
+
+        begin(logs, jobs)
+        from entropylaw.documents.check import CheckedFile
+        from entropylaw.documents.report import from_fits
+        from entropylaw.gates.quantities import Part
+        from entropylaw.gates.subjects import joined, subjects_of
+        from entropylaw.paths import shown_path
+        from entropylaw.pipeline import documents, steps
+        from entropylaw.results.fields import replace
+
+        law, phases = steps.fit(settings), steps.phases(part(settings, PhaseOptions))
+        columns = (*law.columns, *(phases.columns if Part.phases in self.parts else ()))
+        reading = read_shown(logs, settings, columns)
+        needed = [
+            f for f in reading.failures if f.path not in self.documents or f.error.slug != "no-logs-in-folder"
+        ]
+        others = [file for file in reading.ignored if shown_path(file.path) not in self.documents]
+        reading = replace(reading, failures=tuple(needed), ignored=tuple(others))
+        fits = documents.fits(reading, [entry for entry, _ in answered(law, reading.runs, jobs)], settings)
+        whole: Document[Any] = fits
+        if Part.ahead in self.parts:
+            whole = from_fits(fits, [entry for entry, _ in answered(steps.ahead(), fits.runs, jobs)])
+        subjects = subjects_of(whole, "the fit")
+        if Part.phases in self.parts and whole.runs:
+            entries = [entry for entry, _ in answered(phases, reading.runs, jobs)]
+            subjects += subjects_of(documents.phases(reading, entries, phases.options), "the fit")
+        self.subjects += [replace(each, sources=(each.path,)) for each in joined(subjects)]
+        self.inputs += [CheckedFile(path=f.path, sha256=f.sha256, format=f.format) for f in fits.inputs]
+        self.warnings += fits.warnings
 
     def _take(self, document: Stored) -> None:
         from entropylaw.gates.documents import checked_file, subjects_in

@@ -17,6 +17,8 @@ from entropylaw.inputs import check_targets
 
 if TYPE_CHECKING:
     from entropylaw.documents.fit import FitDocument
+    from entropylaw.ingest.load import Reading
+    from entropylaw.pipeline.steps import Answer
 
 _SUFFIXES = {
     ".json": "json",
@@ -200,6 +202,14 @@ def named(run: str, error: EntropyLawError) -> EntropyLawError:
     if not isinstance(error, FitError) or run in error.message:
         return error
     return FitError(error.slug, f"{run}: {error.message}", error.hint)
+
+
+def errors_of(reading: Reading, answers: Sequence[Answer[Any]]) -> list[EntropyLawError]:
+    """The errors of files that could not be read, and of runs that were refused."""
+    refused = [
+        named(run.name, each.error) for run, each in zip(reading.runs, answers, strict=True) if each.error
+    ]
+    return [*(failure.error for failure in reading.failures), *refused]
 
 
 def refused(run: str, refusal: Any) -> EntropyLawError:

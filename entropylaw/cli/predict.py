@@ -85,11 +85,8 @@ def predict(options: PredictCommand) -> None:
     """
     from entropylaw.cli.fit import FOLDER
     from entropylaw.cli.output import finish_fits, format_of, say, write_out
-    from entropylaw.cli.reading import is_document, newest_fit, refuse_flags
-    from entropylaw.documents.fit import load_fit
-    from entropylaw.documents.prediction import predict_runs
-    from entropylaw.report.prediction import render
-    from entropylaw.workflow import fit_logs
+    from entropylaw.cli.reading import begin, fitted, newest_fit
+    from entropylaw.pipeline.sources import document_at, refuse_flags
 
     targets = checked_targets(options)
     output, quiet = options.output, options.quiet
@@ -97,13 +94,22 @@ def predict(options: PredictCommand) -> None:
     if options.source is None:
         say(f"reading {source}", quiet=quiet)
     format = options.format if output in (None, "-") else format_of(output)
-    if is_document(source):
+    if document_at(source) is not None:
+        from entropylaw.documents.fit import load_fit
+
         refuse_flags(source, options, LawOptions)
         fits = load_fit(source)
     else:
+        begin([source], None)
+        from entropylaw.pipeline import documents
+
         level = FitOptions.level if options.level is None else options.level
-        fits = fit_logs([source], part(options, FitOptions, level=level))
+        settings = part(options, FitOptions, level=level)
+        fits = documents.fits(*fitted([source], settings), settings)
     if fits.fitted:
+        from entropylaw.documents.prediction import predict_runs
+        from entropylaw.report.prediction import render
+
         document = predict_runs(
             fits,
             entropies=targets,

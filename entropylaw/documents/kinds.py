@@ -39,7 +39,7 @@ KINDS = {
         Kind("prediction", "entropylaw predict", "entropylaw.documents.prediction", "PredictionDocument"),
         Kind("phases", "entropylaw phases", "entropylaw.documents.phases", "PhasesDocument"),
         Kind("report", "entropylaw report", "entropylaw.documents.report", "ReportDocument"),
-        Kind("index", "entropylaw report", "entropylaw.batch.index", "IndexDocument"),
+        Kind("index", "entropylaw report", "entropylaw.pipeline.site", "IndexDocument"),
         Kind("check", "entropylaw check", "entropylaw.documents.check", "CheckDocument"),
         Kind("backtest", "entropylaw backtest", "entropylaw.documents.backtest", "BacktestDocument"),
     )

@@ -32,7 +32,6 @@ from entropylaw.ingest import explain, read_all
 from entropylaw.options import PhaseOptions
 from entropylaw.report import columntext, index_page, prediction, run_page
 from entropylaw.report.index_rows import index_row
-from entropylaw.reporting import report_runs
 from entropylaw.results import Estimate
 from entropylaw.results.check import GateCase
 from entropylaw.results.fields import field_names, replace
@@ -40,6 +39,7 @@ from entropylaw.tokens.summary import text_of
 from tests.conftest import ended
 from tests.golden import inputs
 from tests.golden.transcript import surroundings
+from tests.made import report_runs
 from tests.unit import test_phase_report as phase_samples
 from tests.unit.not_shown import NO_EXAMPLE, NOT_SHOWN
 from tests.unit.test_report_samples import report_csv, report_markdown

@@ -8,8 +8,8 @@ import io
 from entropylaw.report import csvtable
 from entropylaw.report.index_rows import index_row
 from entropylaw.report.printable import one_line
-from entropylaw.reporting import report_runs, run_report
 from entropylaw.results.fields import replace
+from tests.made import report_runs, run_report
 from tests.unit.test_report_samples import (
     HOSTILE,
     by_hand,

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from entropylaw.report import fit, reportmarkdown
 from entropylaw.report.index_rows import index_row
 from entropylaw.report.markdown import sparkline
-from entropylaw.reporting import report_runs, run_report
 from entropylaw.results.fields import replace
+from tests.made import report_runs, run_report
 from tests.unit.test_report_samples import (
     HOSTILE,
     document,

@@ -9,9 +9,9 @@ import pytest
 from entropylaw.documents.fit import RunFit
 from entropylaw.report import fit, reportwords, words
 from entropylaw.report.index_rows import IndexRow, index_row
-from entropylaw.reporting import run_report
 from entropylaw.results import Estimate, Validity
 from entropylaw.results.fields import replace
+from tests.made import run_report
 from tests.unit.test_report_samples import (
     by_hand,
     document,
