@@ -28,22 +28,22 @@ from entropylaw.results.backtest import RunBacktest
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Step(Generic[R]):
     """What is made of a run.
 
-    ``columns`` have to be read for it. ``choose`` takes a run and the options and finds its series;
-    the function ``name`` of :mod:`entropylaw.pipeline.answers` takes run, series and options and makes a
-    ``result``; ``refuse`` takes run, series (None where choosing failed) and the error, and makes a result
-    with a refusal. ``few`` runs are done faster here than by processes that have to be started.
+    The function ``name`` of :mod:`entropylaw.pipeline.answers` takes a run, its series and the options and
+    makes a ``result``. ``choose`` takes run and options and finds the series; ``refuse`` takes run, series
+    (None where choosing failed) and the error, and makes a result with a refusal. ``columns`` have to be read
+    for the step; up to ``few`` runs are done faster here than by processes that have to be started.
     """
 
     name: str
     options: Any
-    columns: tuple[str, ...] = ()
     choose: Callable[[Any, Any], Any]
     refuse: Callable[[Any, Any, EntropyLawError], R]
     result: type[R]
+    columns: tuple[str, ...] = ()
     few: int = 3
 
 
@@ -56,51 +56,23 @@ class Answer(NamedTuple, Generic[R]):
 
 def fit(options: FitOptions) -> Step[RunFit]:
     """The law of a run, with its level shifts where the options say so."""
-    return Step(
-        name="fit",
-        options=options,
-        columns=named_columns(options),
-        choose=_paired,
-        refuse=refused_run,
-        result=RunFit,
-        few=12,
-    )
+    return Step("fit", options, _paired, refused_run, RunFit, named_columns(options), few=12)
 
 
 def phases(options: PhaseOptions) -> Step[RunPhases]:
     """The phases of a run's planning and execution entropies."""
-    named = (options.planning, options.execution, options.entropy)
-    return Step(
-        name="phases",
-        options=options,
-        columns=(*candidates(), *filter(None, named)),
-        choose=_curves,
-        refuse=unphased_run,
-        result=RunPhases,
-    )
+    named = filter(None, (options.planning, options.execution, options.entropy))
+    return Step("phases", options, _curves, unphased_run, RunPhases, (*candidates(), *named))
 
 
 def backtest(options: FitOptions) -> Step[RunBacktest]:
     """How well the early part of a run forecasts the rest."""
-    return Step(
-        name="backtest",
-        options=options,
-        columns=named_columns(options),
-        choose=_paired,
-        refuse=_untested,
-        result=RunBacktest,
-    )
+    return Step("backtest", options, _paired, _untested, RunBacktest, named_columns(options))
 
 
 def ahead(points: int = 4) -> Step[RunReport]:
     """The forecast beside a fitted run, at some later steps up to half of its span."""
-    return Step(
-        name="ahead",
-        options={"points": points},
-        choose=_itself,
-        refuse=_no_forecast,
-        result=RunReport,
-    )
+    return Step("ahead", {"points": points}, _itself, _no_forecast, RunReport)
 
 
 def named_columns(options: FitOptions) -> tuple[str, ...]:
