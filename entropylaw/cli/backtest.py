@@ -25,7 +25,7 @@ def backtest(options: BacktestCommand) -> None:
     from entropylaw.cli.reading import answered, begin, read_shown
     from entropylaw.pipeline.sources import refuse_documents
 
-    wanted = destinations(options.output, options.format)
+    wanted = destinations(options.output or ["-"], options.format)
     refuse_documents(options.logs)
     begin(options.logs, options.jobs)
     from entropylaw.pipeline import documents, steps

@@ -34,19 +34,20 @@ def fit(options: FitCommand) -> None:
     exit code is 0. Exit code 4 means that no run at all could be fitted.
     """
     from entropylaw.cli.output import destinations, finish_fits, rendered, say, say_skipped, write_out
-    from entropylaw.cli.reading import begin, fitted
+    from entropylaw.cli.reading import begin, read_shown, result_of
     from entropylaw.documents.store import dumps
     from entropylaw.pipeline.sources import refuse_documents
 
     format, quiet = options.format, options.quiet
-    formats = destinations(options.output, format) if options.output else {}
+    formats = destinations(options.output, format)
     refuse_documents(options.logs)
     begin(options.logs, options.jobs)
+    from entropylaw.pipeline import steps
     from entropylaw.pipeline.documents import combine, fits_by_argument, with_shared
 
-    settings = part(options, FitOptions)
-    reading, entries = fitted(options.logs, settings, options.jobs)
-    parts = fits_by_argument(reading, entries, settings)
+    step = steps.fit(part(options, FitOptions))
+    reading = read_shown(options.logs, options, step.columns)
+    parts = fits_by_argument(reading, result_of(step, reading.runs, options.jobs), step.options)
     whole = with_shared(combine(list(parts.values())))
     say_skipped(whole.warnings, quiet=quiet)
     stored = {} if formats else store(parts, quiet=quiet)

@@ -33,7 +33,10 @@ _SUFFIXES = {
 }
 
 
-def format_of(path: str, known: Sequence[str] = ("text", "json", "csv", "markdown"), flag: str = "-o") -> str:
+FORMATS = ("text", "json", "csv", "markdown")
+
+
+def format_of(path: str, known: Sequence[str] = FORMATS, flag: str = "-o") -> str:
     """The format that a file's suffix stands for, one of those that are ``known``.
 
     Raises
@@ -104,9 +107,9 @@ def _give_up(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def destinations(output: Sequence[str], format: str) -> dict[str, str]:
+def destinations(output: Sequence[str], format: str, known: Sequence[str] = FORMATS) -> dict[str, str]:
     """Where a result goes and in which format; every suffix is looked at before any work is done."""
-    return {path: format if path == "-" else format_of(path) for path in output or ["-"]}
+    return {path: format if path == "-" else format_of(path, known) for path in output}
 
 
 def deliver(document: Any, wanted: Mapping[str, str], *, answered: bool, quiet: bool) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.cli.command import takes
 from entropylaw.errors import UsageError
-from entropylaw.inputs import check_targets, note_input
+from entropylaw.inputs import check_targets
 from entropylaw.options import PATH, Logs, Parallel, PhaseOptions, Written, option, part
 
 if TYPE_CHECKING:
     from entropylaw.documents.phases import PhasesDocument
-    from entropylaw.ingest.run import Run
 
 PICTURES = ("svg", "png", "pdf")
 
@@ -42,10 +41,11 @@ def phases(options: PhasesCommand) -> None:
     """
     from entropylaw.cli.output import deliver, destinations, errors_of, finish, say, say_skipped
     from entropylaw.cli.reading import answered, begin, read_shown
-    from entropylaw.pipeline.sources import refuse_documents
+    from entropylaw.pipeline.sources import histogram_beside, refuse_documents
+    from entropylaw.report.printable import one_line
 
     figure, quiet = options.figure, options.quiet
-    wanted = destinations(options.output, options.format)
+    wanted = destinations(options.output or ["-"], options.format)
     one_picture = picture_of(figure)
     refuse_documents(options.logs)
     begin(options.logs, options.jobs)
@@ -65,27 +65,13 @@ def phases(options: PhasesCommand) -> None:
     say_skipped(document.warnings, quiet=quiet)
     if figure is not None:
         check_targets([figure, *wanted])
-        for written in draw(document, figure, histograms(reading.runs)):
+        beside = {run.name: histogram_beside(run) for run in reading.runs}
+        for warning in filter(None, (warning for _, warning in beside.values())):
+            say(one_line(warning), quiet=False)
+        for written in draw(document, figure, {name: path for name, (path, _) in beside.items() if path}):
             say(f"wrote {written}", quiet=quiet)
     deliver(document, wanted, answered=bool(document.fitted), quiet=quiet)
     finish(errors_of(reading, found), answered=bool(document.fitted))
-
-
-def histograms(runs: Sequence[Run]) -> dict[str, str]:
-    """Run → the file with the histograms beside its summary, where there is one."""
-    from entropylaw.cli.output import say
-    from entropylaw.report.printable import one_line
-    from entropylaw.tokens.files import histogram_of
-
-    found = {}
-    for run in runs:
-        beside, warning = histogram_of(Path(run.source.path))
-        if beside is not None:
-            note_input(beside)
-            found[run.name] = str(beside)
-        if warning:
-            say(one_line(warning), quiet=False)
-    return found
 
 
 def picture_of(figure: str | None) -> str:

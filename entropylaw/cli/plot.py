@@ -46,10 +46,7 @@ class PlotCommand(LawOptions, ClassColumns, Coverage, Styled):
     """``entropylaw plot``; a figure is of one run, which ``run`` names."""
 
     figure: str = option(
-        "FIGURE",
-        f"{', '.join([*FIGURES][:-1])} or {[*FIGURES][-1]}.",
-        one_of(*FIGURES),
-        required=True,
+        "FIGURE", f"{', '.join([*FIGURES][:-1])} or {[*FIGURES][-1]}.", one_of(*FIGURES), required=True
     )
     source: str = option("SOURCE", "A log, or a fit, report or phases document.", required=True)
     run: str | None = option("--run NAME", "Which run, where SOURCE holds several.")

@@ -52,11 +52,7 @@ class PredictCommand(LawOptions, Quiet):
         TARGETS,
     )
     at_step: tuple[float, ...] = option(
-        "--at-step N",
-        "A later step: the reward to expect there. Repeatable.",
-        NUMBER,
-        TARGETS,
-        many=True,
+        "--at-step N", "A later step: the reward to expect there. Repeatable.", NUMBER, TARGETS, many=True
     )
     gain: tuple[float, ...] = option(
         "--gain X",
@@ -85,7 +81,7 @@ def predict(options: PredictCommand) -> None:
     """
     from entropylaw.cli.fit import FOLDER
     from entropylaw.cli.output import finish_fits, format_of, say, write_out
-    from entropylaw.cli.reading import begin, fitted, newest_fit
+    from entropylaw.cli.reading import begin, newest_fit, read_shown, result_of
     from entropylaw.pipeline.sources import document_at, refuse_flags
 
     targets = checked_targets(options)
@@ -101,11 +97,12 @@ def predict(options: PredictCommand) -> None:
         fits = load_fit(source)
     else:
         begin([source], None)
-        from entropylaw.pipeline import documents
+        from entropylaw.pipeline import documents, steps
 
         level = FitOptions.level if options.level is None else options.level
-        settings = part(options, FitOptions, level=level)
-        fits = documents.fits(*fitted([source], settings), settings)
+        step = steps.fit(part(options, FitOptions, level=level))
+        reading = read_shown([source], options, step.columns)
+        fits = documents.fits(reading, result_of(step, reading.runs), step.options)
     if fits.fitted:
         from entropylaw.documents.prediction import predict_runs
         from entropylaw.report.prediction import render

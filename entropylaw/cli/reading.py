@@ -16,9 +16,7 @@ from entropylaw.pipeline.sources import read
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from entropylaw.documents.fit import RunFit
     from entropylaw.ingest.load import Reading
-    from entropylaw.options import FitOptions
     from entropylaw.pipeline.steps import Answer, Step
 
 R = TypeVar("R")
@@ -111,15 +109,9 @@ def answered(step: Step[R], subjects: Sequence[Any], jobs: int | None = None) ->
         return answers(step, subjects, jobs=jobs or cores(), cache=user_cache(), progress=progress)
 
 
-def fitted(
-    logs: Sequence[str], settings: FitOptions, jobs: int | None = None
-) -> tuple[Reading, list[RunFit]]:
-    """The reading of some logs, and the fit of each of its runs."""
-    from entropylaw.pipeline import steps
-
-    step = steps.fit(settings)
-    reading = read_shown(logs, settings, step.columns)
-    return reading, [entry for entry, _ in answered(step, reading.runs, jobs)]
+def result_of(step: Step[R], subjects: Sequence[Any], jobs: int | None = None) -> list[R]:
+    """The results alone, of which some are refusals."""
+    return [result for result, _ in answered(step, subjects, jobs)]
 
 
 def newest_fit(folder: str) -> str:

@@ -10,18 +10,7 @@ import typer
 
 from entropylaw.cli.command import takes
 from entropylaw.errors import UsageError
-from entropylaw.options import (
-    ADVANCED,
-    PATH,
-    FitOptions,
-    Kind,
-    Logs,
-    Parallel,
-    Styled,
-    option,
-    part,
-    switch,
-)
+from entropylaw.options import ADVANCED, PATH, FitOptions, Kind, Logs, Parallel, Styled, option, part, switch
 
 if TYPE_CHECKING:
     from entropylaw.pipeline.site import Outcome

@@ -33,33 +33,19 @@ SPAN_AHEAD = 0.5
 """How far a report forecasts, in spans of the run."""
 
 
-def fit_series(
-    series: Series,
-    *,
-    level: float = 0.95,
-    interval: str = "drift",
-    eval_size: int | None = None,
-    keep_outliers: bool = False,
-) -> LawFit:
+def fit_series(series: Series, **options: Any) -> LawFit:
     """Fit a paired series; what the pairing knows of the columns joins the cautions.
+
+    ``options`` are ``level``, ``interval``, ``eval_size``, ``keep_outliers`` of :func:`entropylaw.fit_law`.
 
     Raises
     ------
     FitError, UsageError
         As :func:`entropylaw.fit_law`.
     """
+    values = (series.entropy, series.reward, series.step)
     try:
-        law = fit_law(
-            series.entropy,
-            series.reward,
-            series.step,
-            level=level,
-            interval=interval,
-            eval_size=eval_size,
-            entropy_sd=series.entropy_sd,
-            keep_outliers=keep_outliers,
-            run=series.run,
-        )
+        law = fit_law(*values, entropy_sd=series.entropy_sd, run=series.run, **options)
     except FitError as error:
         if error.slug != "too-few-evaluations" or not series.offer:
             raise
@@ -115,7 +101,7 @@ def fit_run(
 
 def fit(run: Run, series: Series, options: FitOptions) -> RunFit:
     """A run with its law and, where the options say so, its level shifts and the law between them."""
-    how: dict[str, Any] = {
+    how = {
         "level": options.level,
         "interval": options.interval,
         "eval_size": options.eval_size,

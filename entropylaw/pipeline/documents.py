@@ -20,7 +20,7 @@ from entropylaw.late import late
 from entropylaw.options import FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.pipeline import steps
-from entropylaw.pipeline.sources import read, settings_differ
+from entropylaw.pipeline.sources import read, same_settings
 from entropylaw.results.backtest import RunBacktest
 from entropylaw.results.fields import replace
 
@@ -87,17 +87,14 @@ def combine(documents: Sequence[FitDocument]) -> FitDocument:
     UsageError
         ``settings-differ``: a document speaks of one level and one way to fit.
     """
-    first, *others = documents
-    for other in others:
-        if other.settings != first.settings:
-            raise settings_differ(first.settings, other.settings)
+    settings = same_settings([document.settings for document in documents])
     inputs = {(file.path, file.sha256): file for document in documents for file in document.inputs}
     runs = tuple(chain.from_iterable(document.runs for document in documents))
-    if others:
+    if len(documents) > 1:
         names = told_apart([run.run for run in runs], [run.path for run in runs])
         runs = tuple(map(renamed, runs, names))
     warnings = tuple(chain.from_iterable(document.warnings for document in documents))
-    return FitDocument(inputs=tuple(inputs.values()), settings=first.settings, runs=runs, warnings=warnings)
+    return FitDocument(inputs=tuple(inputs.values()), settings=settings, runs=runs, warnings=warnings)
 
 
 def renamed(entry: RunFit, name: str) -> RunFit:

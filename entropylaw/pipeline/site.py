@@ -14,7 +14,6 @@ from entropylaw._version import __version__
 from entropylaw.analysis.shared import share
 from entropylaw.documents.codec import as_stored, encode
 from entropylaw.documents.document import InputFile, input_files, skipped_files
-from entropylaw.documents.finding import Stored
 from entropylaw.documents.fit import load_fit, refused_file
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.report import RunReport, load_report
@@ -26,11 +25,11 @@ from entropylaw.ingest.phasecolumns import candidates
 from entropylaw.ingest.run import Run
 from entropylaw.inputs import check_targets, note_input
 from entropylaw.options import FitOptions
-from entropylaw.paths import is_file, shown_path
+from entropylaw.paths import shown_path
 from entropylaw.pipeline.documents import renamed
 from entropylaw.pipeline.pages import FOLDER, Done, Failure, Making, Task, died, remembered, work
 from entropylaw.pipeline.pool import Progress, results
-from entropylaw.pipeline.sources import places, read, settings_differ
+from entropylaw.pipeline.sources import histogram_beside, places, read, same_settings
 from entropylaw.pipeline.steps import named_columns
 from entropylaw.report import csvtable, index_page, reportmarkdown
 from entropylaw.report.figures import FIGURES
@@ -38,7 +37,6 @@ from entropylaw.report.index_rows import IndexRow, natural
 from entropylaw.report.printable import safe_name
 from entropylaw.results.fields import replace
 from entropylaw.results.groups import SharedFit
-from entropylaw.tokens.files import histogram_of
 
 ALL = ("svg", "png", "pdf")
 
@@ -184,14 +182,14 @@ def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
     pointed = list(places(sources))
     stored = [document for place in pointed if place.stored for document in place.documents]
     logs = [place.path for place in pointed if not place.stored]
-    for document in stored:
-        shown = shown_path(document.path)
-        if document.data is None:
-            raise document.damaged(shown)
-        if document.kind not in ("fit", "report"):
+    for source in stored:
+        shown = shown_path(source.path)
+        if source.data is None:
+            raise source.damaged(shown)
+        if source.kind not in ("fit", "report"):
             raise InputError(
                 "not-a-document",
-                f"{shown} has schema {known_form(document.data['schema'])}, expected a fit or a report",
+                f"{shown} has schema {known_form(source.data['schema'])}, expected a fit or a report",
                 "give the log itself, or a file that `entropylaw fit` wrote",
             )
     if stored and told:
@@ -200,55 +198,33 @@ def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
             f"{stored[0].path} is a stored fit, and options that say how to fit were given",
             "give the log itself to fit it anew",
         )
-    settings, found = _stored_runs(stored, making)
-    warnings: tuple[str, ...] = ()
-    if logs:
-        if settings != making.settings:
-            raise settings_differ(settings, making.settings)
-        read, warnings = _logged_runs(logs, making)
-        found += read
-    kinds = ALL if len(found) <= FEW else ALL[:1]
-    made = replace(making, settings=settings, kinds=kinds if making.kinds is None else making.kinds)
-    return Gathered(tuple(_in_order(found, made)), settings, warnings)
-
-
-def _stored_runs(stored: Sequence[Stored], making: Making) -> tuple[FitOptions, list[tuple[str, Task]]]:
-    """The settings of stored fits and reports, which all have the same, and path and task of every run."""
-    settings: FitOptions | None = None
-    found: list[tuple[str, Task]] = []
-    for source in stored:
+    documents = [load_fit(each.path) if each.kind == "fit" else load_report(each.path) for each in stored]
+    fresh = [making.settings] if logs or not stored else []
+    settings = same_settings([*(document.settings for document in documents), *fresh])
+    found, warnings = [], list[str]()
+    for source, document in zip(stored, documents, strict=True):
         note_input(source.path)
-        document = load_fit(source.path) if source.kind == "fit" else load_report(source.path)
-        if settings is not None and document.settings != settings:
-            raise settings_differ(settings, document.settings)
-        settings, alone = document.settings, len(document.runs) == 1
         for entry in document.runs:
-            fit = entry.fit if isinstance(entry, RunReport) else entry
+            fit, alone = getattr(entry, "fit", entry), len(document.runs) == 1
             files = tuple(file for file in document.inputs if alone or file.path == fit.path)
             task = Task(name=fit.run, making=making, known=entry, inputs=files, shared=document.shared)
             found.append((fit.path, task))
-    return settings or making.settings, found
-
-
-def _logged_runs(logs: Sequence[str], making: Making) -> tuple[list[tuple[str, Task]], tuple[str, ...]]:
-    """Path and task of every run of some logs, and warnings about files."""
-    columns = named_columns(making.settings)
-    reading = read(logs, making.settings, columns)
-    found, warnings = [], [*skipped_files(reading.ignored)]
-    for run in reading.runs:
-        beside, warning = histogram_of(Path(run.source.path)) if is_file(run.source.path) else (None, "")
-        histogram = None
-        if beside is not None:
-            note_input(beside)
-            histogram = str(beside), hashlib.sha256(beside.read_bytes()).hexdigest()
-        warnings += [warning] if warning else []
-        files = input_files([run])
-        task = Task(name=run.name, making=making, run=_light(run, columns), inputs=files, histogram=histogram)
-        found.append((run.source.path, task))
-    for failure in reading.failures:
-        entry = refused_file(*failure)
-        found.append((entry.path, Task(name=entry.run, making=making, known=entry)))
-    return found, tuple(warnings)
+    if logs:
+        columns = named_columns(settings)
+        reading = read(logs, settings, columns)
+        warnings += skipped_files(reading.ignored)
+        for run in reading.runs:
+            beside, warning = histogram_beside(run)
+            warnings += [warning] if warning else []
+            histogram = (beside, hashlib.sha256(Path(beside).read_bytes()).hexdigest()) if beside else None
+            light, files = _light(run, columns), input_files([run])
+            task = Task(name=run.name, making=making, run=light, inputs=files, histogram=histogram)
+            found.append((run.source.path, task))
+        refused = (refused_file(*failure) for failure in reading.failures)
+        found += [(entry.path, Task(name=entry.run, making=making, known=entry)) for entry in refused]
+    kinds = ALL if len(found) <= FEW else ALL[:1]
+    made = replace(making, settings=settings, kinds=kinds if making.kinds is None else making.kinds)
+    return Gathered(tuple(_in_order(found, made)), settings, tuple(warnings))
 
 
 def _light(run: Run, columns: Sequence[str]) -> Run:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.finding import Stored, documents_in, find_document
 from entropylaw.errors import UsageError
 from entropylaw.inputs import note_input
-from entropylaw.paths import is_folder
+from entropylaw.paths import is_file, is_folder
 
 if TYPE_CHECKING:
     from entropylaw.ingest.load import Reading
+    from entropylaw.ingest.run import Run
     from entropylaw.options import Command, FitOptions
 
 
@@ -111,12 +113,39 @@ def refuse_flags(source: str, options: Command, *families: type) -> None:
         )
 
 
-def settings_differ(one: FitOptions, other: FitOptions) -> UsageError:
-    """The error of putting together what was fitted in different ways; it names the first difference."""
-    pairs = ((field.name, getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
-    differ = next((f"{name} {left} and {right}" for name, left, right in pairs if left != right), "none")
-    return UsageError(
-        "settings-differ",
-        f"fits with different settings ({differ}), one document has one",
-        "fit the logs anew with the same options, or treat them one by one",
-    )
+def same_settings(settings: Sequence[FitOptions]) -> FitOptions:
+    """The one way in which several documents were fitted.
+
+    Raises
+    ------
+    UsageError
+        ``settings-differ``; it names the first difference.
+    """
+    first, *others = settings
+    for other in others:
+        if other != first:
+            pairs = (
+                (each.name, getattr(first, each.name), getattr(other, each.name)) for each in fields(first)
+            )
+            differ = next(
+                (f"{name} {left} and {right}" for name, left, right in pairs if left != right), "none"
+            )
+            raise UsageError(
+                "settings-differ",
+                f"fits with different settings ({differ}), one document has one",
+                "fit the logs anew with the same options, or treat them one by one",
+            )
+    return first
+
+
+def histogram_beside(run: Run) -> tuple[str, str]:
+    """The file with the sums of tokens beside a log that ``entropylaw tokens`` wrote, and a warning.
+
+    Either may be empty. The file is an input of the call.
+    """
+    from entropylaw.tokens.files import histogram_of
+
+    beside, warning = histogram_of(Path(run.source.path)) if is_file(run.source.path) else (None, "")
+    if beside is not None:
+        note_input(beside)
+    return str(beside or ""), warning

@@ -159,11 +159,7 @@ def _killed(task: _Task) -> Answer[Any]:
 
 def _paired(run: Run, options: FitOptions) -> Series:
     return select(
-        run,
-        entropy=options.entropy,
-        reward=options.reward,
-        pair=options.pair,
-        entropy_sd=options.entropy_sd,
+        run, entropy=options.entropy, reward=options.reward, pair=options.pair, entropy_sd=options.entropy_sd
     )
 
 
