@@ -205,7 +205,8 @@ def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
     for source, document in zip(stored, documents, strict=True):
         note_input(source.path)
         for entry in document.runs:
-            fit, alone = getattr(entry, "fit", entry), len(document.runs) == 1
+            fit = entry.fit if isinstance(entry, RunReport) else entry
+            alone = len(document.runs) == 1
             files = tuple(file for file in document.inputs if alone or file.path == fit.path)
             task = Task(name=fit.run, making=making, known=entry, inputs=files, shared=document.shared)
             found.append((fit.path, task))
