@@ -123,38 +123,33 @@ def _found(options: PlotCommand) -> RunReport | RunPhases:
             f"{source} is a {kind} document, which holds no {missing}",
             f"give the log, or what `entropylaw {command}` wrote",
         )
-    return (
-        _chosen(load_phases(source).runs, options)
-        if phases
-        else _of_fit(_chosen(load_fit(source).runs, options), options)
-    )
+    if phases:
+        return _chosen(load_phases(source).runs, options)
+    return _of_fit(_chosen(load_fit(source).runs, options), options)
 
 
 def _of_log(options: PlotCommand, *, phases: bool) -> Any:
     """The phases, or the fit, of the run of a log; where there is no run, the reason is raised."""
-    from entropylaw.cli.reading import answered, read_shown
+    from entropylaw.cli.reading import read_shown, result_of
     from entropylaw.pipeline import steps
 
     # --run names the run here, and no column.
-    step: steps.Step[Any] = steps.fit(part(options, FitOptions, run=None))
-    if phases:
-        step = steps.phases(part(options, PhaseOptions, run=None))
+    law, curves = part(options, FitOptions, run=None), part(options, PhaseOptions, run=None)
+    step: steps.Step[Any] = steps.phases(curves) if phases else steps.fit(law)
     reading = read_shown([options.source], step.options, step.columns)
     if not reading.runs:
         raise reading.failures[0].error
-    run = _chosen(reading.runs, options, [run.name for run in reading.runs])
-    return answered(step, [run])[0].result
+    return result_of(step, [_chosen(reading.runs, options, [run.name for run in reading.runs])])[0]
 
 
 def _of_fit(entry: RunFit, options: PlotCommand) -> RunReport:
     """A fit with what the figure needs beside it: a forecast at so many steps that its fan is smooth."""
-    from entropylaw.cli.reading import answered
+    from entropylaw.cli.reading import result_of
     from entropylaw.documents.report import RunReport
     from entropylaw.pipeline import steps
 
-    if FIGURES[options.figure].needs != "forecast":
-        return RunReport(fit=entry)
-    return answered(steps.ahead(FAN), [entry])[0].result
+    ahead = FIGURES[options.figure].needs == "forecast"
+    return result_of(steps.ahead(FAN), [entry])[0] if ahead else RunReport(fit=entry)
 
 
 def _chosen(runs: Sequence[T], options: PlotCommand, names: Sequence[str] = ()) -> T:
@@ -165,15 +160,11 @@ def _chosen(runs: Sequence[T], options: PlotCommand, names: Sequence[str] = ()) 
         return runs[0]
     if name in names:
         return runs[names.index(name)]
-    there = ", ".join(names[:MOST_NAMED]) + (
-        f" and {len(names) - MOST_NAMED} more" if names[MOST_NAMED:] else ""
-    )
+    more = f" and {len(names) - MOST_NAMED} more" if names[MOST_NAMED:] else ""
+    there = ", ".join(names[:MOST_NAMED]) + more
     if name is None:
-        raise UsageError(
-            "which-run",
-            f"{source} holds {len(names)} runs, and a figure shows one: {there}",
-            "add --run NAME",
-        )
+        message = f"{source} holds {len(names)} runs, and a figure shows one: {there}"
+        raise UsageError("which-run", message, "add --run NAME")
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {near[0]}?" if near else "give one of these names, as it is written there"
     raise UsageError("unknown-run", f"{source} holds no run {name!r}, but {there}", hint)

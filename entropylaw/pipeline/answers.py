@@ -101,11 +101,7 @@ def fit_run(
 
 def fit(run: Run, series: Series, options: FitOptions) -> RunFit:
     """A run with its law and, where the options say so, its level shifts and the law between them."""
-    how = {
-        "level": options.level,
-        "interval": options.interval,
-        "eval_size": options.eval_size,
-    }
+    how = {"level": options.level, "interval": options.interval, "eval_size": options.eval_size}
     law = fit_series(series, keep_outliers=options.keep_outliers, **how)
     entry = fitted_run(run, series, law)
     if options.seams or options.find_seams:
