@@ -19,10 +19,10 @@ from entropylaw.ingest.phasecolumns import TOKEN
 from entropylaw.report import index_page
 from entropylaw.report.describe.runs import MOST_POINTS, stretches
 from entropylaw.report.index_rows import NO_CURVES, IndexRow, by_name, index_row
-from entropylaw.reporting import run_report
 from entropylaw.results import Estimate
 from entropylaw.results.columns import PhaseColumn
 from entropylaw.results.fields import replace
+from tests.made import run_report
 from tests.pages import Page
 from tests.unit.test_report_samples import (
     HOSTILE,
