@@ -170,7 +170,7 @@ class GramScan:
         if missing:
             message = f"the tokens have no column {listing(missing)}, found {listing(table.column_names)}"
             raise InputError("tokens-without-column", message, _NAME_THEM)
-        starts = np.arange(table.num_rows) == 0
+        starts: BoolArray = np.arange(table.num_rows) == 0
         for name in self._key:
             column = _plain(table, name)
             starts[1:] |= np.asarray(pc.not_equal(column[1:], column[:-1]), dtype=bool)
