@@ -112,7 +112,7 @@ _GLYPHS = frozenset("·–—−…×≤≥±°′″→←“”‘’")
 
 _GENERIC = ("serif", "sans-serif", "cursive", "fantasy", "monospace")
 
-_DPI = {"svg": 180, "png": 300, "pdf": 300}
+_DPI = {"svg": 160, "png": 300, "pdf": 300}
 
 _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},

@@ -48,7 +48,11 @@ def render_rows(
             f"Left out of this text: {len(warnings) - _WARNINGS} more warnings; index.html shows them."
         )
     head = document_head(
-        "Entropy law report", told, [row.cells for row in named], shared, reportwords.overall(named)
+        "Entropy law report",
+        told,
+        [{**row.cells, "run": row.shown} for row in named],
+        shared,
+        reportwords.overall(named),
     )
     found = ((describe.describe(report), (figures or {}).get(slug, {})) for report, slug in sections)
     return whole(head, found, len(named), "their pages hold them")

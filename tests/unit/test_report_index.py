@@ -17,7 +17,8 @@ from entropylaw.documents.phases import RunPhases, unphased_file
 from entropylaw.errors import FitError
 from entropylaw.ingest.phasecolumns import TOKEN
 from entropylaw.report import index_page
-from entropylaw.report.index_rows import MOST_POINTS, NO_CURVES, IndexRow, by_name, index_row, spark
+from entropylaw.report.describe.runs import MOST_POINTS, stretches
+from entropylaw.report.index_rows import NO_CURVES, IndexRow, by_name, index_row
 from entropylaw.reporting import run_report
 from entropylaw.results import Estimate
 from entropylaw.results.columns import PhaseColumn
@@ -72,10 +73,13 @@ def rows() -> list[IndexRow]:
 
 def with_ceiling(name: str, value: float, low: float | None, high: float | None) -> IndexRow:
     """The good run with another ceiling."""
-    good = row("good")
-    assert good.law is not None
-    law = replace(good.law, ceiling=estimate(value, low, high), headroom=estimate(value, low, high))
-    return replace(good, run=name, slug=name, law=law)
+    numbers = {"ceiling": estimate(value, low, high), "headroom": estimate(value, low, high)}
+    return with_cells(replace(row("good"), run=name, slug=name), **numbers)
+
+
+def with_cells(one: IndexRow, **cells: Estimate) -> IndexRow:
+    """A row with other cells."""
+    return replace(one, cells={**one.cells, **cells})
 
 
 def orders(text: str) -> dict[str, dict[str, int]]:
@@ -96,18 +100,18 @@ def test_row_comes_back_from_json() -> None:
 def test_row_says_what_is_missing_and_why() -> None:
     good, failing, none, few = rows()
     assert good.readable
-    assert good.phases is not None
-    assert good.phases_words.startswith(good.phases)
+    assert good.phases_words.startswith(str(good.cells["phases"]))
     assert good.no_phases is None
     assert failing.reason is not None
     assert failing.reason.startswith("reward falls as entropy is spent")
     assert not failing.readable
     assert failing.no_phases == NO_CURVES
-    assert none.law is none.ahead is None
+    assert not none.fitted
+    assert "forecast" not in none.cells
     assert none.reason == "3 usable evaluations, expected at least 5"
     assert none.refusal == "too-few-evaluations"
     assert none.no_forecast == "the run has no fit"
-    assert few.ahead is None
+    assert "forecast" not in few.cells
     assert few.no_forecast == "7 usable evaluations, a forecast needs at least 8"
     assert few.no_phases == "6 entropies of planning, expected at least 20"
 
@@ -117,18 +121,18 @@ def test_forecast_goes_half_a_run_beyond_the_end() -> None:
     assert ahead is not None
     assert ahead.step == (439.0, 488.0, 537.0, 585.0)
     good = row("good")
-    assert good.ahead is not None
-    assert (good.ahead.last_step, good.ahead.step) == (390.0, 585.0)
+    assert (good.cells["last_step"], good.cells["forecast_step"]) == (390.0, 585.0)
 
 
 def test_spark_keeps_ends_and_means() -> None:
-    values = np.arange(1000.0)
-    thin = spark(values, values)
-    assert len(thin.value) == len(thin.step) == MOST_POINTS
-    assert (thin.first, thin.last) == (0.0, 999.0)
-    assert thin.value[0] == 12.0
-    few = spark(values[:7], values[:7])
-    assert few.value == tuple(range(7))
+    thin = stretches(np.arange(1000.0))
+    assert len(thin) == MOST_POINTS
+    assert thin[0] == 12.0
+    assert stretches(np.arange(7.0)) == tuple(range(7))
+    law, series = synthetic().law, row("good").series
+    assert law is not None
+    assert series is not None
+    assert series.entropy == (law.entropy[0], law.entropy[-1])
 
 
 def test_names_are_ordered_as_people_do() -> None:
@@ -218,9 +222,7 @@ def test_what_runs_out_of_the_axis_has_an_arrow_and_its_numbers() -> None:
 
 def test_a_reward_now_beyond_the_axis_has_an_arrow_too() -> None:
     near = [with_ceiling(f"run {i}", 0.5 + 0.01 * i, 0.45, 0.65) for i in range(30)]
-    far = near[0]
-    assert far.law is not None
-    far = replace(far, run="far", slug="far", law=replace(far.law, reward_now=estimate(700.0, 690.0, 710.0)))
+    far = replace(with_cells(near[0], reward_now=estimate(700.0, 690.0, 710.0)), run="far", slug="far")
     text = index_page.render([*near, far])
     row_of_far = text[text.index("runs/far.html") : text.index("runs/run 0.html")]
     assert row_of_far.count('class="out"') == 1
@@ -252,11 +254,9 @@ def test_marks_stay_in_the_picture_whatever_the_ceilings(
 
 def test_numbers_that_are_not_known_are_not_shown_as_numbers() -> None:
     nothing = Estimate(value=None, low=None, high=None, level=0.95, method="none", note="cannot be told")
-    good = row("good")
-    assert good.law is not None
-    law = replace(good.law, ceiling=nothing, headroom=nothing, used=nothing, a=nothing)
-    parsed = Page(index_page.render([replace(good, law=law)]))
-    assert parsed.text.count("unknown") == 4
+    unknown = with_cells(row("good"), ceiling=nothing, headroom=nothing, used=nothing)
+    parsed = Page(index_page.render([unknown]))
+    assert parsed.text.count("unknown") == 3
     assert not re.search(r"\bnan\b|\bNone\b|\binf\b", parsed.text)
 
 
@@ -284,7 +284,7 @@ def test_a_thousand_runs_stay_below_three_megabytes() -> None:
     ]
     size = len(index_page.render(many).encode())
     assert size < 3_000_000
-    assert len(encode(worst)["law"]["entropy"]["value"]) == MOST_POINTS
+    assert len(encode(worst)["cells"]["entropy"]) == MOST_POINTS
 
 
 def test_no_machine_in_it() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from entropylaw.report import fit, reportmarkdown
+from entropylaw.report import reportmarkdown
 from entropylaw.report.index_rows import index_row
 from entropylaw.report.numbers import sparkline
+from entropylaw.report.render import rendered
 from entropylaw.reporting import report_runs, run_report
 from entropylaw.results.fields import replace
 from tests.unit.test_report_samples import (
@@ -22,23 +23,23 @@ from tests.unit.test_report_samples import (
 
 def test_hostile_name_is_text() -> None:
     run = replace(synthetic(), run=HOSTILE)
-    text = fit.render_markdown(document(run, refused(HOSTILE)))
+    text = rendered(document(run, refused(HOSTILE)), "markdown")
     assert "<script" not in text
     assert not re.search(r"(?<!\\)\]\(http", text)
     assert not any(line.startswith("# ") and "report" not in line for line in text.splitlines())
     rows = [line for line in text.splitlines() if line.startswith("| ") and "etc/" in line]
     assert len(rows) == 2
-    assert all(len(re.findall(r"(?<!\\)\|", row)) == 5 for row in rows)
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == 9 for row in rows)
 
 
 def test_invalid_run_says_so_before_any_number() -> None:
-    text = fit.render_markdown(document(falling()))
+    text = rendered(document(falling()), "markdown")
     assert text.index("The law does not describe this run") < text.index("### Numbers")
-    assert "**reason:** reward falls as entropy is spent" in text
+    assert "**reason**: reward falls as entropy is spent" in text
 
 
 def test_many_runs_stay_below_the_limit_of_a_comment() -> None:
-    text = fit.render_markdown(document(*(replace(synthetic(), run=f"run {i}") for i in range(60))))
+    text = rendered(document(*(replace(synthetic(), run=f"run {i}") for i in range(60))), "markdown")
     assert len(text.encode()) < 64_000
     assert re.search(r"\*Left out of this text: \d+ more runs", text)
 
@@ -55,11 +56,11 @@ def test_report_has_words_then_all_runs_then_each() -> None:
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     head = rows[0].strip("| ").split(" | ")
     assert head[:5] == ["run", "verdict", "entropy", "reward", "ceiling"]
-    assert head[5:] == ["headroom", "used", "drop per 100 steps", "forecast", "phases"]
+    assert head[5:] == ["headroom", "used", "drop per 100 steps", "forecast for step", "forecast"]
     (sample,) = [row for row in rows if row.startswith("| sample |")]
     assert "| █" in sample
     assert "| 97.2 % [95.9, 98.2] | 0.080 [0.064, 0.100] |" in sample
-    assert "at step 585" in sample
+    assert "| 585 |" in sample
     assert re.search(r"\n## sample\n", text)
     assert (
         text.index("### Numbers")
@@ -83,7 +84,8 @@ def test_report_of_a_thousand_runs_says_what_it_leaves_out() -> None:
     assert len(text.encode()) <= 60_000
     shown = len(re.findall(r"^\| run ", text, re.MULTILINE)) - 1
     assert 100 < shown < 1000
-    assert f"*Left out of this text: {1000 - shown} more runs and the sections of all runs;" in text
+    assert f"*Left out of this text: {1000 - shown} rows;" in text
+    assert "*Left out of this text: 1000 more runs; their pages hold them.*" in text
     assert "Left out of this text: 280 more warnings" in text
 
 
@@ -103,4 +105,4 @@ def test_report_takes_documents_only_while_there_is_room() -> None:
     assert 3 < shown < 40
     assert len(taken) == shown + 1
     assert len(text.encode()) <= 60_000
-    assert f"*Left out of this text: the sections of {100 - shown} runs; their pages hold them.*" in text
+    assert f"*Left out of this text: {100 - shown} more runs; their pages hold them.*" in text

@@ -108,7 +108,7 @@ def test_order_of_the_page() -> None:
     found = re.findall(r'<h2 id="(\w+)"', good())
     assert found == ["numbers", "rivals", "forecast", "phases", "trust", "read", "inputs"]
     text = good()
-    marks = ['class="verdict"', 'class="summary"', 'class="card law"', 'id="numbers"']
+    marks = ['class="verdict"', "This run has used", 'class="card law"', 'id="numbers"']
     places = [text.index(mark, text.index("<body>")) for mark in marks]
     assert places == sorted(places)
 
@@ -149,7 +149,7 @@ def test_what_is_not_there_is_said() -> None:
 
 def test_refused_run_has_a_page_with_the_reason() -> None:
     text = Page(none()).text
-    assert "3 usable evaluations, expected at least 5." in text
+    assert "3 usable evaluations, expected at least 5 [too-few-evaluations]" in text
     assert "too-few-evaluations" in text
     assert HOSTILE.replace("\n", "\\n") in text
     assert "<script" not in none()
@@ -158,11 +158,18 @@ def test_refused_run_has_a_page_with_the_reason() -> None:
 
 def test_figures_are_named_and_their_files_linked() -> None:
     parsed = Page(good())
-    assert sum(name == "role" and value == "img" for name, value in parsed.attributes) == 4
-    assert parsed.tags.count("desc") == 4
+    assert sum(name == "role" and value == "img" for name, value in parsed.attributes) == 5
+    assert parsed.tags.count("desc") == 5
     links = [value for name, value in parsed.attributes if name == "href" and value.startswith("../figures/")]
     assert links == ["../figures/slug-law.svg", "../figures/slug-series.svg"]
-    assert "Not drawn here: series." in parsed.text
+    for name in ("law", "series", "forecast", "phases", "residuals"):
+        assert f'aria-labelledby="{name}-title {name}-desc"' in good()
+
+
+def test_files_of_a_figure_that_is_not_drawn_are_named() -> None:
+    run = run_report(synthetic())
+    text = run_page.render(report(run), run, "slug", {}, {"series": ["../figures/slug-series.svg"]})
+    assert "Not drawn here: series." in Page(text).text
 
 
 def test_neighbours_and_the_way_back() -> None:
@@ -215,7 +222,7 @@ def test_size_of_a_page(n: int) -> None:
 
 
 def test_compact_figures_are_the_same_picture() -> None:
-    from entropylaw.report.html import compact
+    from entropylaw.report.svg import compact
 
     assert compact('<path d="M 1 -2 L 3.25 4 z"/>') == '<path d="M1-2L3.25 4z"/>'
 

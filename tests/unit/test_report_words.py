@@ -7,8 +7,9 @@ import re
 import pytest
 
 from entropylaw.documents.fit import RunFit
-from entropylaw.report import fit, reportwords, words
+from entropylaw.report import reportwords, words
 from entropylaw.report.index_rows import IndexRow, index_row
+from entropylaw.report.render import rendered
 from entropylaw.reporting import run_report
 from entropylaw.results import Estimate, Validity
 from entropylaw.results.fields import replace
@@ -44,29 +45,8 @@ def test_headline_of_an_invalid_fit() -> None:
     assert words.headline(by_hand(validity=contradicted)) == "The law does not describe this run."
 
 
-def test_summary_of_a_valid_run() -> None:
-    assert words.summary(run_by_hand(by_hand())) == (
-        "The law fits the run (10 evaluations, steps 0 to 90; weight 0.90 among the forms), and the data "
-        "cannot tell it from a straight line in H (0.08).",
-        "The reward stands at 0.768 [0.757, 0.779]; spending the last of its entropy would bring "
-        "0.032 [0.012, 0.051] more, to a ceiling of 0.800 [0.771, 0.829] (95 % intervals; drift + noise, "
-        "integrated out).",
-        "Over all forms that are not ruled out, the ceiling lies anywhere from 0.771 to 0.866; the best "
-        "rival, a straight line in H, puts it at 0.832 [0.801, 0.866].",
-    )
-
-
-def test_no_headroom_is_said_plainly() -> None:
-    text = words.summary(run_by_hand(by_hand(headroom=estimate(0.011, -0.054, 0.056))))[1]
-    assert "no headroom can be told from zero: 0.011 [-0.054, 0.056]" in text
-    above = words.summary(run_by_hand(by_hand(headroom=estimate(-0.05, -0.08, -0.02))))[1]
-    assert "above what the law gives at H = 0" in above
-    unknown = words.summary(run_by_hand(by_hand(headroom=estimate(0.03, None, None, "no spread"))))[1]
-    assert "the headroom is 0.0300, without interval (no spread)" in unknown
-
-
 def test_summary_of_an_invalid_run_says_so_first() -> None:
-    first, second, third = words.summary(
+    first, second, third = words.proviso(
         run_by_hand(by_hand(validity=INVALID, law_weight=0.02, line_weight=0.95))
     )
     assert first == (
@@ -79,7 +59,7 @@ def test_summary_of_an_invalid_run_says_so_first() -> None:
 
 
 def test_summary_of_a_refused_run_says_why_and_what_to_do() -> None:
-    assert words.summary(refused()) == (
+    assert words.proviso(refused()) == (
         "The run could not be fitted: 3 usable evaluations, expected at least 5.",
         "Evaluate more often.",
     )
@@ -91,7 +71,7 @@ def test_summary_of_a_refused_run_says_why_and_what_to_do() -> None:
     "run", [synthetic(), falling(), refused(), run_by_hand(by_hand())], ids=lambda run: run.run
 )
 def test_vocabulary(run: RunFit) -> None:
-    text = " ".join(words.summary(run)) + fit.render_markdown(document(run))
+    text = rendered(document(run), "markdown")
     for word in (
         "model",
         "alpha",
@@ -117,10 +97,8 @@ def hand_row(name: str = "by hand", **other: object) -> IndexRow:
 
 
 def used(one: IndexRow, value: float | None, low: float | None, high: float | None) -> IndexRow:
-    assert one.law is not None
-    return replace(
-        one, law=replace(one.law, used=estimate(value, low, high, None if value else "cannot be told"))
-    )
+    share = estimate(value, low, high, None if value else "cannot be told")
+    return replace(one, cells={**one.cells, "used": share})
 
 
 def test_a_page_opens_with_what_is_used_what_is_left_and_how_sure_that_is() -> None:
@@ -167,7 +145,7 @@ def test_headroom_is_told_by_its_interval(headroom: Estimate, expected: str) -> 
 
 def test_an_invalid_or_refused_run_opens_as_its_fit_does() -> None:
     for run in (run_by_hand(by_hand(validity=INVALID)), refused()):
-        assert reportwords.opening(run_report(run)) == words.summary(run)
+        assert reportwords.opening(run_report(run)) == words.proviso(run)
 
 
 def test_over_all_runs() -> None:

@@ -83,7 +83,7 @@ def checks(law: LawFit) -> Notes:
     """What speaks against the numbers: every reason, then every caution."""
     found = labelled("reason", law.validity.reasons) + labelled("caution", law.validity.cautions)
     return Notes(
-        found or [Note("checks", "none speaks against reading these numbers as they stand", "")],
+        found or [Note("checks", "nothing speaks against reading these numbers as they stand", "")],
         may_wait=True,
     )
 

@@ -13,6 +13,9 @@ from entropylaw.report.printable import markdown_cell, one_line
 MOST_BYTES = 59_000
 """Comments on the common forges end near 64 kB; what is beyond is counted and left out."""
 
+_LEAST = 2000
+"""Bytes that the shortest description of a run takes."""
+
 Figures = Mapping[str, str]
 """Name of a figure → its address; a figure without one is left out."""
 
@@ -36,7 +39,10 @@ def whole(
 
     Runs are taken one by one; ``where`` says what holds those that are left out.
     """
-    text = "".join(f"{line}\n" for line in _lines(head, {}, MOST_BYTES))
+    text = "".join(f"{line}\n" for line in _lines(head, {}, MOST_BYTES - 1000))
+    left = count(number, "more run")
+    if number and len(text.encode()) > MOST_BYTES - _LEAST:
+        return f"{text}\n*Left out of this text: {left}; {where}.*\n"
     for place, (run, figures) in enumerate(runs):
         part = "\n".join(_lines(run, figures, MOST_BYTES)) + "\n"
         if len((text + part).encode()) > MOST_BYTES:
