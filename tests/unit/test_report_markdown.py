@@ -9,10 +9,6 @@ from entropylaw.report import reportmarkdown
 from entropylaw.report.index_rows import index_row
 from entropylaw.report.numbers import sparkline
 from entropylaw.report.render import rendered
-<<<<<<< HEAD
-=======
-from entropylaw.reporting import report_runs, run_report
->>>>>>> described
 from entropylaw.results.fields import replace
 from tests.made import report_runs, run_report
 from tests.unit.test_report_samples import (

@@ -12,17 +12,8 @@ from entropylaw.documents.document import InputFile
 from entropylaw.documents.fit import FitDocument, FitOptions, RunFit, fitted_run, refused_run
 from entropylaw.documents.report import ReportDocument
 from entropylaw.errors import FitError
-<<<<<<< HEAD
 from entropylaw.ingest.run import Run, Series
 from entropylaw.report.render import rendered
-=======
-from entropylaw.ingest.run import Run, Series, Source
-from entropylaw.report import reportmarkdown
-from entropylaw.report.describe.report import index_table
-from entropylaw.report.index_rows import index_row
-from entropylaw.report.printable import safe_name
-from entropylaw.report.render import csv
->>>>>>> described
 from entropylaw.results import Curve, Estimate, Influence, Residuals, Rival, Validity
 from entropylaw.results.columns import Choice, Meaning, Source
 from entropylaw.results.fields import replace
@@ -207,17 +198,9 @@ def test_samples_are_what_they_are_taken_for() -> None:
 
 def report_markdown(report: ReportDocument) -> str:
     """The Markdown of a report with the sections of all its runs."""
-    named = slugged(report)
-    rows = [index_row(run, slug) for run, slug in named]
-    shared = () if report.shared is None else (report.shared,)
-    return reportmarkdown.render_rows(rows, named, warnings=report.warnings, shared=shared)
+    return rendered(report, "markdown")
 
 
 def report_csv(report: ReportDocument) -> str:
     """The table of a report."""
-<<<<<<< HEAD
     return rendered(report, "csv")
-=======
-    shared = () if report.shared is None else (report.shared,)
-    return csv.render(index_table((index_row(run, slug) for run, slug in slugged(report)), shared))
->>>>>>> described
