@@ -104,7 +104,7 @@ def predict(options: PredictCommand) -> None:
         reading = read_shown([source], options, step.columns)
         fits = documents.fits(reading, result_of(step, reading.runs), step.options)
     if fits.fitted:
-        from entropylaw.documents.prediction import predict_runs
+        from entropylaw.pipeline.prediction import predict_runs
 
         document = predict_runs(
             fits,

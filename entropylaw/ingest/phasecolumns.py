@@ -16,11 +16,8 @@ from entropylaw.ingest.select import Chosen, choose_class, choose_entropy, class
 from entropylaw.ingest.steps import by_folded_name, folded
 from entropylaw.ingest.trainers import names
 from entropylaw.ingest.wording import shown, shown_path
-from entropylaw.results.columns import PhaseColumn
+from entropylaw.results.columns import SEMANTIC, TOKEN, PhaseColumn
 from entropylaw.results.findings import Finding, caution
-
-TOKEN, SEMANTIC = "token entropy", "semantic entropy"
-"""What a curve is the entropy of. The first is of the next token, the second of the plans that are made."""
 
 RESUMED = "resumed run"
 NO_SHARE = "no share of the entropy is told: a semantic entropy is no part of the token entropy"

@@ -12,6 +12,7 @@ from entropylaw.analysis.fitting import fit_law
 from entropylaw.analysis.forecast import forecast, saturation_forecast
 from entropylaw.analysis.phasecautions import FEWEST
 from entropylaw.analysis.phases import fit_phases
+from entropylaw.analysis.progress import entropy_drop, used_share
 from entropylaw.analysis.seams import find_seams, seam_steps
 from entropylaw.analysis.segments import fit_segments
 from entropylaw.documents.codec import as_stored
@@ -100,7 +101,8 @@ def fit(run: Run, series: Series, options: FitOptions) -> RunFit:
     """A run with its law and, where the options say so, its level shifts and the law between them."""
     how = {"level": options.level, "interval": options.interval, "eval_size": options.eval_size}
     law = fit_series(series, keep_outliers=options.keep_outliers, **how)
-    entry = fitted_run(run, series, law)
+    drop = entropy_drop(law.step, law.entropy, level=law.level)
+    entry = fitted_run(run, series, law, used=used_share(law), drop_per_100_steps=drop)
     if options.seams or options.find_seams:
         entry = _with_segments(entry, series, options, how)
     return as_stored(entry)

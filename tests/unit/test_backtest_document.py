@@ -15,10 +15,11 @@ from entropylaw.analysis.backtest import backtest_run, skills
 from entropylaw.documents.backtest import BacktestDocument, refused_backtest
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode
 from entropylaw.documents.document import InputFile
-from entropylaw.documents.prediction import PredictionDocument, predict_runs
+from entropylaw.documents.prediction import PredictionDocument
 from entropylaw.documents.store import dumps
 from entropylaw.errors import FitError
 from entropylaw.pipeline.documents import fit_logs
+from entropylaw.pipeline.prediction import predict_runs
 from entropylaw.report.render import rendered
 from entropylaw.results.backtest import Backtest, RunBacktest
 from entropylaw.results.fields import field_names, replace

@@ -9,11 +9,12 @@ import jsonschema
 import pytest
 
 from entropylaw.cli.schema import schema_text
-from entropylaw.documents import fit, prediction
+from entropylaw.documents import fit
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
 from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError
+from entropylaw.pipeline import prediction
 from entropylaw.results.fields import replace
 from tests.conftest import LAB
 
