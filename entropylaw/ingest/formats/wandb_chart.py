@@ -303,8 +303,8 @@ class _Points:
         if parts:
             yield (
                 f"at least {', '.join(parts)} stand for several logged values ({_LOW} is below {_HIGH}), of "
-                "which the page took the average or the last; they are kept, but better export the complete history: "
-                f"{COMPLETE_HISTORY}"
+                "which the page took the average or the last; they are kept, but better export the complete "
+                f"history: {COMPLETE_HISTORY}"
             )
         drawn = [
             layout.runs[run]
