@@ -84,13 +84,13 @@ def _bar(*columns: Any) -> Progress:
     return Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
 
 
-def begin(logs: Sequence[str], jobs: int | None) -> None:
+def begin(logs: Sequence[str], jobs: int | None, module: str = "entropylaw.pipeline.steps") -> None:
     """Start the process that workers come from, where there may be many runs: it has a core to import with.
 
     That is for commands that have not imported numpy yet.
     """
     if (jobs or cores()) > 1 and (len(logs) > FEW or any(map(is_folder, logs))):
-        start()
+        start(module)
 
 
 def read_shown(logs: Sequence[str], options: Any, columns: Sequence[str] = ()) -> Reading:

@@ -77,7 +77,7 @@ def report(options: ReportCommand) -> None:
 
         # Every run would fail by a style that cannot be read.
         say_missing_fonts(options.style, read_style(options.style), quiet=options.quiet)
-    begin(options.logs, options.jobs)
+    begin(options.logs, options.jobs, "entropylaw.pipeline.pages")
     from entropylaw.pipeline.cache import user_cache
     from entropylaw.pipeline.pages import Making
     from entropylaw.pipeline.site import report_logs

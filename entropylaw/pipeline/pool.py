@@ -34,10 +34,11 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def start() -> None:
+def start(module: str) -> None:
     """Let the process from which workers are forked import what they need, while this one goes on.
 
-    It has an own core for that. Nothing happens where there is no such process, as on Windows.
+    That is the ``module`` with their function, and the analysis. Nothing happens where there is no such
+    process, as on Windows.
     """
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
@@ -45,7 +46,7 @@ def start() -> None:
         return
     from multiprocessing import forkserver
 
-    _CONTEXT.set_forkserver_preload(["entropylaw.pipeline.answers"])
+    _CONTEXT.set_forkserver_preload(["entropylaw.pipeline.answers", module])
     # Ctrl-C is for the process that hands out the work; what it starts inherits the mask.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -94,7 +95,7 @@ def _until_broken(
     work: Callable[[T], R], waiting: list[T], jobs: int, suspects: list[T]
 ) -> Iterator[tuple[T, R]]:
     """Work through ``waiting``, from its end; if a process dies, what was being done goes to ``suspects``."""
-    start()
+    start(work.__module__)
     running: dict[Future[R], T] = {}
     count = min(jobs, len(waiting))
     with ProcessPoolExecutor(count, _CONTEXT, initializer=_prepared, initargs=(noted_inputs(),)) as pool:
