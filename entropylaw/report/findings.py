@@ -100,10 +100,6 @@ def _beyond(values: Values) -> str:
     )
 
 
-def _no_boundary(values: Values) -> str:
-    return f"no order is told: no boundary was found in {' and in '.join(values['curves'])}"
-
-
 def _few_boundaries(values: Values) -> str:
     name = values["quantity"]
     what = "difference" if name == "delta" else f"place of {name}'s boundary"
@@ -156,6 +152,8 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "ceiling-above-one": "the ceiling {ceiling:.3g} lies above 1, the largest reward that the run could log",
     "reward-smoothed": "reward looks smoothed (its changes have lag-1 autocorrelation {lag1:.2f}, raw logs "
     "have none or less; {limit} is the limit): intervals from smoothed input are too narrow",
+    "gross-outlier": "gross outlier: {column} {value:.3g} at step {step:g} lies {distance:.0f} robust "
+    "standard deviations outside of its neighbours' {low:.3g} to {high:.3g} (limit {limit:g})",
     # Of the columns and the settings of a run.
     "training-reward": "'{column}' is training reward, measured on the samples that are trained on; the law "
     "is stated for validation scores, and training ceilings come out higher",
@@ -191,7 +189,9 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "classes-not-separable": "one curve of all tokens cannot be taken apart into planning and execution: any "
     "fall of one with a rise of the other gives the same sum; log the entropy of either class, or summarise "
     "the tokens with `entropylaw tokens`",
-    "no-boundary": _no_boundary,
+    "no-boundary": lambda values: (
+        f"no order is told: no boundary was found in {' and in '.join(values['curves'])}"
+    ),
     "planning-share-unknown": lambda values: f"{UNKNOWN_SHARE}: {_UNKNOWN_SHARE[values['why']]}",
     "runs-with-one-curve": "{left} of {runs} runs have one curve only, and are left out",
     "too-few-boundaries": _few_boundaries,
