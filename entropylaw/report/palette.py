@@ -70,7 +70,11 @@ LINES = ("grey", "blue", "vermilion", "green", "brown", "purple")
 """Colours of lines and marks: contrast 3 and more with the card."""
 
 _BY_HEX = {colour.light: name for name, colour in PALETTE.items() if name != "ring"}
-_FOR_WORDS = {PALETTE[name.removesuffix("-text")].light: PALETTE[name].light for name in _WORDS_ONLY}
+_FOR_WORDS = {
+    plain: own
+    for name in _WORDS_ONLY
+    for plain, own in zip(PALETTE[name.removesuffix("-text")], PALETTE[name], strict=True)
+}
 _IMAGES = "figure svg image{filter:invert(1) hue-rotate(180deg)}"
 """Points that are an image have their colours in it; turning lightness over leaves the hues."""
 
@@ -81,7 +85,7 @@ def light(name: str) -> str:
 
 
 def as_text(colour: str) -> str:
-    """``colour``, or a darker one of the same hue where words in it would be hard to read."""
+    """``colour``, or one of the same hue and more contrast where words in it would be hard to read."""
     return _FOR_WORDS.get(colour, colour)
 
 

@@ -1,4 +1,4 @@
-"""What the figures share: size, colours, type, axes, text that any font can show, and their files.
+"""What the figures share: size, colours, type, panels, text that any font can show, and their files.
 
 Matplotlib's object interface only: nothing here touches pyplot or leaves a setting behind. Text becomes
 paths in SVG, so that a figure looks the same on a machine without our font.
@@ -12,7 +12,7 @@ import os
 import pathlib
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
@@ -23,23 +23,19 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.cm import ScalarMappable
-from matplotlib.collections import Collection
-from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgba, to_rgba_array
+from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, fontManager
+from matplotlib.font_manager import fontManager
 from matplotlib.lines import Line2D
-from matplotlib.patches import PathPatch, Rectangle
+from matplotlib.patches import PathPatch
 from matplotlib.path import Path
-from matplotlib.text import Text
-from matplotlib.textpath import TextToPath
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from PIL import Image
 
 from entropylaw.errors import InputError
 from entropylaw.inputs import note_input
-from entropylaw.report.palette import PALETTE, contrast, light
+from entropylaw.report.palette import PALETTE, contrast
 from entropylaw.report.svg import minify
 
 FloatArray = NDArray[np.float64]
@@ -49,50 +45,31 @@ Kind = Literal["svg", "png", "pdf"]
 WIDTH = 3.4
 """Inches: one column of a two-column paper."""
 
-INK, MUTED, GRID = light("ink"), light("muted"), light("grid")
-LAW, LAW_INVALID, WARNING = light("blue"), light("grey"), light("warn")
-"""Grey where the law does not describe the run; a dark vermilion for what says so."""
-
-ENTROPY, REWARD = light("purple"), light("blue")
-
 MOST_VECTOR_POINTS = 300
 """Above this the points of an SVG become one image, so that a page stays below 300 kB."""
 
-_SHADES = [colour.light for name, colour in PALETTE.items() if name.startswith("step-")]
-
-_TWINS = {colour.light: colour.dark for name, colour in PALETTE.items() if name not in ("card", "ring")}
-
-STEPS = LinearSegmentedColormap.from_list("steps", _SHADES, N=len(_SHADES))
-"""Early steps light, late steps dark; readable for colour-blind eyes and in print."""
+_COLOURS = {
+    "text.color": "ink",
+    "axes.labelcolor": "ink",
+    "axes.edgecolor": "muted",
+    "grid.color": "grid",
+    **{f"{axis}tick.color": "muted" for axis in "xy"},
+    **{f"{axis}tick.labelcolor": "ink" for axis in "xy"},
+}
 
 _STYLE: dict[Any, Any] = {
     "font.family": ["DejaVu Sans"],
     "font.size": 7.0,
-    "text.color": INK,
-    "text.parse_math": False,
     "axes.labelsize": 7.5,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": MUTED,
     "axes.linewidth": 0.6,
-    "axes.unicode_minus": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
     "axes.grid": True,
-    "grid.color": GRID,
     "grid.linewidth": 0.5,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "xtick.labelsize": 7.0,
-    "ytick.labelsize": 7.0,
-    "xtick.major.size": 2.5,
-    "ytick.major.size": 2.5,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "svg.fonttype": "path",
-    "path.simplify": True,
+    **{f"{axis}tick.labelsize": 7.0 for axis in "xy"},
+    **{f"{axis}tick.major.size": 2.5 for axis in "xy"},
+    **{f"{axis}tick.major.width": 0.6 for axis in "xy"},
 }
 
 _FIXED: dict[Any, Any] = {
@@ -122,13 +99,8 @@ _METADATA: dict[str, dict[str, Any]] = {
 LINE = 0.135
 """Inches from one small line of text to the next."""
 
-TITLE: dict[str, Any] = {"color": WARNING, "weight": "bold", "size": 7.5}
-"""How a figure says that its law is not to be read."""
-
 _in_force: list[None] = []
 """One entry while a style is in force; empty where nothing is being drawn."""
-
-_LETTERS = TextToPath()
 
 
 @contextmanager
@@ -143,9 +115,8 @@ def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
         yield
         return
     given = dict(extra or {})
-    ours = _defaults() | _STYLE
-    if is_dark(given.get("figure.facecolor", "white")):
-        ours |= {name: _twin(value) for name, value in _STYLE.items() if name.endswith("color")}
+    dark = is_dark(given.get("figure.facecolor", "white"))
+    ours = _defaults() | _STYLE | {setting: PALETTE[name][dark] for setting, name in _COLOURS.items()}
     ours |= {f"{axis}.labelcolor": "inherit" for axis in ("xtick", "ytick") if f"{axis}.color" in given}
     if "grid.color" in given:
         # A style that colours the grid and does not ask for one was made for figures without.
@@ -220,109 +191,86 @@ def is_dark(paper: Any) -> bool:
     return not clear and contrast(colour, "#ffffff") > contrast(colour, "#000000")
 
 
-def _twin(colour: Any) -> str:
-    """A colour of ours as it is on dark paper; any other colour as it is."""
-    shade = to_hex(colour)
-    return _TWINS.get(shade, shade)
+def colour(name: str) -> str:
+    """A colour of :data:`PALETTE` as it is on the paper of the style in force.
+
+    On dark paper ``ring``, which parts a mark from what is below it, is the paper itself.
+    """
+    paper = mpl.rcParams["figure.facecolor"]
+    dark = is_dark(paper)
+    return to_hex(paper) if dark and name == "ring" else PALETTE[name][dark]
 
 
-_PARTS = ("color", "facecolor", "edgecolor", "markerfacecolor", "markeredgecolor")
+def panels(
+    heights: Sequence[float],
+    *,
+    title: Sequence[str] = (),
+    title_colour: str = "warn",
+    key: float = 0.0,
+    notes: Sequence[str] = (),
+    left: float = 0.56,
+    right: float = 0.36,
+    gap: float = 0.1,
+) -> tuple[Figure, list[Axes]]:
+    """A figure of column width: a bold title, room for a key, panels over one axis, small lines at its foot.
 
-
-def _onto_dark(figure: Figure) -> None:
-    """Every colour of ours as it is on dark paper; the white that parts a mark from others is the paper."""
-    paper = to_hex(figure.get_facecolor())
-    shades = LinearSegmentedColormap.from_list("dark steps", [_TWINS[s] for s in _SHADES], N=len(_SHADES))
-    boxes = [box for text in figure.findobj(Text) if (box := text.get_bbox_patch()) is not None]
-    for artist in [*figure.findobj(), *boxes]:
-        if isinstance(artist, ScalarMappable) and artist.get_cmap() is STEPS:
-            artist.set_cmap(shades)
-        parted = {"facecolor"} if artist in boxes else set()
-        if isinstance(artist, Collection):
-            parted = {"edgecolor"}
-        elif isinstance(artist, Line2D) and artist.get_marker() in ("s", "D"):
-            parted = {"markeredgecolor"}
-        for part in _PARTS:
-            if hasattr(artist, f"get_{part}") and hasattr(artist, f"set_{part}"):
-                _turn(artist, part, paper if part in parted else "#ffffff")
-
-
-def _turn(artist: Any, part: str, white: str) -> None:
-    """A part of an artist in the colours of dark paper, where it is in ours; white as it is given."""
-    found = to_rgba_array(getattr(artist, f"get_{part}")())
-    turned = [white if to_hex(c) == "#ffffff" else _twin(c) for c in found]
-    if turned != [to_hex(c) for c in found]:
-        new = [to_rgba(c, alpha) for c, alpha in zip(turned, found[:, 3], strict=True)]
-        getattr(artist, f"set_{part}")(new if isinstance(artist, Collection) else new[0])
-
-
-def new_figure(height: float) -> Figure:
-    """An empty figure of column width, ``height`` inches high."""
+    Parameters
+    ----------
+    heights
+        Of the panels from above, inches; the other lengths are inches too.
+    title, notes
+        Lines of text; the title's is the colour in which a figure says that its law is not to be read.
+    key
+        Room between the title and the first panel.
+    left, right, gap
+        Beside the panels and between them; :func:`make_room` widens the left where labels need more.
+    """
+    top, bottom = 0.08 + LINE * len(title) + key, 0.38 + LINE * len(notes)
+    height = top + sum(heights) + gap * (len(heights) - 1) + bottom
     figure = Figure(figsize=(WIDTH, height))
     FigureCanvasAgg(figure)
-    return figure
+    figure.subplots_adjust(
+        left / WIDTH, bottom / height, 1 - right / WIDTH, 1 - top / height, hspace=gap / np.mean(heights)
+    )
+    made = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    made[0].xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+    for axes in made:
+        axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    write(figure, 0.06, 0.05, "\n".join(title), color=colour(title_colour), weight="bold", size=7.5)
+    write(figure, 0.06, height - 0.04, "\n".join(notes), va="bottom")
+    return figure, list(made)
 
 
-def add_axes(figure: Figure, *, left: float, right: float, bottom: float, top: float) -> Axes:
-    """Axes at so many inches from the figure's left, right, bottom and top."""
-    width, height = figure.get_size_inches()
-    box = (left / width, bottom / height, (width - left - right) / width, (height - bottom - top) / height)
-    axes = figure.add_axes(box)
-    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-    axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    return axes
+def write(figure: Figure, x: float, y: float, text: str, **look: Any) -> None:
+    """Text with its top left corner ``x`` and ``y`` inches from the left and the top of the figure."""
+    height = figure.get_size_inches()[1]
+    figure.text(x / WIDTH, 1 - y / height, text, **{"va": "top", "color": colour("muted"), **look})
+
+
+def mark(figure: Figure, x: Sequence[float], y: float, **look: Any) -> None:
+    """A line or marks of a key, at places so many inches from the left and the top of the figure."""
+    places = np.asarray(x) / WIDTH, np.full(len(x), 1 - y / figure.get_size_inches()[1])
+    figure.add_artist(Line2D(*places, transform=figure.transFigure, solid_capstyle="butt", **look))
 
 
 def make_room(figure: Figure) -> None:
-    """Place the axis labels beside the widest tick labels, and move the axes in until all is on the paper.
+    """Place the labels of the panels in one line, and move the panels in until these are on the paper.
 
-    Labels that stand upright are put in one line. Called last, when the axes have their limits: what is
-    found here matplotlib need not look for at every drawing.
+    Called last, when the axes have their limits: what is found here matplotlib need not look for at every
+    drawing.
     """
-    width, height = 72 * figure.get_size_inches()
-    ticks = {axes: _beside(axes) for axes in figure.axes}
-    upright = {axes: bool(axes.get_ylabel()) and axes.yaxis.label.get_rotation() == 90 for axes in ticks}
-    in_line = max((beside for axes, beside in ticks.items() if upright[axes]), default=0.0)
-    labels, missing = {}, 0.0
-    for axes, beside in ticks.items():
-        labels[axes] = (in_line if upright[axes] else beside) + axes.yaxis.labelpad
-        size = _extent(axes.get_ylabel(), axes.yaxis.label.get_fontproperties())
-        far = labels[axes] + size[1 if upright[axes] else 0] if axes.get_ylabel() else beside
-        missing = max(missing, far + 1.5 - width * axes.get_position().x0)
-    share = missing / width
-    length = mpl.rcParams["xtick.major.size"] + mpl.rcParams["xtick.major.pad"]
-    below = length + _extent("", _tick_font(mpl.rcParams["xtick.labelsize"]))[1]
-    for axes, at in labels.items():
-        place = axes.get_position()
-        if share:
-            axes.set_position((place.x0 + share, place.y0, place.width - share, place.height))
-        axes.yaxis.set_label_coords(-at / (width * (place.width - share)), 0.5)
-        tall = height * axes.get_position().height
-        axes.xaxis.set_label_coords(0.5, -(below + axes.xaxis.labelpad) / tall)
-    if is_dark(figure.get_facecolor()):
-        _onto_dark(figure)
-
-
-def _beside(axes: Axes) -> float:
-    """Points that ticks and tick labels take to the left of the axes."""
-    axis = axes.yaxis
-    low, high = sorted(axis.get_view_interval())
-    places = [place for place in axis.get_majorticklocs() if low <= place <= high]
-    if not places or not axis.get_visible() or not axis.get_tick_params().get("labelleft", True):
-        return 0.0
-    font = _tick_font(mpl.rcParams["ytick.labelsize"])
-    longest = max(_extent(text, font)[0] for text in axis.get_major_formatter().format_ticks(places))
-    return float(longest + mpl.rcParams["ytick.major.size"] + mpl.rcParams["ytick.major.pad"])
-
-
-def _tick_font(size: Any) -> FontProperties:
-    return FontProperties(family=mpl.rcParams["font.family"], size=size)
-
-
-def _extent(text: str, font: FontProperties) -> tuple[float, float]:
-    """Width and height of one line; no line is lower than one with all kinds of letters."""
-    width, height, _ = _LETTERS.get_text_width_height_descent(text or " ", font, False)
-    return width, max(height, _LETTERS.get_text_width_height_descent("lp", font, False)[1])
+    canvas: Any = figure.canvas
+    renderer = canvas.get_renderer()
+    lowest, *_ = panels = [axes for axes in reversed(figure.axes) if axes.get_subplotspec() is not None]
+    named = [axes for axes in panels if axes.get_ylabel()]
+    edge = min((axes.yaxis.get_tightbbox(renderer).x0 for axes in named), default=2.0)
+    beside = min((axes.yaxis.label.get_position()[0] for axes in named), default=0.0) - lowest.bbox.x0
+    lowest.xaxis.get_tightbbox(renderer)
+    below = lowest.xaxis.label.get_position()[1] - lowest.bbox.y0
+    figure.subplots_adjust(left=figure.subplotpars.left + max(2.0 - edge, 0.0) / figure.bbox.width)
+    lowest.xaxis.set_label_coords(0.5, below / lowest.bbox.height)
+    for axes in named:
+        axes.yaxis.set_label_coords(beside / axes.bbox.width, 0.5)
 
 
 def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:
@@ -330,32 +278,20 @@ def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:
 
     The same figure and salt give the same bytes: no date, no software, no random ids.
     """
-    buffer = io.BytesIO()
-    with style():
-        if kind == "png":
-            return _png(figure)
-        before, mpl.rcParams["svg.hashsalt"] = mpl.rcParams["svg.hashsalt"], salt
-        try:
+    buffer, dpi, canvas = io.BytesIO(), figure.dpi, FigureCanvasAgg(figure)
+    with style(), mpl.rc_context({"svg.hashsalt": salt}):
+        if kind != "png":
             figure.savefig(buffer, format=kind, dpi=_DPI[kind], metadata=_METADATA[kind])
-        finally:
-            mpl.rcParams["svg.hashsalt"] = before
-    written = buffer.getvalue()
-    return minify(written.decode("utf-8")).encode("utf-8") if kind == "svg" else written
-
-
-def _png(figure: Figure) -> bytes:
-    """Without an alpha channel where nothing shines through: a fifth less to compress and to store."""
-    buffer, dpi = io.BytesIO(), figure.dpi
-    figure.set_dpi(_DPI["png"])
-    try:
-        canvas: Any = FigureCanvasAgg(figure)
+            written = buffer.getvalue()
+            return minify(written.decode("utf-8")).encode("utf-8") if kind == "svg" else written
+        figure.set_dpi(_DPI[kind])
         canvas.draw()
-        image = Image.fromarray(np.asarray(canvas.buffer_rgba()))
-    finally:
-        figure.set_dpi(dpi)
+    figure.set_dpi(dpi)
+    image = Image.fromarray(np.asarray(canvas.buffer_rgba()))
+    # Without an alpha channel where nothing shines through: a fifth less to compress and to store.
     if image.getchannel("A").getextrema() == (255, 255):
         image = image.convert("RGB")
-    image.save(buffer, "png", dpi=(_DPI["png"], _DPI["png"]))
+    image.save(buffer, "png", dpi=(_DPI[kind], _DPI[kind]))
     return buffer.getvalue()
 
 
@@ -379,43 +315,6 @@ def dots(
     # As add_patch does, less its search of every segment for bends.
     axes.add_artist(drawn)
     axes.update_datalim(ends[::2])
-
-
-def inches(figure: Figure, x: float, y: float) -> tuple[float, float]:
-    """A place in inches from the left and the top as figure coordinates."""
-    width, height = figure.get_size_inches()
-    return x / width, 1.0 - y / height
-
-
-def write(figure: Figure, x: float, y: float, text: str, **kwargs: Any) -> None:
-    """Text with its top left corner so many inches from the figure's left and top."""
-    figure.text(*inches(figure, x, y), text, **{"va": "top", "ha": "left", **kwargs})
-
-
-def write_lines(figure: Figure, y: float, lines: Iterable[str], step: float = LINE, **look: Any) -> None:
-    """Lines below one another, the first so many inches from the top."""
-    for i, line in enumerate(lines):
-        write(figure, 0.06, y + i * step, line, **look)
-
-
-def write_notes(figure: Figure, notes: Sequence[str]) -> None:
-    """Small lines at the foot of the figure."""
-    height = figure.get_size_inches()[1]
-    for i, note in enumerate(notes):
-        write(figure, 0.06, height - 0.04 - LINE * (len(notes) - i), note, size=7.0, color=MUTED)
-
-
-def patch(figure: Figure, x: float, y: float, wide: float, **look: Any) -> None:
-    """A small area of a key, so many inches from the figure's left and top."""
-    width, height = figure.get_size_inches()
-    look |= {"transform": figure.transFigure, "linewidth": 0}
-    figure.add_artist(Rectangle(inches(figure, x, y + 0.1), wide / width, 0.085 / height, **look))
-
-
-def stroke(figure: Figure, start: tuple[float, float], end: tuple[float, float], **look: Any) -> None:
-    """A line of a key between two places in inches from the figure's left and top."""
-    (x0, y0), (x1, y1) = inches(figure, *start), inches(figure, *end)
-    figure.add_artist(Line2D([x0, x1], [y0, y1], transform=figure.transFigure, **look))
 
 
 def shown(text: str) -> str:
