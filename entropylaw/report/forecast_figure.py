@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from entropylaw.documents.report import RunReport
 from entropylaw.report import plotting as p
 from entropylaw.report.law_figure import reward_label, verdict_title
 from entropylaw.report.numbers import format_interval, format_interval_of_steps, format_percent, format_step
-from entropylaw.report.palette import as_text
 from entropylaw.results import Estimate
 from entropylaw.results.forecast import Forecast, SaturationForecast
 from entropylaw.results.law import LawFit
@@ -25,6 +25,7 @@ FURTHEST = 1.0
 
 _DASHED: Any = (0, (4, 2))
 _DOTTED: Any = (0, (1, 1.5))
+_BAND: dict[str, Any] = {"linewidth": 6.0, "alpha": 0.24}
 
 
 def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
@@ -41,24 +42,20 @@ def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
         There is no forecast; the message says why.
     """
     if isinstance(run, Forecast | SaturationForecast):
-        with p.style():
-            figure, (axes,) = p.panels([1.22], right=0.1)
+        with p.panels([1.22], right=0.1) as (figure, (axes,)):
             draw_on(axes, run)
-            p.make_room(figure)
-            return figure
+        return figure
     law, ahead, spending = run.fit.law, run.forecast, run.spending
     if law is None or (ahead is None and spending is None):
         raise ValueError(run.no_forecast or "no forecast was asked for")
-    title, keys, rewards = verdict_title(law), _keys(run, law), _rewards(law, ahead)
-    with p.style():
-        room: dict[str, Any] = {"key": p.LINE * len(keys) + 0.06, "right": 0.12, "gap": 0.14}
-        figure, (upper, lower) = p.panels([1.42, 0.78], title=title, notes=_notes(run, rewards), **room)
+    # All rewards logged; of bands much wider than these the part that is near them.
+    bands = [*(ahead.reward if ahead else ()), *([law.ceiling] if law.validity.ok else [])]
+    wanted = [end for band in bands for end in (band.low, band.value, band.high)]
+    rewards = p.limits(law.reward, wanted, 1.5, 0.06, 0.08)
+    title, keys, notes = verdict_title(law), _keys(run, law), _notes(run, rewards)
+    room: dict[str, Any] = {"head": 0.06, "right": 0.12, "gap": 0.14, "title": title, "notes": notes}
+    with p.panels([1.42, 0.78], keys=keys, **room) as (figure, (upper, lower)):
         reward, entropy, ceiling, muted = (p.colour(name) for name in ("blue", "purple", CEILING, "muted"))
-        for i, (name, dashes, text) in enumerate(keys, len(title)):
-            y, colour = 0.06 + p.LINE * i, p.colour(name)
-            p.mark(figure, (0.08, 0.28), y + 0.055, color=colour, linewidth=6, alpha=0.24)
-            p.mark(figure, (0.08, 0.28), y + 0.055, color=colour, linewidth=1.0, linestyle=dashes)
-            p.write(figure, 0.34, y, text, color=as_text(colour))
         for axes, values, colour in ((upper, law.reward, reward), (lower, law.entropy, entropy)):
             size, alpha = (1.6, 0.45) if law.n > 120 else (2.2, 0.8)
             p.dots(axes, law.step, values, size=size, color=colour, alpha=alpha, zorder=4)
@@ -73,20 +70,22 @@ def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
                 band: dict[str, Any] = {"color": ceiling, "alpha": 0.13, "linewidth": 0, "zorder": 1}
                 upper.axhspan(law.ceiling.low, law.ceiling.high, **band)
             upper.axhline(law.ceiling.value, color=ceiling, linewidth=1.0, zorder=3)
-        if spending is not None:
-            lower.axhline(spending.entropy, color=muted, linewidth=0.8, linestyle=_DOTTED, zorder=3)
-        upper.set_xlim(*_steps(law, ahead, spending))
+        first, last = float(law.step[0]), float(law.step[-1])
+        furthest = last + FURTHEST * ((last - first) or 1.0)
+        spent = (spending.step.value, spending.step.high) if spending else ()
+        ends = [min(end, furthest) for end in spent if end is not None and end > last]
+        upper.set_xlim(*p.padded(first, max([last, *(ahead.step if ahead else ()), *ends]), 0.025, 0.025))
         upper.set_ylim(*rewards)
         least, most = float(law.entropy.min()), float(law.entropy.max())
         seen = [end for e in (ahead.entropy if ahead else ()) for end in (e.value, e.high) if end is not None]
         lower.set_ylim(*p.padded(min(0.0, least), min(max([most, *seen]), 1.5 * most), 0.0, 0.08))
-        for axes in (upper, lower) if spending is not None else ():
-            _spent(axes, spending)
+        if spending is not None:
+            lower.axhline(spending.entropy, color=muted, linewidth=0.8, linestyle=_DOTTED, zorder=3)
+            _spent(upper, spending)
+            _spent(lower, spending)
         upper.set_ylabel(reward_label(run.fit))
         lower.set_ylabel("entropy (nats)")
-        lower.set_xlabel("step", labelpad=2)
-        p.make_room(figure)
-        return figure
+    return figure
 
 
 def draw_on(axes: Axes, part: RunReport | Forecast | SaturationForecast) -> None:
@@ -142,37 +141,21 @@ def _spent(axes: Axes, spending: SaturationForecast) -> None:
         axes.axvline(step.value, color=muted, linewidth=0.9, linestyle=_DOTTED, zorder=3)
 
 
-def _steps(law: LawFit, ahead: Forecast | None, spending: SaturationForecast | None) -> tuple[float, float]:
-    """All steps logged and forecast, and those of saturation that are not too far off."""
-    first, last = float(law.step[0]), float(law.step[-1])
-    furthest = last + FURTHEST * ((last - first) or 1.0)
-    spent = (spending.step.value, spending.step.high) if spending else ()
-    ends = [min(end, furthest) for end in spent if end is not None and end > last]
-    return p.padded(first, max([last, *(ahead.step if ahead else ()), *ends]), 0.025, 0.025)
-
-
-def _rewards(law: LawFit, ahead: Forecast | None) -> tuple[float, float]:
-    """All rewards logged; of bands much wider than these the part that is near them."""
-    low, high = float(law.reward.min()), float(law.reward.max())
-    room = 1.5 * ((high - low) or abs(high) or 1.0)
-    bands = [*(ahead.reward if ahead else ()), *([law.ceiling] if law.validity.ok else [])]
-    ends = [end for e in bands for end in (e.low, e.value, e.high) if end is not None]
-    inside = [min(max(end, low - room), high + room) for end in ends]
-    return p.padded(min([low, *inside]), max([high, *inside]), 0.06, 0.08)
-
-
-def _keys(run: RunReport, law: LawFit) -> list[tuple[str, Any, str]]:
-    """What is to be seen, line by line: colour, kind of line, words."""
-    keys: list[tuple[str, Any, str]] = []
+def _keys(run: RunReport, law: LawFit) -> list[tuple[str, str, list[dict[str, Any]]]]:
+    """What is to be seen, line by line: colour, words, the band and the line on it."""
+    keys: list[tuple[str, str, Any]] = []
     if run.forecast is not None:
         level = format_percent(run.forecast.level)
         of = "a new evaluation" if run.forecast.block == 1 else f"a mean of {run.forecast.block} new ones"
-        keys.append(("blue", _DASHED, f"forecast and {level} interval of {of}"))
+        keys.append(("blue", f"forecast and {level} interval of {of}", _DASHED))
     if law.validity.ok and law.ceiling.value is not None:
-        keys.append((CEILING, "-", f"ceiling {format_interval(law.ceiling)}"))
+        keys.append((CEILING, f"ceiling {format_interval(law.ceiling)}", "-"))
     if run.spending is not None:
-        keys.append(("muted", _DOTTED, _spending(run.spending)))
-    return [(*look, p.shown(text.replace(" -", " −").replace("[-", "[−"))) for *look, text in keys]
+        keys.append(("muted", _spending(run.spending), _DOTTED))
+    return [
+        (name, p.shown(re.sub(r"(?<=[ [])-", "−", text)), [_BAND, {"linewidth": 1.0, "linestyle": dashes}])
+        for name, text, dashes in keys
+    ]
 
 
 def _spending(told: SaturationForecast) -> str:

@@ -1,7 +1,8 @@
-"""The law figure: reward against entropy, the law with both bands, its rivals, the ceiling and now."""
+"""The figures of a law: reward against entropy, both by step, and what the law leaves over by step."""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,22 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from entropylaw.analysis.forms import FORMS
+from entropylaw.analysis.residual_models import residual_model
 from entropylaw.documents.fit import RunFit
 from entropylaw.report import plotting as p
-from entropylaw.report.numbers import format_estimate, format_percent, format_step, format_weight
-from entropylaw.report.palette import PALETTE, as_text
-from entropylaw.report.words import headline
+from entropylaw.report.numbers import (
+    format_estimate,
+    format_number,
+    format_percent,
+    format_step,
+    format_weight,
+)
+from entropylaw.report.palette import PALETTE
+from entropylaw.report.words import drop_words, headline
 from entropylaw.results.law import LawFit
 
-_BODY = 1.92
+MOST_JOINED = 500
+"""Points of a longer run are not joined: the line would hide them."""
 
 
 def law_figure(part: RunFit | LawFit) -> Figure:
@@ -27,14 +36,13 @@ def law_figure(part: RunFit | LawFit) -> Figure:
     their probabilities; one that is no curve over the entropy is named without a line.
     """
     law = law_of(part)
-    with p.style():
-        figure, (axes,) = p.panels([_BODY], title=verdict_title(law), key=0.23, left=0.48, right=0.86)
+    with p.panels([1.92], title=verdict_title(law), head=0.23, right=0.86) as (figure, (axes,)):
         drawn = _draw(axes, law, reward_label(part))
         # One row above the axes: what the bands are, and dots in the colours of the first step to the last.
         y = 0.07 + p.LINE * len(verdict_title(law))
         band = f"{format_percent(law.level)}, mean"
         for x, alpha, text in ((0.08, 0.38, band), (0.95, 0.15, "new evaluation")):
-            p.mark(figure, [x, x + 0.13], y + 0.05, color=drawn["law"][2], linewidth=6, alpha=alpha)
+            p.mark(figure, [x, x + 0.13], y + 0.05, color=p.colour(drawn["law"][2]), linewidth=6, alpha=alpha)
             p.write(figure, x + 0.17, y, text)
         last = format_step(law.step[-1])
         p.write(figure, p.WIDTH - 0.06, y, last, ha="right")
@@ -44,18 +52,15 @@ def law_figure(part: RunFit | LawFit) -> Figure:
             p.mark(figure, [x], y + 0.05, color=shades(share), **look)
         p.write(figure, places[-1] - 0.08, y, f"step {format_step(law.step[0])}", ha="right")
         low, high = axes.get_ylim()
-        gap = 0.115 / _BODY * (high - low)
+        gap = 0.06 * (high - low)
         ends = [low if mean is None else float(mean[-1]) for mean, _, _ in drawn.values()]
         ends = p.spread(ends, gap, low + gap / 2, high - 1.8 * gap)
-        offset: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False, "va": "center"}
-        edge = axes.get_xlim()[1]
-        for (form, (_, weight, colour)), y in zip(drawn.items(), ends, strict=True):
-            bold = "bold" if form == "law" else "normal"
-            axes.annotate(form, (edge, y), (2.5, 0), color=as_text(colour), weight=bold, **offset)
-            axes.annotate(weight, (edge, y), (58, 0), color=as_text(colour), ha="right", **offset)
-        axes.annotate("weight", (edge, high), (58, 0), color=p.colour("muted"), ha="right", **offset)
-        p.make_room(figure)
-        return figure
+        for (form, (_, weight, name)), y in zip(drawn.items(), ends, strict=True):
+            bold, colour = "bold" if form == "law" else "normal", p.colour(name, words=True)
+            p.beside(axes, y, form, color=colour, weight=bold)
+            p.beside(axes, y, weight, 58, color=colour, ha="right")
+        p.beside(axes, high, "weight", 58, color=p.colour("muted"), ha="right")
+    return figure
 
 
 def law_of(part: RunFit | LawFit) -> LawFit:
@@ -81,33 +86,41 @@ def verdict_title(law: LawFit) -> list[str]:
 def draw_on(axes: Axes, part: RunFit | LawFit) -> None:
     """The law on axes of anybody's, which get its limits, its labels and, where it does not hold, a title."""
     law = law_of(part)
-    for form, (mean, weight, colour) in _draw(axes, law, reward_label(part)).items():
-        axes.plot([], [], color=colour, linestyle="none" if mean is None else "-", label=f"{form} {weight}")
+    for form, (mean, weight, name) in _draw(axes, law, reward_label(part)).items():
+        look: dict[str, Any] = {"color": p.colour(name), "linestyle": "none" if mean is None else "-"}
+        axes.plot([], [], label=f"{form} {weight}", **look)
     axes.legend(frameon=False, fontsize=7, labelcolor="linecolor", title="probability", title_fontsize=7)
-    if not law.validity.ok:
-        title = headline(law).removesuffix(".")
-        axes.set_title(title, loc="left", color=p.colour("warn"), fontweight="bold", fontsize=8)
+    title = "\n".join(verdict_title(law))
+    axes.set_title(title, loc="left", color=p.colour("warn"), fontweight="bold", fontsize=8)
 
 
 def _draw(axes: Axes, law: LawFit, label: str) -> dict[str, tuple[Any, str, str]]:
-    """The law on axes; every form with its mean (None where it is no curve), its weight and its colour."""
+    """The law on axes; every form with its mean (None where it is no curve), its weight and its colour.
+
+    The axes hold every evaluation; bands and intervals much wider than these run out of the picture.
+    """
     curve, ok = law.curve, law.validity.ok
-    own = p.colour("blue" if ok else "grey")
-    _limit(axes, law)
+    name = "blue" if ok else "grey"
+    own = p.colour(name)
+    wanted: list[Any] = [curve.mean, curve.observation_low, curve.observation_high, *curve.rivals.values()]
+    wanted += [(e.low, e.value, e.high) for e in (law.ceiling, law.reward_now)]
+    axes.set_xlim(*p.padded(min(law.entropy.min(), 0.0), max(law.entropy.max(), 0.0), 0.035, 0.02))
+    axes.set_ylim(*p.limits(law.reward, chain(*wanted), 0.6, 0.13, 0.15))
     outer = (curve.observation_low, curve.observation_high)
     axes.fill_between(curve.entropy, *outer, color=own, alpha=0.15, linewidth=0, zorder=1)
     axes.fill_between(curve.entropy, curve.low, curve.high, color=own, alpha=0.27, linewidth=0, zorder=2)
     look: dict[str, Any] = {"linewidth": 1.6, "linestyle": "-" if ok else (0, (5, 1.5)), "zorder": 5}
     axes.plot(curve.entropy, curve.mean, color=own, solid_capstyle="round", **look)
-    drawn: dict[str, tuple[Any, str, str]] = {"law": (curve.mean, format_weight(law.law_weight), own)}
+    drawn: dict[str, tuple[Any, str, str]] = {"law": (curve.mean, format_weight(law.law_weight), name)}
     look = {"linewidth": 0.9, "linestyle": (0, (3.5, 2)), "zorder": 4}
     for rival in law.rivals:
         mean = curve.rivals.get(rival.form)
         # A stored document may hold a form that this version does not know.
-        colour = p.colour((FORMS[rival.form].colour if rival.form in FORMS else None) or "muted")
-        drawn[rival.form] = (mean, format_weight(rival.weight), colour)
+        name = (FORMS[rival.form].colour if rival.form in FORMS else None) or "muted"
+        drawn[rival.form] = (mean, format_weight(rival.weight), name)
         if mean is not None:
-            axes.plot(curve.entropy, mean, color=colour, alpha=0.55 if rival.ruled_out else 1.0, **look)
+            faint = 0.55 if rival.ruled_out else 1.0
+            axes.plot(curve.entropy, mean, color=p.colour(name), alpha=faint, **look)
     # The evaluations, coloured by step; few with a rim, so that each can be counted.
     look = {"s": 4.0, "linewidths": 0, "alpha": 0.5, "zorder": 3, "rasterized": law.n > p.MOST_VECTOR_POINTS}
     if law.n <= 120:
@@ -123,19 +136,6 @@ def _steps() -> LinearSegmentedColormap:
     """Early steps near the paper, late steps far from it; readable for colour-blind eyes and in print."""
     shades = [p.colour(name) for name in PALETTE if name.startswith("step-")]
     return LinearSegmentedColormap.from_list("steps", shades, N=len(shades))
-
-
-def _limit(axes: Axes, law: LawFit) -> None:
-    """Axes that hold every evaluation; bands and intervals much wider than these run out of the picture."""
-    reach, left = max(float(law.entropy.max()), 0.0), min(float(law.entropy.min()), 0.0)
-    axes.set_xlim(*p.padded(left, reach, 0.035, 0.02))
-    lowest, highest = float(law.reward.min()), float(law.reward.max())
-    room = 0.6 * ((highest - lowest) or 1.0)
-    wanted = [*law.curve.observation_low, *law.curve.observation_high, *law.curve.mean]
-    wanted += [y for mean in law.curve.rivals.values() for y in mean]
-    wanted += [y for e in (law.ceiling, law.reward_now) for y in (e.low, e.value, e.high) if y is not None]
-    inside = [min(max(y, lowest - room), highest + room) for y in wanted if np.isfinite(y)]
-    axes.set_ylim(*p.padded(min(lowest, *inside), max(highest, *inside), 0.13, 0.15))
 
 
 def _mark(axes: Axes, law: LawFit, own: str) -> None:
@@ -157,7 +157,7 @@ def _mark(axes: Axes, law: LawFit, own: str) -> None:
             ends = [estimate.low, estimate.high]
             axes.plot([x, x], ends, color=colour, linewidth=1.2, marker="_", markersize=4, zorder=7)
         rim: dict[str, Any] = {"markersize": 4.2, "markeredgecolor": p.colour("ring"), "markeredgewidth": 0.6}
-        axes.plot([x], [value], marker, color=colour, zorder=8, clip_on=False, **rim)
+        axes.plot([x], [value], marker, color=colour, zorder=8, **rim)
         upward = (value >= (low + high) / 2) == (name == "ceiling")
         rows[upward] += 1
         inward = (0.09 * rows[upward] - 0.04) * (high - low)
@@ -173,3 +173,68 @@ def _mark(axes: Axes, law: LawFit, own: str) -> None:
         box = {"facecolor": p.colour("ring"), "alpha": 0.75, "linewidth": 0, "pad": 0.6}
         words = f"{name} {text.value}{interval}".replace("-", "−")
         axes.annotate(words, (x, at), (offset, 0), textcoords="offset points", bbox=box, **look)
+
+
+def series_figure(run: RunFit | LawFit) -> Figure:
+    """Entropy and reward over the steps, the law's reward, the leading evaluation and what was dropped."""
+    law = law_of(run)
+    dropped = drop_words(run) if isinstance(run, RunFit) else ""
+    notes = p.wrapped(f"dropped: {dropped or 'nothing'}", 62, 2)
+    with p.panels([1.16, 1.16], title=verdict_title(law), notes=notes) as (figure, (upper, lower)):
+        ink, warn = p.colour("ink"), p.colour("warn")
+        _trace(upper, law, law.entropy, p.colour("purple"))
+        _trace(lower, law, law.reward, p.colour("blue"))
+        look: dict[str, Any] = {"color": ink, "linewidth": 0.9, "alpha": 0.85, "zorder": 5}
+        if law.entropy_noise is not None:
+            upper.plot(law.step, law.course, **look)
+            p.beside(upper, float(law.course[-1]), "course", color=ink)
+        lower.plot(law.step, law.fitted, linestyle="-" if law.validity.ok else (0, (4, 2)), **look)
+        p.beside(lower, float(law.fitted[-1]), "law", color=ink)
+        upper.set_ylim(*p.padded(min(0.0, float(law.entropy.min())), float(law.entropy.max()), 0.0, 0.08))
+        lower.set_ylim(*p.padded(float(law.reward.min()), float(law.reward.max()), 0.1, 0.1))
+        # A ring around the evaluation that moves the fit most.
+        step = law.influence.step
+        here = law.step == step
+        for axes, values in ((upper, law.entropy), (lower, law.reward)):
+            axes.scatter(law.step[here], values[here], s=34, facecolors="none", edgecolors=warn, zorder=6)
+        if here.any():
+            side, offset = ("right", -6) if step > (law.step[0] + law.step[-1]) / 2 else ("left", 6)
+            look = {"textcoords": "offset points", "ha": side, "va": "center", "color": warn, "zorder": 7}
+            words, place = f"step {format_step(step)} moves the fit most", (step, float(law.entropy[here][0]))
+            upper.annotate(words, place, (offset, 0), **look)
+        upper.set_ylabel("entropy (nats)")
+        lower.set_ylabel(reward_label(run))
+    return figure
+
+
+def residual_figure(run: RunFit | LawFit) -> Figure:
+    """What the law leaves over, by step, between plus and minus one standard deviation."""
+    law = law_of(run)
+    residuals, left = law.residuals, law.reward - law.fitted
+    sd, lag1 = residuals.sd, "unknown" if residuals.lag1 is None else f"{residuals.lag1:.2f}"
+    note = f"sd {format_number(sd, 2)} · lag-1 {lag1}"
+    if residual_model(law.interval).assumed is None:
+        effective = f"effective n {format_number(residuals.effective_n, 2)} of {law.n}"
+        note = f"{note} · drift share {residuals.drift_share:.2f} · {effective}"
+    room: dict[str, Any] = {"head": 0.08, "notes": [note.replace(" -0", " −0")]}
+    with p.panels([1.35], title=verdict_title(law), **room) as (figure, (axes,)):
+        blue, muted = p.colour("blue"), p.colour("muted")
+        axes.axhspan(-sd, sd, color=blue, alpha=0.12, linewidth=0)
+        axes.axhline(0.0, color=p.colour("ink"), linewidth=0.8, alpha=0.7, zorder=6)
+        _trace(axes, law, left, blue)
+        for y, words in ((sd, "+1 sd"), (-sd, "−1 sd")):
+            axes.axhline(y, color=muted, linewidth=0.5, linestyle=(0, (4, 2)), zorder=6)
+            p.beside(axes, y, words, color=muted)
+        reach = max(float(abs(left).max()), sd) or 1.0
+        axes.set_ylim(-1.15 * reach, 1.15 * reach)
+        axes.set_ylabel("reward − law")
+    return figure
+
+
+def _trace(axes: Axes, law: LawFit, values: p.FloatArray, colour: str) -> None:
+    """The evaluations as points, joined by a thin line where they are few enough to be told apart."""
+    if law.n <= MOST_JOINED:
+        axes.plot(law.step, values, color=colour, linewidth=0.5, alpha=0.45, zorder=3)
+    size, alpha = (1.7, 0.45) if law.n > 120 else (2.8, 1.0)
+    p.dots(axes, law.step, values, size=size, color=colour, alpha=alpha, zorder=4)
+    axes.set_xlim(*p.padded(float(law.step[0]), float(law.step[-1]), 0.025, 0.025))

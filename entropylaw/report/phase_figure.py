@@ -12,7 +12,6 @@ from entropylaw.documents.phases import RunPhases
 from entropylaw.ingest.phasecolumns import SEMANTIC
 from entropylaw.report import plotting as p
 from entropylaw.report.numbers import format_number, format_percent
-from entropylaw.report.palette import as_text
 from entropylaw.report.phasewords import (
     Curves,
     cautions_counted,
@@ -51,18 +50,14 @@ def phase_figure(run: RunPhases) -> Figure:
         raise ValueError("a run without phases has no figure")
     title = wrapped(p.shown(verdict_words(run) + cautions_counted(run)), 50)
     # One line per curve in its colour, and what the dashes are, where there are any.
-    keys = [(COLOURS[c.name], c.found, name if c.found else f"{name} (smooth decay)") for c, name in curves]
+    solid, dashed = {"linewidth": 1.3}, {"linewidth": 0.8, "linestyle": _DASHED}
+    names = [(c, name if c.found else f"{name} (smooth decay)") for c, name in curves]
+    keys = [(COLOURS[curve.name], p.shown(name), [solid]) for curve, name in names]
     if any(curve.found for curve, _ in curves):
-        keys.append(("ink", None, f"one smooth decay (bands: {format_percent(run.phases.level)})"))
-    with p.style():
-        room: dict[str, Any] = {"key": 0.11 + p.LINE * len(keys), "right": 0.1, "gap": 0.07}
-        heights = [1.3, 0.62, *(0.2 for _ in curves)]
-        figure, (axes, rest, *strips) = p.panels(heights, title=title, title_colour="ink", **room)
-        for i, (name, found, text) in enumerate(keys, len(title)):
-            y, colour = 0.12 + p.LINE * i, p.colour(name)
-            look = {"linewidth": 0.8, "linestyle": _DASHED} if found is None else {"linewidth": 1.3}
-            p.mark(figure, (0.08, 0.28), y + 0.055, color=colour, **look)
-            p.write(figure, 0.34, y, p.shown(text), color=as_text(colour))
+        keys.append(("ink", f"one smooth decay (bands: {format_percent(run.phases.level)})", [dashed]))
+    room: dict[str, Any] = {"title_colour": "ink", "head": 0.11, "left": 0.56, "right": 0.1, "gap": 0.07}
+    heights = [1.3, 0.62, *(0.2 for _ in curves)]
+    with p.panels(heights, title=title, keys=keys, **room) as (figure, (axes, rest, *strips)):
         _curves(axes, curves)
         # What the smooth decays leave over; bands that run far out of the points are cut.
         left = []
@@ -82,8 +77,7 @@ def phase_figure(run: RunPhases) -> Figure:
             _strip(below, curve, label, float(tallest))
         below.tick_params(bottom=True)
         below.set_xlabel("step (strips: boundary's place; grey: not tried)", labelpad=2)
-        p.make_room(figure)
-        return figure
+    return figure
 
 
 def draw_on(axes: Axes, run: RunPhases) -> None:
@@ -144,8 +138,9 @@ def _per_step(curve: CurvePhases) -> p.FloatArray:
 
 def _strip(axes: Axes, curve: CurvePhases, label: str, tallest: float) -> None:
     """The boundary's distribution in the curve's colour, over a bar along its most probable steps."""
-    colour, boundary, (left, right) = p.colour(COLOURS[curve.name]), curve.boundary, axes.get_xlim()
-    words: dict[str, Any] = {"color": as_text(colour), "va": "center", "transform": axes.transAxes}
+    name, boundary, (left, right) = COLOURS[curve.name], curve.boundary, axes.get_xlim()
+    words: dict[str, Any] = {"color": p.colour(name, words=True), "va": "center", "transform": axes.transAxes}
+    colour = p.colour(name)
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)
     axes.tick_params(bottom=False)

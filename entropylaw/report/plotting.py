@@ -12,9 +12,8 @@ import os
 import pathlib
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from itertools import pairwise
 from logging.handlers import BufferingHandler
 from typing import Any, Literal
@@ -116,7 +115,7 @@ def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
         return
     given = dict(extra or {})
     dark = is_dark(given.get("figure.facecolor", "white"))
-    ours = _defaults() | _STYLE | {setting: PALETTE[name][dark] for setting, name in _COLOURS.items()}
+    ours = _STYLE | {setting: PALETTE[name][dark] for setting, name in _COLOURS.items()}
     ours |= {f"{axis}.labelcolor": "inherit" for axis in ("xtick", "ytick") if f"{axis}.color" in given}
     if "grid.color" in given:
         # A style that colours the grid and does not ask for one was made for figures without.
@@ -125,6 +124,7 @@ def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
     finder = logging.getLogger("matplotlib.font_manager")
     level = finder.level
     with mpl.rc_context():
+        mpl.rcdefaults()
         mpl.rcParams.update(ours | given | _FIXED)
         _in_force.append(None)
         finder.setLevel(logging.CRITICAL)
@@ -143,14 +143,6 @@ def missing_fonts(extra: Mapping[str, Any]) -> list[str]:
     return [] if set(families) & {*fontManager.get_font_names(), *_GENERIC} else families
 
 
-@cache
-def _defaults() -> dict[Any, Any]:
-    """Every setting as matplotlib has it without any file of the user's."""
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        return {name: mpl.rcParams[name] for name in mpl.rcParams if not name.startswith(_NOT_STYLE)}
-
-
 def read_style(path: str | os.PathLike[str]) -> dict[str, Any]:
     """A matplotlib style file, for :func:`style`.
 
@@ -162,20 +154,17 @@ def read_style(path: str | os.PathLike[str]) -> dict[str, Any]:
     handler, logger = BufferingHandler(1000), logging.getLogger("matplotlib")
     propagate, logger.propagate = logger.propagate, False
     logger.addHandler(handler)
-    why = ""
     try:
-        file = pathlib.Path(path)
-        file.read_text(encoding="utf-8")
-        note_input(file)
-        settings = mpl.rc_params_from_file(file, use_default_template=False)
+        # Of a path matplotlib never takes an address.
+        settings = mpl.rc_params_from_file(pathlib.Path(path), use_default_template=False)
+        note_input(pathlib.Path(path))
+        said = " ".join(handler.buffer[0].getMessage().split()) if handler.buffer else ""
+        why = re.sub(r" in file .*, line (?=\d)", " in line ", said.partition(" You probably")[0])
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
     finally:
         logger.removeHandler(handler)
         logger.propagate = propagate
-    if not why and handler.buffer:
-        said = " ".join(handler.buffer[0].getMessage().partition("\nYou probably")[0].split())
-        why = re.sub(r" in file .*, line (?=\d)", " in line ", said)
     if why:
         raise InputError(
             "unreadable-style",
@@ -191,54 +180,78 @@ def is_dark(paper: Any) -> bool:
     return not clear and contrast(colour, "#ffffff") > contrast(colour, "#000000")
 
 
-def colour(name: str) -> str:
-    """A colour of :data:`PALETTE` as it is on the paper of the style in force.
+def colour(name: str, *, words: bool = False) -> str:
+    """A colour of :data:`PALETTE` as it is on the paper of the style in force, or its shade for ``words``.
 
     On dark paper ``ring``, which parts a mark from what is below it, is the paper itself.
     """
     paper = mpl.rcParams["figure.facecolor"]
     dark = is_dark(paper)
-    return to_hex(paper) if dark and name == "ring" else PALETTE[name][dark]
+    if dark and name == "ring":
+        return to_hex(paper)
+    return PALETTE[f"{name}-text" if words and f"{name}-text" in PALETTE else name][dark]
 
 
+@contextmanager
 def panels(
     heights: Sequence[float],
     *,
     title: Sequence[str] = (),
     title_colour: str = "warn",
-    key: float = 0.0,
+    keys: Sequence[tuple[str, str, Sequence[Mapping[str, Any]]]] = (),
+    head: float = 0.0,
     notes: Sequence[str] = (),
-    left: float = 0.56,
+    left: float = 0.48,
     right: float = 0.36,
     gap: float = 0.1,
-) -> tuple[Figure, list[Axes]]:
-    """A figure of column width: a bold title, room for a key, panels over one axis, small lines at its foot.
+) -> Iterator[tuple[Figure, list[Axes]]]:
+    """A figure of column width with panels over one axis, to be filled inside the ``with``. In inches.
+
+    At its end the labels of the panels are placed in one line, and the panels are moved in until these are on
+    the paper; matplotlib need not look for their places at every drawing.
 
     Parameters
     ----------
     heights
-        Of the panels from above, inches; the other lengths are inches too.
+        Of the panels from above.
     title, notes
-        Lines of text; the title's is the colour in which a figure says that its law is not to be read.
-    key
-        Room between the title and the first panel.
-    left, right, gap
-        Beside the panels and between them; :func:`make_room` widens the left where labels need more.
+        Lines of text above and below.
+    keys
+        Per line of the key a colour's name, words, and the looks of the lines that are drawn before these.
+    head
+        More room above the panels.
     """
-    top, bottom = 0.08 + LINE * len(title) + key, 0.38 + LINE * len(notes)
+    above = LINE * (len(title) + len(keys)) + 0.08
+    top, bottom = above + head, 0.38 + LINE * len(notes)
     height = top + sum(heights) + gap * (len(heights) - 1) + bottom
-    figure = Figure(figsize=(WIDTH, height))
-    FigureCanvasAgg(figure)
-    figure.subplots_adjust(
-        left / WIDTH, bottom / height, 1 - right / WIDTH, 1 - top / height, hspace=gap / np.mean(heights)
-    )
-    made = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-    made[0].xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    for axes in made:
-        axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-    write(figure, 0.06, 0.05, "\n".join(title), color=colour(title_colour), weight="bold", size=7.5)
-    write(figure, 0.06, height - 0.04, "\n".join(notes), va="bottom")
-    return figure, list(made)
+    with style():
+        figure = Figure(figsize=(WIDTH, height))
+        canvas: Any = FigureCanvasAgg(figure)
+        sides = (left / WIDTH, bottom / height, 1 - right / WIDTH, 1 - top / height)
+        figure.subplots_adjust(*sides, hspace=gap * len(heights) / sum(heights))
+        made = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+        made[0].xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+        for axes in made:
+            axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+        made[-1].set_xlabel("step", labelpad=2)
+        write(figure, 0.06, 0.05, "\n".join(title), color=colour(title_colour), weight="bold", size=7.5)
+        write(figure, 0.06, height - 0.04, "\n".join(notes), va="bottom")
+        for i, (name, text, looks) in enumerate(keys):
+            y = above - LINE * (len(keys) - i) - 0.02
+            for look in looks:
+                mark(figure, (0.08, 0.28), y + 0.055, color=colour(name), **look)
+            write(figure, 0.34, y, text, color=colour(name, words=True))
+        yield figure, list(made)
+        renderer, axis = canvas.get_renderer(), made[-1].xaxis
+        named = [axes.yaxis for axes in made if axes.get_ylabel()]
+        edge = min((one.get_tightbbox(renderer).x0 for one in named), default=2.0)
+        beside = min((one.label.get_position()[0] for one in named), default=0.0) - made[-1].bbox.x0
+        axis.get_tightbbox(renderer)
+        below = axis.label.get_position()[1] - made[-1].bbox.y0
+        figure.subplots_adjust(left=figure.subplotpars.left + max(2.0 - edge, 0.0) / figure.bbox.width)
+        axis.set_label_coords(0.5, below / made[-1].bbox.height)
+        for one in named:
+            one.set_label_coords(beside / made[-1].bbox.width, 0.5)
 
 
 def write(figure: Figure, x: float, y: float, text: str, **look: Any) -> None:
@@ -253,24 +266,10 @@ def mark(figure: Figure, x: Sequence[float], y: float, **look: Any) -> None:
     figure.add_artist(Line2D(*places, transform=figure.transFigure, solid_capstyle="butt", **look))
 
 
-def make_room(figure: Figure) -> None:
-    """Place the labels of the panels in one line, and move the panels in until these are on the paper.
-
-    Called last, when the axes have their limits: what is found here matplotlib need not look for at every
-    drawing.
-    """
-    canvas: Any = figure.canvas
-    renderer = canvas.get_renderer()
-    lowest, *_ = panels = [axes for axes in reversed(figure.axes) if axes.get_subplotspec() is not None]
-    named = [axes for axes in panels if axes.get_ylabel()]
-    edge = min((axes.yaxis.get_tightbbox(renderer).x0 for axes in named), default=2.0)
-    beside = min((axes.yaxis.label.get_position()[0] for axes in named), default=0.0) - lowest.bbox.x0
-    lowest.xaxis.get_tightbbox(renderer)
-    below = lowest.xaxis.label.get_position()[1] - lowest.bbox.y0
-    figure.subplots_adjust(left=figure.subplotpars.left + max(2.0 - edge, 0.0) / figure.bbox.width)
-    lowest.xaxis.set_label_coords(0.5, below / lowest.bbox.height)
-    for axes in named:
-        axes.yaxis.set_label_coords(beside / axes.bbox.width, 0.5)
+def beside(axes: Axes, y: float, text: str, x: float = 2.0, **look: Any) -> None:
+    """A label at height ``y``, so many points to the right of the axes."""
+    given: dict[str, Any] = {"textcoords": "offset points", "va": "center", "annotation_clip": False, **look}
+    axes.annotate(text, (axes.get_xlim()[1], y), (x, 0), **given)
 
 
 def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:
@@ -278,7 +277,8 @@ def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:
 
     The same figure and salt give the same bytes: no date, no software, no random ids.
     """
-    buffer, dpi, canvas = io.BytesIO(), figure.dpi, FigureCanvasAgg(figure)
+    buffer, dpi = io.BytesIO(), figure.dpi
+    canvas: Any = FigureCanvasAgg(figure)
     with style(), mpl.rc_context({"svg.hashsalt": salt}):
         if kind != "png":
             figure.savefig(buffer, format=kind, dpi=_DPI[kind], metadata=_METADATA[kind])
@@ -295,15 +295,12 @@ def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:
     return buffer.getvalue()
 
 
-def dots(
-    axes: Axes, x: FloatArray, y: FloatArray, *, size: float, color: Any, alpha: float, zorder: float
-) -> None:
+def dots(axes: Axes, x: FloatArray, y: FloatArray, *, size: float, **look: Any) -> None:
     """Points ``size`` wide, all alike; above :data:`MOST_VECTOR_POINTS` an image in vector formats.
 
     Few points are one path of round ends, which takes a third of the bytes and the time of as many marks.
     Where there are many, how densely they lie shows in how they cover each other, and each is its own.
     """
-    look: dict[str, Any] = {"color": color, "alpha": alpha, "zorder": zorder}
     if x.size > MOST_VECTOR_POINTS:
         axes.scatter(x, y, s=size**2, linewidths=0, rasterized=True, **look)
         return
@@ -311,9 +308,8 @@ def dots(
     ends[1::2, 0] += 1e-5 * (float(np.ptp(x)) or 1.0)
     path = Path(ends, np.tile([Path.MOVETO, Path.LINETO], x.size))
     path.should_simplify = False
-    drawn = PathPatch(path, fill=False, linewidth=size, capstyle="round", snap=False, **look)
     # As add_patch does, less its search of every segment for bends.
-    axes.add_artist(drawn)
+    axes.add_artist(PathPatch(path, fill=False, linewidth=size, capstyle="round", snap=False, **look))
     axes.update_datalim(ends[::2])
 
 
@@ -331,6 +327,16 @@ def padded(low: float, high: float, below: float, above: float) -> tuple[float, 
     """A range widened by shares of its length; a range without length gets one."""
     span = (high - low) or abs(high) or 1.0
     return low - below * span, high + above * span
+
+
+def limits(
+    logged: FloatArray, wanted: Iterable[float | None], share: float, below: float, above: float
+) -> tuple[float, float]:
+    """A padded range of all that was logged, and of what else is wanted if it is within a ``share`` of it."""
+    low, high = float(logged.min()), float(logged.max())
+    room = share * ((high - low) or abs(high) or 1.0)
+    inside = [min(max(y, low - room), high + room) for y in wanted if y is not None and np.isfinite(y)]
+    return padded(min([low, *inside]), max([high, *inside]), below, above)
 
 
 def spread(places: list[float], gap: float, low: float, high: float) -> list[float]:

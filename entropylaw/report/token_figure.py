@@ -10,10 +10,10 @@ from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
 from entropylaw.report import plotting as p
-from entropylaw.report.palette import as_text, light
+from entropylaw.report.palette import PALETTE
 from entropylaw.results.tokens import FORK, LOW, TokenHistogram
 
-HEAT = LinearSegmentedColormap.from_list("tokens", ["#ffffff", "#c7b3d6", light("purple"), "#24102f"])
+HEAT = LinearSegmentedColormap.from_list("tokens", ["#ffffff", "#c7b3d6", PALETTE["purple"].light, "#24102f"])
 """White to nearly black through the colour of entropy: read by lightness alone."""
 
 TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -25,8 +25,7 @@ def token_figure(told: TokenHistogram) -> Figure:
     The axis of entropies is that of their fourth root, in which the bands are equally high, so that a
     colour is the same density everywhere. Dashed are the two thresholds of arXiv:2506.01939.
     """
-    with p.style():
-        figure, (heat, shares) = p.panels([1.82, 0.78], key=0.44, left=0.54, right=0.1, gap=0.4)
+    with p.panels([1.82, 0.78], head=0.44, right=0.1, gap=0.4) as (figure, (heat, shares)):
         drawn, most = _heat(heat, told), float(told.share.max())
         # What the colours and the dashes mean.
         p.write(figure, 0.06, 0.06, "share of a step's tokens in a band")
@@ -44,15 +43,14 @@ def token_figure(told: TokenHistogram) -> Figure:
             (1.33, told.top20, "vermilion", "of all entropy, in the fifth of tokens with most of it"),
             (1.17, told.low, "blue", "of tokens, below 0.01 nats"),
         ):
-            colour = p.colour(name)
-            shares.plot(told.step, 100 * values, color=colour, linewidth=1.1, marker=marker, markersize=2.5)
-            shares.text(0.02, y, text, transform=shares.transAxes, va="center", color=as_text(colour))
+            look: dict[str, Any] = {"color": p.colour(name), "marker": marker, "markersize": 2.5}
+            shares.plot(told.step, 100 * values, linewidth=1.1, **look)
+            words = p.colour(name, words=True)
+            shares.text(0.02, y, text, transform=shares.transAxes, va="center", color=words)
         shares.set_ylim(0, 103)
         shares.set_yticks([0, 25, 50, 75, 100])
         shares.set_ylabel("share (%)")
-        shares.set_xlabel("step", labelpad=2)
-        p.make_room(figure)
-        return figure
+    return figure
 
 
 def _heat(axes: Axes, told: TokenHistogram) -> Any:

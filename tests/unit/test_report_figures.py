@@ -20,10 +20,9 @@ from entropylaw.documents.fit import RunFit
 from entropylaw.errors import InputError
 from entropylaw.report import plotting
 from entropylaw.report.forecast_figure import forecast_figure
-from entropylaw.report.law_figure import law_figure
+from entropylaw.report.law_figure import law_figure, residual_figure, series_figure
 from entropylaw.report.palette import contrast
 from entropylaw.report.plotting import figure_bytes
-from entropylaw.report.series_figure import residual_figure, series_figure
 from entropylaw.report.svg import glyphs, inline, minify
 from entropylaw.reporting import run_report
 from entropylaw.results.fields import replace
