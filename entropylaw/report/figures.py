@@ -37,14 +37,10 @@ class FigureEntry:
     maker
         ``module:function`` of this package, from that part to the figure. It raises ValueError with the
         reason where the part is not enough.
-    about
-        What it shows, for a list of the figures.
-    label
-        What it is called where it stands as a link.
-    title
-        Its title on a page, before the name of the run.
-    caption
-        From the part to the sentence below it.
+    about, label
+        What it shows, for a list of the figures; what it is called where it stands as a link.
+    title, caption
+        Its title on a page, before the name of the run; from the part to the sentence below it.
     onto
         ``module:function`` that draws it on axes of anybody's, from the axes and the part; empty where it
         takes more than one pair of axes.
@@ -60,13 +56,7 @@ class FigureEntry:
     onto: str = ""
 
     def draw(self, part: Any) -> Figure:
-        """The figure of a run's part.
-
-        Raises
-        ------
-        ValueError
-            There is nothing to draw; the message says why.
-        """
+        """The figure of a run's part; ValueError says why there is nothing to draw."""
         module, _, function = self.maker.partition(":")
         figure: Figure = getattr(import_module(f"entropylaw.report.{module}"), function)(part)
         return figure
@@ -102,7 +92,7 @@ FIGURES = (
     FigureEntry(
         name="series",
         needs="law",
-        maker="series_figure:series_figure",
+        maker="law_figure:series_figure",
         about="both over the steps",
         label="entropy and reward",
         title="Entropy and reward of",
@@ -111,7 +101,7 @@ FIGURES = (
     FigureEntry(
         name="residuals",
         needs="law",
-        maker="series_figure:residual_figure",
+        maker="law_figure:residual_figure",
         about="what the law leaves over",
         label="residuals",
         title="Residuals of",
@@ -158,13 +148,12 @@ NAMED = {entry.name: entry for entry in FIGURES}
 
 def parts(report: RunReport, tokens: TokenHistogram | None = None) -> dict[Need, Any]:
     """What figures of a run can be made from."""
-    found: dict[Need, Any] = {}
-    if report.fit.law is not None:
-        found["law"] = report.fit
-        if report.forecast is not None or report.spending is not None:
-            found["forecast"] = report
-    if report.phases is not None and report.phases.phases is not None:
-        found["phases"] = report.phases
-    if tokens is not None:
-        found["tokens"] = tokens
-    return found
+    law, phases = report.fit.law, report.phases
+    forecast = law is not None and (report.forecast is not None or report.spending is not None)
+    found: dict[Need, Any] = {
+        "law": report.fit if law is not None else None,
+        "forecast": report if forecast else None,
+        "phases": phases if phases is not None and phases.phases is not None else None,
+        "tokens": tokens,
+    }
+    return {need: part for need, part in found.items() if part is not None}

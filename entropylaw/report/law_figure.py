@@ -1,31 +1,66 @@
-"""The law figure: reward against entropy, the law with both bands, its rivals, the ceiling and now."""
+"""The figures of a law: reward against entropy, both by step, and what the law leaves over by step."""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from entropylaw.analysis.forms import FORMS
+from entropylaw.analysis.residual_models import residual_model
 from entropylaw.documents.fit import RunFit
 from entropylaw.report import plotting as p
-from entropylaw.report.numbers import format_estimate, format_percent, format_step, format_weight
-from entropylaw.report.palette import as_text, light
-from entropylaw.report.words import headline
-from entropylaw.results import Estimate
+from entropylaw.report.numbers import (
+    format_estimate,
+    format_number,
+    format_percent,
+    format_step,
+    format_weight,
+)
+from entropylaw.report.palette import PALETTE
+from entropylaw.report.words import drop_words, headline
 from entropylaw.results.law import LawFit
 
-_TITLE_LINE, _HEADER, _BOTTOM, _LEFT, _RIGHT = 0.14, 0.31, 0.38, 0.48, 0.86
-_BODY = 1.92
+MOST_JOINED = 500
+"""Points of a longer run are not joined: the line would hide them."""
 
 
 def law_figure(part: RunFit | LawFit) -> Figure:
-    """Reward against entropy with the law, both bands, the rivals, the ceiling and where the run stands."""
-    with p.style():
-        return draw(law_of(part), reward_label(part))
+    """Reward against entropy with the law, both bands, the rivals, the ceiling and where the run stands.
+
+    A law that does not hold is grey, dashed, and the title says so. Beside the axes stand the forms with
+    their probabilities; one that is no curve over the entropy is named without a line.
+    """
+    law = law_of(part)
+    with p.panels([1.92], title=verdict_title(law), head=0.23, right=0.86) as (figure, (axes,)):
+        drawn = _draw(axes, law, reward_label(part))
+        # One row above the axes: what the bands are, and dots in the colours of the first step to the last.
+        y = 0.07 + p.LINE * len(verdict_title(law))
+        band = f"{format_percent(law.level)}, mean"
+        for x, alpha, text in ((0.08, 0.38, band), (0.95, 0.15, "new evaluation")):
+            p.mark(figure, [x, x + 0.13], y + 0.05, color=p.colour(drawn["law"][2]), linewidth=6, alpha=alpha)
+            p.write(figure, x + 0.17, y, text)
+        last = format_step(law.step[-1])
+        p.write(figure, p.WIDTH - 0.06, y, last, ha="right")
+        shades, places = _steps(), p.WIDTH - 0.14 - 0.062 * len(last) - 0.085 * np.arange(5.0)
+        look: dict[str, Any] = {"marker": "o", "markersize": 3.6, "rasterized": law.n > p.MOST_VECTOR_POINTS}
+        for share, x in zip((1.0, 0.75, 0.5, 0.25, 0.0), places, strict=True):
+            p.mark(figure, [x], y + 0.05, color=shades(share), **look)
+        p.write(figure, places[-1] - 0.08, y, f"step {format_step(law.step[0])}", ha="right")
+        low, high = axes.get_ylim()
+        gap = 0.06 * (high - low)
+        ends = [low if mean is None else float(mean[-1]) for mean, _, _ in drawn.values()]
+        ends = p.spread(ends, gap, low + gap / 2, high - 1.8 * gap)
+        for (form, (_, weight, name)), y in zip(drawn.items(), ends, strict=True):
+            bold, colour = "bold" if form == "law" else "normal", p.colour(name, words=True)
+            p.beside(axes, y, form, color=colour, weight=bold)
+            p.beside(axes, y, weight, 58, color=colour, ha="right")
+        p.beside(axes, high, "weight", 58, color=p.colour("muted"), ha="right")
+    return figure
 
 
 def law_of(part: RunFit | LawFit) -> LawFit:
@@ -48,174 +83,158 @@ def verdict_title(law: LawFit) -> list[str]:
     return [] if law.validity.ok else p.wrapped(headline(law).removesuffix("."), 58, 2)
 
 
-def draw(law: LawFit, reward_label: str) -> Figure:
-    """The figure of a fitted law; one that does not hold is grey, dashed, and says so in its title."""
-    title = verdict_title(law)
-    lift = _TITLE_LINE * len(title) + (0.03 if title else 0.0)
-    figure = p.new_figure(_BODY + _BOTTOM + _HEADER + lift)
-    axes = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=_BOTTOM, top=_HEADER + lift)
-    p.write_lines(figure, 0.06, title, _TITLE_LINE, **p.TITLE)
-    # One row above the axes: what the bands are, and dots in the colours of the first step to the last.
-    small: dict[str, Any] = {"size": 7.0, "color": p.MUTED}
-    y = 0.07 + lift
-    p.patch(figure, 0.08, y, 0.13, facecolor=_colour(law), alpha=0.38)
-    p.write(figure, 0.25, y, f"{format_percent(law.level)}, mean", **small)
-    p.patch(figure, 0.95, y, 0.13, facecolor=_colour(law), alpha=0.15)
-    p.write(figure, 1.12, y, "new evaluation", **small)
-    width, last = figure.get_size_inches()[0], format_step(law.step[-1])
-    p.write(figure, width - 0.06, y, last, ha="right", **small)
-    places = width - 0.06 - 0.062 * len(last) - 0.08 - 0.085 * np.arange(4, -1, -1)
-    for share, x in zip(np.linspace(0, 1, 5), places, strict=True):
-        at = p.inches(figure, float(x), y + 0.055)
-        dot = Line2D([at[0]], [at[1]], marker="o", markersize=3.6, linewidth=0, transform=figure.transFigure)
-        dot.set_color(p.STEPS(float(share)))
-        dot.set_rasterized(law.n > p.MOST_VECTOR_POINTS)
-        figure.add_artist(dot)
-    p.write(figure, float(places[0]) - 0.08, y, f"step {format_step(law.step[0])}", ha="right", **small)
-    _draw(axes, law, reward_label)
-    p.make_room(figure)
-    return figure
-
-
 def draw_on(axes: Axes, part: RunFit | LawFit) -> None:
     """The law on axes of anybody's, which get its limits, its labels and, where it does not hold, a title."""
     law = law_of(part)
-    _draw(axes, law, reward_label(part), inside=True)
-    if not law.validity.ok:
-        title = headline(law).removesuffix(".")
-        axes.set_title(title, loc="left", color=p.WARNING, fontweight="bold", fontsize=8)
+    for form, (mean, weight, name) in _draw(axes, law, reward_label(part)).items():
+        look: dict[str, Any] = {"color": p.colour(name), "linestyle": "none" if mean is None else "-"}
+        axes.plot([], [], label=f"{form} {weight}", **look)
+    axes.legend(frameon=False, fontsize=7, labelcolor="linecolor", title="probability", title_fontsize=7)
+    title = "\n".join(verdict_title(law))
+    axes.set_title(title, loc="left", color=p.colour("warn"), fontweight="bold", fontsize=8)
 
 
-def _draw(axes: Axes, law: LawFit, reward_label: str, *, inside: bool = False) -> None:
-    """The law on axes; the names of the forms stand beside them, or ``inside``."""
-    low, high = _limits(axes, law)
-    curve, colour = law.curve, _colour(law)
-    outer = (curve.observation_low, curve.observation_high)
-    axes.fill_between(curve.entropy, *outer, color=colour, alpha=0.15, linewidth=0, zorder=1)
-    axes.fill_between(curve.entropy, curve.low, curve.high, color=colour, alpha=0.27, linewidth=0, zorder=2)
-    _forms(axes, law, low, high, inside=inside)
-    _points(axes, law)
-    _marks(axes, law, (low, high))
-    axes.set_xlabel("entropy H (nats per token)", labelpad=2)
-    axes.set_ylabel(reward_label, labelpad=3)
+def _draw(axes: Axes, law: LawFit, label: str) -> dict[str, tuple[Any, str, str]]:
+    """The law on axes; every form with its mean (None where it is no curve), its weight and its colour.
 
-
-def _colour(law: LawFit) -> str:
-    return p.LAW if law.validity.ok else p.LAW_INVALID
-
-
-def _limits(axes: Axes, law: LawFit) -> tuple[float, float]:
-    """Axes that hold every evaluation; bands and intervals much wider than these run out of the picture."""
-    reach = max(float(law.entropy.max()), 0.0)
-    left = min(float(law.entropy.min()), 0.0)
-    span = (reach - left) or 1.0
-    axes.set_xlim(left - 0.035 * span, reach + 0.02 * span)
-    lowest, highest = float(law.reward.min()), float(law.reward.max())
-    room = 0.6 * ((highest - lowest) or 1.0)
-    wanted = [*law.curve.observation_low, *law.curve.observation_high, *law.curve.mean]
-    wanted += [y for mean in law.curve.rivals.values() for y in mean]
-    ends = [end for e in (law.ceiling, law.reward_now) for end in (e.low, e.value, e.high)]
-    wanted += [end for end in ends if end is not None]
-    inside = [min(max(y, lowest - room), highest + room) for y in wanted if np.isfinite(y)]
-    low, high = p.padded(min(lowest, *inside), max(highest, *inside), 0.13, 0.15)
-    axes.set_ylim(low, high)
-    return low, high
-
-
-def _forms(axes: Axes, law: LawFit, low: float, high: float, *, inside: bool) -> None:
-    """The means of the law and the rivals, each labelled with its probability at its right end."""
-    curve = law.curve
-    weights = {rival.form: rival.weight for rival in law.rivals}
-    ruled_out = {rival.form for rival in law.rivals if rival.ruled_out}
-    drawn = [("law", curve.mean, law.law_weight, _colour(law))]
-    for form in filter(curve.rivals.__contains__, weights):
-        # A stored document may hold a form that this version does not know.
-        name = FORMS[form].colour if form in FORMS else None
-        drawn.append((form, curve.rivals[form], weights[form], light(name) if name else p.MUTED))
-    lines: list[Line2D] = []
-    for form, mean, _, colour in drawn:
-        style: dict[str, Any] = {"linewidth": 0.9, "linestyle": (0, (3.5, 2)), "zorder": 4}
-        if form == "law":
-            dashed: Any = "-" if law.validity.ok else (0, (5, 1.5))
-            style = {"linewidth": 1.6, "linestyle": dashed, "zorder": 5}
-        faint = 0.55 if form in ruled_out else 1.0
-        lines += axes.plot(curve.entropy, mean, color=colour, alpha=faint, solid_capstyle="round", **style)
-    if inside:
-        for line, (form, _, weight, _) in zip(lines, drawn, strict=True):
-            line.set_label(f"{form} {format_weight(weight)}")
-        axes.legend(frameon=False, fontsize=7, labelcolor="linecolor", title="probability", title_fontsize=7)
-        return
-    gap = 0.115 / _BODY * (high - low)
-    ends = p.spread([float(mean[-1]) for _, mean, _, _ in drawn], gap, low + gap / 2, high - 1.8 * gap)
-    edge = axes.get_xlim()[1]
-    offset: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False, "size": 7.0}
-    for (form, _, weight, colour), y in zip(drawn, ends, strict=True):
-        bold = "bold" if form == "law" else "normal"
-        words = {"color": as_text(colour), "va": "center", **offset}
-        axes.annotate(form, (edge, y), (2.5, 0), weight=bold, **words)
-        axes.annotate(format_weight(weight), (edge, y), (58, 0), ha="right", **words)
-    axes.annotate("weight", (edge, high), (58, 0), color=p.MUTED, va="center", ha="right", **offset)
-
-
-def _points(axes: Axes, law: LawFit) -> None:
-    """The evaluations, coloured by step; few with a rim, so that each can be counted."""
-    few = law.n <= 120
-    if few or law.n > p.MOST_VECTOR_POINTS:
-        look: dict[str, Any] = {"s": 4.0, "linewidths": 0.0, "alpha": 0.5, "zorder": 3, "rasterized": True}
-        if few:
-            look = {"s": 10.0, "linewidths": 0.3, "edgecolors": "white", "zorder": 6}
-        axes.scatter(law.entropy, law.reward, c=law.step, cmap=p.STEPS, **look)
-        return
-    span = float(law.step[-1] - law.step[0]) or 1.0
-    shade = np.minimum((law.step - law.step[0]) / span * p.STEPS.N, p.STEPS.N - 1).astype(int)
-    for i in range(p.STEPS.N):
-        here = shade == i
-        if here.any():
-            look = {"size": 2.0, "color": p.STEPS(i), "alpha": 0.5, "zorder": 3}
-            p.dots(axes, law.entropy[here], law.reward[here], **look)
-
-
-def _marks(axes: Axes, law: LawFit, limits: tuple[float, float]) -> None:
-    """The ceiling at H = 0 and where the run stands, each with its interval and its numbers.
-
-    The ceiling is labelled above, or below where it lies low; now on the side where no evaluations are.
+    The axes hold every evaluation; bands and intervals much wider than these run out of the picture.
     """
-    ceiling, now, middle = law.ceiling, law.reward_now, sum(limits) / 2
-    high = ceiling.value is not None and ceiling.value >= middle
-    if ceiling.value is not None:
-        _interval(axes, 0.0, ceiling, "s", _colour(law))
-        _label(axes, 0.0, "ceiling", ceiling, high, limits, 1)
-    if now.value is not None:
-        _interval(axes, law.entropy_now, now, "D", p.INK)
-        upward = now.value < middle
-        # The ceiling's label has the row at the edge, and may be as long as the axes are wide.
-        taken = ceiling.value is not None and upward == high
-        _label(axes, law.entropy_now, "now", now, upward, limits, 1 + taken)
+    curve, ok = law.curve, law.validity.ok
+    name = "blue" if ok else "grey"
+    own = p.colour(name)
+    wanted: list[Any] = [curve.mean, curve.observation_low, curve.observation_high, *curve.rivals.values()]
+    wanted += [(e.low, e.value, e.high) for e in (law.ceiling, law.reward_now)]
+    axes.set_xlim(*p.padded(min(law.entropy.min(), 0.0), max(law.entropy.max(), 0.0), 0.035, 0.02))
+    axes.set_ylim(*p.limits(law.reward, chain(*wanted), 0.6, 0.13, 0.15))
+    outer = (curve.observation_low, curve.observation_high)
+    axes.fill_between(curve.entropy, *outer, color=own, alpha=0.15, linewidth=0, zorder=1)
+    axes.fill_between(curve.entropy, curve.low, curve.high, color=own, alpha=0.27, linewidth=0, zorder=2)
+    look: dict[str, Any] = {"linewidth": 1.6, "linestyle": "-" if ok else (0, (5, 1.5)), "zorder": 5}
+    axes.plot(curve.entropy, curve.mean, color=own, solid_capstyle="round", **look)
+    drawn: dict[str, tuple[Any, str, str]] = {"law": (curve.mean, format_weight(law.law_weight), name)}
+    look = {"linewidth": 0.9, "linestyle": (0, (3.5, 2)), "zorder": 4}
+    for rival in law.rivals:
+        mean = curve.rivals.get(rival.form)
+        # A stored document may hold a form that this version does not know.
+        name = (FORMS[rival.form].colour if rival.form in FORMS else None) or "muted"
+        drawn[rival.form] = (mean, format_weight(rival.weight), name)
+        if mean is not None:
+            faint = 0.55 if rival.ruled_out else 1.0
+            axes.plot(curve.entropy, mean, color=p.colour(name), alpha=faint, **look)
+    # The evaluations, coloured by step; few with a rim, so that each can be counted.
+    look = {"s": 4.0, "linewidths": 0, "alpha": 0.5, "zorder": 3, "rasterized": law.n > p.MOST_VECTOR_POINTS}
+    if law.n <= 120:
+        look = {"s": 10.0, "linewidths": 0.3, "edgecolors": p.colour("ring"), "zorder": 6}
+    axes.scatter(law.entropy, law.reward, c=law.step, cmap=_steps(), **look)
+    _mark(axes, law, own)
+    axes.set_xlabel("entropy H (nats per token)", labelpad=2)
+    axes.set_ylabel(label, labelpad=3)
+    return drawn
 
 
-def _interval(axes: Axes, x: float, estimate: Estimate, marker: str, colour: str) -> None:
-    if estimate.low is not None and estimate.high is not None:
-        axes.plot([x, x], [estimate.low, estimate.high], color=colour, linewidth=1.2, zorder=7, clip_on=True)
-        axes.plot([x, x], [estimate.low, estimate.high], "_", color=colour, markersize=4, zorder=7)
-    rim: dict[str, Any] = {"markersize": 4.2, "markeredgecolor": "white", "markeredgewidth": 0.6}
-    axes.plot([x], [estimate.value or 0.0], marker, color=colour, zorder=8, clip_on=False, **rim)
+def _steps() -> LinearSegmentedColormap:
+    """Early steps near the paper, late steps far from it; readable for colour-blind eyes and in print."""
+    shades = [p.colour(name) for name in PALETTE if name.startswith("step-")]
+    return LinearSegmentedColormap.from_list("steps", shades, N=len(shades))
 
 
-def _label(
-    axes: Axes, x: float, name: str, estimate: Estimate, upward: bool, limits: tuple[float, float], row: int
-) -> None:
-    """A name and its numbers in a row at an edge, with a thin line to the end of the interval."""
-    low, high = limits
-    text = format_estimate(estimate)
-    room = name == "ceiling" and len(text.interval) <= 18
-    words = f"{name} {text.value}" + (f" {text.interval}" if room else "")
-    inward = (0.09 * row - 0.04) * (high - low)
-    at = high - inward if upward else low + inward
-    end = estimate.high if upward else estimate.low
-    reach = min(max((estimate.value or 0.0) if end is None else end, low), high)
-    axes.plot([x, x], [reach, at], color=p.MUTED, linewidth=0.5, zorder=3)
-    left, right = axes.get_xlim()
-    side, offset = ("left", 3.0) if x < (left + right) / 2 else ("right", -3.0)
-    look: dict[str, Any] = {"ha": side, "va": "center", "size": 7.0, "zorder": 9, "color": p.INK}
-    box = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.6}
-    axes.annotate(words.replace("-", "−"), (x, at), (offset, 0), textcoords="offset points", bbox=box, **look)
+def _mark(axes: Axes, law: LawFit, own: str) -> None:
+    """The ceiling at H = 0 and where the run stands, each with its interval, its name and its numbers.
+
+    The ceiling is named at the upper edge, or at the lower one where it lies low; now on the side where no
+    evaluations are, and in a row of its own where that is the ceiling's: that name may fill the axes.
+    """
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    rows = {True: 0, False: 0}
+    for name, x, estimate, marker, colour in (
+        ("ceiling", 0.0, law.ceiling, "s", own),
+        ("now", law.entropy_now, law.reward_now, "D", p.colour("ink")),
+    ):
+        value = estimate.value
+        if value is None:
+            continue
+        if estimate.low is not None and estimate.high is not None:
+            ends = [estimate.low, estimate.high]
+            axes.plot([x, x], ends, color=colour, linewidth=1.2, marker="_", markersize=4, zorder=7)
+        rim: dict[str, Any] = {"markersize": 4.2, "markeredgecolor": p.colour("ring"), "markeredgewidth": 0.6}
+        axes.plot([x], [value], marker, color=colour, zorder=8, **rim)
+        upward = (value >= (low + high) / 2) == (name == "ceiling")
+        rows[upward] += 1
+        inward = (0.09 * rows[upward] - 0.04) * (high - low)
+        at = high - inward if upward else low + inward
+        # A thin line from the end of the interval to the name.
+        end = estimate.high if upward else estimate.low
+        reach = min(max(value if end is None else end, low), high)
+        axes.plot([x, x], [reach, at], color=p.colour("muted"), linewidth=0.5, zorder=3)
+        text = format_estimate(estimate)
+        interval = f" {text.interval}" if name == "ceiling" and len(text.interval) <= 18 else ""
+        side, offset = ("left", 3.0) if x < (left + right) / 2 else ("right", -3.0)
+        look: dict[str, Any] = {"ha": side, "va": "center", "size": 7, "zorder": 9, "color": p.colour("ink")}
+        box = {"facecolor": p.colour("ring"), "alpha": 0.75, "linewidth": 0, "pad": 0.6}
+        words = f"{name} {text.value}{interval}".replace("-", "−")
+        axes.annotate(words, (x, at), (offset, 0), textcoords="offset points", bbox=box, **look)
+
+
+def series_figure(run: RunFit | LawFit) -> Figure:
+    """Entropy and reward over the steps, the law's reward, the leading evaluation and what was dropped."""
+    law = law_of(run)
+    dropped = drop_words(run) if isinstance(run, RunFit) else ""
+    notes = p.wrapped(f"dropped: {dropped or 'nothing'}", 62, 2)
+    with p.panels([1.16, 1.16], title=verdict_title(law), notes=notes) as (figure, (upper, lower)):
+        ink, warn = p.colour("ink"), p.colour("warn")
+        _trace(upper, law, law.entropy, p.colour("purple"))
+        _trace(lower, law, law.reward, p.colour("blue"))
+        look: dict[str, Any] = {"color": ink, "linewidth": 0.9, "alpha": 0.85, "zorder": 5}
+        if law.entropy_noise is not None:
+            upper.plot(law.step, law.course, **look)
+            p.beside(upper, float(law.course[-1]), "course", color=ink)
+        lower.plot(law.step, law.fitted, linestyle="-" if law.validity.ok else (0, (4, 2)), **look)
+        p.beside(lower, float(law.fitted[-1]), "law", color=ink)
+        upper.set_ylim(*p.padded(min(0.0, float(law.entropy.min())), float(law.entropy.max()), 0.0, 0.08))
+        lower.set_ylim(*p.padded(float(law.reward.min()), float(law.reward.max()), 0.1, 0.1))
+        # A ring around the evaluation that moves the fit most.
+        step = law.influence.step
+        here = law.step == step
+        for axes, values in ((upper, law.entropy), (lower, law.reward)):
+            axes.scatter(law.step[here], values[here], s=34, facecolors="none", edgecolors=warn, zorder=6)
+        if here.any():
+            side, offset = ("right", -6) if step > (law.step[0] + law.step[-1]) / 2 else ("left", 6)
+            look = {"textcoords": "offset points", "ha": side, "va": "center", "color": warn, "zorder": 7}
+            words, place = f"step {format_step(step)} moves the fit most", (step, float(law.entropy[here][0]))
+            upper.annotate(words, place, (offset, 0), **look)
+        upper.set_ylabel("entropy (nats)")
+        lower.set_ylabel(reward_label(run))
+    return figure
+
+
+def residual_figure(run: RunFit | LawFit) -> Figure:
+    """What the law leaves over, by step, between plus and minus one standard deviation."""
+    law = law_of(run)
+    residuals, left = law.residuals, law.reward - law.fitted
+    sd, lag1 = residuals.sd, "unknown" if residuals.lag1 is None else f"{residuals.lag1:.2f}"
+    note = f"sd {format_number(sd, 2)} · lag-1 {lag1}"
+    if residual_model(law.interval).assumed is None:
+        effective = f"effective n {format_number(residuals.effective_n, 2)} of {law.n}"
+        note = f"{note} · drift share {residuals.drift_share:.2f} · {effective}"
+    room: dict[str, Any] = {"head": 0.08, "notes": [note.replace(" -0", " −0")]}
+    with p.panels([1.35], title=verdict_title(law), **room) as (figure, (axes,)):
+        blue, muted = p.colour("blue"), p.colour("muted")
+        axes.axhspan(-sd, sd, color=blue, alpha=0.12, linewidth=0)
+        axes.axhline(0.0, color=p.colour("ink"), linewidth=0.8, alpha=0.7, zorder=6)
+        _trace(axes, law, left, blue)
+        for y, words in ((sd, "+1 sd"), (-sd, "−1 sd")):
+            axes.axhline(y, color=muted, linewidth=0.5, linestyle=(0, (4, 2)), zorder=6)
+            p.beside(axes, y, words, color=muted)
+        reach = max(float(abs(left).max()), sd) or 1.0
+        axes.set_ylim(-1.15 * reach, 1.15 * reach)
+        axes.set_ylabel("reward − law")
+    return figure
+
+
+def _trace(axes: Axes, law: LawFit, values: p.FloatArray, colour: str) -> None:
+    """The evaluations as points, joined by a thin line where they are few enough to be told apart."""
+    if law.n <= MOST_JOINED:
+        axes.plot(law.step, values, color=colour, linewidth=0.5, alpha=0.45, zorder=3)
+    size, alpha = (1.7, 0.45) if law.n > 120 else (2.8, 1.0)
+    p.dots(axes, law.step, values, size=size, color=colour, alpha=alpha, zorder=4)
+    axes.set_xlim(*p.padded(float(law.step[0]), float(law.step[-1]), 0.025, 0.025))

@@ -61,28 +61,9 @@ PALETTE: dict[str, Colour] = {
 }
 """Name → colour on paper, colour on the dark card."""
 
-_WORDS_ONLY = tuple(name for name in PALETTE if name.endswith("-text"))
-
-TEXTS = ("ink", "muted", "accent", "warn", "care", "fine", "blue", "brown", "purple", *_WORDS_ONLY)
-"""Colours in which words are set: contrast 4.5 and more with the card."""
-
-LINES = ("grey", "blue", "vermilion", "green", "brown", "purple")
-"""Colours of lines and marks: contrast 3 and more with the card."""
-
 _BY_HEX = {colour.light: name for name, colour in PALETTE.items() if name != "ring"}
-_FOR_WORDS = {PALETTE[name.removesuffix("-text")].light: PALETTE[name].light for name in _WORDS_ONLY}
 _IMAGES = "figure svg image{filter:invert(1) hue-rotate(180deg)}"
 """Points that are an image have their colours in it; turning lightness over leaves the hues."""
-
-
-def light(name: str) -> str:
-    """The colour on paper."""
-    return PALETTE[name].light
-
-
-def as_text(colour: str) -> str:
-    """``colour``, or a darker one of the same hue where words in it would be hard to read."""
-    return _FOR_WORDS.get(colour, colour)
 
 
 def themed(colour: str, *, stroke: bool = False) -> str:

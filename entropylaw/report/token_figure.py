@@ -10,60 +10,47 @@ from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
 from entropylaw.report import plotting as p
-from entropylaw.report.palette import as_text, light
+from entropylaw.report.palette import PALETTE
 from entropylaw.results.tokens import FORK, LOW, TokenHistogram
 
-HEAT = LinearSegmentedColormap.from_list("tokens", ["#ffffff", "#c7b3d6", p.ENTROPY, "#24102f"])
+HEAT = LinearSegmentedColormap.from_list("tokens", ["#ffffff", "#c7b3d6", PALETTE["purple"].light, "#24102f"])
 """White to nearly black through the colour of entropy: read by lightness alone."""
 
 TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
-FORKING, FEW = light("vermilion"), light("blue")
-_HEIGHT, _LEFT, _RIGHT = 3.86, 0.54, 0.1
-_SHARES, _BETWEEN = 0.78, 0.4
-_DASHED: Any = (0, (3, 2))
 
 
 def token_figure(told: TokenHistogram) -> Figure:
-    """A column a step, a row a band of entropy; below, the fork's share and that of tokens below 0.01 nats.
+    """A column per step, a row per band of entropy; below, shares of the fork and of tokens below 0.01 nats.
 
     The axis of entropies is that of their fourth root, in which the bands are equally high, so that a
     colour is the same density everywhere. Dashed are the two thresholds of arXiv:2506.01939.
     """
-    with p.style():
-        figure = p.new_figure(_HEIGHT)
-        bottom = 0.36 + _SHARES + _BETWEEN
-        heat = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=bottom, top=0.52)
-        shares = p.add_axes(figure, left=_LEFT, right=_RIGHT, bottom=0.36, top=_HEIGHT - 0.36 - _SHARES)
+    with p.panels([1.82, 0.78], head=0.44, right=0.1, gap=0.4) as (figure, (heat, shares)):
         drawn, most = _heat(heat, told), float(told.share.max())
         # What the colours and the dashes mean.
+        p.write(figure, 0.06, 0.06, "share of a step's tokens in a band")
+        p.write(figure, 0.06, 0.34, f"dashed: {LOW:g} and {FORK:g} nats, the thresholds of arXiv:2506.01939")
         width, height = figure.get_size_inches()
-        p.write(figure, 0.06, 0.06, "share of a step's tokens in a band", size=7.0, color=p.MUTED)
-        note = f"dashed: {LOW:g} and {FORK:g} nats, the thresholds of arXiv:2506.01939"
-        p.write(figure, 0.06, 0.34, note, size=7.0, color=p.MUTED)
         box = figure.add_axes((1.95 / width, 1 - 0.17 / height, 1.2 / width, 0.09 / height))
-        bar: Any = figure.colorbar(drawn, cax=box, orientation="horizontal")
         ticks = [0.0, most / 4, most]
+        bar: Any = figure.colorbar(drawn, cax=box, orientation="horizontal")
         bar.set_ticks(ticks, labels=[f"{100 * tick:.2g} %" if tick else "0" for tick in ticks])
         bar.outline.set_linewidth(0.5)
         box.tick_params(size=2, pad=1.5)
         # Two shares, each named in its colour above the panel.
         marker = "o" if told.step.size <= 60 else ""
-        named = (
-            (told.top20, FORKING, "of all entropy, in the fifth of tokens with most of it"),
-            (told.low, FEW, "of tokens, below 0.01 nats"),
-        )
+        for y, values, name, text in (
+            (1.33, told.top20, "vermilion", "of all entropy, in the fifth of tokens with most of it"),
+            (1.17, told.low, "blue", "of tokens, below 0.01 nats"),
+        ):
+            look: dict[str, Any] = {"color": p.colour(name), "marker": marker, "markersize": 2.5}
+            shares.plot(told.step, 100 * values, linewidth=1.1, **look)
+            words = p.colour(name, words=True)
+            shares.text(0.02, y, text, transform=shares.transAxes, va="center", color=words)
         shares.set_ylim(0, 103)
         shares.set_yticks([0, 25, 50, 75, 100])
         shares.set_ylabel("share (%)")
-        for i, (values, colour, text) in enumerate(named):
-            shares.plot(told.step, 100 * values, color=colour, linewidth=1.1, marker=marker, markersize=2.5)
-            y = _HEIGHT - 0.36 - _SHARES - 0.31 + 0.135 * i
-            p.write(figure, _LEFT + 0.08, y, text, size=7.0, color=as_text(colour))
-        shares.sharex(heat)
-        heat.tick_params(labelbottom=False)
-        shares.set_xlabel("step", labelpad=2)
-        p.make_room(figure)
-        return figure
+    return figure
 
 
 def _heat(axes: Axes, told: TokenHistogram) -> Any:
@@ -73,19 +60,12 @@ def _heat(axes: Axes, told: TokenHistogram) -> Any:
     sides = np.concatenate([step[:1], 0.5 * (step[1:] + step[:-1]), step[-1:]])
     if step.size == 1:
         sides = np.array([step[0] - 0.5, step[0] + 0.5])
-    drawn = axes.pcolormesh(
-        sides,
-        told.edges[: highest + 1] ** 0.25,
-        told.share[:, :highest].T,
-        cmap=HEAT,
-        norm=PowerNorm(0.5, 0.0, float(told.share.max())),
-        rasterized=True,
-        linewidth=0,
-    )
-    top = float(told.edges[highest])
+    top, norm = float(told.edges[highest]), PowerNorm(0.5, 0.0, float(told.share.max()))
+    heights, shares = told.edges[: highest + 1] ** 0.25, told.share[:, :highest].T
+    drawn = axes.pcolormesh(sides, heights, shares, cmap=HEAT, norm=norm, rasterized=True, linewidth=0)
     for edge in (LOW, FORK):
         if edge < top:
-            axes.axhline(edge**0.25, color=p.INK, linewidth=0.6, linestyle=_DASHED)
+            axes.axhline(edge**0.25, color=p.colour("ink"), linewidth=0.6, linestyle=(0, (3, 2)))
     # 0 and as many as have room for their labels, from above.
     ticks: list[float] = []
     for tick in reversed(TICKS):

@@ -12,7 +12,7 @@ from entropylaw.analysis.nonlinear import fit_nonlinear
 from entropylaw.analysis.rivals import compare_forms
 from entropylaw.documents.fit import load_fit
 from entropylaw.report import law_figure
-from entropylaw.report.palette import light
+from entropylaw.report.palette import PALETTE
 from tests.pages import Page
 from tests.typed import typed
 
@@ -73,8 +73,8 @@ def test_a_form_of_the_registry_alone_wins_in_every_renderer(wave):
 def test_a_form_of_the_registry_alone_is_drawn_in_its_colour(wave):
     assert typed("fit", "log.csv", "-o", "fit.json", cwd=wave).returncode == 0
     law = load_fit(wave / "fit.json").runs[0].law
-    (axes,) = law_figure.draw(law, "reward").axes[:1]
-    (line,) = [line for line in axes.lines if line.get_color() == light("purple")]
+    (axes,) = law_figure.law_figure(law).axes[:1]
+    (line,) = [line for line in axes.lines if line.get_color() == PALETTE["purple"].light]
     assert line.get_ydata() == pytest.approx(law.curve.rivals[NAME])
     assert NAME in [text.get_text() for text in axes.texts]
     assert typed("plot", "law", "fit.json", "-o", "law.svg", cwd=wave).returncode == 0

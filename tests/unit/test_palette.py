@@ -8,8 +8,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from entropylaw.report import palette
-from entropylaw.report.palette import LINES, PALETTE, TEXTS, contrast
+from entropylaw.report import palette, plotting
+from entropylaw.report.palette import PALETTE, contrast
+
+TEXTS = ("ink", "muted", "accent", "warn", "care", "fine", "blue", "brown", "purple")
+TEXTS += tuple(name for name in PALETTE if name.endswith("-text"))
+LINES = ("grey", "blue", "vermilion", "green", "brown", "purple")
 
 MACHADO = {
     "normal": np.eye(3),
@@ -68,10 +72,12 @@ def test_later_steps_stand_out_more_on_either_card() -> None:
         assert found == sorted(found)
 
 
-def test_a_word_takes_the_darker_shade_and_a_colour_that_needs_none_stays() -> None:
-    assert palette.as_text(PALETTE["green"].light) == PALETTE["green-text"].light
-    assert palette.as_text(PALETTE["ink"].light) == PALETTE["ink"].light
-    assert palette.as_text("#123456") == "#123456"
+@pytest.mark.parametrize(("paper", "side"), [("white", 0), ("#202020", 1), ("none", 0)])
+def test_a_word_takes_the_shade_for_words_and_a_colour_that_needs_none_stays(paper: str, side: int) -> None:
+    with plotting.style({"figure.facecolor": paper}):
+        assert plotting.colour("green", words=True) == PALETTE["green-text"][side]
+        assert plotting.colour("green") == PALETTE["green"][side]
+        assert plotting.colour("ink", words=True) == PALETTE["ink"][side]
 
 
 def test_the_page_s_properties_have_every_colour_on_both_sides() -> None:

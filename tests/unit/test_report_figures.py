@@ -20,10 +20,9 @@ from entropylaw.documents.fit import RunFit
 from entropylaw.errors import InputError
 from entropylaw.report import plotting
 from entropylaw.report.forecast_figure import forecast_figure
-from entropylaw.report.law_figure import law_figure
+from entropylaw.report.law_figure import law_figure, residual_figure, series_figure
 from entropylaw.report.palette import contrast
 from entropylaw.report.plotting import figure_bytes
-from entropylaw.report.series_figure import residual_figure, series_figure
 from entropylaw.report.svg import glyphs, inline, minify
 from entropylaw.results.fields import replace
 from tests.conftest import ROOT, clean_environment
@@ -215,7 +214,7 @@ def test_png_keeps_an_alpha_channel_only_where_paper_is_transparent() -> None:
         figure = law_figure(synthetic())
         clear = figure_bytes(figure, "png", "s")
     assert (opaque[25], clear[25]) == (2, 6)
-    assert plotting.INK in {text.get_color() for text in words_of(figure)}
+    assert plotting.colour("ink") in {text.get_color() for text in words_of(figure)}
 
 
 @pytest.mark.parametrize("make", EVERY)
@@ -350,7 +349,7 @@ def test_marks_that_look_alike_say_it_once() -> None:
 def test_every_evaluation_is_drawn(n: int) -> None:
     axes = Figure().add_subplot()
     x = np.arange(float(n))
-    plotting.dots(axes, x, x, size=2.0, color=plotting.INK, alpha=1.0, zorder=1)
+    plotting.dots(axes, x, x, size=2.0, color=plotting.colour("ink"), alpha=1.0, zorder=1)
     if n <= plotting.MOST_VECTOR_POINTS:
         (drawn,) = axes.findobj(PathPatch, include_self=False)[:1]
         starts = drawn.get_path().vertices[::2]

@@ -218,9 +218,9 @@ def test_size_of_a_page(n: int) -> None:
 
 
 def test_compact_figures_are_the_same_picture() -> None:
-    from entropylaw.report.svg import compact
+    from entropylaw.report.svg import minify
 
-    assert compact('<path d="M 1 -2 L 3.25 4 z"/>') == '<path d="M1-2L3.25 4z"/>'
+    assert minify('<path d="M 1 -2 L 3.25 4 z"/>') == '<path d="M1-2L3.25 4z"/>\n'
 
 
 def test_no_machine_in_it() -> None:

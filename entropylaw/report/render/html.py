@@ -14,7 +14,7 @@ from entropylaw.report import numbers, palette
 from entropylaw.report.blocks import Block, Figure, Heading, Note, Notes
 from entropylaw.report.figures import NAMED
 from entropylaw.report.printable import one_line
-from entropylaw.report.svg import compact, glyphs, inline
+from entropylaw.report.svg import glyphs, inline
 
 _CHECKS = ("reason", "caution", "warning", "checks")
 
@@ -49,14 +49,12 @@ def fragment(
     title = next((block.text for block in blocks if isinstance(block, Heading)), "")
     svgs = {
         name: Markup(  # all from outside is escaped in inline
-            compact(
-                inline(
-                    figures[name],
-                    f"{prefix}{name}",
-                    f"{NAMED[name].title} {one_line(title)}",
-                    one_line(block.described or str(NAMED[name].caption(block.part))),
-                    follow=follow,
-                )
+            inline(
+                figures[name],
+                f"{prefix}{name}",
+                f"{NAMED[name].title} {one_line(title)}",
+                one_line(block.described or str(NAMED[name].caption(block.part))),
+                follow=follow,
             )
         )
         for name, block in drawn.items()
@@ -65,7 +63,7 @@ def fragment(
     body = template.render(
         sections=list(_sections(blocks)), svgs=svgs, links=links or {}, frame=Markup(frame)
     )
-    letters = compact(glyphs(figures[name] for name in drawn)) if drawn else ""
+    letters = glyphs(figures[name] for name in drawn) if drawn else ""
     if frame:
         letters = letters.replace('class="glyphs"', 'style="position:absolute;width:0;height:0"')
     return Markup(letters + "\n" + body)
