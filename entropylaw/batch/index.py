@@ -14,7 +14,7 @@ from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.report import load_report
 from entropylaw.documents.store import dumps, write_atomically
 from entropylaw.options import FitOptions
-from entropylaw.report import index_page, reportmarkdown
+from entropylaw.report import index_page
 from entropylaw.report.describe.report import index_table
 from entropylaw.report.figures import FIGURES
 from entropylaw.report.index_rows import IndexRow
@@ -61,7 +61,7 @@ def write_index(
         figures[slug] = {name: path for name, path in paths.items() if path in set(names)}
     rows, warnings, shared = document.rows, document.warnings, document.shared
     contents = {
-        "report.md": reportmarkdown.render_rows(
+        "report.md": index_page.markdown(
             rows, sections, warnings=warnings, figures=figures, shared=shared
         ),
         "report.csv": csv.render(index_table(rows, shared)),

@@ -10,10 +10,9 @@ from msgspec import Struct
 from entropylaw.analysis.forms import form_label
 from entropylaw.documents.report import RunReport
 from entropylaw.report import words
-from entropylaw.report.describe import runs
+from entropylaw.report.describe import groups, runs
 from entropylaw.report.phasewords import headline as phases_headline
 from entropylaw.report.printable import one_line
-from entropylaw.report.shared import segments_sentence
 from entropylaw.results import Estimate
 
 LONGEST_NAME = 120
@@ -140,7 +139,7 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
         no_forecast=None if ahead else report.no_forecast or "no forecast was asked for",
         no_phases=no_phases,
         phases_words="" if report.phases is None or no_phases else phases_headline(report.phases),
-        segments_words=segments_sentence(run.seams, run.segments),
+        segments_words=groups.segments_sentence(run.seams, run.segments),
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from entropylaw.documents.backtest import BacktestDocument
 from entropylaw.report.blocks import (
     DATA,
@@ -15,6 +13,7 @@ from entropylaw.report.blocks import (
     Notes,
     Table,
     Verdict,
+    columns,
     labelled,
     paragraphs,
     table_of,
@@ -25,44 +24,38 @@ from entropylaw.results.backtest import Backtest, RunBacktest
 PEERS = (("last_value", "last value"), ("law", "law"), ("line", "line"), ("scalerl", "ScaleRL"))
 
 
-def _of(key: str, label: str = "", unit: str = "", *places: str) -> Column:
-    return Column(key, label, lambda row: getattr(row, key), unit, places or (PEOPLE, DATA))
-
-
 _PROTOCOL = (
-    _of("protocol", "fitted"),
+    Column("protocol", "fitted"),
     Column("entropy", "entropy", lambda row: "forecast" if row.blind else "observed"),
 )
+_COVERED = Column("covered", "in band", unit="%")
 
 SCORES = (
     *_PROTOCOL,
-    _of("fitted", "", "", DATA),
-    _of("predicted", "", "", DATA),
+    Column("fitted", shown_in=(DATA,)),
+    Column("predicted", shown_in=(DATA,)),
     Column("n", "fitted → predicted", lambda row: f"{row.fitted} → {row.predicted}", shown_in=(PEOPLE,)),
-    _of("rmse", "forecast"),
-    *(_of(key, label) for key, label in PEERS),
-    _of("covered", "in band", "%"),
-    _of("width", "width"),
-    _of("spread", "", "", DATA),
+    Column("rmse", "forecast"),
+    *(Column(key, label) for key, label in PEERS),
+    _COVERED,
+    Column("width", "width"),
+    Column("spread", shown_in=(DATA,)),
 )
 """The root mean squared errors of a run's forecasts and of their peers, a row per protocol."""
 
 COLUMNS = (
-    Column("run", "run"),
+    *columns("run"),
     *(column for column in SCORES if DATA in column.shown_in),
-    Column("level", "level"),
-    Column("note", "note"),
+    *columns("level note"),
 )
 """The same in CSV and frames; a run that was not tested has its reason in ``note``."""
 
 SKILLS = (
     *_PROTOCOL,
-    *(_of(f"to_{key}", label, "ratio") for key, label in PEERS),
-    _of("covered", "in band", "%"),
-    Column("width", "width", lambda row: format_number(row.width, 2), shown_in=(PEOPLE,)),
-    Column(
-        "worst", "worst to last value", lambda row: f"{row.worst:.2f} ({row.worst_run})", shown_in=(PEOPLE,)
-    ),
+    *(Column(f"to_{key}", label, unit="ratio") for key, label in PEERS),
+    _COVERED,
+    Column("width", "width", lambda row: format_number(row.width, 2)),
+    Column("worst", "worst to last value", lambda row: f"{row.worst:.2f} ({row.worst_run})"),
 )
 """Errors over all runs, as ratios."""
 
@@ -85,7 +78,7 @@ def describe(result: Backtest | BacktestDocument | RunBacktest) -> list[Block]:
             f"observed entropies in every row. The {format_percent(result.level)} band's width is a share of "
             "the run's range of rewards, median over runs."
         )
-        blocks += [paragraphs(how), replace(table_of(SKILLS, result.overall, PEOPLE), words=2)]
+        blocks += [paragraphs(how), table_of(SKILLS, result.overall, words=2)]
     return blocks + [block for run in result.runs for block in _run(run)]
 
 
@@ -107,5 +100,5 @@ def _run(run: RunBacktest) -> list[Block]:
     return [
         Heading(run.run, 2, f"{run.n} evaluations{block}"),
         Verdict("tested", "root mean squared errors of what was not fitted, in reward units", True),
-        replace(table_of(SCORES, run.scores, PEOPLE), words=2),
+        table_of(SCORES, run.scores, PEOPLE, words=2),
     ]

@@ -5,10 +5,19 @@ Nothing here imports numpy: a gate on stored fits costs little more than startin
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from entropylaw.report.blocks import DATA, Block, Column, Heading, Notes, Table, Verdict, labelled, table_of
+from entropylaw.report.blocks import (
+    Block,
+    Column,
+    Heading,
+    Notes,
+    Table,
+    Verdict,
+    columns,
+    labelled,
+    table_of,
+)
 from entropylaw.report.numbers import count
 from entropylaw.results.check import GateCase
 
@@ -18,10 +27,8 @@ if TYPE_CHECKING:
 OUTCOMES = ("passed", "not excluded", "tripped", "unknown")
 """In the order in which they are counted."""
 
-_PLAIN = ("run", "gate", "outcome", "failed", "value", "low", "high", "level", "method", "word", "limit")
-
 COLUMNS = (
-    *(Column(key, key, attrgetter(key)) for key in (*_PLAIN, "sentence")),
+    *columns("run gate outcome failed value low high level method word limit sentence"),
     Column("sources", "sources", lambda case: "; ".join(case.sources)),
 )
 """A row per gate and run."""
@@ -34,11 +41,14 @@ def describe(result: CheckDocument | GateCase) -> list[Block]:
     runs: dict[str, list[GateCase]] = {}
     for case in result.cases:
         runs.setdefault(case.run, []).append(case)
-    badge = "FAILED" if result.failed else "PASSED"
+    counts = result.counts
+    outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if outcome in counts)
+    strict = " (--strict: what is not excluded fails)" if result.strict else ""
+    how = f"{count(len(result.gates), 'gate')} on {count(result.runs, 'run')}: {outcomes}{strict}"
     blocks: list[Block] = [
         Heading("Entropy law check", 1),
         Notes(labelled("warning", result.warnings, "")),
-        Verdict(badge, _summary(result), not result.failed),
+        Verdict("FAILED" if result.failed else "PASSED", how, not result.failed),
     ]
     for run, cases in sorted(runs.items(), key=lambda run: not any(case.failed for case in run[1])):
         blocks += [Heading(run, 2), *map(_verdict, cases)]
@@ -47,20 +57,10 @@ def describe(result: CheckDocument | GateCase) -> list[Block]:
 
 def table(result: CheckDocument | GateCase) -> Table:
     """Every gate on every run, in the order of the document."""
-    return table_of(COLUMNS, [result] if isinstance(result, GateCase) else result.cases, DATA)
-
-
-def _summary(document: CheckDocument) -> str:
-    """``3 gates on 2 runs: 4 passed, 1 not excluded, 1 tripped``."""
-    counts = document.counts
-    outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if outcome in counts)
-    strict = " (--strict: what is not excluded fails)" if document.strict else ""
-    return f"{count(len(document.gates), 'gate')} on {count(document.runs, 'run')}: {outcomes}{strict}"
+    return table_of(COLUMNS, [result] if isinstance(result, GateCase) else result.cases)
 
 
 def _verdict(case: GateCase) -> Verdict:
     """A gate that fails as unknown is no answer."""
-    if not case.failed:
-        return Verdict(case.outcome, case.sentence, True, case.gate)
-    ok = None if case.outcome == "unknown" else False
-    return Verdict(case.outcome.upper(), case.sentence, ok, case.gate)
+    ok = True if not case.failed else None if case.outcome == "unknown" else False
+    return Verdict(case.outcome.upper() if case.failed else case.outcome, case.sentence, ok, case.gate)

@@ -7,7 +7,18 @@ from collections.abc import Iterator, Sequence
 
 from entropylaw.documents.columns import ColumnsDocument
 from entropylaw.paths import hostless
-from entropylaw.report.blocks import Block, Cell, Column, Heading, Note, Notes, Table, Verdict, labelled
+from entropylaw.report.blocks import (
+    Block,
+    Cell,
+    Heading,
+    Note,
+    Notes,
+    Table,
+    Verdict,
+    columns,
+    labelled,
+    table_of,
+)
 from entropylaw.report.numbers import count, format_number
 from entropylaw.report.words import meaning
 from entropylaw.results.columns import Candidate, ColumnReport
@@ -15,12 +26,9 @@ from entropylaw.results.columns import Candidate, ColumnReport
 _MOST = 8
 """Candidates and columns that are none that people see; CSV and JSON have them all."""
 
-_MEANING = ("kind", "unit", "aggregation", "estimator", "temperature", "timing")
+_MEANING = "kind unit aggregation estimator temperature timing"
 
-COLUMNS = tuple(
-    Column(key, key)
-    for key in ("run", "path", "role", "column", "used", "values", "low", "high", *_MEANING, "why")
-)
+COLUMNS = columns(f"run path role column used values low high {_MEANING} why")
 """A row per column with a role: step, entropy, reward, a coefficient (its first and last value), or none."""
 
 
@@ -30,8 +38,7 @@ def describe(result: ColumnsDocument | ColumnReport) -> list[Block]:
         return [block for run in result.runs for block in describe(run)]
     source = result.source
     about = f"{hostless(source.path)} ({source.format}, {count(source.rows, 'record')})"
-    usable = Verdict("usable", "the columns with a star would be used", True)
-    hint = []
+    usable, hint = Verdict("usable", "the columns with a star would be used", True), []
     if result.problem is not None:
         usable = Verdict("NOT USABLE", f"{result.problem.message} [{result.problem.slug}]", False)
         hint.append(Note("hint", result.problem.hint))
@@ -56,11 +63,8 @@ def describe(result: ColumnsDocument | ColumnReport) -> list[Block]:
 
 def table(result: ColumnsDocument | ColumnReport) -> Table:
     """A row per column with a role."""
-    if isinstance(result, ColumnsDocument):
-        return Table(COLUMNS, [row for run in result.runs for row in table(run).rows])
-    base: dict[str, Cell] = {"run": result.run, "path": hostless(result.source.path)}
-    rows = [base | row for row in _rows(result)]
-    return Table(COLUMNS, [tuple(row.get(column.key) for column in COLUMNS) for row in rows])
+    runs = result.runs if isinstance(result, ColumnsDocument) else (result,)
+    return table_of(COLUMNS, (row for run in runs for row in _rows(run)))
 
 
 def _candidates(role: str, candidates: Sequence[Candidate]) -> Iterator[Note]:
@@ -79,21 +83,17 @@ def _candidates(role: str, candidates: Sequence[Candidate]) -> Iterator[Note]:
 
 
 def _rows(report: ColumnReport) -> Iterator[dict[str, Cell]]:
-    yield {
-        "role": "step",
-        "column": report.step_column,
-        "used": True,
-        "values": report.steps,
-        "low": report.first_step,
-        "high": report.last_step,
-        "why": report.step_why,
-    }
+    base: dict[str, Cell] = {"run": report.run, "path": hostless(report.source.path), "used": False}
+    first, last = report.first_step, report.last_step
+    steps: dict[str, Cell] = {"column": report.step_column, "values": report.steps, "why": report.step_why}
+    yield base | steps | {"role": "step", "used": True, "low": first, "high": last}
     for role, candidates in (("entropy", report.entropy), ("reward", report.reward)):
         for one in candidates:
-            known: dict[str, Cell] = {name: getattr(one.meaning, name) for name in _MEANING}
+            known: dict[str, Cell] = {name: getattr(one.meaning, name) for name in _MEANING.split()}
             ends: dict[str, Cell] = {"values": one.usable, "low": one.low, "high": one.high}
-            yield known | ends | {"role": role, "column": one.column, "used": one.used, "why": one.why}
-    for name, (first, last) in sorted(report.coefficients.items()):
-        yield {"role": "coefficient", "column": name, "used": False, "low": first, "high": last}
+            found: dict[str, Cell] = {name: getattr(one, name) for name in ("column", "used", "why")}
+            yield base | known | ends | found | {"role": role}
+    for name, (low, high) in sorted(report.coefficients.items()):
+        yield base | {"role": "coefficient", "column": name, "low": low, "high": high}
     for decoy in report.decoys:
-        yield {"role": "no entropy", "column": decoy.column, "used": False, "why": decoy.why}
+        yield base | {"role": "no entropy", "column": decoy.column, "why": decoy.why}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from entropylaw.report import shared
 from entropylaw.report.blocks import (
     Block,
     Cell,
@@ -15,57 +14,53 @@ from entropylaw.report.blocks import (
     Notes,
     Table,
     Verdict,
+    columns,
     labelled,
     paragraphs,
+    table_of,
 )
-from entropylaw.report.numbers import format_percent, format_step
+from entropylaw.report.numbers import count, format_interval, format_percent, format_step
 from entropylaw.report.words import headline
 from entropylaw.results.groups import SameTest, Seam, SegmentFit, SharedFit
 
 LAW = ("a", "b", "ceiling")
 
-_LAW_COLUMNS = tuple(Column(name, name, estimate=True) for name in LAW)
+_LAW_COLUMNS = columns("a b ceiling", estimate=True)
 
-PARTS = (
-    Column("run", "run"),
-    Column("part", "part"),
-    Column("n", "evaluations"),
-    Column("valid", "valid"),
-    *_LAW_COLUMNS,
-)
+PARTS = (*columns("run part"), Column("n", "evaluations"), *columns("valid"), *_LAW_COLUMNS)
 
 
 def describe(result: SharedFit | SegmentFit) -> list[Block]:
     """What runs have in common, or the law between level shifts."""
-    return (
-        shared_blocks(result) if isinstance(result, SharedFit) else [Heading("Segments"), *_segments(result)]
-    )
+    if isinstance(result, SharedFit):
+        return shared_blocks(result)
+    return [Heading("Segments"), *_segments(result)]
 
 
 def table(result: SharedFit | SegmentFit) -> Table:
     """Every run beside the common coefficients, or every segment."""
     rows = shared_rows(result) if isinstance(result, SharedFit) else segment_rows(result)
-    return Table(PARTS, [tuple(row.get(column.key) for column in PARTS) for row in rows], words=2)
+    return table_of(PARTS, rows, words=2)
 
 
 def shared_blocks(fit: SharedFit, level: int = 2) -> list[Block]:
     """The test, the coefficients in common, each run beside them, and the recipe over its seeds."""
     interval = f"{format_percent(fit.level)} interval ({fit.a.method})"
+    names = "a, b and ceiling" if len(fit.shared) > 1 else fit.shared[0]
     rows = [row for row in shared_rows(fit) if "run" in row]
-    shown = [tuple(row.get(column.key) for column in PARTS) for row in rows]
     spread = [(one.coefficient, one.answer, one.new_seed, one.tau) for one in fit.spread]
-    names = ("this recipe", "mean over seeds", "a new seed", "sd between seeds")
-    seeds: Block = Table([Column(name, name) for name in names], spread)
+    heads = ("this recipe", "mean over seeds", "a new seed", "sd between seeds")
+    seeds: Block = Table([Column(head, head) for head in heads], spread)
     methods = [f"{one.coefficient}: {one.answer.method}" for one in fit.spread]
     if fit.spread and fit.spread[0].between.value is None:
         seeds, methods = Notes([]), [f"none: {fit.spread[0].between.note}"]
     return [
         Heading("In common", level, name="shared"),
-        paragraphs(f"{shared.title(fit)}."),
+        paragraphs(f"{len(fit.runs)} runs with {names} in common."),
         _same(fit.same, "runs"),
         Notes(labelled("caution", fit.cautions)),
         Facts("in common", [Fact(name, getattr(fit, name)) for name in LAW], interval),
-        Table(PARTS, shown, words=2),
+        table_of(PARTS, rows, words=2),
         seeds,
         Notes(labelled("mean over seeds", methods)),
     ]
@@ -86,7 +81,7 @@ def shared_rows(fit: SharedFit) -> Iterator[dict[str, Cell]]:
 
 def segment_blocks(seams: Iterable[Seam], fit: SegmentFit | None, notes: Iterable[str]) -> list[Block]:
     """The level shifts that were found and the law between them; nothing where nobody asked."""
-    found = [shared.seam_words(seam) for seam in seams] + list(notes)
+    found = [seam_words(seam) for seam in seams] + list(notes)
     if not found and fit is None:
         return []
     blocks: list[Block] = [Heading("Segments", name="segments"), Notes(labelled("level shift", found))]
@@ -95,14 +90,9 @@ def segment_blocks(seams: Iterable[Seam], fit: SegmentFit | None, notes: Iterabl
 
 def _segments(fit: SegmentFit) -> list[Block]:
     note = f"; {fit.note}" if fit.note else ""
-    blocks: list[Block] = [paragraphs(f"{shared.segments_title(fit)}{note}.")]
+    blocks: list[Block] = [paragraphs(f"{_segments_title(fit)}{note}.")]
     blocks += [_same(fit.same, "segments")] if fit.same is not None else []
-    columns = (
-        Column("steps", "steps"),
-        Column("n", "evaluations"),
-        *_LAW_COLUMNS,
-        Column("verdict", "verdict"),
-    )
+    heads = (Column("steps", "steps"), PARTS[2], *_LAW_COLUMNS, Column("verdict", "verdict"))
     rows = [
         (
             f"{format_step(part.first_step)}–{format_step(part.last_step)}",
@@ -112,7 +102,7 @@ def _segments(fit: SegmentFit) -> list[Block]:
         )
         for part in fit.segments
     ]
-    return [*blocks, Table(columns, rows)]
+    return [*blocks, Table(heads, rows)]
 
 
 def segment_rows(fit: SegmentFit) -> Iterator[dict[str, Cell]]:
@@ -137,6 +127,38 @@ def seam_rows(seams: Iterable[Seam]) -> Iterator[dict[str, Cell]]:
         yield steps | {"part": f"jump of {seam.series}", "jump": seam.jump}
 
 
+def segments_sentence(seams: Iterable[Seam], fit: SegmentFit | None) -> str:
+    """The jumps and the test of the segments in a sentence; empty where there are none."""
+    parts = [seam_words(seam) for seam in seams]
+    if fit is not None:
+        parts.append(_segments_title(fit))
+        if fit.same is not None:
+            same = _same(fit.same, "segments")
+            parts.append(f"{same.badge}: {same.text}")
+        parts += [fit.note] if fit.note else []
+    return "; ".join(parts)
+
+
+def seam_words(seam: Seam) -> str:
+    """A jump of a series: ``reward jumps by -0.12 [-0.15, -0.09] between steps 400 and 410 (…)``."""
+    between = f"between steps {format_step(seam.after)} and {format_step(seam.step)}"
+    chance = _chance(seam.p_value)
+    return f"{seam.series} jumps by {format_interval(seam.jump)} {between} ({chance} against drift)"
+
+
+def _segments_title(fit: SegmentFit) -> str:
+    """How many segments there are, and where they begin."""
+    at = ", ".join(format_step(step) for step in fit.seams)
+    return f"{count(len(fit.segments), 'segment')}, " + (f"seams at step {at}" if at else "no seam")
+
+
 def _same(test: SameTest, what: str) -> Verdict:
-    badge, text = shared.verdict(test, what)
-    return Verdict(badge, text, None if badge == "SAME?" else False)
+    """The test of a common law; not rejecting is not the same as being equal."""
+    badge, said, ok = "SAME?", f"no sign that the {what} differ", None
+    if test.differs:
+        badge, said, ok = "DIFFERENT", f"the {what} do not share the law", False
+    return Verdict(badge, f"{said}: {_chance(test.p_value)} ({test.method})", ok)
+
+
+def _chance(p: float) -> str:
+    return f"p = {p:.2g}" if p >= 1e-4 else "p < 0.0001"

@@ -5,18 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from entropylaw.documents.prediction import PredictionDocument, RunPrediction
-from entropylaw.report.blocks import Block, Cell, Column, Heading, Note, Notes, Table, Verdict, labelled
+from entropylaw.report.blocks import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Note,
+    Notes,
+    Table,
+    Verdict,
+    columns,
+    labelled,
+    table_of,
+)
 from entropylaw.report.describe import forecast
 from entropylaw.report.numbers import format_estimate, format_interval, format_number, format_percent
-from entropylaw.report.words import invalid_badge, invalid_headline
+from entropylaw.report.words import invalid_headline
 from entropylaw.results import EntropySet, Estimate
 
-COLUMNS = tuple(
-    Column(key, key.replace("_", " "))
-    for key in (
-        *("run", "path", "question", "target", "value", "low", "high", "observation_low"),
-        *("observation_high", "extrapolated", "level", "method", "note"),
-    )
+COLUMNS = columns(
+    "run path question target value low high observation_low observation_high extrapolated level method note"
 )
 """A row per question and target; an entropy with several stretches has a row for each."""
 
@@ -26,7 +34,14 @@ def describe(result: PredictionDocument | RunPrediction) -> list[Block]:
     if isinstance(result, PredictionDocument):
         title: list[Block] = [Heading("Predictions", 1)]
         return title + [block for run in result.runs for block in describe(run)]
-    against = "" if result.validity.ok else invalid_headline(result.validity)
+    validity, against = result.validity, ""
+    low, high = map(format_number, result.entropy_range)
+    fitted = f"fitted on entropies from {low} to {high} nats"
+    verdict = Verdict("valid", f"the law is not contradicted by this run; {fitted}", True)
+    if not validity.ok:
+        against = invalid_headline(validity)
+        badge, ok = ("law fails", False) if validity.contradicted else ("undecided", None)
+        verdict = Verdict(badge, f"{against.removesuffix('.')}; {fitted}", ok)
     notes = [Note(f"reward {target.reward:g}", _entropies(target)) for target in result.entropies]
     if result.saturation is not None:
         share, entropy = format_percent(result.saturation.share), format_number(result.saturation.entropy)
@@ -35,43 +50,26 @@ def describe(result: PredictionDocument | RunPrediction) -> list[Block]:
         notes.append(Note("saturation", spent))
     if result.no_forecast:
         notes.append(Note("no forecast", result.no_forecast))
-    return [
-        Heading(result.run, 2, result.path),
-        _verdict(result),
-        Notes(labelled("reason", result.validity.reasons)),
-        *([_predictions(result)] if result.predictions else ()),
-        Notes(notes),
-        *forecast.sections(result.forecast, result.spending, result.forecast, against),
-    ]
+    blocks: list[Block] = [Heading(result.run, 2, result.path), verdict]
+    blocks.append(Notes(labelled("reason", validity.reasons)))
+    if result.predictions:
+        level = format_percent(result.predictions[0].mean.level)
+        labels = ("entropy", "reward of the law", f"a new evaluation, {level} interval", "extrapolated")
+        rows = [
+            # The middle of both intervals is the same.
+            (f"{one.entropy:.4g}", one.mean, format_estimate(one.observation).interval, one.extrapolated)
+            for one in result.predictions
+        ]
+        blocks.append(Table([Column(label, label) for label in labels], rows))
+    ahead = forecast.sections(result.forecast, result.spending, result.forecast, against)
+    return [*blocks, Notes(notes), *ahead]
 
 
 def table(result: PredictionDocument | RunPrediction) -> Table:
     """What every run answers."""
     runs = result.runs if isinstance(result, PredictionDocument) else (result,)
-    rows = [{**row, "run": run.run, "path": run.path} for run in runs for row in _rows(run)]
-    return Table(COLUMNS, [tuple(row.get(column.key) for column in COLUMNS) for row in rows])
-
-
-def _verdict(run: RunPrediction) -> Verdict:
-    low, high = run.entropy_range
-    fitted = f"fitted on entropies from {format_number(low)} to {format_number(high)} nats"
-    if run.validity.ok:
-        return Verdict("valid", f"the law is not contradicted by this run; {fitted}", True)
-    said = invalid_headline(run.validity).removesuffix(".")
-    return Verdict(
-        invalid_badge(run.validity), f"{said}; {fitted}", False if run.validity.contradicted else None
-    )
-
-
-def _predictions(run: RunPrediction) -> Table:
-    level = format_percent(run.predictions[0].mean.level)
-    labels = ("entropy", "reward of the law", f"a new evaluation, {level} interval", "extrapolated")
-    rows = [
-        # The middle of both intervals is the same.
-        (f"{one.entropy:.4g}", one.mean, format_estimate(one.observation).interval, one.extrapolated)
-        for one in run.predictions
-    ]
-    return Table([Column(label, label) for label in labels], rows)
+    rows = ({**row, "run": run.run, "path": run.path} for run in runs for row in _rows(run))
+    return table_of(COLUMNS, rows)
 
 
 def _entropies(target: EntropySet) -> str:
@@ -80,10 +78,10 @@ def _entropies(target: EntropySet) -> str:
         f"[{format_number(low)}, {'no upper end)' if high is None else format_number(high) + ']'}"
         for low, high in target.intervals
     )
-    shown = f"{format_percent(target.level)} set {sets or 'empty'}"
     touches = bool(target.intervals) and target.intervals[0][0] == 0.0
     floor = "; the set reaches 0, the end of all entropy" if touches else ""
-    return f"{value}, {shown}{floor}" + (f"; {target.note}" if target.note else "")
+    note = f"; {target.note}" if target.note else ""
+    return f"{value}, {format_percent(target.level)} set {sets or 'empty'}{floor}{note}"
 
 
 def _rows(run: RunPrediction) -> Iterator[dict[str, Cell]]:
