@@ -160,7 +160,7 @@ def table_of(columns: Iterable[Column], rows: Iterable[Any], *places: str, words
     def cell(row: Any, column: Column) -> Cell:
         if isinstance(row, Mapping):
             return row.get(column.key)
-        return column.accessor(row) if column.accessor else getattr(row, column.key)  # type: ignore[no-any-return]
+        return column.accessor(row) if column.accessor else getattr(row, column.key)
 
     shown = [column for column in columns if not places or set(places) & set(column.shown_in)]
     return Table(shown, [[cell(row, column) for column in shown] for row in rows], words=words)
@@ -174,3 +174,18 @@ def paragraphs(*sentences: str, detail: bool = False) -> Notes:
 def labelled(label: str, sentences: Iterable[str], brief: str | None = None) -> list[Note]:
     """Sentences that have the same label; with an empty ``brief`` a terminal shows none of them."""
     return [Note(label, sentence, brief) for sentence in sentences]
+
+
+def by_run(blocks: Iterable[Block]) -> list[list[Block]]:
+    """What is about all runs, then the blocks of each run."""
+    parts: list[list[Block]] = [[]]
+    for block in blocks:
+        if isinstance(block, Heading) and block.level == 2:
+            parts.append([])
+        parts[-1].append(block)
+    return parts
+
+
+def is_gate(block: Block) -> bool:
+    """Whether it is the verdict of a gate."""
+    return isinstance(block, Verdict) and block.name != ""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from entropylaw.report.blocks import Cell, Fact
+from entropylaw.report.blocks import Cell, Fact, Table
 from entropylaw.results import Estimate
 
 MISSING = "—"
@@ -163,6 +163,11 @@ def cell_text(cell: Cell, unit: str = "") -> str:
         return f"{cell:.2f}"
     formats = {"%": format_percent, "probability": format_weight, "step": format_step}
     return formats.get(unit, format_number)(cell)
+
+
+def row_text(table: Table, row: Sequence[Cell]) -> list[str]:
+    """The cells of a row of a table in words."""
+    return [cell_text(cell, column.unit) for cell, column in zip(row, table.columns, strict=True)]
 
 
 def fact_text(fact: Fact) -> tuple[str, str, str]:

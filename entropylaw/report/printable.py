@@ -30,11 +30,15 @@ def spreadsheet_cell(text: str) -> str:
     return "'" + text if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """``text`` in lines that do not break inside ``p = 0.05`` or ``[30, 55 or after]``, nor before those."""
+def wrapped(text: str, width: int, *, whole: bool = False) -> list[str]:
+    """``text`` in lines that do not break inside ``p = 0.05`` or ``[30, 55 or after]``, nor before those.
+
+    A word that is wider than a line is broken, but for ``whole`` ones.
+    """
     joined = re.sub(r"\[[^][]*\]", lambda interval: interval.group().replace(" ", "\xa0"), one_line(text))
     joined = re.sub(r" (?=[=≤<>] )|(?<=[=≤<>]) | (?=\[)|(?<=\d) (?=%|cautions?\b)", "\xa0", joined)
-    return [line.replace("\xa0", " ") for line in textwrap.wrap(joined, width, break_on_hyphens=False)]
+    lines = textwrap.wrap(joined, width, break_on_hyphens=False, break_long_words=not whole)
+    return [line.replace("\xa0", " ") for line in lines]
 
 
 def safe_name(name: str, taken: set[str]) -> str:

@@ -98,8 +98,8 @@ def sections(
     step, shift = format_step(law.influence.step), format_number(law.influence.ceiling_shift, 2)
     signed = shift if shift.startswith("-") else f"+{shift}"
     influence = (
-        f"Leaving out the evaluation at step {step} moves the least-squares fit most: the ceiling by {signed}, "
-        f"a to {format_number(law.influence.a_ratio)} times its value."
+        f"Leaving out the evaluation at step {step} moves the least-squares fit most: the ceiling by "
+        f"{signed}, a to {format_number(law.influence.a_ratio)} times its value."
     )
     return [
         heading,

@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from entropylaw.report.blocks import Block, Cell, Column, Facts, Figure, Heading, Notes, Table, Verdict
+from entropylaw.report.blocks import (
+    Block,
+    Cell,
+    Column,
+    Facts,
+    Figure,
+    Heading,
+    Notes,
+    Table,
+    Verdict,
+    by_run,
+    is_gate,
+)
 from entropylaw.report.figures import NAMED
-from entropylaw.report.numbers import cell_text, count, fact_text
+from entropylaw.report.numbers import count, fact_text, row_text
 from entropylaw.report.printable import markdown_cell, one_line
 
 MOST_BYTES = 59_000
@@ -22,13 +34,10 @@ Figures = Mapping[str, str]
 
 def render(blocks: Sequence[Block]) -> str:
     """What is about all runs, then every run as far as there is room."""
-    parts: list[list[Block]] = [[]]
-    for block in blocks:
-        if isinstance(block, Heading) and block.level == 2:
-            parts.append([])
-        parts[-1].append(block)
-    runs = ((run, {}) for run in parts[1:])
-    return whole(parts[0], runs, len(parts) - 1, "the JSON document holds them all")
+    head, *runs = by_run(blocks)
+    no_figures: Figures = {}
+    described = ((run, no_figures) for run in runs)
+    return whole(head, described, len(runs), "the JSON document holds them all")
 
 
 def whole(
@@ -59,7 +68,7 @@ def _lines(blocks: Iterable[Block], figures: Figures, room: int) -> Iterator[str
 
 def _chunks(blocks: Iterable[Block], figures: Figures, room: int) -> Iterator[Iterable[str]]:
     """Groups of lines between which an empty one stands; gates are a table, those that failed first."""
-    for gates, group in groupby(blocks, lambda block: isinstance(block, Verdict) and block.name != ""):
+    for gates, group in groupby(blocks, is_gate):
         if gates:
             found = [block for block in group if isinstance(block, Verdict)]
             found.sort(key=lambda verdict: verdict.ok is True)
@@ -116,8 +125,7 @@ def _table(table: Table, room: int) -> Iterator[str]:
     yield f"| {' | '.join(markdown_cell(column.label) for column in table.columns)} |"
     yield f"|{''.join(' --- |' if words else ' ---: |' for words in left)}"
     for place, row in enumerate(table.rows):
-        cells = [cell_text(cell, column.unit) for cell, column in zip(row, table.columns, strict=True)]
-        line = f"| {' | '.join(map(_cell, row, cells))} |"
+        line = f"| {' | '.join(map(_cell, row, row_text(table, row)))} |"
         room -= len(line.encode()) + 1
         if room < 0:
             yield ""
