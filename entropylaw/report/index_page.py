@@ -42,7 +42,6 @@ WIDTH = 240.0
 """Of the picture of a ceiling, in its own units."""
 
 _EDGE = 12.0
-_MIDDLE = 11.0
 _ELSEWHERE = ("run", "verdict", "entropy", "reward", "forecast_step")
 """Columns that stand with the name, as lines, or beside the forecast."""
 
@@ -172,18 +171,9 @@ def markdown(
 ) -> str:
     """The Markdown of a report whose documents need not be held.
 
-    Parameters
-    ----------
-    rows
-        One a run, in any order.
-    sections
-        Runs with the names of their pages; taken one by one until there is no more room.
-    warnings
-        About files, not runs; twenty of them are shown.
-    figures
-        Name of a page → name of a figure → its address.
-    shared
-        What runs have in common.
+    ``rows``, ``warnings`` (twenty are shown) and ``shared`` are as in :func:`render`; ``sections`` are runs
+    with the names of their pages, taken one by one until there is no more room; ``figures`` maps the name of
+    a page to the names of its figures and their addresses.
     """
     named, shown = by_name(rows), list(warnings[:20])
     if more := len(warnings) - len(shown):
@@ -265,19 +255,18 @@ def _line(row: IndexRow, ends: tuple[float, float], key: str, unit: str, digits:
     """A series as a line between its own least and largest value, with a dot where it stands now."""
     values, steps = row.cells[key], row.series.step if row.series is not None else ()
     assert isinstance(values, tuple)
-    low, high = min(values), max(values)
-    first, last = steps[0], steps[-1]
-    across = 96.0 / ((last - first) or 1.0)
-    up = 18.0 / ((high - low) or 1.0)
-    pairs = zip(steps, values, strict=True)
-    points = [(2 + (step - first) * across, 20 - (value - low) * up) for step, value in pairs]
-    shown = " ".join(f"{_short(x)},{_short(y)}" for x, y in points)
-    x, y = points[-1]
+    low, first, last = min(values), steps[0], steps[-1]
+    across, up = 96.0 / ((last - first) or 1.0), 18.0 / ((max(values) - low) or 1.0)
+    points = [
+        (_short(2 + (step - first) * across), _short(20 - (value - low) * up))
+        for step, value in zip(steps, values, strict=True)
+    ]
+    line, (x, y) = " ".join(map(",".join, points)), points[-1]
     begins, now = (format_number(end, digits) for end in ends)
     return _Picture(
         title=f"{key} from {begins} to {now}{unit}, steps {format_step(first)} to {format_step(last)}",
         ends=f"{begins} → {now}",
-        marks=Markup(f'<polyline points="{shown}"/><circle cx="{_short(x)}" cy="{_short(y)}" r="2.4"/>'),
+        marks=Markup(f'<polyline points="{line}"/><circle cx="{x}" cy="{y}" r="2.4"/>'),
     )
 
 
@@ -292,10 +281,10 @@ def _forest(row: IndexRow, axis: Axis) -> _Picture:
     if low is not None and high is not None:
         left, right = (min(max(x, 0.5), WIDTH - 0.5) for x in (low, high))
         if left < right:
-            marks.append(f'<path class="i" d="M{_short(left)} {_MIDDLE:g}H{_short(right)}"/>')
+            marks.append(f'<path class="i" d="M{_short(left)} 11H{_short(right)}"/>')
     for place, mark in (
         (now, '<path class="now" d="M{} 4V18"/>'),
-        (value, f'<circle cx="{{}}" cy="{_MIDDLE:g}" r="4"/>'),
+        (value, '<circle cx="{}" cy="11" r="4"/>'),
     ):
         if place is not None and 0 <= place <= WIDTH:
             marks.append(mark.format(_short(place)))

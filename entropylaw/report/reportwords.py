@@ -98,15 +98,18 @@ def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
     """Three sentences over all runs: where the law holds, what is left, how much is used."""
     if not rows:
         return ("There are no runs.",)
+    ahead = sum(row.no_forecast is None for row in rows)
+    have = f"{count(ahead, 'run')} {'has' if ahead == 1 else 'have'} a forecast"
+    forecasts = f"{have}, which does not rest on the law alone." if ahead else "No run has a forecast."
     if len(rows) == 1:
-        return (*_alone(rows[0]), _forecasts(rows))
+        return (*_alone(rows[0]), forecasts)
     holding = [row for row in rows if row.readable]
     if not holding:
         return (
             _counted(rows),
             "So nothing is said here of ceilings, headroom or what is used: every run says below why its "
             "numbers are not to be read.",
-            _forecasts(rows),
+            forecasts,
         )
     return _counted(rows), _headroom(holding), _through(holding)
 
@@ -171,14 +174,6 @@ def _through(rows: Sequence[IndexRow]) -> str:
         f"More than {share} of the reward that entropy can buy is used in {more}, less in {less}, and in "
         f"{between} the interval holds {share}.{beside}"
     )
-
-
-def _forecasts(rows: Sequence[IndexRow]) -> str:
-    """What is forecast all the same."""
-    ahead = sum(row.no_forecast is None for row in rows)
-    have = "has" if ahead == 1 else "have"
-    some = f"{count(ahead, 'run')} {have} a forecast, which does not rest on the law alone."
-    return some if ahead else "No run has a forecast."
 
 
 def _of(part: int, whole: int) -> str:

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from entropylaw.analysis.forms import form_label
 from entropylaw.documents.fit import RunFit
+from entropylaw.errors import EntropyLawError
 from entropylaw.report.numbers import count, format_estimate, format_interval, format_percent, format_weight
 from entropylaw.results import Validity
 from entropylaw.results.columns import Meaning
@@ -34,6 +35,11 @@ def invalid_headline(validity: Validity) -> str:
 def badge(run: RunFit) -> str:
     """The verdict in a word or two, for tables and badges: never told by colour alone."""
     return "refused" if run.law is None else run.law.verdict
+
+
+def why(refusal: EntropyLawError | None) -> str:
+    """Why a run was refused, as far as its document says."""
+    return refusal.message if refusal is not None else "its document gives no reason"
 
 
 def run_headline(run: RunFit) -> str:

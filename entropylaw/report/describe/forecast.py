@@ -5,20 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from entropylaw.report.blocks import (
-    Block,
-    Cell,
-    Column,
-    Figure,
-    Heading,
-    Note,
-    Notes,
-    Table,
-    columns,
-    labelled,
-    paragraphs,
-    table_of,
-)
+from entropylaw.report import blocks as b
 from entropylaw.report.numbers import (
     cell_text,
     count,
@@ -35,49 +22,49 @@ SHOWN_WEIGHT = 0.05
 """Members with less weight are counted, not named."""
 
 STEPS = (
-    Column("step", "step", unit="step"),
-    *columns("reward entropy", estimate=True),
-    Column("extrapolated", "extrapolated"),
+    b.Column("step", "step", unit="step"),
+    *b.columns("reward entropy", estimate=True),
+    b.Column("extrapolated", "extrapolated"),
 )
 SPENDING = (
-    *columns("run share entropy_now entropy"),
-    Column("step", "step", unit="step", estimate=True),
-    Column("reward", "reward", estimate=True),
-    *columns("gain at_step probability"),
+    *b.columns("run share entropy_now entropy"),
+    b.Column("step", "step", unit="step", estimate=True),
+    b.Column("reward", "reward", estimate=True),
+    *b.columns("gain at_step probability"),
 )
 """When the entropy is spent, and below it a row per gain."""
 
 
-def describe(result: Forecast | SaturationForecast) -> list[Block]:
+def describe(result: Forecast | SaturationForecast) -> list[b.Block]:
     """The reward at later steps, or when the entropy is spent."""
-    head = Heading(result.run, 2, f"forecast from step {format_step(result.last_step)}")
+    head = b.Heading(result.run, 2, f"forecast from step {format_step(result.last_step)}")
     if isinstance(result, Forecast):
         return [head, *sections(result, None, result)]
     return [head, *sections(None, result, result)]
 
 
-def table(result: Forecast | SaturationForecast) -> Table:
+def table(result: Forecast | SaturationForecast) -> b.Table:
     """A row per step; or one of the end of the entropy, and a row per gain."""
     if isinstance(result, Forecast):
-        return Table(STEPS, list(_steps(result)))
+        return b.Table(STEPS, list(_steps(result)))
     names = ("run", "share", "entropy_now", "entropy", "step", "reward")
     spent = {name: getattr(result, name) for name in names}
     gains = [
         {"run": result.run, "gain": gain.points, "at_step": gain.step, "probability": gain.by_step}
         for gain in result.gains
     ]
-    return table_of(SPENDING, [spent, *gains])
+    return b.table_of(SPENDING, [spent, *gains])
 
 
 def sections(
     ahead: Forecast | None, spending: SaturationForecast | None, part: object = None, against: str = ""
-) -> list[Block]:
+) -> list[b.Block]:
     """What is known of a run's future; the figure is drawn of ``part``, where there is one.
 
     ``against`` is the verdict on a law that does not hold, and on which the forecast does not rest alone.
     """
-    blocks: list[Block] = [Figure("forecast", part)] if part is not None else []
-    notes: list[Note] = []
+    blocks: list[b.Block] = [b.Figure("forecast", part)] if part is not None else []
+    notes: list[b.Note] = []
     if ahead is not None:
         step, reward, entropy, extrapolated = STEPS
         heads = (
@@ -93,24 +80,24 @@ def sections(
         ]
         now, until = format_interval(ahead.reward_now), format_step(ahead.last_step)
         first = f"Forecast from {ahead.n} evaluations up to step {until}; reward now {now}."
-        blocks += [paragraphs(first), Table(heads, rows)]
+        blocks += [b.paragraphs(first), b.Table(heads, rows)]
         # Who was mixed, what to mind, and how the intervals were made.
         named = _weights({member.name: member.weight for member in ahead.members})
         origins = count(len(ahead.origins), "origin")
         how = f"{named}; from how each would have forecast from {origins} inside the run"
         paths = [f"of the entropy: {_weights(ahead.path_members)}"] if ahead.path_members else []
-        notes += labelled("weights", [how, *paths]) + labelled("note", ahead.notes)
+        notes += b.labelled("weights", [how, *paths]) + b.labelled("note", ahead.notes)
         methods = f"a new evaluation, {ahead.reward[0].method}; reward now by {ahead.reward_now.method}"
-        notes.append(Note("intervals", methods, ""))
+        notes.append(b.Note("intervals", methods, ""))
     if spending is not None:
         notes += _spending(spending)
     if against and notes:
         mixed = "one of the forms that are mixed, each with the weight that its own earlier forecasts give it"
-        notes.append(Note("caution", f"{against} The forecast does not rest on it alone: it is {mixed}."))
-    return [*blocks, Notes(notes)] if notes else []
+        notes.append(b.Note("caution", f"{against} The forecast does not rest on it alone: it is {mixed}."))
+    return [*blocks, b.Notes(notes)] if notes else []
 
 
-def _steps(ahead: Forecast) -> Iterator[tuple[Cell, ...]]:
+def _steps(ahead: Forecast) -> Iterator[tuple[b.Cell, ...]]:
     """Step, reward, entropy and whether that is extrapolated; a forecast without entropies has neither."""
     unknown = (None,) * len(ahead.step)
     entropies = (ahead.entropy or unknown, ahead.extrapolated or unknown)
@@ -127,7 +114,7 @@ def _weights(weights: Mapping[str, float]) -> str:
     return ", ".join(words)
 
 
-def _spending(spending: SaturationForecast) -> list[Note]:
+def _spending(spending: SaturationForecast) -> list[b.Note]:
     """When the entropy is spent, and the probability of each gain."""
     when = f"No step is forecast for that{_earliest(spending.step)}"
     if spending.step.value is not None:
@@ -144,7 +131,7 @@ def _spending(spending: SaturationForecast) -> list[Note]:
         f"{format_weight(gain.by_step)} at step {format_step(gain.step)}"
         for gain in spending.gains
     )
-    return [Note("spent", spent), *labelled("gain", gains)]
+    return [b.Note("spent", spent), *b.labelled("gain", gains)]
 
 
 def spent_words(step: Estimate) -> str:

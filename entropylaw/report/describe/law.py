@@ -6,22 +6,8 @@ from collections.abc import Sequence
 
 from entropylaw.analysis.forms import FORMS, form_label
 from entropylaw.analysis.residual_models import residual_model
+from entropylaw.report import blocks as b
 from entropylaw.report import words
-from entropylaw.report.blocks import (
-    Block,
-    Column,
-    Fact,
-    Facts,
-    Figure,
-    Heading,
-    Note,
-    Notes,
-    Table,
-    Verdict,
-    labelled,
-    paragraphs,
-    table_of,
-)
 from entropylaw.report.numbers import (
     format_estimate,
     format_number,
@@ -32,63 +18,63 @@ from entropylaw.report.numbers import (
 from entropylaw.results.law import Influences, LawFit
 
 FORM_COLUMNS = (
-    Column("form", "form", lambda form: form_label(form.form)),
-    Column("formula", "formula"),
-    Column("weight", "weight", unit="probability"),
-    Column("ceiling", "ceiling", estimate=True),
-    Column("rate", "rate k", estimate=True),
-    Column("residual_sd", "residual sd"),
+    b.Column("form", "form", lambda form: form_label(form.form)),
+    b.Column("formula", "formula"),
+    b.Column("weight", "weight", unit="probability"),
+    b.Column("ceiling", "ceiling", estimate=True),
+    b.Column("rate", "rate k", estimate=True),
+    b.Column("residual_sd", "residual sd"),
 )
 
 INFLUENCE_COLUMNS = (
-    Column("step", "step", unit="step"),
-    Column("leverage", "leverage"),
-    Column("ceiling_shift", "ceiling without it, change"),
-    Column("a_ratio", "a without it / a"),
+    b.Column("step", "step", unit="step"),
+    b.Column("leverage", "leverage"),
+    b.Column("ceiling_shift", "ceiling without it, change"),
+    b.Column("a_ratio", "a without it / a"),
 )
 
 
-def describe(result: LawFit | Influences) -> list[Block]:
+def describe(result: LawFit | Influences) -> list[b.Block]:
     """A law without its log, or what each evaluation does to it."""
     if isinstance(result, LawFit):
         steps = f"steps {format_step(result.step[0])} to {format_step(result.step[-1])}"
-        return sections(result, result, Heading(result.run, 2, f"{result.n} evaluations, {steps}"))
+        return sections(result, result, b.Heading(result.run, 2, f"{result.n} evaluations, {steps}"))
     covariance = f"range {format_number(result.length)} steps, drift share {result.drift_share:.2f}"
     return [
-        Heading("Influence of single evaluations", 2),
-        paragraphs(f"Under the most probable covariance of the residual: {covariance}."),
+        b.Heading("Influence of single evaluations", 2),
+        b.paragraphs(f"Under the most probable covariance of the residual: {covariance}."),
         table(result),
     ]
 
 
-def table(result: LawFit | Influences) -> Table:
+def table(result: LawFit | Influences) -> b.Table:
     """The forms of a law, or the influences."""
     if isinstance(result, Influences):
         arrays = (getattr(result, column.key).tolist() for column in INFLUENCE_COLUMNS)
-        return Table(INFLUENCE_COLUMNS, list(zip(*arrays, strict=True)))
-    rivals = table_of(FORM_COLUMNS, result.rivals, words=2)
+        return b.Table(INFLUENCE_COLUMNS, list(zip(*arrays, strict=True)))
+    rivals = b.table_of(FORM_COLUMNS, result.rivals, words=2)
     known = (result.law_weight, result.ceiling, None, result.residuals.sd)
     own = (form_label("law"), FORMS["law"].formula, *known)
     place = sum(rival.weight > result.law_weight for rival in result.rivals)
-    return Table(FORM_COLUMNS, [*rivals.rows[:place], own, *rivals.rows[place:]], words=2)
+    return b.Table(FORM_COLUMNS, [*rivals.rows[:place], own, *rivals.rows[place:]], words=2)
 
 
 def sections(
     law: LawFit,
     part: object,
-    heading: Heading,
+    heading: b.Heading,
     *,
     sentences: Sequence[str] = (),
-    progress: Sequence[Fact] = (),
-    more: Sequence[Block] = (),
-) -> list[Block]:
+    progress: Sequence[b.Fact] = (),
+    more: Sequence[b.Block] = (),
+) -> list[b.Block]:
     """The verdict with what speaks against it, the numbers, the forms, and how far to trust them.
 
     Figures are drawn of ``part``: the law, or a run with its columns. ``sentences`` stand below the verdict,
     what is known of the ``progress`` among the numbers, and ``more`` before how far to trust them.
     """
-    found = labelled("reason", law.validity.reasons) + labelled("caution", law.validity.cautions)
-    nothing = Note("checks", "nothing speaks against reading these numbers as they stand", "")
+    found = b.labelled("reason", law.validity.reasons) + b.labelled("caution", law.validity.cautions)
+    nothing = b.Note("checks", "nothing speaks against reading these numbers as they stand", "")
     ok = True if law.validity.ok else False if law.validity.contradicted else None
     gone = [form_label("law")] if law.law_ruled_out else []
     gone += [form_label(rival.form) for rival in law.rivals if rival.ruled_out]
@@ -103,33 +89,35 @@ def sections(
     )
     return [
         heading,
-        Verdict(law.verdict, words.headline(law), ok),
-        paragraphs(*sentences, detail=True),
-        Notes(found or [nothing], may_wait=True),
-        Figure("law", part, " ".join(sentences)),
-        Figure("series", part),
+        b.Verdict(law.verdict, words.headline(law), ok),
+        b.paragraphs(*sentences, detail=True),
+        b.Notes(found or [nothing], may_wait=True),
+        b.Figure("law", part, " ".join(sentences)),
+        b.Figure("series", part),
         *_numbers(law, progress),
-        Heading("Forms", name="rivals"),
+        b.Heading("Forms", name="rivals"),
         table(law),
-        Notes([Note("ceiling", f"over the forms that are not ruled out: {over}"), Note("", weights, "")]),
+        b.Notes(
+            [b.Note("ceiling", f"over the forms that are not ruled out: {over}"), b.Note("", weights, "")]
+        ),
         *more,
-        Heading("How far to trust them", name="trust"),
-        Notes([Note("residual", *_residual(law))]),
-        paragraphs(influence, detail=True),
-        Figure("residuals", part),
+        b.Heading("How far to trust them", name="trust"),
+        b.Notes([b.Note("residual", *_residual(law))]),
+        b.paragraphs(influence, detail=True),
+        b.Figure("residuals", part),
     ]
 
 
-def _numbers(law: LawFit, progress: Sequence[Fact]) -> list[Block]:
+def _numbers(law: LawFit, progress: Sequence[b.Fact]) -> list[b.Block]:
     """The coefficients, where the run stands, and what is left."""
     now = f"at H = {format_number(law.entropy_now)} nats, evaluation noise taken out"
     fixed = residual_model(law.interval).fixed_level
     facts = [
-        Fact("a", law.a, "reward that one unit of exp(H) costs"),
-        Fact("b", law.b, f"ceiling + a; correlation with a {law.correlation:.3f}"),
-        Fact("ceiling", law.ceiling, f"reward at H = 0{'' if fixed else ', from where the run stands'}"),
-        Fact("reward now", law.reward_now, now),
-        Fact("headroom", law.headroom, "ceiling − reward now"),
+        b.Fact("a", law.a, "reward that one unit of exp(H) costs"),
+        b.Fact("b", law.b, f"ceiling + a; correlation with a {law.correlation:.3f}"),
+        b.Fact("ceiling", law.ceiling, f"reward at H = 0{'' if fixed else ', from where the run stands'}"),
+        b.Fact("reward now", law.reward_now, now),
+        b.Fact("headroom", law.headroom, "ceiling − reward now"),
         *progress,
     ]
     interval = f"{format_percent(law.level)} interval ({law.ceiling.method})"
@@ -142,9 +130,9 @@ def _numbers(law: LawFit, progress: Sequence[Fact]) -> list[Block]:
         f"law explains {format_percent(law.r_squared)} of the reward's variance{worse}."
     )
     return [
-        Heading("Numbers", name="numbers"),
-        Facts("R = −a·exp(H) + b", facts, interval, "" if law.validity.ok else unsafe),
-        Notes([Note("spent", spent, ""), Note("", fit, "")]),
+        b.Heading("Numbers", name="numbers"),
+        b.Facts("R = −a·exp(H) + b", facts, interval, "" if law.validity.ok else unsafe),
+        b.Notes([b.Note("spent", spent, ""), b.Note("", fit, "")]),
     ]
 
 

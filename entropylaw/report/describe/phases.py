@@ -7,22 +7,8 @@ from typing import Any
 
 from entropylaw.documents.phases import COLUMNS as READ
 from entropylaw.documents.phases import PhasesDocument, RunPhases
+from entropylaw.report import blocks as b
 from entropylaw.report import phasewords as words
-from entropylaw.report.blocks import (
-    Block,
-    Cell,
-    Column,
-    Figure,
-    Heading,
-    Note,
-    Notes,
-    Table,
-    Verdict,
-    columns,
-    labelled,
-    paragraphs,
-    table_of,
-)
 from entropylaw.report.findings import UNKNOWN_SHARE
 from entropylaw.report.numbers import MISSING, format_percent, format_step
 from entropylaw.results import Estimate
@@ -45,40 +31,47 @@ _OF_CURVE = "slope_before slope_after rise settled last"
 _OF_NOISE = "detectable lag1 noise"
 
 COLUMNS = (
-    *columns(f"run path verdict curve entropy_of column {_CURVE} boundary_stretches boundary_whole"),
-    *columns(f"boundary width {_OF_CURVE}", estimate=True),
-    *columns(_OF_NOISE),
-    *columns(_OF_BOTH, estimate=True),
-    *columns("later level method refusal"),
+    *b.columns(f"run path verdict curve entropy_of column {_CURVE} boundary_stretches boundary_whole"),
+    *b.columns(f"boundary width {_OF_CURVE}", estimate=True),
+    *b.columns(_OF_NOISE),
+    *b.columns(_OF_BOTH, estimate=True),
+    *b.columns("later level method refusal"),
 )
 """A row per curve. ``refusal`` holds the error's slug; ``entropy_of`` says whether the curve is token entropy
 or semantic entropy; ``boundary_stretches`` holds the most probable steps, as ``30:55 120:160``, and
 ``boundary_low`` and ``boundary_high`` the ends of them all."""
 
-ACROSS = (*columns("finding runs"), Column("share", "share", unit="%", estimate=True), *columns("method"))
+ACROSS = (
+    *b.columns("finding runs"),
+    b.Column("share", "share", unit="%", estimate=True),
+    *b.columns("method"),
+)
 
 
-def describe(result: Result) -> list[Block]:
+def describe(result: Result) -> list[b.Block]:
     """A run, the runs of a document and what they say together, or one of the two alone."""
     if isinstance(result, PhasesAcross):
         return _across(result)
     if isinstance(result, PhasesDocument):
-        head: list[Block] = [Heading("Phases of entropy", 1), Notes(labelled("warning", result.warnings, ""))]
+        head: list[b.Block] = [
+            b.Heading("Phases of entropy", 1),
+            b.Notes(b.labelled("warning", result.warnings, "")),
+        ]
         head += _across(result.across) if result.across is not None else []
         return head + [block for run in result.runs for block in describe(run)]
     run = without_log(result) if isinstance(result, PhaseFit) else result
     if run.phases is None:
-        return [Heading(run.run, 2, "" if run.run == run.path else run.path), *sections(run)]
+        return [b.Heading(run.run, 2, "" if run.run == run.path else run.path), *sections(run)]
     about = " · ".join(filter(None, (_extent(words.curves_of(run)), run.path)))
-    blocks = [Heading(run.run, 2, about), *sections(run)]
+    blocks = [b.Heading(run.run, 2, about), *sections(run)]
     if run.path:
-        dropped = Note("dropped", _dropped(run), _dropped(run, _REASONS))
-        notes = [Note("file", run.path, ""), Note("read", _columns_read(run)), dropped]
-        blocks += [Heading("Read and dropped", name="read"), Notes(notes)]
+        dropped = b.Note("dropped", _dropped(run), _dropped(run, _REASONS))
+        notes = [b.Note("file", run.path, ""), b.Note("read", _columns_read(run)), dropped]
+        blocks += [b.Heading("Read and dropped", name="read"), b.Notes(notes)]
     return blocks
 
 
-def table(result: Result) -> Table:
+def table(result: Result) -> b.Table:
     """A row per curve of every run; of several runs together, a row per finding."""
     if isinstance(result, PhasesAcross):
         shares: list[tuple[str, int, Estimate | None]] = [
@@ -89,10 +82,10 @@ def table(result: Result) -> Table:
             ("planning later by", result.runs, result.delta),
         ]
         rows = [(name, runs, share, share.method) for name, runs, share in shares if share is not None]
-        return Table(ACROSS, rows)
+        return b.Table(ACROSS, rows)
     found = without_log(result) if isinstance(result, PhaseFit) else result
     runs = found.runs if isinstance(found, PhasesDocument) else (found,)
-    return table_of(COLUMNS, (row for run in runs for row in _rows(run)))
+    return b.table_of(COLUMNS, (row for run in runs for row in _rows(run)))
 
 
 def without_log(found: PhaseFit) -> RunPhases:
@@ -101,17 +94,17 @@ def without_log(found: PhaseFit) -> RunPhases:
     return RunPhases(run=found.run, dropped=found.dropped, phases=found, **unknown)
 
 
-def sections(run: RunPhases) -> list[Block]:
+def sections(run: RunPhases) -> list[b.Block]:
     """The verdict, what to mind, the figure, and the numbers of the curves; or why there are none."""
     if run.phases is None:
         if run.refusal is None:
-            return [Verdict("refused", "its document gives no reason")]
+            return [b.Verdict("refused", "its document gives no reason")]
         refusal = run.refusal
-        hint = Notes([Note("hint", refusal.hint, "")])
-        return [Verdict("refused", f"{refusal.message} [{refusal.slug}]"), hint]
+        hint = b.Notes([b.Note("hint", refusal.hint, "")])
+        return [b.Verdict("refused", f"{refusal.message} [{refusal.slug}]"), hint]
     curves = words.curves_of(run)
     if not curves:
-        return [Verdict("refused", "no curve was fitted"), Notes(labelled("note", run.phases.notes))]
+        return [b.Verdict("refused", "no curve was fitted"), b.Notes(b.labelled("note", run.phases.notes))]
     before, _, text = words.headline(run).partition(": ")
     badge, _, how = before.partition(", ")
     text = f"{how}: {text}" if how else text
@@ -119,9 +112,11 @@ def sections(run: RunPhases) -> list[Block]:
     said = [note for note in run.phases.notes if not note.startswith("no order is told: no boundary")]
     unknown = [note for note in said if note.startswith(UNKNOWN_SHARE)]
     known = [note for note in said if note not in unknown]
-    notes = labelled("caution", words.all_cautions(run)) + labelled("note", (*known, *run.notes, *unknown))
-    heads = [Column("", f"{format_percent(run.phases.level)} intervals, nats")]
-    heads += [Column(curve.name, name) for curve, name in curves]
+    notes = b.labelled("caution", words.all_cautions(run)) + b.labelled(
+        "note", (*known, *run.notes, *unknown)
+    )
+    heads = [b.Column("", f"{format_percent(run.phases.level)} intervals, nats")]
+    heads += [b.Column(curve.name, name) for curve, name in curves]
     until = words.last_step(curves)
     rows = [
         (beside[0][0], *(cell for _, cell in beside))
@@ -135,11 +130,11 @@ def sections(run: RunPhases) -> list[Block]:
         held = words.percent_words(run.phases.share_planning)
         share = f"planning tokens hold {held} of all entropy at step {format_step(until)}{''.join(ends)}"
     return [
-        Verdict(badge, f"{text}{words.cautions_counted(run)}", True),
-        Notes(notes, may_wait=True),
-        Figure("phases", run),
-        Table(heads, rows, words=1 + len(curves)),
-        Notes([Note("share", share), Note("method", curves[0][0].boundary.step.method, "")]),
+        b.Verdict(badge, f"{text}{words.cautions_counted(run)}", True),
+        b.Notes(notes, may_wait=True),
+        b.Figure("phases", run),
+        b.Table(heads, rows, words=1 + len(curves)),
+        b.Notes([b.Note("share", share), b.Note("method", curves[0][0].boundary.step.method, "")]),
     ]
 
 
@@ -176,27 +171,27 @@ def _extent(curves: words.Curves) -> str:
     return f"{points} {'means of neighbours' if blocks else 'points'}, {steps}"
 
 
-def _across(across: PhasesAcross) -> list[Block]:
+def _across(across: PhasesAcross) -> list[b.Block]:
     title = f"{across.runs} runs together"
 
     def share(of: Estimate, number: int) -> str:
         return f"in {number} of {across.runs} runs: {words.percent_words(of)} ({of.method})"
 
-    notes = [Note("", "", f"{title}:")]
-    notes.append(Note("two boundaries", f"in both curves {share(across.share_both, across.both)}"))
+    notes = [b.Note("", "", f"{title}:")]
+    notes.append(b.Note("two boundaries", f"in both curves {share(across.share_both, across.both)}"))
     if across.share_rises_after is not None:
         rises = share(across.share_rises_after, across.rises_after)
-        notes.append(Note("planning's rise", f"planning turns to rise after execution's fall {rises}"))
+        notes.append(b.Note("planning's rise", f"planning turns to rise after execution's fall {rises}"))
     labels = ("planning at", "execution at", "planning later by")
     for label, estimate in zip(labels, (across.planning, across.execution, across.delta), strict=True):
         if estimate is not None:
-            notes.append(Note(label, f"{words.percent_words(estimate)} of the run ({estimate.method})"))
-    notes += labelled("note", across.notes)
-    return [Heading(title, name="across"), Notes(notes), paragraphs(PUBLISHED)]
+            notes.append(b.Note(label, f"{words.percent_words(estimate)} of the run ({estimate.method})"))
+    notes += b.labelled("note", across.notes)
+    return [b.Heading(title, name="across"), b.Notes(notes), b.paragraphs(PUBLISHED)]
 
 
-def _rows(run: RunPhases) -> Iterator[dict[str, Cell]]:
-    base: dict[str, Cell] = {"run": run.run, "path": run.path}
+def _rows(run: RunPhases) -> Iterator[dict[str, b.Cell]]:
+    base: dict[str, b.Cell] = {"run": run.run, "path": run.path}
     phases = run.phases
     if phases is None:
         yield base | {"refusal": run.refusal.slug if run.refusal is not None else None}

@@ -5,53 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from entropylaw.documents.prediction import PredictionDocument, RunPrediction
-from entropylaw.report.blocks import (
-    Block,
-    Cell,
-    Column,
-    Heading,
-    Note,
-    Notes,
-    Table,
-    Verdict,
-    columns,
-    labelled,
-    table_of,
-)
+from entropylaw.report import blocks as b
 from entropylaw.report.describe import forecast
 from entropylaw.report.numbers import format_estimate, format_interval, format_number, format_percent
 from entropylaw.report.words import invalid_headline
 from entropylaw.results import EntropySet, Estimate
 
-COLUMNS = columns(
+COLUMNS = b.columns(
     "run path question target value low high observation_low observation_high extrapolated level method note"
 )
 """A row per question and target; an entropy with several stretches has a row for each."""
 
 
-def describe(result: PredictionDocument | RunPrediction) -> list[Block]:
+def describe(result: PredictionDocument | RunPrediction) -> list[b.Block]:
     """A run, or the runs of a document: the law's answers, then the forecasts."""
     if isinstance(result, PredictionDocument):
-        title: list[Block] = [Heading("Predictions", 1)]
+        title: list[b.Block] = [b.Heading("Predictions", 1)]
         return title + [block for run in result.runs for block in describe(run)]
     validity, against = result.validity, ""
     low, high = map(format_number, result.entropy_range)
     fitted = f"fitted on entropies from {low} to {high} nats"
-    verdict = Verdict("valid", f"the law is not contradicted by this run; {fitted}", True)
+    verdict = b.Verdict("valid", f"the law is not contradicted by this run; {fitted}", True)
     if not validity.ok:
         against = invalid_headline(validity)
         badge, ok = ("law fails", False) if validity.contradicted else ("undecided", None)
-        verdict = Verdict(badge, f"{against.removesuffix('.')}; {fitted}", ok)
-    notes = [Note(f"reward {target.reward:g}", _entropies(target)) for target in result.entropies]
+        verdict = b.Verdict(badge, f"{against.removesuffix('.')}; {fitted}", ok)
+    notes = [b.Note(f"reward {target.reward:g}", _entropies(target)) for target in result.entropies]
     if result.saturation is not None:
         share, entropy = format_percent(result.saturation.share), format_number(result.saturation.entropy)
         reward = format_interval(result.saturation.reward)
         spent = f"{share} of what the law still promises is spent at entropy {entropy} nats, reward {reward}"
-        notes.append(Note("saturation", spent))
+        notes.append(b.Note("saturation", spent))
     if result.no_forecast:
-        notes.append(Note("no forecast", result.no_forecast))
-    blocks: list[Block] = [Heading(result.run, 2, result.path), verdict]
-    blocks.append(Notes(labelled("reason", validity.reasons)))
+        notes.append(b.Note("no forecast", result.no_forecast))
+    blocks: list[b.Block] = [b.Heading(result.run, 2, result.path), verdict]
+    blocks.append(b.Notes(b.labelled("reason", validity.reasons)))
     if result.predictions:
         level = format_percent(result.predictions[0].mean.level)
         labels = ("entropy", "reward of the law", f"a new evaluation, {level} interval", "extrapolated")
@@ -60,16 +48,16 @@ def describe(result: PredictionDocument | RunPrediction) -> list[Block]:
             (f"{one.entropy:.4g}", one.mean, format_estimate(one.observation).interval, one.extrapolated)
             for one in result.predictions
         ]
-        blocks.append(Table([Column(label, label) for label in labels], rows))
+        blocks.append(b.Table([b.Column(label, label) for label in labels], rows))
     ahead = forecast.sections(result.forecast, result.spending, result.forecast, against)
-    return [*blocks, Notes(notes), *ahead]
+    return [*blocks, b.Notes(notes), *ahead]
 
 
-def table(result: PredictionDocument | RunPrediction) -> Table:
+def table(result: PredictionDocument | RunPrediction) -> b.Table:
     """What every run answers."""
     runs = result.runs if isinstance(result, PredictionDocument) else (result,)
     rows = ({**row, "run": run.run, "path": run.path} for run in runs for row in _rows(run))
-    return table_of(COLUMNS, rows)
+    return b.table_of(COLUMNS, rows)
 
 
 def _entropies(target: EntropySet) -> str:
@@ -84,7 +72,7 @@ def _entropies(target: EntropySet) -> str:
     return f"{value}, {format_percent(target.level)} set {sets or 'empty'}{floor}{note}"
 
 
-def _rows(run: RunPrediction) -> Iterator[dict[str, Cell]]:
+def _rows(run: RunPrediction) -> Iterator[dict[str, b.Cell]]:
     for prediction in run.predictions:
         new = prediction.observation
         yield _answer("reward at entropy", prediction.entropy, prediction.mean) | {
@@ -105,7 +93,7 @@ def _rows(run: RunPrediction) -> Iterator[dict[str, Cell]]:
         yield _answer("step of saturation", run.spending.entropy, run.spending.step)
 
 
-def _answer(question: str, target: float, answer: Estimate | EntropySet) -> dict[str, Cell]:
-    known: dict[str, Cell] = {"question": question, "target": target}
+def _answer(question: str, target: float, answer: Estimate | EntropySet) -> dict[str, b.Cell]:
+    known: dict[str, b.Cell] = {"question": question, "target": target}
     names = ("value", "low", "high", "level", "method", "note")
     return known | {name: getattr(answer, name, None) for name in names}

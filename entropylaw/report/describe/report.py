@@ -56,5 +56,4 @@ def _phases(report: RunReport) -> list[Block]:
         return [heading, *(one for one in phases.describe(run) if not isinstance(one, Heading))]
     if run is None:
         return [heading, paragraphs(words.sentence(words.capital(NO_CURVES)))]
-    why = run.refusal.message if run.refusal is not None else "its document gives no reason"
-    return [heading, paragraphs(f"The phases could not be told: {words.sentence(why)}")]
+    return [heading, paragraphs(f"The phases could not be told: {words.sentence(words.why(run.refusal))}")]
