@@ -39,11 +39,12 @@ def tests_lowest(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style and types."""
+    """Style, types, and who imports whom."""
     session.install("-e", ".[lint,test]")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
+    session.run("python", "-m", "pytest", "-q", "tests/unit/test_arrows.py")
 
 
 @nox.session

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from entropylaw.analysis.rivals import TELLING, compare_forms
+from entropylaw.pipeline.documents import fit_logs
 from entropylaw.results.forms import Comparison, FormResult
 from entropylaw.results.law import LawFit
-from entropylaw.workflow import fit_logs
 
 SIZE = 0.05
 LIMIT = float(np.log(TELLING))

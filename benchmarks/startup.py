@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.docs import replace_block
 from entropylaw.documents.store import dumps
-from entropylaw.workflow import fit_logs
+from entropylaw.pipeline.documents import fit_logs
 
 LAB = Path(__file__).parent.parent / "data" / "lab"
 DOCS = Path(__file__).parent.parent / "docs" / "ci.md"

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from entropylaw.ingest.load import read_runs as read_runs
     from entropylaw.ingest.run import Run as Run
     from entropylaw.ingest.run import Series as Series
+    from entropylaw.pipeline.answers import fit_run as fit_run
+    from entropylaw.pipeline.documents import fit_logs as fit_logs
     from entropylaw.results import EntropySet as EntropySet
     from entropylaw.results import Estimate as Estimate
     from entropylaw.results import Prediction as Prediction
@@ -55,8 +57,6 @@ if TYPE_CHECKING:
     from entropylaw.results.law import LawFit as LawFit
     from entropylaw.results.phases import PhaseFit as PhaseFit
     from entropylaw.results.phases import PhasesAcross as PhasesAcross
-    from entropylaw.workflow import fit_logs as fit_logs
-    from entropylaw.workflow import fit_run as fit_run
 
 _MODULES = {
     "analysis.backtest": "backtest",
@@ -76,12 +76,13 @@ _MODULES = {
     "ingest": "select",
     "ingest.load": "read_runs",
     "ingest.run": "Run Series",
+    "pipeline.answers": "fit_run",
+    "pipeline.documents": "fit_logs",
     "results": "EntropySet Estimate Prediction Rival Saturation Validity",
     "results.backtest": "Backtest",
     "results.forecast": "Forecast SaturationForecast",
     "results.law": "LawFit",
     "results.phases": "PhaseFit PhasesAcross",
-    "workflow": "fit_logs fit_run",
 }
 """Module → the public names that it has."""
 

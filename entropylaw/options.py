@@ -294,6 +294,15 @@ class Styled(Quiet):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Parallel:
+    """Commands that fit runs in several processes."""
+
+    jobs: int | None = option(
+        "--jobs", "Runs fitted at a time.", COUNT, ADVANCED, key="jobs", unset="one per core"
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Logs:
     """Commands that read logs."""
 

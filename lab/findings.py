@@ -19,7 +19,7 @@ from scipy import stats
 
 from entropylaw import LawFit, fit_law
 from entropylaw.documents.fit import RunFit
-from entropylaw.workflow import fit_logs
+from entropylaw.pipeline.documents import fit_logs
 from lab.config import Config, read_config
 
 FloatArray = NDArray[np.float64]

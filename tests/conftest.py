@@ -21,6 +21,8 @@ from entropylaw.reproducible import fix_arithmetic
 # What the tests compute in this process has the digits of the command, if numpy is not imported yet.
 fix_arithmetic()
 
+from entropylaw.pipeline import pool  # noqa: E402
+
 ROOT = Path(__file__).parent.parent
 LAB = ROOT / "data" / "lab"
 PUBLIC_LOGS = ROOT.parent / "shared" / "logs"
@@ -31,6 +33,9 @@ HANGS = 1800.0
 # Two workers with a thread per core each would spend most of their time waiting for one another. Processes
 # that the tests start inherit it; NumPy is not imported yet.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# No test meets what an earlier one, or the person who tests, left in a cache.
+os.environ["ENTROPYLAW_CACHE"] = "off"
 
 # Neither an example nor the making of its data has a limit of time.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -71,6 +76,8 @@ def clean_environment() -> dict[str, str]:
 def ended(arguments, stdin) -> subprocess.CompletedProcess:
     """``python -m entropylaw ARGUMENTS`` in this process, with files as descriptors 0 to 2."""
     names, code = ("stdin", "stdout", "stderr"), 0
+    # As in a new process: what no folder of logs has started yet is done here, where a test may change it.
+    pool._STARTED.clear()
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context(tempfile.TemporaryFile()) for _ in names]
         files[0].write((stdin or "").encode())

@@ -165,7 +165,8 @@ def usable(
         return found
     outliers = gross_outliers(found.step, found.entropy, found.reward)
     if outliers:
-        kept = ~np.isin(found.step, [outlier.step for outlier in outliers])
+        slips = np.array([outlier.values["step"] for outlier in outliers], dtype=float)
+        kept = ~np.isin(found.step, slips)
         found = found.only(kept, {outlier.sentence: 1 for outlier in outliers})
         refuse(found.step, found.entropy, found.reward)
     return found

@@ -85,7 +85,16 @@ def entropy_for(law: LawFit, reward: float, level: float | None) -> EntropySet:
     if isinstance(reward, float) and not np.isfinite(reward):
         raise UsageError("bad-reward", f"target reward {reward!r}, expected a finite number", "give a number")
     reward = as_number(reward, "reward")
-    value, note = _solved(reward, law.ceiling.value, law.a.value)
+    ceiling, a = law.ceiling.value, law.a.value
+    value, note = None, None
+    if ceiling is None or a is None or a == 0:
+        note = "the fitted law is flat"
+    elif (ratio := (ceiling - reward) / a) >= 0:
+        value = float(np.log1p(ratio))
+    else:
+        below = "below the reward at H = 0, and the fitted law rises with entropy"
+        side = f"{'above the ceiling' if a > 0 else below} ({ceiling:.4g})"
+        note = f"the target {reward:g} lies {side}: no entropy gives it under the fitted law"
     intervals = _compatible(law.posterior, reward, tails(level)[0], value or 0.0)
     if not intervals:
         note = f"no entropy from 0 to {HIGHEST_ENTROPY:g} nats is compatible with a reward of {reward:g}"
@@ -100,18 +109,6 @@ def entropy_for(law: LawFit, reward: float, level: float | None) -> EntropySet:
         method=f"inverted band ({residual_model(law.interval).method})",
         note=note,
     )
-
-
-def _solved(reward: float, ceiling: float | None, a: float | None) -> tuple[float | None, str | None]:
-    """H with c − a(exp(H) − 1) = reward, or None and why."""
-    if ceiling is None or a is None or a == 0:
-        return None, "the fitted law is flat"
-    ratio = (ceiling - reward) / a
-    if ratio >= 0:
-        return float(np.log1p(ratio)), None
-    below = "below the reward at H = 0, and the fitted law rises with entropy"
-    side = f"{'above the ceiling' if a > 0 else below} ({ceiling:.4g})"
-    return None, f"the target {reward:g} lies {side}: no entropy gives it under the fitted law"
 
 
 def _compatible(

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from entropylaw.analysis.forms import Form, entropy_forms
+from entropylaw.analysis.forms import Form
 from entropylaw.analysis.law import checked_level
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.analysis.rivals import residual_covariances
 from entropylaw.analysis.shapes import FormFit, fit_each
-from entropylaw.analysis.stepforms import step_forms
+from entropylaw.analysis.stepforms import all_forms
 from entropylaw.arguments import of_kind
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.whiten import filter_gains, whiten
@@ -222,10 +222,8 @@ def _fitted(name: str, law: LawFit) -> FormFit:
             "no model of lmfit does",
             "fit with interval 'drift' for a model of lmfit",
         )
-    by_entropy, reasons = entropy_forms(law.course)
-    by_step, more = step_forms(law.step)
-    offered = {form.name: form for form in (*by_entropy, *by_step)}
-    skipped = reasons | more
+    forms, skipped = all_forms(law.course, law.step)
+    offered = {form.name: form for form in forms}
     if name in offered:
         fits, degenerate = fit_each([offered[name]], law.step, law.reward, residual_covariances(law))
         if name in fits:

@@ -8,11 +8,10 @@ said.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from entropylaw.engine.grid import FloatArray
+from entropylaw.results.findings import Finding, note
 
 FEWEST = 10
 """Evaluations below which nothing is called an outlier."""
@@ -31,42 +30,7 @@ _NEIGHBOURS = 3
 """Evaluations on each side whose median is looked at; so that two slips in a row are both seen."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outlier:
-    """An evaluation with a gross error.
-
-    Attributes
-    ----------
-    step
-        Where.
-    column
-        ``"entropy"`` or ``"reward"``.
-    value
-        As logged.
-    low, high
-        Medians of the evaluations before and after it, the smaller first.
-    distance
-        How far outside of these the value lies, in robust standard deviations of the column's noise.
-    """
-
-    step: float
-    column: str
-    value: float
-    low: float
-    high: float
-    distance: float
-
-    @property
-    def sentence(self) -> str:
-        """Why the evaluation is left out, for :attr:`LawFit.dropped <entropylaw.LawFit>`."""
-        return (
-            f"gross outlier: {self.column} {self.value:.3g} at step {self.step:g} lies {self.distance:.0f} "
-            f"robust standard deviations outside of its neighbours' {self.low:.3g} to {self.high:.3g} "
-            f"(limit {FAR:g})"
-        )
-
-
-def gross_outliers(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> tuple[Outlier, ...]:
+def gross_outliers(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> tuple[Finding, ...]:
     """The evaluations with a gross error in the entropy or the reward, in the order of the steps.
 
     A value is named where it lies outside of the range between the median of the three evaluations before
@@ -81,6 +45,12 @@ def gross_outliers(step: FloatArray, entropy: FloatArray, reward: FloatArray) ->
     ----------
     step, entropy, reward
         Shape (n,), in the order of the steps; entropy in nats.
+
+    Returns
+    -------
+    A finding for each: its ``step``, the ``column`` ("entropy" or "reward"), the ``value`` as logged, the
+    medians of the evaluations before and after it (``low`` and ``high``, the smaller first), and how far
+    outside of these it lies, in robust standard deviations of the column's noise (``distance``).
     """
     if step.size < FEWEST:
         return ()
@@ -95,19 +65,21 @@ def gross_outliers(step: FloatArray, entropy: FloatArray, reward: FloatArray) ->
         if noise == 0.0:
             continue
         found += [
-            Outlier(
+            note(
+                "gross-outlier",
                 step=float(step[i]),
                 column=name,
                 value=float(column[i]),
                 low=float(low[i]),
                 high=float(high[i]),
                 distance=float(beyond[i] / noise),
+                limit=FAR,
             )
             for i in np.flatnonzero((beyond > least) & (beyond / noise > FAR))
         ]
-    if len({outlier.step for outlier in found}) > max(1.0, MOST * step.size):
+    if len({outlier.values["step"] for outlier in found}) > max(1.0, MOST * step.size):
         return ()
-    return tuple(sorted(found, key=lambda outlier: outlier.step))
+    return tuple(sorted(found, key=lambda outlier: float(outlier.values["step"])))  # type: ignore[arg-type]
 
 
 def _medians_before(column: FloatArray) -> FloatArray:

@@ -231,7 +231,7 @@ def _curve(
 
 def _kind(before: Estimate, after: Estimate, rise: Estimate) -> str:
     """What the curve does at its boundary, as far as the intervals show."""
-    ends = (before.low, before.high, after.low, after.high, rise.low, rise.high)
+    ends = (end for one in (before, after, rise) for end in (one.low, one.high))
     from_low, from_high, to_low, to_high, low, high = (0.0 if end is None else end for end in ends)
     rise_, fall, up, down, other = KINDS
     if to_low > 0 and from_low <= 0:
@@ -288,11 +288,9 @@ def _planning_share(
         shares = np.where(np.abs(apart) > 1e-3, ratio, np.nan)
         why = "same-entropy"
     there = shares[np.isfinite(shares)]
-    if not there.size:
-        return None, note("planning-share-unknown", why=why)
-    share = float(np.median(there[-max(1, there.size // 10) :]))
-    if tokens is None and not 0 <= share <= 1:
-        return None, note("planning-share-unknown", why="not-between")
+    share = float(np.median(there[-max(1, there.size // 10) :])) if there.size else None
+    if share is None or (tokens is None and not 0 <= share <= 1):
+        return None, note("planning-share-unknown", why=why if share is None else "not-between")
     points = ((np.arange(101) + 0.5) / 101).tolist()
     plan, act = (
         np.maximum(level_now(curves[name].step, curves[name].entropy).quantiles(points)[:, 0], 0.0)

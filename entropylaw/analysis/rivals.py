@@ -15,7 +15,7 @@ from entropylaw.analysis.propagate import infer_run
 from entropylaw.analysis.residual import covariances
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.analysis.shapes import DEPENDENT, FormFit, fit_each
-from entropylaw.analysis.stepforms import step_forms
+from entropylaw.analysis.stepforms import all_forms
 from entropylaw.arguments import of_kind
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.posterior import infer, joined
@@ -100,13 +100,7 @@ def ceiling_of(fit: FormFit) -> Mixture:
     rows = fit.form.ceiling_row(fit.shape[some])
     each = joined([fit.posteriors[i] for i in some]).pruned(_LIGHT).functional(rows)
     weight = fit.weight[some] / fit.weight[some].sum()
-    mixture = Mixture(
-        weight=(weight[:, None] * each.weight).ravel(),
-        location=each.location.reshape(1, -1),
-        scale=each.scale.reshape(1, -1),
-        df=each.df,
-    )
-    return mixture.pruned(_LIGHT)
+    return Mixture.of_one(weight[:, None] * each.weight, each.location, each.scale, each.df)
 
 
 def posterior_mean(fit: FormFit, inputs: Inputs) -> FloatArray:
@@ -221,9 +215,8 @@ def compare_forms(law: LawFit) -> Comparison:
     law = of_kind(law, LawFit, "law")
     step, entropy, reward = law.step, law.course, law.reward
     grid = residual_covariances(law)
-    by_entropy, reasons = entropy_forms(entropy)
-    by_step, more = step_forms(step)
-    fits, degenerate = fit_each((*by_entropy, *by_step), step, reward, grid)
+    forms, skipped = all_forms(entropy, step)
+    fits, degenerate = fit_each(forms, step, reward, grid)
     results = _results(fits, law, reward)
 
     def over(*variables: str) -> Estimate | None:
@@ -254,7 +247,7 @@ def compare_forms(law: LawFit) -> Comparison:
     below = float(np.interp(1.0, rate.shape[:, 0], edge, left=0.0, right=1.0))
     return Comparison(
         forms=results,
-        skipped=reasons | more | degenerate,
+        skipped=skipped | degenerate,
         alike=tuple(r.form for r in results if r.form != "law" and abs(r.log_odds) <= np.log(TELLING)),
         law_test=tests["law", "rate"],
         line_test=tests["line", "rate"],

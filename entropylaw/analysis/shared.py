@@ -315,13 +315,10 @@ def _together(
     answers = {name: common[name]}
     for other in ROWS.keys() - {name}:
         of_free, of_common = np.array(ROWS[other]) @ turn
-        mixture = Mixture(
-            weight=np.exp(log_weight).ravel(),
-            location=(of_free * free + of_common * points.point).reshape(1, -1),
-            scale=np.abs(of_free) * np.sqrt(np.broadcast_to(squared, free.shape)).reshape(1, -1),
-            df=both.df + 1.0,
-        )
-        answers[other] = from_mixture(mixture.pruned(), level=level, method=method)
+        location = of_free * free + of_common * points.point
+        scale = np.abs(of_free) * np.sqrt(np.broadcast_to(squared, free.shape))
+        mixture = Mixture.of_one(np.exp(log_weight), location, scale, both.df + 1.0)
+        answers[other] = from_mixture(mixture, level=level, method=method)
     return {name: answers[name] for name in ROWS}
 
 

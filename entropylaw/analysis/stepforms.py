@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import expit
 
-from entropylaw.analysis.forms import Form, Shape, design
+from entropylaw.analysis.forms import Form, Shape, design, entropy_forms
 from entropylaw.engine.grid import FloatArray
 
 FORMULAS = {
@@ -83,6 +83,13 @@ def step_forms(step: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]]:
     if first < 0:
         return forms[:-1], {"scalerl": f"steps begin at {first:g}, and the sigmoid counts from 0"}
     return forms, {}
+
+
+def all_forms(entropy: FloatArray, step: FloatArray) -> tuple[list[Form], dict[str, str]]:
+    """Every form, of the entropy and of the step, that a run can show, and why the others cannot."""
+    by_entropy, reasons = entropy_forms(entropy)
+    by_step, more = step_forms(step)
+    return [*by_entropy, *by_step], reasons | more
 
 
 def _form(name: str, step: FloatArray, left: Callable[..., FloatArray], *shapes: Shape) -> Form:

@@ -128,7 +128,9 @@ def _form_cautions(law: LawFit) -> Iterator[Finding]:
             weights=tuple(rival.weight for rival in same),
         )
     for rate in (rival.rate for rival in law.rivals if rival.rate is not None):
-        if rate.value is not None and not _holds(rate, 1.0):
+        # An open end excludes nothing.
+        low, high = (1.0 if end is None else end for end in (rate.low, rate.high))
+        if rate.value is not None and not low <= 1.0 <= high:
             yield caution("rate-excludes-law", rate=rate.value, level=rate.level)
 
 
@@ -164,12 +166,6 @@ def _reward_cautions(law: LawFit) -> Iterator[Finding]:
         smooth = lag1(change[edge:-edge] - average)
     if smooth is not None and smooth > SMOOTH:
         yield caution("reward-smoothed", lag1=smooth, limit=SMOOTH)
-
-
-def _holds(estimate: Estimate, value: float) -> bool:
-    """Whether a value lies in the interval; an open end excludes nothing."""
-    above = estimate.low is None or estimate.low <= value
-    return above and (estimate.high is None or estimate.high >= value)
 
 
 def lag1(values: FloatArray) -> float | None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from entropylaw.cli.command import takes
-from entropylaw.errors import EntropyLawError, UsageError
-from entropylaw.options import ColumnOptions, Coverage, Logs, Written
+from entropylaw.options import ColumnOptions, Coverage, FitOptions, Logs, Parallel, Written, part
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class BacktestCommand(ColumnOptions, Coverage, Logs, Written):
+class BacktestCommand(Parallel, ColumnOptions, Coverage, Logs, Written):
     """``entropylaw backtest``."""
 
 
@@ -22,42 +21,19 @@ def backtest(options: BacktestCommand) -> None:
     a line by least squares, and the ScaleRL sigmoid; how much of the rest the bands covered. Exit code 4
     means that no run at all could be tested.
     """
-    from entropylaw.analysis.backtest import backtest_run, skills
-    from entropylaw.cli.output import deliver, destinations, finish, named, say_skipped
-    from entropylaw.cli.reading import read_shown, refuse_documents
-    from entropylaw.documents.backtest import BacktestDocument, refused_backtest
-    from entropylaw.documents.codec import as_stored
-    from entropylaw.documents.document import input_files, skipped_files
-    from entropylaw.ingest import select
-    from entropylaw.paths import shown_path
+    from entropylaw.cli.output import deliver, destinations, errors_of, finish, say_skipped
+    from entropylaw.cli.reading import answered, begin, read_shown
+    from entropylaw.pipeline.sources import refuse_documents
 
-    wanted = destinations(options.output, options.format)
+    wanted = destinations(options.output or ["-"], options.format)
     refuse_documents(options.logs)
-    reading = read_shown(options.logs, options, (options.entropy, options.reward))
-    errors = [failure.error for failure in reading.failures]
-    runs = []
-    for run in reading.runs:
-        try:
-            series = select(run, entropy=options.entropy, reward=options.reward, pair=options.pair)
-            values = (series.step, series.entropy, series.reward)
-            runs.append(backtest_run(*values, level=options.level, run=series.run))
-        except UsageError:
-            # A wrong option is wrong for all runs.
-            raise
-        except EntropyLawError as error:
-            errors.append(named(run.name, error))
-            runs.append(refused_backtest(run.name, run.source.path, error))
-    failed = ((each.run or shown_path(each.path), each.path, each.error) for each in reading.failures)
-    runs += [refused_backtest(*failure) for failure in failed]
-    found = as_stored(
-        BacktestDocument(
-            level=options.level,
-            runs=tuple(runs),
-            overall=skills(runs),
-            inputs=input_files(reading.runs),
-            warnings=skipped_files(reading.ignored),
-        )
-    )
-    say_skipped(found.warnings, quiet=options.quiet)
-    deliver(found, wanted, answered=bool(found.overall), quiet=options.quiet)
-    finish(errors, answered=bool(found.overall))
+    begin(options.logs, options.jobs)
+    from entropylaw.pipeline import documents, steps
+
+    step = steps.backtest(part(options, FitOptions))
+    reading = read_shown(options.logs, options, step.columns)
+    found = answered(step, reading.runs, options.jobs)
+    document = documents.backtest(reading, [entry for entry, _ in found], options.level)
+    say_skipped(document.warnings, quiet=options.quiet)
+    deliver(document, wanted, answered=bool(document.overall), quiet=options.quiet)
+    finish(errors_of(reading, found), answered=bool(document.overall))

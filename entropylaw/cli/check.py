@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,8 @@ from entropylaw.options import (
     Coverage,
     FitOptions,
     LawOptions,
+    Parallel,
+    PhaseOptions,
     Quiet,
     formats,
     option,
@@ -29,9 +31,6 @@ from entropylaw.options import (
 
 if TYPE_CHECKING:
     from entropylaw.documents.check import CheckDocument, CheckedFile
-    from entropylaw.documents.finding import Stored
-    from entropylaw.gates.decide import Baselines, Rules
-    from entropylaw.gates.expression import Gate
     from entropylaw.gates.quantities import Part
     from entropylaw.gates.subjects import Subject
 
@@ -47,7 +46,7 @@ GATES = "Gates"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CheckCommand(LawOptions, Coverage, Quiet):
+class CheckCommand(Parallel, LawOptions, Coverage, Quiet):
     """``entropylaw check``."""
 
     sources: tuple[str, ...] = option(
@@ -91,69 +90,61 @@ def check(options: CheckCommand) -> None:
     is not known fails, with the reason: a run that was refused, an interval that is missing, and every
     number of a law that does not hold for its run. Exit code 4 or 3 means that no run at all was fitted.
     """
-    from entropylaw.cli.output import format_of, say_skipped
-    from entropylaw.cli.reading import reading_shown, refuse_flags
-    from entropylaw.gates.decide import Rules
+    from entropylaw.cli.output import destinations, finish, refused, say_skipped
+    from entropylaw.documents.check import CheckDocument
+    from entropylaw.gates.decide import Rules, decide
     from entropylaw.gates.documents import baselines
     from entropylaw.gates.expression import parse
+    from entropylaw.gates.subjects import joined
+    from entropylaw.pipeline.sources import refuse_flags
 
     gates = [parse(text) for text in dict.fromkeys(options.fail_if)]
     if not gates:
         raise UsageError("no-gate", "no gate was given", "add --fail-if EXPR, or gates in entropylaw.toml")
-    format = options.format
-    wanted = {path: format if path == "-" else format_of(path, FORMATS) for path in options.output}
-    summary = summary_file() if options.github_summary else None
-    baselines_read = baselines(gates)
-    found = _Found(parts=frozenset(gate.quantity.part for gate in gates))
+    wanted = {"-": options.format} | destinations(options.output, options.format, FORMATS)
+    summary = os.environ.get(SUMMARY) if options.github_summary else None
+    if options.github_summary and not summary:
+        raise UsageError(
+            "no-step-summary",
+            f"--github-summary was given, and {SUMMARY} is not set",
+            "leave it out outside GitHub Actions, or write -o summary.md",
+        )
+    known = baselines(gates)
+    found = _Found()
     logs = found.read_documents(options.sources)
     if found.inputs:
         refuse_flags("a stored document", options, FitOptions)
     if logs:
-        from entropylaw.gates.logs import logged
-
-        with reading_shown():
-            fits = logged(logs, part(options, FitOptions), found.parts, documents=found.documents)
-        found.subjects += fits.subjects
-        found.inputs += fits.inputs
-        found.warnings += fits.warnings
+        parts = {gate.quantity.part for gate in gates}
+        found.read_logs(logs, part(options, FitOptions), parts, options.jobs)
     rules = Rules(strict=options.strict, point=options.point, any_law=options.even_if_invalid)
-    document = _decided(found, gates, baselines_read, rules)
-    # A gate never skips a file in silence, not even with --quiet.
-    say_skipped(document.warnings, quiet=False)
-    unwritten = _write(document, {"-": format} | wanted, summary, quiet=options.quiet)
-    found.finish()
-    if document.failed:
-        raise typer.Exit(TRIPPED)
-    if unwritten:
-        raise typer.Exit(OutputError.exit_code)
-
-
-def _decided(found: _Found, gates: Sequence[Gate], known: Baselines, rules: Rules) -> CheckDocument:
-    """Every gate on every run, as a document."""
-    from entropylaw.documents.check import CheckDocument
-    from entropylaw.gates.decide import decide
-    from entropylaw.gates.subjects import joined
-
-    found.subjects = joined(found.subjects)
-    cases = decide(gates, found.subjects, known, rules)
-    return CheckDocument(
+    subjects = joined(found.subjects)
+    cases = decide(gates, subjects, known, rules)
+    document = CheckDocument(
         inputs=tuple(dict.fromkeys(found.inputs)),
         gates=tuple(gate.shown for gate in gates),
         strict=rules.strict,
         point=rules.point,
         even_if_invalid=rules.any_law,
-        runs=len(found.subjects),
+        runs=len(subjects),
         failed=any(case.failed for case in cases),
         cases=cases,
         warnings=tuple(found.warnings),
     )
+    # A gate never skips a file in silence, not even with --quiet.
+    say_skipped(document.warnings, quiet=False)
+    unwritten = _write(document, wanted, summary, quiet=options.quiet)
+    without = [subject for subject in subjects if subject.refusal is not None]
+    errors, read = [refused(each.run, each.refusal) for each in without], any(each.read for each in without)
+    finish(errors, answered=len(without) < len(subjects), read=read)
+    if document.failed or unwritten:
+        raise typer.Exit(TRIPPED if document.failed else OutputError.exit_code)
 
 
 @dataclass(slots=True, kw_only=True)
 class _Found:
-    """The runs of all sources, with the files behind them."""
+    """The runs of all sources, the files behind them, the documents in folders, and warnings about files."""
 
-    parts: frozenset[Part]
     subjects: list[Subject] = field(default_factory=list)
     inputs: list[CheckedFile] = field(default_factory=list)
     documents: set[str] = field(default_factory=set)
@@ -161,69 +152,65 @@ class _Found:
 
     def read_documents(self, sources: Sequence[str]) -> list[str]:
         """Read the stored documents, those in folders too; returns what else there is, which are logs."""
-        from entropylaw.documents.finding import FITS, documents_in, find_document
-        from entropylaw.gates.documents import missing_pages
+        from entropylaw.documents.finding import FITS
+        from entropylaw.gates.documents import checked_file, missing_pages, subjects_in
         from entropylaw.gates.subjects import READ
-        from entropylaw.paths import is_folder, shown_path
+        from entropylaw.paths import shown_path
+        from entropylaw.pipeline.sources import places
 
         logs = []
-        for source in dict.fromkeys(sources):
-            document = find_document(source)
-            if document is not None:
-                self._take(document)
-            elif source != "-" and is_folder(source):
-                inside, others = documents_in(source)
-                for one in inside:
+        for place in places(sources):
+            for one in place.documents:
+                if place.folder:
                     self.documents.add(shown_path(one.path))
-                    if one.kind == "index":
-                        self.subjects += missing_pages(one)
-                    # What is no answer about a run, such as the index of a report, may lie in a folder.
-                    if one.kind in ("", *READ) or FITS in one.path.casefold():
-                        self.documents.add(source)
-                        self._take(one)
-                    else:
-                        self.warnings.append(
-                            f"{shown_path(one.path)} was not read: no gate asks for such a document"
-                        )
-                logs += [source] if others or source not in self.documents else []
-            else:
-                logs.append(source)
+                    self.subjects += missing_pages(one) if one.kind == "index" else []
+                # What is no answer about a run, such as the index of a report, may lie in a folder.
+                if not place.folder or one.kind in ("", *READ) or FITS in one.path.casefold():
+                    self.documents.add(place.path)
+                    if (file := checked_file(one)) not in self.inputs:
+                        self.inputs.append(file)
+                        self.subjects += subjects_in(one)
+                else:
+                    shown = shown_path(one.path)
+                    self.warnings.append(f"{shown} was not read: no gate asks for such a document")
+            if place.others or place.path not in self.documents:
+                logs.append(place.path)
         return logs
 
-    def _take(self, document: Stored) -> None:
-        from entropylaw.gates.documents import checked_file, subjects_in
+    def read_logs(
+        self, logs: Sequence[str], settings: FitOptions, parts: Set[Part], jobs: int | None
+    ) -> None:
+        """Fit the runs of logs, with the ``parts`` that gates ask about.
 
-        file = checked_file(document)
-        if file not in self.inputs:
-            self.inputs.append(file)
-            self.subjects += subjects_in(document)
+        Documents in their folders were read already and are no skipped files, and a folder of documents with
+        runs in them needs no log.
+        """
+        from entropylaw.cli.reading import begin, read_shown, result_of
 
-    def finish(self) -> None:
-        """Say what was refused; exit 4 or 3 where everything was."""
-        from entropylaw.cli.output import finish, refused
+        begin(logs, jobs)
+        from entropylaw.documents.check import CheckedFile
+        from entropylaw.documents.report import from_fits
+        from entropylaw.gates.quantities import Part
+        from entropylaw.gates.subjects import joined, subjects_of
+        from entropylaw.paths import shown_path
+        from entropylaw.pipeline import documents, steps
+        from entropylaw.results.fields import replace
 
-        without = [subject for subject in self.subjects if subject.refusal is not None]
-        errors = [refused(each.run, each.refusal) for each in without]
-        read = any(each.read for each in without)
-        finish(errors, answered=len(without) < len(self.subjects), read=read)
-
-
-def summary_file() -> str:
-    """The file of the step's summary.
-
-    Raises
-    ------
-    UsageError
-        ``no-step-summary``: not on GitHub.
-    """
-    path = os.environ.get(SUMMARY)
-    if not path:
-        raise UsageError(
-            "no-step-summary",
-            f"--github-summary was given, and {SUMMARY} is not set",
-            "leave it out outside GitHub Actions, or write -o summary.md",
-        )
-    return path
+        law, phases = steps.fit(settings), steps.phases(part(settings, PhaseOptions))
+        columns = (*law.columns, *(phases.columns if Part.phases in parts else ()))
+        reading, known = read_shown(logs, settings, columns), self.documents
+        failures = (f for f in reading.failures if f.path not in known or f.error.slug != "no-logs-in-folder")
+        ignored = (file for file in reading.ignored if shown_path(file.path) not in known)
+        reading = replace(reading, failures=tuple(failures), ignored=tuple(ignored))
+        fits = documents.fits(reading, result_of(law, reading.runs, jobs), settings)
+        whole = from_fits(fits, result_of(steps.ahead(), fits.runs, jobs)) if Part.ahead in parts else fits
+        subjects = subjects_of(whole, "the fit")
+        if Part.phases in parts and fits.runs:
+            entries = result_of(phases, reading.runs, jobs)
+            subjects += subjects_of(documents.phases(reading, entries, phases.options), "the fit")
+        self.subjects += [replace(each, sources=(each.path,)) for each in joined(subjects)]
+        self.inputs += [CheckedFile(path=f.path, sha256=f.sha256, format=f.format) for f in fits.inputs]
+        self.warnings += fits.warnings
 
 
 def _write(document: CheckDocument, wanted: Mapping[str, str], summary: str | None, *, quiet: bool) -> bool:

@@ -19,15 +19,12 @@ class ColumnsCommand(ColumnOptions, Logs, Command):
 def columns(options: ColumnsCommand) -> None:
     """Show what was found in logs, which columns would be used, and why. Fits nothing."""
     from entropylaw.cli.output import print_result, rendered, show_error
-    from entropylaw.cli.reading import reading_shown
+    from entropylaw.cli.reading import read_shown
     from entropylaw.documents.columns import columns_document
     from entropylaw.ingest.explain import explain
-    from entropylaw.ingest.load import read_all
 
     entropy, reward = options.entropy, options.reward
-    with reading_shown():
-        named = [name for name in (entropy, reward) if name]
-        reading = read_all(options.logs, step=options.step, run=options.run, columns=named)
+    reading = read_shown(options.logs, options, [name for name in (entropy, reward) if name])
     if not reading.runs:
         raise reading.failures[0].error
     for failure in reading.failures:

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from entropylaw.cli.command import takes
-from entropylaw.options import FitOptions, Logs, Written, outputs, part
+from entropylaw.options import FitOptions, Logs, Parallel, Written, outputs, part
 
 if TYPE_CHECKING:
     from entropylaw.documents.fit import FitDocument
-
-T = TypeVar("T")
 
 FOLDER = "reports"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class FitCommand(FitOptions, Logs, Written):
+class FitCommand(Parallel, FitOptions, Logs, Written):
     """``entropylaw fit``."""
 
     output: tuple[str, ...] = outputs(
@@ -35,22 +33,24 @@ def fit(options: FitCommand) -> None:
     A run that the law does not describe is an answer, not an error: the reasons are printed and the
     exit code is 0. Exit code 4 means that no run at all could be fitted.
     """
-    from entropylaw.cli.output import finish_fits, format_of, rendered, say, say_skipped, write_out
-    from entropylaw.cli.reading import counted, reading_shown, refuse_documents
+    from entropylaw.cli.output import destinations, finish_fits, rendered, say, say_skipped, write_out
+    from entropylaw.cli.reading import begin, read_shown, result_of
     from entropylaw.documents.store import dumps
-    from entropylaw.workflow import combine, fit_reading, named_columns, read_logs, with_shared
+    from entropylaw.pipeline.sources import refuse_documents
 
     format, quiet = options.format, options.quiet
-    formats = {path: format if path == "-" else format_of(path) for path in options.output}
+    formats = destinations(options.output, format)
     refuse_documents(options.logs)
-    settings = part(options, FitOptions)
-    with reading_shown():
-        reading = read_logs(options.logs, step=options.step, run=options.run, columns=named_columns(settings))
-        parts = reading.by_argument()
-        fitted = {log: fit_reading(parts[log], settings) for log in counted("fitting", list(parts))}
-    whole = with_shared(combine(list(fitted.values())))
+    begin(options.logs, options.jobs)
+    from entropylaw.pipeline import steps
+    from entropylaw.pipeline.documents import combine, fits_by_argument, with_shared
+
+    step = steps.fit(part(options, FitOptions))
+    reading = read_shown(options.logs, options, step.columns)
+    parts = fits_by_argument(reading, result_of(step, reading.runs, options.jobs), step.options)
+    whole = with_shared(combine(list(parts.values())))
     say_skipped(whole.warnings, quiet=quiet)
-    stored = {} if formats else store(fitted, quiet=quiet)
+    stored = {} if formats else store(parts, quiet=quiet)
     files = {path: rendered(whole, kind) for path, kind in formats.items() if path != "-"}
     files |= {path: dumps(document.to_json()) for path, document in stored.items()}
     # Where nothing was fitted the errors say it all, but a program that asked for JSON gets its document.

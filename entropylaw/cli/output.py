@@ -16,6 +16,8 @@ from entropylaw.inputs import check_targets
 
 if TYPE_CHECKING:
     from entropylaw.documents.fit import FitDocument
+    from entropylaw.ingest.load import Reading
+    from entropylaw.pipeline.steps import Answer
 
 _SUFFIXES = {
     ".json": "json",
@@ -30,7 +32,10 @@ _SUFFIXES = {
 }
 
 
-def format_of(path: str, known: Sequence[str] = ("text", "json", "csv", "markdown"), flag: str = "-o") -> str:
+FORMATS = ("text", "json", "csv", "markdown")
+
+
+def format_of(path: str, known: Sequence[str] = FORMATS, flag: str = "-o") -> str:
     """The format that a file's suffix stands for, one of those that are ``known``.
 
     Raises
@@ -99,9 +104,9 @@ def _give_up(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def destinations(output: Sequence[str], format: str) -> dict[str, str]:
+def destinations(output: Sequence[str], format: str, known: Sequence[str] = FORMATS) -> dict[str, str]:
     """Where a result goes and in which format; every suffix is looked at before any work is done."""
-    return {path: format if path == "-" else format_of(path) for path in output or ["-"]}
+    return {path: format if path == "-" else format_of(path, known) for path in output}
 
 
 def deliver(document: Any, wanted: Mapping[str, str], *, answered: bool, quiet: bool) -> None:
@@ -197,6 +202,14 @@ def named(run: str, error: EntropyLawError) -> EntropyLawError:
     if not isinstance(error, FitError) or run in error.message:
         return error
     return FitError(error.slug, f"{run}: {error.message}", error.hint)
+
+
+def errors_of(reading: Reading, answers: Sequence[Answer[Any]]) -> list[EntropyLawError]:
+    """The errors of files that could not be read, and of runs that were refused."""
+    refused = [
+        named(run.name, each.error) for run, each in zip(reading.runs, answers, strict=True) if each.error
+    ]
+    return [*(failure.error for failure in reading.failures), *refused]
 
 
 def refused(run: str, refusal: Any) -> EntropyLawError:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.cli.command import takes
 from entropylaw.errors import UsageError
-from entropylaw.inputs import check_targets, note_input
-from entropylaw.options import PATH, Logs, PhaseOptions, Written, option, part
+from entropylaw.inputs import check_targets
+from entropylaw.options import PATH, Logs, Parallel, PhaseOptions, Written, option, part
 
 if TYPE_CHECKING:
-    from entropylaw.documents.phases import PhasesDocument, RunPhases
-    from entropylaw.ingest.load import Reading
-    from entropylaw.ingest.run import Run
+    from entropylaw.documents.phases import PhasesDocument
 
 PICTURES = ("svg", "png", "pdf")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PhasesCommand(PhaseOptions, Logs, Written):
+class PhasesCommand(Parallel, PhaseOptions, Logs, Written):
     """``entropylaw phases``."""
 
     figure: str | None = option(
@@ -41,70 +39,39 @@ def phases(options: PhasesCommand) -> None:
     tokens` wrote. With the entropy of all tokens only, that curve is fitted and not taken apart. Exit code 4
     means that no run at all could be fitted.
     """
-    from entropylaw.cli.output import deliver, destinations, finish, named, say, say_skipped
-    from entropylaw.cli.reading import counted, read_shown, refuse_documents
-    from entropylaw.ingest.phasecolumns import candidates
-    from entropylaw.reporting import phases_of
+    from entropylaw.cli.output import deliver, destinations, errors_of, finish, say, say_skipped
+    from entropylaw.cli.reading import answered, begin, read_shown
+    from entropylaw.pipeline.sources import histogram_beside, refuse_documents
+    from entropylaw.report.printable import one_line
 
     figure, quiet = options.figure, options.quiet
-    wanted = destinations(options.output, options.format)
+    wanted = destinations(options.output or ["-"], options.format)
     one_picture = picture_of(figure)
     refuse_documents(options.logs)
-    columns = (*candidates(), options.planning, options.execution, options.entropy)
-    reading = read_shown(options.logs, options, columns)
+    begin(options.logs, options.jobs)
+    from entropylaw.pipeline import documents, steps
+
+    settings = part(options, PhaseOptions)
+    step = steps.phases(settings)
+    reading = read_shown(options.logs, options, step.columns)
     if one_picture and len(reading.runs) > 1:
         raise UsageError(
             "one-figure-one-run",
             f"--figure {figure} is one picture, and there are {len(reading.runs)} runs",
             "name a folder, which gets one picture a run",
         )
-    settings = part(options, PhaseOptions)
-    fitted = [phases_of(run, settings) for run in counted("fitting", reading.runs)]
-    errors = [failure.error for failure in reading.failures]
-    errors += [named(found.run, error) for found, error in fitted if error is not None]
-    document = document_of(reading, settings, [found for found, _ in fitted])
+    found = answered(step, reading.runs, options.jobs)
+    document = documents.phases(reading, [entry for entry, _ in found], settings)
     say_skipped(document.warnings, quiet=quiet)
     if figure is not None:
         check_targets([figure, *wanted])
-        for written in draw(document, figure, histograms(reading.runs)):
+        beside = {run.name: histogram_beside(run) for run in reading.runs}
+        for warning in filter(None, (warning for _, warning in beside.values())):
+            say(one_line(warning), quiet=False)
+        for written in draw(document, figure, {name: path for name, (path, _) in beside.items() if path}):
             say(f"wrote {written}", quiet=quiet)
     deliver(document, wanted, answered=bool(document.fitted), quiet=quiet)
-    finish(errors, answered=bool(document.fitted))
-
-
-def document_of(reading: Reading, settings: PhaseOptions, runs: Sequence[RunPhases]) -> PhasesDocument:
-    """The document of the runs of a reading, and of what could not be read."""
-    from entropylaw.analysis.phases import combine_phases
-    from entropylaw.documents.codec import as_stored
-    from entropylaw.documents.document import input_files, skipped_files
-    from entropylaw.documents.phases import PhasesDocument, unphased_file
-    from entropylaw.results.fields import replace
-
-    document = PhasesDocument(
-        inputs=input_files(reading.runs),
-        settings=settings,
-        runs=(*runs, *(unphased_file(*failure) for failure in reading.failures)),
-        warnings=skipped_files(reading.ignored),
-    )
-    both = [found for found in document.fitted if found.planning and found.execution]
-    return replace(document, across=as_stored(combine_phases(document.fitted))) if len(both) > 1 else document
-
-
-def histograms(runs: Sequence[Run]) -> dict[str, str]:
-    """Run → the file with the histograms beside its summary, where there is one."""
-    from entropylaw.cli.output import say
-    from entropylaw.report.printable import one_line
-    from entropylaw.tokens.files import histogram_of
-
-    found = {}
-    for run in runs:
-        beside, warning = histogram_of(Path(run.source.path))
-        if beside is not None:
-            note_input(beside)
-            found[run.name] = str(beside)
-        if warning:
-            say(one_line(warning), quiet=False)
-    return found
+    finish(errors_of(reading, found), answered=bool(document.fitted))
 
 
 def picture_of(figure: str | None) -> str:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from entropylaw.documents.fit import RunFit
     from entropylaw.documents.phases import RunPhases
     from entropylaw.documents.report import RunReport
-    from entropylaw.ingest.run import Run
 
 T = TypeVar("T")
 
@@ -47,10 +46,7 @@ class PlotCommand(LawOptions, ClassColumns, Coverage, Styled):
     """``entropylaw plot``; a figure is of one run, which ``run`` names."""
 
     figure: str = option(
-        "FIGURE",
-        f"{', '.join([*FIGURES][:-1])} or {[*FIGURES][-1]}.",
-        one_of(*FIGURES),
-        required=True,
+        "FIGURE", f"{', '.join([*FIGURES][:-1])} or {[*FIGURES][-1]}.", one_of(*FIGURES), required=True
     )
     source: str = option("SOURCE", "A log, or a fit, report or phases document.", required=True)
     run: str | None = option("--run NAME", "Which run, where SOURCE holds several.")
@@ -63,7 +59,6 @@ class PlotCommand(LawOptions, ClassColumns, Coverage, Styled):
 def plot(options: PlotCommand) -> None:
     """Draw one figure of one run, 3.4 inches wide: a column of a paper."""
     from entropylaw.cli.output import format_of, say, say_missing_fonts
-    from entropylaw.cli.reading import reading_shown
     from entropylaw.documents.store import write_atomically
     from entropylaw.report import plotting
     from entropylaw.report.printable import safe_name
@@ -74,8 +69,7 @@ def plot(options: PlotCommand) -> None:
     if options.style is not None:
         extra = plotting.read_style(options.style)
         say_missing_fonts(options.style, extra, quiet=quiet)
-    with reading_shown():
-        found = _found(options)
+    found = _found(options)
     with plotting.style(extra):
         figure, entry = FIGURES[options.figure], found.fit if hasattr(found, "fit") else found
         if entry.refusal is not None:
@@ -102,22 +96,16 @@ def _nothing(run: str, figure: str, why: str, hint: str) -> NoReturn:
 
 def _found(options: PlotCommand) -> RunReport | RunPhases:
     """What is drawn: the run's law, with its forecast where that is the figure, or its phases."""
-    from entropylaw.cli.reading import refuse_flags
-    from entropylaw.documents.finding import find_document
     from entropylaw.documents.fit import load_fit
     from entropylaw.documents.phases import load_phases
     from entropylaw.documents.report import load_report
+    from entropylaw.pipeline.sources import document_at, refuse_flags
 
     source, phases = options.source, FIGURES[options.figure].needs == "phases"
-    document = find_document(source)
+    document = document_at(source)
     if document is None:
-        if phases:
-            return _phases_of_log(options)
-        from entropylaw.workflow import fit_or_refuse, named_columns
-
-        # --run names the run here, and no column.
-        settings = part(options, FitOptions, run=None)
-        return _of_fit(fit_or_refuse(_read(options, named_columns(settings)), settings), options)
+        found = _of_log(options, phases=phases)
+        return found if phases else _of_fit(found, options)
     refuse_flags(source, options, FitOptions, PhaseOptions)
     kind = document.kind or "fit"
     if kind == "report":
@@ -135,57 +123,33 @@ def _found(options: PlotCommand) -> RunReport | RunPhases:
             f"{source} is a {kind} document, which holds no {missing}",
             f"give the log, or what `entropylaw {command}` wrote",
         )
-    return (
-        _chosen(load_phases(source).runs, options)
-        if phases
-        else _of_fit(_chosen(load_fit(source).runs, options), options)
-    )
+    if phases:
+        return _chosen(load_phases(source).runs, options)
+    return _of_fit(_chosen(load_fit(source).runs, options), options)
 
 
-def _phases_of_log(options: PlotCommand) -> RunPhases:
-    from entropylaw.ingest.phasecolumns import candidates
-    from entropylaw.reporting import phases_of
+def _of_log(options: PlotCommand, *, phases: bool) -> Any:
+    """The phases, or the fit, of the run of a log; where there is no run, the reason is raised."""
+    from entropylaw.cli.reading import read_shown, result_of
+    from entropylaw.pipeline import steps
 
-    columns = (*candidates(), options.planning, options.execution, options.entropy)
-    run = _read(options, [column for column in columns if column])
-    return phases_of(run, part(options, PhaseOptions, run=None))[0]
+    # --run names the run here, and no column.
+    law, curves = part(options, FitOptions, run=None), part(options, PhaseOptions, run=None)
+    step: steps.Step[Any] = steps.phases(curves) if phases else steps.fit(law)
+    reading = read_shown([options.source], step.options, step.columns)
+    if not reading.runs:
+        raise reading.failures[0].error
+    return result_of(step, [_chosen(reading.runs, options, [run.name for run in reading.runs])])[0]
 
 
 def _of_fit(entry: RunFit, options: PlotCommand) -> RunReport:
-    """A fit with what the figure needs beside it."""
+    """A fit with what the figure needs beside it: a forecast at so many steps that its fan is smooth."""
+    from entropylaw.cli.reading import result_of
     from entropylaw.documents.report import RunReport
+    from entropylaw.pipeline import steps
 
-    return _ahead(entry) if FIGURES[options.figure].needs == "forecast" else RunReport(fit=entry)
-
-
-def _ahead(entry: RunFit) -> RunReport:
-    """The forecast of a report at more steps, so that its fan is smooth."""
-    import numpy as np
-
-    from entropylaw.analysis.forecast import forecast
-    from entropylaw.reporting import AHEAD, run_report
-    from entropylaw.results.fields import replace
-
-    report = run_report(entry)
-    law = entry.law
-    if law is None or report.forecast is None:
-        return report
-    last, reach = float(law.step[-1]), max(AHEAD) * float(law.step[-1] - law.step[0])
-    later = np.linspace(last, last + reach, FAN + 1)[1:]
-    whole = np.unique(np.ceil(later)) if (law.step % 1 == 0).all() else later
-    told = forecast(law.step, law.entropy, law.reward, at_step=whole, level=law.level, run=law.run)
-    return replace(report, forecast=told)
-
-
-def _read(options: PlotCommand, columns: Sequence[str]) -> Run:
-    """The run of a log; where there is none, the reason is raised."""
-    from entropylaw.workflow import read_logs
-
-    reading = read_logs([options.source], step=options.step, run=None, columns=columns)
-    if not reading.runs:
-        for failure in reading.failures:
-            raise failure.error
-    return _chosen(reading.runs, options, [run.name for run in reading.runs])
+    ahead = FIGURES[options.figure].needs == "forecast"
+    return result_of(steps.ahead(FAN), [entry])[0] if ahead else RunReport(fit=entry)
 
 
 def _chosen(runs: Sequence[T], options: PlotCommand, names: Sequence[str] = ()) -> T:
@@ -196,15 +160,11 @@ def _chosen(runs: Sequence[T], options: PlotCommand, names: Sequence[str] = ()) 
         return runs[0]
     if name in names:
         return runs[names.index(name)]
-    there = ", ".join(names[:MOST_NAMED]) + (
-        f" and {len(names) - MOST_NAMED} more" if names[MOST_NAMED:] else ""
-    )
+    more = f" and {len(names) - MOST_NAMED} more" if names[MOST_NAMED:] else ""
+    there = ", ".join(names[:MOST_NAMED]) + more
     if name is None:
-        raise UsageError(
-            "which-run",
-            f"{source} holds {len(names)} runs, and a figure shows one: {there}",
-            "add --run NAME",
-        )
+        message = f"{source} holds {len(names)} runs, and a figure shows one: {there}"
+        raise UsageError("which-run", message, "add --run NAME")
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {near[0]}?" if near else "give one of these names, as it is written there"
     raise UsageError("unknown-run", f"{source} holds no run {name!r}, but {there}", hint)

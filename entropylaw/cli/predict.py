@@ -52,11 +52,7 @@ class PredictCommand(LawOptions, Quiet):
         TARGETS,
     )
     at_step: tuple[float, ...] = option(
-        "--at-step N",
-        "A later step: the reward to expect there. Repeatable.",
-        NUMBER,
-        TARGETS,
-        many=True,
+        "--at-step N", "A later step: the reward to expect there. Repeatable.", NUMBER, TARGETS, many=True
     )
     gain: tuple[float, ...] = option(
         "--gain X",
@@ -85,10 +81,8 @@ def predict(options: PredictCommand) -> None:
     """
     from entropylaw.cli.fit import FOLDER
     from entropylaw.cli.output import finish_fits, format_of, rendered, say, write_out
-    from entropylaw.cli.reading import is_document, newest_fit, refuse_flags
-    from entropylaw.documents.fit import load_fit
-    from entropylaw.documents.prediction import predict_runs
-    from entropylaw.workflow import fit_logs
+    from entropylaw.cli.reading import begin, newest_fit, read_shown, result_of
+    from entropylaw.pipeline.sources import document_at, refuse_flags
 
     targets = checked_targets(options)
     output, quiet = options.output, options.quiet
@@ -96,13 +90,22 @@ def predict(options: PredictCommand) -> None:
     if options.source is None:
         say(f"reading {source}", quiet=quiet)
     format = options.format if output in (None, "-") else format_of(output)
-    if is_document(source):
+    if document_at(source) is not None:
+        from entropylaw.documents.fit import load_fit
+
         refuse_flags(source, options, LawOptions)
         fits = load_fit(source)
     else:
+        begin([source], None)
+        from entropylaw.pipeline import documents, steps
+
         level = FitOptions.level if options.level is None else options.level
-        fits = fit_logs([source], part(options, FitOptions, level=level))
+        step = steps.fit(part(options, FitOptions, level=level))
+        reading = read_shown([source], options, step.columns)
+        fits = documents.fits(reading, result_of(step, reading.runs), step.options)
     if fits.fitted:
+        from entropylaw.pipeline.prediction import predict_runs
+
         document = predict_runs(
             fits,
             entropies=targets,

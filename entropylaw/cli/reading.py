@@ -1,4 +1,4 @@
-"""Reading what a command is given: logs behind progress bars, stored documents, the newest fit."""
+"""What the commands share: logs read and steps run behind progress bars, the newest fit."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from entropylaw.errors import UsageError
-from entropylaw.inputs import note_input
-from entropylaw.options import Command
+from entropylaw.paths import is_folder
+from entropylaw.pipeline.pool import cores, start
+from entropylaw.pipeline.sources import read
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
     from entropylaw.ingest.load import Reading
+    from entropylaw.pipeline.steps import Answer, Step
 
-T = TypeVar("T")
+R = TypeVar("R")
+
+FEW = 3
+"""Logs up to which one process is expected to be faster than several."""
 
 _LARGE = 1 << 26
 
@@ -72,15 +77,6 @@ def share_shown(what: str) -> Iterator[Callable[[float], None] | None]:
         yield report
 
 
-def counted(what: str, items: Sequence[T]) -> Iterator[T]:
-    """The items, with the share that is done on a terminal where there are several."""
-    with share_shown(what) if len(items) > 1 else nullcontext() as progress:
-        for done, item in enumerate(items):
-            yield item
-            if progress is not None:
-                progress((done + 1) / len(items))
-
-
 def _bar(*columns: Any) -> Progress:
     from rich.console import Console
     from rich.progress import Progress
@@ -88,47 +84,34 @@ def _bar(*columns: Any) -> Progress:
     return Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
 
 
-def read_shown(logs: Sequence[str], options: Any, columns: Sequence[str | None]) -> Reading:
-    """Read logs behind a progress bar, with the ``columns`` that have a name; some may not be readable."""
-    from entropylaw.workflow import read_logs
+def begin(logs: Sequence[str], jobs: int | None, module: str = "entropylaw.pipeline.steps") -> None:
+    """Start the process that workers come from, where there may be many runs: it has a core to import with.
 
+    That is for commands that have not imported numpy yet.
+    """
+    if (jobs or cores()) > 1 and (len(logs) > FEW or any(map(is_folder, logs))):
+        start(module)
+
+
+def read_shown(logs: Sequence[str], options: Any, columns: Sequence[str] = ()) -> Reading:
+    """Read logs behind a progress bar; see :func:`entropylaw.pipeline.sources.read`."""
     with reading_shown():
-        named = [name for name in columns if name]
-        return read_logs(logs, step=options.step, run=options.run, columns=named)
+        return read(logs, options, columns)
 
 
-def refuse_documents(logs: Sequence[str]) -> None:
-    """Refuse stored documents where logs are needed.
+def answered(step: Step[R], subjects: Sequence[Any], jobs: int | None = None) -> list[Answer[R]]:
+    """Run a step on every run behind a progress bar, with the user's cache."""
+    from entropylaw.pipeline.cache import user_cache
+    from entropylaw.pipeline.steps import answers
 
-    Raises
-    ------
-    UsageError
-        ``already-a-fit``.
-    """
-    for log in logs:
-        if is_document(log):
-            raise UsageError(
-                "already-a-fit",
-                f"{log} is a document of entropylaw, a log was expected",
-                "`entropylaw predict` and `entropylaw report` read fit documents",
-            )
+    with share_shown("fitting") if len(subjects) > 1 else nullcontext() as shown:
+        progress = None if shown is None else lambda done, whole: shown(done / whole)
+        return answers(step, subjects, jobs=jobs or cores(), cache=user_cache(), progress=progress)
 
 
-def refuse_flags(source: str, options: Command, *families: type) -> None:
-    """Refuse flags that say how to fit beside a stored document; what a settings file says is left alone.
-
-    Raises
-    ------
-    UsageError
-        ``fit-is-fixed``.
-    """
-    given = options.flags_given(*families)
-    if given:
-        raise UsageError(
-            "fit-is-fixed",
-            f"{source} was given together with {', '.join(given)}, which says how to fit",
-            "give the log itself to fit it anew",
-        )
+def result_of(step: Step[R], subjects: Sequence[Any], jobs: int | None = None) -> list[R]:
+    """The results alone, of which some are refusals."""
+    return [result for result, _ in answered(step, subjects, jobs)]
 
 
 def newest_fit(folder: str) -> str:
@@ -142,11 +125,3 @@ def newest_fit(folder: str) -> str:
             "run `entropylaw fit LOG` first, or name a log or a fit document",
         )
     return str(fits[-1])
-
-
-def is_document(source: str) -> bool:
-    """Whether a file is one of our documents, of whatever kind or version."""
-    from entropylaw.documents.finding import find_document
-
-    note_input(source)
-    return find_document(source) is not None

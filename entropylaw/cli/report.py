@@ -10,21 +10,10 @@ import typer
 
 from entropylaw.cli.command import takes
 from entropylaw.errors import UsageError
-from entropylaw.options import (
-    ADVANCED,
-    COUNT,
-    PATH,
-    FitOptions,
-    Kind,
-    Logs,
-    Styled,
-    option,
-    part,
-    switch,
-)
+from entropylaw.options import ADVANCED, PATH, FitOptions, Kind, Logs, Parallel, Styled, option, part, switch
 
 if TYPE_CHECKING:
-    from entropylaw.batch.run import Outcome
+    from entropylaw.pipeline.site import Outcome
 
 LISTED = 20
 """Failures that are told one by one; the others are counted, and on their pages."""
@@ -32,7 +21,7 @@ LISTED = 20
 
 def _figures(text: str) -> tuple[str, ...]:
     """The formats that a text names."""
-    from entropylaw.batch.tasks import ALL
+    from entropylaw.pipeline.site import ALL
 
     named = [part.strip().lower() for part in text.split(",")]
     if named == ["none"]:
@@ -48,7 +37,7 @@ def _figures(text: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ReportCommand(FitOptions, Logs, Styled):
+class ReportCommand(Parallel, FitOptions, Logs, Styled):
     """``entropylaw report``."""
 
     output: str = option("-o --output FOLDER", "Folder to write into.", PATH, key="folder", default="reports")
@@ -64,9 +53,6 @@ class ReportCommand(FitOptions, Logs, Styled):
         ADVANCED,
         default=True,
     )
-    jobs: int | None = option(
-        "--jobs", "Runs fitted at a time.", COUNT, ADVANCED, key="jobs", unset="one per core"
-    )
     strict: bool = switch(
         "--strict", "Exit with 4 if any run could not be fitted, not only if none could.", ADVANCED
     )
@@ -80,11 +66,9 @@ def report(options: ReportCommand) -> None:
     that say how to fit must then be left alone. Runs are fitted in parallel; what has not changed since the
     last report in that folder is not done again. A run that cannot be fitted stops no other.
     """
-    from entropylaw.batch.pool import cores
-    from entropylaw.batch.run import report_logs
-    from entropylaw.batch.tasks import Making
     from entropylaw.cli.output import refuse_link, say_missing_fonts
-    from entropylaw.cli.reading import reading_shown, share_shown
+    from entropylaw.cli.reading import begin, reading_shown, share_shown
+    from entropylaw.pipeline.pool import cores
 
     if "output" not in options.given:
         refuse_link(options.output)
@@ -93,12 +77,18 @@ def report(options: ReportCommand) -> None:
 
         # Every run would fail by a style that cannot be read.
         say_missing_fonts(options.style, read_style(options.style), quiet=options.quiet)
+    begin(options.logs, options.jobs, "entropylaw.pipeline.pages")
+    from entropylaw.pipeline.cache import user_cache
+    from entropylaw.pipeline.pages import Making
+    from entropylaw.pipeline.site import report_logs
+
     making = Making(
         folder=Path(options.output),
         settings=part(options, FitOptions),
         kinds=options.figures,
         phases=options.phases,
         style=options.style,
+        cache=user_cache(),
     )
     told = bool(options.flags_given(FitOptions))
     jobs = options.jobs or cores()
@@ -133,6 +123,6 @@ def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
         say(f"interrupted before {missing}; the same command finishes the report", quiet=False)
         raise typer.Exit(130)
     read = any(failure.exit_code != InputError.exit_code for _, failure in failures)
-    end((), answered=bool(outcome.answered), read=read)
+    end((), answered=outcome.answered, read=read)
     if strict and failures:
         raise typer.Exit(FitError.exit_code)

@@ -46,14 +46,10 @@ def encode(value: Any) -> Any:
     if names := field_names(value):
         types = type(value).__annotations__
         return {
-            name: _unbounded(inner) if types.get(name) is Unbounded else encode(inner)
+            name: None if types.get(name) is Unbounded and inner == math.inf else encode(inner)
             for name, inner in ((name, getattr(value, name)) for name in names)
         }
     return encode(value.tolist()) if hasattr(value, "tolist") else value
-
-
-def _unbounded(value: float) -> float | None:
-    return None if value == math.inf else rounded(value)
 
 
 def parse(content: bytes) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,10 @@ def find_document(path: str) -> Stored | None:
     """Read the document at ``path``; None where there is something else, or nothing."""
     file = Path(path)
     named = FITS in file.name.casefold()
-    content = _content(file) if named or file.suffix.lower() == ".json" else None
+    content = None
+    if named or file.suffix.lower() == ".json":
+        with suppress(OSError):
+            content = file.read_bytes() if is_file(file) and file.stat().st_size <= _LARGEST else None
     if content is None or not (named or _OURS in content):
         return None  # a log, of which the parsed whole would be many times its size
     data, flaw = None, ""
@@ -61,13 +65,6 @@ def find_document(path: str) -> Stored | None:
         return Stored(path=path, content=content, data=data)
     named = named or (data is None and _SCHEMA.search(content) is not None)
     return Stored(path=path, content=content, data=None, flaw=flaw) if named else None
-
-
-def _content(file: Path) -> bytes | None:
-    try:
-        return file.read_bytes() if is_file(file) and file.stat().st_size <= _LARGEST else None
-    except OSError:
-        return None
 
 
 def documents_in(folder: str) -> tuple[list[Stored], bool]:

@@ -83,12 +83,9 @@ class FitDocument(Document[RunFit], frozen=True, kw_only=True):
         return tuple(run.law for run in self.runs if run.law is not None)
 
 
-def fitted_run(run: Run, series: Series, law: LawFit) -> RunFit:
-    """A run with its law, and how far it has come."""
-    from entropylaw.analysis.progress import entropy_drop, used_share
-
-    drop = entropy_drop(law.step, law.entropy, level=law.level)
-    return _run_fit(read_of(run, series), series, law=law, used=used_share(law), drop_per_100_steps=drop)
+def fitted_run(run: Run, series: Series, law: LawFit, **progress: Estimate | None) -> RunFit:
+    """A run with its law, and how far it has come: ``used`` and ``drop_per_100_steps``."""
+    return _run_fit(read_of(run, series), series, law=law, **progress)
 
 
 def refused_run(run: Run, series: Series | None, error: EntropyLawError) -> RunFit:
@@ -114,11 +111,5 @@ def _run_fit(read: dict[str, Any], series: Series | None, **found: Any) -> RunFi
 
 
 def load_fit(path: str | os.PathLike[str]) -> FitDocument:
-    """Read a fit document.
-
-    Raises
-    ------
-    InputError
-        As :func:`entropylaw.documents.loading.load_document`.
-    """
+    """Read a fit document; raises as :func:`entropylaw.documents.loading.load_document`."""
     return load_document("fit", path)  # type: ignore[no-any-return]

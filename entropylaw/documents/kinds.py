@@ -46,7 +46,7 @@ KINDS = {
         ),
         Kind("phases", "entropylaw phases", "entropylaw.documents.phases", "PhasesDocument", version=2),
         Kind("report", "entropylaw report", "entropylaw.documents.report", "ReportDocument", version=2),
-        Kind("index", "entropylaw report", "entropylaw.batch.index", "IndexDocument"),
+        Kind("index", "entropylaw report", "entropylaw.pipeline.site", "IndexDocument", version=2),
         Kind("check", "entropylaw check", "entropylaw.documents.check", "CheckDocument"),
         Kind("backtest", "entropylaw backtest", "entropylaw.documents.backtest", "BacktestDocument"),
         Kind("columns", "entropylaw columns", "entropylaw.documents.columns", "ColumnsDocument"),

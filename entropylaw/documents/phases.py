@@ -80,50 +80,31 @@ class PhasesDocument(Document[RunPhases], frozen=True, kw_only=True):
 
 
 def phased_run(run: Run, series: PhaseSeries, phases: PhaseFit) -> RunPhases:
-    """A run with its phases."""
-    return as_stored(_run_phases(run, series, phases=phases, refusal=None))
+    """A run with its phases; what reading, finding the columns and fitting dropped stands side by side."""
+    read = read_of(run, series)
+    counts: Counter[str] = Counter(read["dropped"])
+    counts.update(phases.dropped)
+    read["dropped"] = dict(counts)
+    return as_stored(_run_phases(read, series, phases=phases))
 
 
 def unphased_run(run: Run, series: PhaseSeries | None, error: EntropyLawError) -> RunPhases:
     """A run whose columns cannot be found (no ``series``), or whose curves cannot be fitted."""
-    return _run_phases(run, series, phases=None, refusal=refusal_of(error, run.source.path))
+    return _run_phases(read_of(run, series), series, refusal=refusal_of(error, run.source.path))
 
 
 def unphased_file(path: str, error: EntropyLawError, run: str = "") -> RunPhases:
     """A file without any run, or a ``run`` of it of which nothing can be used."""
-    columns: dict[str, Any] = dict.fromkeys(COLUMNS)
-    return RunPhases(
-        **nothing_read(path, run),
-        **columns,
-        findings=(),
-        phases=None,
-        refusal=refusal_of(error, path),
-    )
+    return _run_phases(nothing_read(path, run), None, refusal=refusal_of(error, path))
+
+
+def _run_phases(read: dict[str, Any], series: PhaseSeries | None, **found: Any) -> RunPhases:
+    """What was read of a run and found of it; without a series its columns are None."""
+    columns: dict[str, Any] = {name: getattr(series, name, None) for name in COLUMNS}
+    findings = series.findings if series else ()
+    return RunPhases(**read, **columns, findings=findings, **{"phases": None, "refusal": None} | found)
 
 
 def load_phases(path: str | os.PathLike[str]) -> PhasesDocument:
-    """Read a phases document.
-
-    Raises
-    ------
-    InputError
-        As :func:`entropylaw.documents.loading.load_document`.
-    """
+    """Read a phases document; raises as :func:`entropylaw.documents.loading.load_document`."""
     return load_document("phases", path)  # type: ignore[no-any-return]
-
-
-def _run_phases(
-    run: Run, series: PhaseSeries | None, *, phases: PhaseFit | None, refusal: Refusal | None
-) -> RunPhases:
-    """What reading, finding the columns and fitting dropped, side by side."""
-    read = read_of(run, series) | {name: getattr(series, name, None) for name in COLUMNS}
-    if phases is not None:
-        counts: Counter[str] = Counter(read["dropped"])
-        counts.update(phases.dropped)
-        read["dropped"] = dict(counts)
-    return RunPhases(
-        **read,
-        findings=series.findings if series else (),
-        phases=phases,
-        refusal=refusal,
-    )

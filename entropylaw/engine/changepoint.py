@@ -16,7 +16,7 @@ import numpy as np
 
 from entropylaw.engine.decays import SLIGHT, coarse_grid, log_diagonal, log_sum, unseen
 from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.whiten import filter_gains, whiten
+from entropylaw.engine.whiten import filter_gains, whitened_rows
 from entropylaw.results.mixture import Mixture
 
 PLACES = 16
@@ -72,15 +72,15 @@ class Kinks:
         self.time = (step - step[0]) / (step[-1] - step[0])
         self.grid = coarse_grid(step)
         self.decays = decays
-        self._gains = filter_gains(step, self.grid)
+        self.gains = filter_gains(step, self.grid)
         n, m = step.size, len(decays)
         hinges = [bend(self.time, place, 0.0) for place in np.linspace(FIRST, LAST, PLACES)]
-        white = self.whitened(np.concatenate([np.ones((1, n)), decays, hinges]).T)
+        white = whitened_rows(self.gains, np.concatenate([np.ones((1, n)), decays, hinges]).T)
         one = np.broadcast_to(white[:, None, 0], (len(white), m, n))
         self.basis, triangle = np.linalg.qr(np.stack([one, white[:, 1 : m + 1]], axis=-1))
         # Orthonormal constant and decay for every decay, shape (m, n, 2).
         self._plain, plain = np.linalg.qr(np.stack([np.ones_like(decays), decays], axis=-1))
-        self.cost = self._gains.log_det[:, None] + 2.0 * log_diagonal(triangle)
+        self.cost = self.gains.log_det[:, None] + 2.0 * log_diagonal(triangle)
         self.cost = self.cost - 2.0 * log_diagonal(plain)
         # Of each hinge: itself, what it shares with the decay, and the length of the rest.
         self.hinges = white[:, m + 1 :]
@@ -101,10 +101,6 @@ class Kinks:
         """Degrees of freedom that the smooth decay leaves."""
         return self.step.size - 2
 
-    def whitened(self, columns: FloatArray) -> FloatArray:
-        """Columns (n, c) whitened by every covariance, shape (g, c, n)."""
-        return np.ascontiguousarray(whiten(self._gains, columns)[0].transpose(2, 1, 0))
-
     def null(self, series: FloatArray) -> Null:
         """Fit the smooth decay to series (n, b), and ask each for a bend."""
         parts = [self._null(series[:, i : i + _COLUMNS]) for i in range(0, series.shape[1], _COLUMNS)]
@@ -113,7 +109,7 @@ class Kinks:
         return Null(**{name: np.concatenate([getattr(p, name) for p in parts], axes[name]) for name in names})
 
     def _null(self, series: FloatArray) -> Null:
-        white = self.whitened(series)
+        white = whitened_rows(self.gains, series)
         points, m = self.cost.shape
         rss = np.empty((points, m, series.shape[1]))
         more, best = np.empty_like(rss), np.empty_like(rss)
@@ -151,7 +147,7 @@ class Kinks:
         of it that the decay does not have, as in the comparison of forms.
         """
         y = null.white[:, 0, :, None]
-        white = self.whitened(bends.T)
+        white = whitened_rows(self.gains, bends.T)
         plainly = (bends**2).sum(axis=-1) - ((bends @ self._plain) ** 2).sum(axis=-1)
         log = np.empty((*self.cost.shape, len(bends)))
         for g in range(len(self.cost)):
@@ -268,7 +264,7 @@ def bend_posterior(
     design = np.stack([ones, kinks.decays[shape], columns[which]], axis=-1)
     # Generalised least squares of each combination.
     used, slot = np.unique(which, return_inverse=True)
-    white = kinks.whitened(np.column_stack([series, ones[0], kinks.decays.T, columns[used].T]))
+    white = whitened_rows(kinks.gains, np.column_stack([series, ones[0], kinks.decays.T, columns[used].T]))
     y, after = white[point, 0], 2 + len(kinks.decays)
     x = np.stack([white[point, 1], white[point, 2 + shape], white[point, after + slot]], axis=-1)
     ortho, triangle = np.linalg.qr(x)

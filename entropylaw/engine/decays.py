@@ -10,7 +10,7 @@ import numpy as np
 
 from entropylaw.engine.grid import FloatArray, Grid, drift_points
 from entropylaw.engine.ties import TIED, first_best
-from entropylaw.engine.whiten import Gains, filter_gains, whiten
+from entropylaw.engine.whiten import Gains, filter_gains, whitened_rows
 
 _LENGTHS, _SHARES = 6, (0.0, 0.3, 0.7)
 """The covariances: a coarse copy of the engine's grid, for it is summed over thousands of times."""
@@ -169,9 +169,9 @@ class _Evidence:
         known = np.ones((1, step.size)) if beside is None else np.stack([np.ones(step.size), beside])
         self._free = step.size - len(known) - 1
         self._plain = np.linalg.qr(known.T)[0]
-        self._basis, triangle = np.linalg.qr(self._whitened(known).swapaxes(-1, -2))
+        self._basis, triangle = np.linalg.qr(whitened_rows(self._gains, known.T).swapaxes(-1, -2))
         self._cost = log_diagonal(triangle)
-        self._left = self._less_known(self._whitened(series[None]))
+        self._left = self._less_known(whitened_rows(self._gains, series[:, None]))
         self._rss = (self._left**2).sum(axis=-1)
 
     def of(self, decays: FloatArray) -> FloatArray:
@@ -179,7 +179,7 @@ class _Evidence:
         fall = decays[:, :1] - decays[:, -1:]
         # What is left of a slow decay beside its constant is small: scaled first, it loses no digits.
         decays = (decays - decays[:, -1:]) / np.where(fall > _STILL, fall, 1.0)
-        x = self._less_known(self._whitened(decays))
+        x = self._less_known(whitened_rows(self._gains, decays.T))
         own = np.maximum((x**2).sum(axis=-1), SLIGHT)
         rss = self._rss - (x * self._left).sum(axis=-1) ** 2 / own + self._slack
         plainly = (decays**2).sum(axis=1) - ((decays @ self._plain) ** 2).sum(axis=1)
@@ -187,9 +187,6 @@ class _Evidence:
         log = log - 0.5 * np.log(own / np.maximum(plainly, SLIGHT))
         log = log - 0.5 * self._free * np.log(np.maximum(rss, SLIGHT))
         return log_sum(log)
-
-    def _whitened(self, rows: FloatArray) -> FloatArray:
-        return np.ascontiguousarray(whiten(self._gains, rows.T)[0].transpose(2, 1, 0))
 
     def _less_known(self, white: FloatArray) -> FloatArray:
         """What the constant, and the bend, leave of whitened rows (g, c, n)."""

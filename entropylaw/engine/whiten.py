@@ -125,6 +125,11 @@ def whiten(gains: Gains, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
     return (surprise * gains.inverse_sd[:, :, None]).transpose(0, 2, 1), last.T
 
 
+def whitened_rows(gains: Gains, columns: FloatArray) -> FloatArray:
+    """Columns (n, c) whitened by every covariance, shape (g, c, n)."""
+    return np.ascontiguousarray(whiten(gains, columns)[0].transpose(2, 1, 0))
+
+
 def cross_products(step: FloatArray, columns: FloatArray, grid: Grid) -> Products:
     """Whiten a batch of problems and multiply the columns of each with one another.
 

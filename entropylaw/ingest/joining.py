@@ -48,7 +48,8 @@ def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
     """
     order: list[list[Run]] = []
     for run in runs:
-        known = (parts for parts in order if run.partial and parts[0].partial and parts[0].name == run.name)
+        key = (True, True, run.name)
+        known = (parts for parts in order if (run.partial, parts[0].partial, parts[0].name) == key)
         home = next((parts for parts in known if all(_compatible(run, part) for part in parts)), None)
         if home is None:
             order.append([run])

@@ -75,7 +75,7 @@ def split_runs(table: Table, step: FloatArray, path: str, wanted: str | None = N
     unowned = [row for key, members in lost.items() if not any(key) for row in members]
     for key in list(lost):
         names = (zip(key, known, strict=True) for known in groups)
-        if not any(key) or any(all(one in ("", other) for one, other in pairs) for pairs in names):
+        if any(all(one in ("", other) for one, other in pairs) for pairs in names):
             del lost[key]
     return Split(
         groups=_named(groups),

@@ -16,11 +16,8 @@ from entropylaw.ingest.select import Chosen, choose_class, choose_entropy, class
 from entropylaw.ingest.steps import by_folded_name, folded
 from entropylaw.ingest.trainers import names
 from entropylaw.ingest.wording import shown, shown_path
-from entropylaw.results.columns import PhaseColumn
+from entropylaw.results.columns import SEMANTIC, TOKEN, PhaseColumn
 from entropylaw.results.findings import Finding, caution
-
-TOKEN, SEMANTIC = "token entropy", "semantic entropy"
-"""What a curve is the entropy of. The first is of the next token, the second of the plans that are made."""
 
 RESUMED = "resumed run"
 NO_SHARE = "no share of the entropy is told: a semantic entropy is no part of the token entropy"
@@ -123,9 +120,8 @@ def phase_series(
         notes += curve.notes
         infinite, high = np.isinf(curve.values), np.isfinite(curve.values) & (curve.values > MOST_NATS)
         values[kind] = np.where(infinite | high, np.nan, curve.values)
-        for reason, bad in ((ENTROPY_NOT_FINITE, infinite), (ENTROPY_TOO_HIGH, high)):
-            if bad.any():
-                dropped[f"{kind}: {reason}"] = int(bad.sum())
+        losses = {ENTROPY_NOT_FINITE: int(infinite.sum()), ENTROPY_TOO_HIGH: int(high.sum())}
+        dropped |= {f"{kind}: {reason}": number for reason, number in losses.items() if number}
     fitted = [each for kind, each in values.items() if kind != WHOLE] or list(values.values())
     there = np.any([np.isfinite(each) for each in fitted], axis=0)
     share, share_column = _share(run)

@@ -226,8 +226,7 @@ def _upright(run: Run, column: str, option: str, *, negated: bool) -> tuple[Floa
             f"name the policy's entropy with {option} COLUMN",
         )
     sign = -1 if low < -_ROUNDING else 1
-    middle = float(np.median(finite * sign))
-    if middle > MOST_NATS:
+    if (middle := float(np.median(finite * sign))) > MOST_NATS:
         raise InputError(
             "entropy-not-a-mean",
             f"{shown(column)} of run {shown(run.name)} has a median of {middle:.6g}; a mean entropy per "

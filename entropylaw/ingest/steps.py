@@ -214,10 +214,8 @@ def on_one_axis(table: Table, path: str) -> Table:
 def _refuse_two_axes(table: Table, by_fold: Mapping[str, str], path: str) -> None:
     if folded(_ENTROPY) not in by_fold or folded(_REWARD) not in by_fold:
         return
-    updates, rollouts = (
-        int(np.isfinite(parse_column(table.columns[by_fold[folded(name)]]).values).sum())
-        for name in (_ENTROPY, _REWARD)
-    )
+    cells = (table.columns[by_fold[folded(name)]] for name in (_ENTROPY, _REWARD))
+    updates, rollouts = (int(np.isfinite(parse_column(column).values).sum()) for column in cells)
     if rollouts >= 4 and updates >= 1.5 * rollouts:
         raise InputError(
             "two-step-axes",

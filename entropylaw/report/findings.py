@@ -139,6 +139,8 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "ceiling-above-one": "the ceiling {ceiling:.3g} lies above 1, the largest reward that the run could log",
     "reward-smoothed": "reward looks smoothed (its changes have lag-1 autocorrelation {lag1:.2f}, raw logs "
     "have none or less; {limit} is the limit): intervals from smoothed input are too narrow",
+    "gross-outlier": "gross outlier: {column} {value:.3g} at step {step:g} lies {distance:.0f} robust "
+    "standard deviations outside of its neighbours' {low:.3g} to {high:.3g} (limit {limit:g})",
     # Of the columns and the settings of a run.
     "training-reward": "'{column}' is training reward, measured on the samples that are trained on; the law "
     "is stated for validation scores, and training ceilings come out higher",

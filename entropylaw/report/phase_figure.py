@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from entropylaw.documents.phases import RunPhases
-from entropylaw.ingest.phasecolumns import SEMANTIC
 from entropylaw.report import plotting as p
 from entropylaw.report.numbers import format_number, format_percent
 from entropylaw.report.palette import as_text, light
@@ -22,6 +21,7 @@ from entropylaw.report.phasewords import (
     verdict_words,
 )
 from entropylaw.report.printable import wrapped
+from entropylaw.results.columns import SEMANTIC
 from entropylaw.results.phases import CurvePhases
 
 COLOURS = {"planning": light("vermilion"), "execution": light("blue"), "aggregate": p.ENTROPY}

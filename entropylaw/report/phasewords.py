@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from entropylaw.documents.phases import RunPhases
-from entropylaw.ingest.phasecolumns import SEMANTIC
 from entropylaw.report.numbers import (
     MISSING,
     count,
@@ -18,7 +17,7 @@ from entropylaw.report.numbers import (
     value_and_interval,
 )
 from entropylaw.results import Estimate
-from entropylaw.results.columns import PhaseColumn
+from entropylaw.results.columns import SEMANTIC, PhaseColumn
 from entropylaw.results.fields import replace
 from entropylaw.results.phases import (
     CURVES,

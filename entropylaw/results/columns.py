@@ -63,6 +63,10 @@ class Choice(Struct, frozen=True, kw_only=True):
     usable: int
 
 
+TOKEN, SEMANTIC = "token entropy", "semantic entropy"
+"""What a curve is the entropy of. The first is of the next token, the second of the plans that are made."""
+
+
 class PhaseColumn(Struct, frozen=True, kw_only=True):
     """A column with one of the curves.
 

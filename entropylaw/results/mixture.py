@@ -29,6 +29,12 @@ class Mixture:
     scale: FloatArray
     df: float
 
+    @classmethod
+    def of_one(cls, weight: FloatArray, location: FloatArray, scale: FloatArray, df: float) -> Mixture:
+        """Distribution of a single number, from arrays of one shape; without the lightest components."""
+        parts = (weight.ravel(), location.reshape(1, -1), scale.reshape(1, -1))
+        return cls(weight=parts[0], location=parts[1], scale=parts[2], df=df).pruned()
+
     def cdf(self, value: FloatArray) -> FloatArray:
         """Probability that each number is at most ``value`` (shape (m,)); shape (m,)."""
         return self._mean(t_cdf(self.df, (value[:, None] - self.location) / self.scale))

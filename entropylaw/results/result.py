@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class Result(Struct, frozen=True, kw_only=True, eq=False):
+class Result(Struct, frozen=True, kw_only=True):
     """A result or document that has a description (:mod:`entropylaw.report.describe`)."""
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":

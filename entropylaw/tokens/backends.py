@@ -205,7 +205,7 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
 
     builder = (
         SparkSession.builder.appName("entropylaw tokens")
-        # What goes wrong comes back as an exception, and is told once.
+        # What goes wrong comes back as an exception, and is reported once.
         .config("spark.log.level", "WARN" if os.environ.get("ENTROPYLAW_DEBUG") else "OFF")
         # Sums that do not fit are an error, never another number.
         .config("spark.sql.ansi.enabled", "true")
@@ -232,7 +232,7 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
             ) from None
         stack.callback(session.stop)
         if threading.current_thread() is threading.main_thread():
-            # Spark's own handler asks Java while Java is being asked, and fails.
+            # Spark's own handler asks Java while Java is being called, and fails.
             signal.signal(signal.SIGINT, signal.default_int_handler)
         yield Spark(ibis.pyspark.connect(session), session)
 

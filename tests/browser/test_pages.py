@@ -11,8 +11,8 @@ import pytest
 
 from entropylaw.report import index_page, palette
 from entropylaw.report.index_rows import index_row
-from entropylaw.reporting import run_report
 from tests.browser.chromium import Browser, found
+from tests.made import run_report
 from tests.unit.test_report_index import phases
 from tests.unit.test_report_run_page import drawn, report
 from tests.unit.test_report_samples import HOSTILE, falling, refused, synthetic

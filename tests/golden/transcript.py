@@ -37,7 +37,7 @@ LONGEST_DIFFERENCE = 60
 def surroundings(folder: Path) -> Iterator[None]:
     """The folder as the working folder of a project of its own, and nothing that a user's settings change."""
     (folder / ".git").mkdir(exist_ok=True)
-    ours = [name for name in os.environ if name.startswith("ENTROPYLAW_")]
+    ours = [name for name in os.environ if name.startswith("ENTROPYLAW_") and name != "ENTROPYLAW_CACHE"]
     with contextlib.chdir(folder), mock.patch.dict(os.environ, {"COLUMNS": "100", "NO_COLOR": "1"}):
         for name in (*FORCED, *ours):
             os.environ.pop(name, None)

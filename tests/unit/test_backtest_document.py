@@ -15,13 +15,14 @@ from entropylaw.analysis.backtest import backtest_run, skills
 from entropylaw.documents.backtest import BacktestDocument, refused_backtest
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode
 from entropylaw.documents.document import InputFile
-from entropylaw.documents.prediction import PredictionDocument, predict_runs
+from entropylaw.documents.prediction import PredictionDocument
 from entropylaw.documents.store import dumps
 from entropylaw.errors import FitError
+from entropylaw.pipeline.documents import fit_logs
+from entropylaw.pipeline.prediction import predict_runs
 from entropylaw.report.render import rendered
 from entropylaw.results.backtest import Backtest, RunBacktest
 from entropylaw.results.fields import field_names, replace
-from entropylaw.workflow import fit_logs
 from tests.conftest import LAB, ROOT
 from tests.unit.test_report_samples import HOSTILE
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from entropylaw.documents.store import dumps
-from entropylaw.workflow import fit_logs
+from entropylaw.pipeline.documents import fit_logs
 from tests.conftest import HANGS, LAB, clean_environment
 
 FIT = "clean_start_s0.fit.json"

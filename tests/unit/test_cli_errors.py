@@ -283,9 +283,9 @@ def test_a_bug_is_an_error_without_traceback(run_process, lab, tmp_path):
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "sitecustomize.py").write_text(
-        "import entropylaw.workflow as w\n"
+        "import entropylaw.pipeline.documents as d\n"
         "def fail(*a, **k): raise RuntimeError('unforeseen')\n"
-        "w.fit_reading = fail\n"
+        "d.combine = fail\n"
     )
     from tests.conftest import ROOT
 

@@ -13,7 +13,8 @@ import pytest
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest import read_runs
-from entropylaw.ingest.phasecolumns import SEMANTIC, TOKEN, phase_series
+from entropylaw.ingest.phasecolumns import phase_series
+from entropylaw.results.columns import SEMANTIC, TOKEN
 
 STEP = np.arange(80.0)
 

@@ -8,12 +8,12 @@ import pytest
 
 from entropylaw.documents.codec import DocumentMismatchError, decode, encode
 from entropylaw.documents.fit import FitDocument, load_fit
-from entropylaw.documents.prediction import predict_runs
 from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError
 from entropylaw.paths import shown_path
+from entropylaw.pipeline.documents import fit_logs
+from entropylaw.pipeline.prediction import predict_runs
 from entropylaw.results import Estimate
-from entropylaw.workflow import fit_logs
 from tests.conftest import LAB, ROOT
 
 SCHEMAS = ROOT / "entropylaw" / "documents" / "schemas"

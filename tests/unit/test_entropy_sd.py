@@ -8,7 +8,7 @@ import pytest
 from entropylaw import read_runs
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest import select
-from entropylaw.workflow import fit_run
+from entropylaw.pipeline.answers import fit_run
 from tests.findings import said
 
 

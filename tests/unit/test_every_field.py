@@ -32,7 +32,6 @@ from entropylaw.options import PhaseOptions
 from entropylaw.report import index_page, run_page
 from entropylaw.report.index_rows import index_row
 from entropylaw.report.render import rendered
-from entropylaw.reporting import report_runs
 from entropylaw.results import Estimate
 from entropylaw.results.check import GateCase
 from entropylaw.results.fields import field_names, replace
@@ -41,6 +40,7 @@ from tests.conftest import ended
 from tests.findings import stated
 from tests.golden import inputs
 from tests.golden.transcript import surroundings
+from tests.made import report_runs
 from tests.unit import test_phase_report as phase_samples
 from tests.unit.not_shown import NO_EXAMPLE, NOT_SHOWN
 from tests.unit.test_report_samples import report_csv, report_markdown

@@ -19,7 +19,6 @@ from entropylaw.documents.check import CheckDocument
 from entropylaw.documents.codec import encode
 from entropylaw.documents.fit import FitDocument
 from entropylaw.documents.kinds import KINDS
-from entropylaw.documents.prediction import predict_runs
 from entropylaw.errors import InputError
 from entropylaw.gates.baseline import share_fallen
 from entropylaw.gates.decide import Outcome, Rules, decide, holds_for
@@ -28,6 +27,7 @@ from entropylaw.gates.expression import parse
 from entropylaw.gates.quantities import QUANTITIES, Kind, Part, Unknown
 from entropylaw.gates.subjects import joined, read_document, subjects_of
 from entropylaw.options import FitOptions
+from entropylaw.pipeline.prediction import predict_runs
 from entropylaw.report.render import rendered
 from entropylaw.results import Estimate
 from entropylaw.results.fields import replace

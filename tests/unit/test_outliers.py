@@ -30,8 +30,8 @@ def test_a_slip_is_named(at, column, value):
     step, entropy, reward = run()
     (entropy if column == "entropy" else reward)[at] = value
     (found,) = gross_outliers(step, entropy, reward)
-    assert (found.step, found.column, found.value) == (step[at], column, value)
-    assert found.distance > 8
+    assert [found.values[name] for name in ("step", "column", "value")] == [step[at], column, value]
+    assert found.values["distance"] > 8
     assert f"{column} {value:.3g} at step {step[at]:g}" in found.sentence
     assert fit_law(entropy, reward, step).step.tolist() == np.delete(step, at).tolist()
 
@@ -39,7 +39,7 @@ def test_a_slip_is_named(at, column, value):
 def test_two_slips_in_a_row_are_both_named():
     step, entropy, reward = run()
     entropy[20:22] = 8.2
-    assert [found.step for found in gross_outliers(step, entropy, reward)] == [100.0, 105.0]
+    assert [found.values["step"] for found in gross_outliers(step, entropy, reward)] == [100.0, 105.0]
 
 
 def test_distance_is_in_standard_deviations_of_the_noise():
@@ -49,8 +49,8 @@ def test_distance_is_in_standard_deviations_of_the_noise():
     entropy = 0.5 + 0.01 * rng.standard_normal(4000)
     entropy[2000] = np.median(entropy[1997:2004]) + 0.2
     found = gross_outliers(step, entropy, np.ones(4000))
-    assert [o.step for o in found] == [2000.0]
-    assert found[0].distance == pytest.approx(20, rel=0.1)
+    assert [each.values["step"] for each in found] == [2000.0]
+    assert found[0].values["distance"] == pytest.approx(20, rel=0.1)
 
 
 def test_steep_falls_first_evaluations_and_excursions_are_no_slips():

@@ -18,7 +18,6 @@ from entropylaw.documents.document import InputFile
 from entropylaw.documents.phases import PhaseOptions, PhasesDocument, RunPhases, load_phases
 from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError
-from entropylaw.ingest.phasecolumns import SEMANTIC, TOKEN
 from entropylaw.report import phasewords, plotting
 from entropylaw.report.findings import UNKNOWN_SHARE
 from entropylaw.report.phase_figure import phase_figure
@@ -28,7 +27,7 @@ from entropylaw.report.render import MEDIA, rendered
 from entropylaw.report.render.text import LINES
 from entropylaw.report.token_figure import token_figure
 from entropylaw.results import Estimate
-from entropylaw.results.columns import PhaseColumn, Refusal
+from entropylaw.results.columns import SEMANTIC, TOKEN, PhaseColumn, Refusal
 from entropylaw.results.fields import replace
 from entropylaw.results.phases import DRAWS, Boundary, CurvePhases, PhaseFit, PhasesAcross
 from entropylaw.results.tokens import TokenHistogram

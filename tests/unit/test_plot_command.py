@@ -15,7 +15,7 @@ from entropylaw.errors import EntropyLawError, FitError, InputError
 from entropylaw.options import PhaseOptions
 from entropylaw.report.law_figure import law_figure
 from entropylaw.report.plotting import figure_bytes
-from entropylaw.reporting import run_report
+from tests.made import run_report
 from tests.unit.test_phase_report import ordered
 from tests.unit.test_report_samples import HOSTILE, document, refused, synthetic
 

@@ -16,13 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw.batch import pool
-from entropylaw.batch import run as batch
-from entropylaw.batch.run import FOLDER, only_writer
-from entropylaw.batch.tasks import Making, gather
 from entropylaw.documents.report import load_report
 from entropylaw.errors import OutputError
 from entropylaw.options import FitOptions
+from entropylaw.pipeline import answers, pages, pool, site
+from entropylaw.pipeline.pages import FOLDER, Making
+from entropylaw.pipeline.site import gather, only_writer
 from tests.conftest import HANGS, clean_environment
 from tests.unit.test_cli import assert_error
 
@@ -66,7 +65,7 @@ def test_pages_documents_and_tables(run, logs, tmp_path):
             assert {f"figures/run-{i}-{figure}.{kind}" for kind in ("svg", "pdf")} <= names
     assert not [name for name in names if name.endswith(".png")]
     index = json.loads((tmp_path / "out" / "report.json").read_text())
-    assert index["schema"] == "entropylaw/index/1"
+    assert index["schema"] == "entropylaw/index/2"
     assert [row["run"] for row in index["rows"]] == [f"run-{i}" for i in range(4)]
     assert load_report(tmp_path / "out" / "runs" / "run-2.json").runs[0].run == "run-2"
 
@@ -91,18 +90,14 @@ def test_what_has_not_changed_is_not_done_again(run, logs, tmp_path):
 
 def test_a_new_neighbour_makes_pages_and_no_fits(logs, tmp_path, monkeypatch):
     making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=(), phases=True)
-    batch.report_logs([str(logs)], making, jobs=1)
+    site.report_logs([str(logs)], making, jobs=1)
     before = (tmp_path / "out" / "runs" / "run-3.json").read_bytes()
     log(logs / "run-4.csv", seed=4)
     fitted = []
-    from entropylaw.batch import worker
-
     monkeypatch.setattr(
-        worker,
-        "fit_or_refuse",
-        lambda run, asked, real=worker.fit_or_refuse: fitted.append(run.name) or real(run, asked),
+        answers, "fit", lambda run, *rest, real=answers.fit: fitted.append(run.name) or real(run, *rest)
     )
-    outcome = batch.report_logs([str(logs)], making, jobs=1)
+    outcome = site.report_logs([str(logs)], making, jobs=1)
     assert fitted == ["run-4"]
     assert outcome.unchanged == 3
     assert (tmp_path / "out" / "runs" / "run-3.json").read_bytes() == before
@@ -142,16 +137,14 @@ def test_one_bad_run_stops_no_other(run, logs, tmp_path):
 
 
 def test_a_bug_in_one_run_is_told_and_stops_no_other(logs, tmp_path, monkeypatch):
-    from entropylaw.batch import worker
-
-    def broken(run, asked, real=worker.fit_or_refuse):
+    def broken(run, *rest, real=answers.fit):
         if run.name == "run-2":
             raise ZeroDivisionError("made up")
-        return real(run, asked)
+        return real(run, *rest)
 
-    monkeypatch.setattr(worker, "fit_or_refuse", broken)
+    monkeypatch.setattr(answers, "fit", broken)
     making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=(), phases=True)
-    outcome = batch.report_logs([str(logs)], making, jobs=1)
+    outcome = site.report_logs([str(logs)], making, jobs=1)
     assert outcome.fitted == 3
     ((name, failure),) = outcome.failures
     assert (name, failure.slug) == ("run-2", "bug")
@@ -189,7 +182,7 @@ def test_unknown_formats_of_figures(run, logs):
 def test_a_folder_has_one_writer(tmp_path):
     with only_writer(tmp_path / "out"):
         code = (
-            "from pathlib import Path\nfrom entropylaw.batch.run import only_writer\n"
+            "from pathlib import Path\nfrom entropylaw.pipeline.site import only_writer\n"
             f"with only_writer(Path({str(tmp_path / 'out')!r})): pass"
         )
         done = subprocess.run(
@@ -202,7 +195,7 @@ def test_a_place_that_cannot_be_a_folder(tmp_path, logs):
     (tmp_path / "taken").write_text("a file")
     making = Making(folder=tmp_path / "taken", settings=FitOptions(), kinds=(), phases=True)
     with pytest.raises(OutputError) as caught:
-        batch.report_logs([str(logs)], making, jobs=1)
+        site.report_logs([str(logs)], making, jobs=1)
     assert caught.value.slug == "cannot-write"
     assert (tmp_path / "taken").read_text() == "a file"
 
@@ -322,9 +315,7 @@ def test_summaries_of_tokens_have_phases_and_a_heat_map(run, tmp_path):
 
 
 def test_a_run_whose_process_was_killed_has_a_page_that_says_so(logs, tmp_path):
-    from entropylaw.batch import worker
-
     making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=(), phases=True)
-    done = worker.died(gather([str(logs)], making, told=False).tasks[0])
+    done = pages.died(gather([str(logs)], making, told=False).tasks[0])
     assert (done.failure.slug, done.failure.exit_code) == ("worker-killed", 4)
     assert "worker-killed" in (tmp_path / "out" / "runs" / "run-0.html").read_text()

@@ -10,8 +10,8 @@ from entropylaw.report.index_rows import index_row
 from entropylaw.report.printable import one_line
 from entropylaw.report.render import csv as table
 from entropylaw.report.render import rendered
-from entropylaw.reporting import report_runs, run_report
 from entropylaw.results.fields import replace
+from tests.made import report_runs, run_report
 from tests.unit.test_report_samples import (
     HOSTILE,
     by_hand,

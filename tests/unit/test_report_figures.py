@@ -25,9 +25,9 @@ from entropylaw.report.palette import contrast
 from entropylaw.report.plotting import figure_bytes
 from entropylaw.report.series_figure import residual_figure, series_figure
 from entropylaw.report.svg import glyphs, inline, minify
-from entropylaw.reporting import run_report
 from entropylaw.results.fields import replace
 from tests.conftest import ROOT, clean_environment
+from tests.made import run_report
 from tests.unit.test_report_samples import by_hand, falling, refused, run_by_hand, synthetic
 
 

@@ -15,14 +15,13 @@ from entropylaw.analysis.phases import fit_phases
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode, encode
 from entropylaw.documents.phases import RunPhases, unphased_file
 from entropylaw.errors import FitError
-from entropylaw.ingest.phasecolumns import TOKEN
 from entropylaw.report import index_page
 from entropylaw.report.describe.runs import MOST_POINTS, stretches
 from entropylaw.report.index_rows import NO_CURVES, IndexRow, by_name, index_row
-from entropylaw.reporting import run_report
 from entropylaw.results import Estimate
-from entropylaw.results.columns import PhaseColumn
+from entropylaw.results.columns import TOKEN, PhaseColumn
 from entropylaw.results.fields import replace
+from tests.made import run_report
 from tests.pages import Page
 from tests.unit.test_report_samples import (
     HOSTILE,

@@ -9,8 +9,8 @@ from entropylaw.report import index_page
 from entropylaw.report.index_rows import index_row
 from entropylaw.report.numbers import sparkline
 from entropylaw.report.render import rendered
-from entropylaw.reporting import report_runs, run_report
 from entropylaw.results.fields import replace
+from tests.made import report_runs, run_report
 from tests.unit.test_report_samples import (
     HOSTILE,
     document,

@@ -17,10 +17,10 @@ from entropylaw.report import reportwords, run_page
 from entropylaw.report.figures import FIGURES, parts
 from entropylaw.report.plotting import figure_bytes
 from entropylaw.report.run_page import Neighbour
-from entropylaw.reporting import report_runs, run_report
 from entropylaw.results import Validity
 from entropylaw.results.fields import replace
 from tests.findings import stated
+from tests.made import run_report
 from tests.pages import Page
 from tests.unit.test_report_index import phases, phases_refused
 from tests.unit.test_report_samples import (
@@ -204,17 +204,11 @@ def test_same_bytes_from_a_stored_document() -> None:
     assert run_page.render(stored, stored.runs[0], "slug", shown) == text
 
 
-def test_a_report_pairs_fits_with_their_phases_by_file_and_name() -> None:
-    from entropylaw.documents.phases import PhasesDocument
-    from entropylaw.options import PhaseOptions
-
-    found = PhasesDocument(inputs=(), settings=PhaseOptions(), runs=(replace(phases(), run="sample"),))
-    made = report_runs(document(synthetic(), refused()), found)
-    assert [run.phases is not None for run in made.runs] == [True, False]
-    assert made.runs[0].forecast is not None
-    assert made.runs[1].no_forecast == "the run has no fit"
-    elsewhere = replace(found, runs=(replace(phases(), run="sample", path="logs/other.csv"),))
-    assert [run.phases for run in report_runs(document(synthetic()), elsewhere).runs] == [None]
+def test_a_report_of_a_run_has_its_forecast_and_its_phases() -> None:
+    made = [run_report(synthetic(), phases()), run_report(refused())]
+    assert [run.phases is not None for run in made] == [True, False]
+    assert made[0].forecast is not None
+    assert made[1].no_forecast == "the run has no fit"
 
 
 @pytest.mark.parametrize("n", [40, 300, 2500])

@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from entropylaw.analysis.fitting import fit_law
+from entropylaw.analysis.progress import entropy_drop, used_share
 from entropylaw.documents.document import InputFile
 from entropylaw.documents.fit import FitDocument, FitOptions, RunFit, fitted_run, refused_run
 from entropylaw.documents.report import ReportDocument
@@ -64,9 +65,9 @@ def synthetic(
     entropy = h0 * np.exp(-3.0 * step / step[-1]) + 0.02 * random.random(n)
     reward = b - a * np.exp(entropy) + noise * random.standard_normal(n)
     law = fit_law(entropy, reward, step, run=name)
-    return fitted_run(
-        *read(name, "logs/sample.csv", step, entropy, reward, {"no reward at that step": 80}), law
-    )
+    series = read(name, "logs/sample.csv", step, entropy, reward, {"no reward at that step": 80})
+    drop = entropy_drop(law.step, law.entropy, level=law.level)
+    return fitted_run(*series, law, used=used_share(law), drop_per_100_steps=drop)
 
 
 def falling() -> RunFit:

@@ -11,10 +11,10 @@ from entropylaw.report import reportwords, words
 from entropylaw.report.describe import forecast
 from entropylaw.report.index_rows import IndexRow, index_row
 from entropylaw.report.render import rendered
-from entropylaw.reporting import run_report
 from entropylaw.results import Estimate, Validity
 from entropylaw.results.fields import replace
 from tests.findings import stated
+from tests.made import run_report
 from tests.unit.test_report_samples import (
     by_hand,
     document,

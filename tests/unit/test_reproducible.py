@@ -17,9 +17,9 @@ from entropylaw.documents.fit import load_fit
 from entropylaw.documents.store import dumps
 from entropylaw.engine.decays import likely_decays
 from entropylaw.engine.ties import first_best
+from entropylaw.pipeline.documents import fit_logs
 from entropylaw.reproducible import ARITHMETIC, rounded
 from entropylaw.results import Estimate
-from entropylaw.workflow import fit_logs
 from tests.conftest import LAB, clean_environment
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -9,11 +9,12 @@ import jsonschema
 import pytest
 
 from entropylaw.cli.schema import schema_text
-from entropylaw.documents import fit, prediction
+from entropylaw.documents import fit
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
 from entropylaw.documents.store import dumps
 from entropylaw.errors import InputError
+from entropylaw.pipeline import prediction
 from entropylaw.results.fields import replace
 from tests.conftest import LAB
 
@@ -27,7 +28,7 @@ def validate(body: dict[str, Any], kind: str) -> None:
 @pytest.fixture(scope="module")
 def fits() -> fit.FitDocument:
     """Every run of the lab, and a file that is not there."""
-    from entropylaw.workflow import fit_logs
+    from entropylaw.pipeline.documents import fit_logs
 
     return fit_logs([LAB, "nowhere.csv"])
 
@@ -68,7 +69,7 @@ def test_fits_and_predictions_of_the_lab(fits, some):
 
 def test_a_fit_with_everything_that_can_be_asked_for():
     from entropylaw.options import FitOptions
-    from entropylaw.workflow import fit_logs, with_shared
+    from entropylaw.pipeline.documents import fit_logs, with_shared
 
     asked = FitOptions(shared=("a",), find_seams=True, seams=(200.0,))
     whole = with_shared(fit_logs(sorted(LAB.glob("clean_r*_s0")), asked))
@@ -117,7 +118,7 @@ def test_what_a_report_writes(run, lab, tmp_path):
 
 
 def test_reports_of_the_lab(some):
-    from entropylaw.reporting import report_runs
+    from tests.made import report_runs
 
     told = report_runs(some)
     assert any(entry.forecast is not None for entry in told.runs)

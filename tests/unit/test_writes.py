@@ -188,7 +188,7 @@ def test_our_own_tables_are_known_by_their_first_columns(tmp_path):
 
 
 def test_a_worker_knows_the_inputs(tmp_path):
-    from entropylaw.batch.pool import results
+    from entropylaw.pipeline.pool import results
 
     (tmp_path / "log.csv").write_text("x")
     forget_inputs()

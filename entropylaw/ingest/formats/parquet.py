@@ -156,6 +156,8 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _of_words(column: pa.ChunkedArray) -> Column:
     """Cells of a column of text, each different one held once."""
+    import pyarrow as pa
+
     words: dict[str, int] = {}
     codes = np.full(len(column), -1, dtype=np.int32)
     at = 0
@@ -163,7 +165,8 @@ def _of_words(column: pa.ChunkedArray) -> Column:
         cells = (cell[:_LONGEST_CELL] for cell in chunk.dictionary.to_pylist())
         texts = (cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell for cell in cells)
         known = [words.setdefault(text, len(words)) for text in texts]
-        indices = chunk.indices.fill_null(len(known)).to_numpy(zero_copy_only=False)
+        # By Arrow's own ways to fill or convert, pandas would be imported where it is installed.
+        indices = np.nan_to_num(_floats(pa.chunked_array([chunk.indices])), nan=len(known)).astype(int)
         codes[at : at + len(chunk)] = np.array([*known, -1], dtype=np.int32)[indices]
         at += len(chunk)
     parsed = [classify(word) for word in words]

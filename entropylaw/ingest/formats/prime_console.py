@@ -115,8 +115,7 @@ def _evaluation(found: re.Match[str], announced: float) -> dict[str, float]:
         return values
     if policy := _POLICY.match(rest):
         values[f"eval/{env}/policy_version"] = float(policy[1])
-    for part in rest[:_LONGEST].split("|"):
-        pair = _PAIR.fullmatch(part.strip())
+    for pair in (_PAIR.fullmatch(part.strip()) for part in rest[:_LONGEST].split("|")):
         if pair and pair["name"] == "Reward":
             values[f"eval/{env}/reward/mean"] = float(pair["value"])
     return values

@@ -78,11 +78,8 @@ def _labels(header: Sequence[str]) -> list[str]:
 
 def _splits(label: str) -> Iterator[tuple[str, str]]:
     """Yield what may be the experiment and the metric of a pair of columns."""
-    end = len(label)
-    for _ in range(_MOST_DASHES):
-        end = label.rfind("-", 0, end)
-        if end < 0:
-            return
+    dashes = [place for place, mark in enumerate(label) if mark == "-"]
+    for end in reversed(dashes[-_MOST_DASHES:]):
         yield label[:end], label[end + 1 :]
 
 

@@ -130,16 +130,13 @@ class _Layout:
 
 def _layout(content: Content) -> _Layout | None:
     """Understand the header; None where it is not a chart's."""
-    lines = list(islice((line for line in content.lines() if line.strip()), 2))
-    if not lines or (_BETWEEN not in lines[0] and _HIGH not in lines[0]):
+    first, *more = [*islice((line for line in content.lines() if line.strip()), 2)] or [""]
+    if _BETWEEN not in first and _HIGH not in first:
         return None
-    quoted = len(lines) > 1 and all(map(_quoted, lines))
-    for delimiter in ",;\t":
-        if 0 < lines[0].count(delimiter) < _MOST_COLUMNS:
-            layout = _columns(_split(lines[0], delimiter) or [], delimiter)
-            if layout is not None and _is_chart(layout, quoted=quoted):
-                return layout
-    return None
+    quoted = bool(more) and all(map(_quoted, (first, *more)))
+    marks = [mark for mark in ",;\t" if 0 < first.count(mark) < _MOST_COLUMNS]
+    layouts = (_columns(_split(first, mark) or [], mark) for mark in marks)
+    return next((one for one in layouts if one is not None and _is_chart(one, quoted=quoted)), None)
 
 
 def _split(line: str, delimiter: str) -> list[str] | None:
@@ -299,15 +296,15 @@ class _Points:
             )
         if groups := [run for run in layout.runs if run.startswith(("Group: ", "Name: "))]:
             yield f"{listing(groups, 4)}: by the name, each value is an average over several runs"
-        shares = ", ".join(
+        parts = [
             f"{number} of {counted(self._numbers[name], 'point')} of {shown(name)}"
-            for name, number in list((+self._summarised).items())[:4]
-        )
-        if shares:
+            for name, number in (+self._summarised).items()
+        ][:4]
+        if parts:
             yield (
-                f"at least {shares} stand for several logged values ({_LOW} is below {_HIGH}), of which the "
-                "page took the average or the last; they are kept, but better export the complete history: "
-                f"{COMPLETE_HISTORY}"
+                f"at least {', '.join(parts)} stand for several logged values ({_LOW} is below {_HIGH}), of "
+                "which the page took the average or the last; they are kept, but better export the complete "
+                f"history: {COMPLETE_HISTORY}"
             )
         drawn = [
             layout.runs[run]

@@ -90,7 +90,7 @@ def table(result: Result) -> b.Table:
 
 def without_log(found: PhaseFit) -> RunPhases:
     """Phases without a log behind them."""
-    unknown: dict[str, Any] = dict.fromkeys((*READ, "refusal")) | {"path": "", "notes": (), "cautions": ()}
+    unknown: dict[str, Any] = dict.fromkeys((*READ, "refusal")) | {"path": "", "notes": (), "findings": ()}
     return RunPhases(run=found.run, dropped=found.dropped, phases=found, **unknown)
 
 

@@ -18,6 +18,13 @@ from entropylaw.inputs import Inputs, adopt_inputs, noted_inputs
 
 T = TypeVar("T")
 R = TypeVar("R")
+Progress = Callable[[int, int], None]
+"""Takes how many tasks are done, and of how many."""
+
+_METHODS = multiprocessing.get_all_start_methods()
+# A fork of a process with threads, as Arrow's, may stand still for ever.
+_CONTEXT = multiprocessing.get_context("forkserver" if "forkserver" in _METHODS else "spawn")
+_STARTED: list[bool] = []
 
 
 def cores() -> int:
@@ -27,8 +34,32 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+def start(module: str) -> None:
+    """Let the process from which workers are forked import what they need, while this one goes on.
+
+    That is the ``module`` with their function, and the analysis. Nothing happens where there is no such
+    process, as on Windows.
+    """
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    if "forkserver" not in _METHODS or _STARTED:
+        return
+    from multiprocessing import forkserver
+
+    _CONTEXT.set_forkserver_preload(["entropylaw.pipeline.answers", module])
+    # Ctrl-C is for the process that hands out the work; what it starts inherits the mask.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+        _STARTED.append(True)
+    except OSError:
+        pass
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def results(
-    work: Callable[[T], R], tasks: Sequence[T], *, jobs: int, died: Callable[[T], R]
+    work: Callable[[T], R], tasks: Sequence[T], *, jobs: int, died: Callable[[T], R], few: int = 3
 ) -> Iterator[tuple[T, R]]:
     """Do every task; results come as they are ready.
 
@@ -42,9 +73,10 @@ def results(
         Processes.
     died
         What to say of a task whose process was killed, twice.
+    few
+        Up to so many tasks are done here where no process was started for them: that takes longer.
     """
-    # Few tasks are done here: a process takes longer to start.
-    if jobs <= 1 or len(tasks) <= 3:
+    if jobs <= 1 or len(tasks) <= (0 if _STARTED else few):
         for task in tasks:
             yield task, work(task)
         return
@@ -63,16 +95,10 @@ def _until_broken(
     work: Callable[[T], R], waiting: list[T], jobs: int, suspects: list[T]
 ) -> Iterator[tuple[T, R]]:
     """Work through ``waiting``, from its end; if a process dies, what was being done goes to ``suspects``."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-    methods = multiprocessing.get_all_start_methods()
-    # A fork of a process with threads, as Arrow's, may stand still for ever.
-    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-    if "forkserver" in methods:
-        context.set_forkserver_preload(["entropylaw.batch.worker"])
+    start(work.__module__)
     running: dict[Future[R], T] = {}
     count = min(jobs, len(waiting))
-    with ProcessPoolExecutor(count, context, initializer=_prepared, initargs=(noted_inputs(),)) as pool:
+    with ProcessPoolExecutor(count, _CONTEXT, initializer=_prepared, initargs=(noted_inputs(),)) as pool:
         try:
             while waiting or running:
                 while waiting and len(running) < 2 * jobs:

@@ -1,0 +1,156 @@
+"""Results that were computed before, in the user's cache folder: the same bytes, found by their content.
+
+A key stands for all that a result depends on: the run, the step and its options, this package's own source
+files, the releases of numpy and scipy, and the arithmetic of the processor. The folder is the user's own,
+and never one of a working copy: what a stranger put there would pass a gate.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache as once
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+import entropylaw
+from entropylaw.documents.codec import DocumentMismatchError, decode, encode
+from entropylaw.ingest.run import Run
+from entropylaw.paths import shown_path
+from entropylaw.reproducible import ARITHMETIC
+
+T = TypeVar("T")
+
+VARIABLE = "ENTROPYLAW_CACHE"
+"""The environment variable that names another folder, by an absolute path, or is ``off``."""
+
+LARGEST = 1 << 20
+"""Bytes in one of the 256 folders, by the first byte of a key, before its oldest entries are deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """Results by key; without a ``folder``, and where it cannot be used, nothing is found or kept."""
+
+    folder: Path | None = None
+
+    def key(self, name: str, options: Any, subject: Any) -> str:
+        """The key of what a step of that name makes of a run, or of an earlier result."""
+        if self.folder is None:
+            return ""
+        content = run_content(subject) if isinstance(subject, Run) else packed(subject)
+        return hashlib.sha256(canonical({"step": name, "options": encode(options)}) + content).hexdigest()
+
+    def get(self, key: str, kind: type[T]) -> T | None:
+        """The result of that type and key; None where there is none, or a damaged one."""
+        if self.folder is None:
+            return None
+        try:
+            digest, content = self._place(key).read_bytes().split(b"\n", 1)
+            if digest.decode() != hashlib.sha256(content).hexdigest():
+                return None
+            return decode(kind, msgspec.msgpack.decode(content))
+        except (OSError, ValueError, DocumentMismatchError):
+            return None
+
+    def put(self, key: str, result: Any) -> None:
+        """Keep a result; the oldest beside it go where there are too many."""
+        if self.folder is None:
+            return
+        place = self._place(key)
+        content = packed(result)
+        with contextlib.suppress(OSError):
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=place.parent, suffix=".part")
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+            Path(temporary).replace(place)
+            entries = sorted((entry.stat().st_mtime_ns, entry) for entry in place.parent.iterdir())
+            size = sum(entry.stat().st_size for _, entry in entries)
+            for _, entry in entries[:-1]:
+                if size <= LARGEST:
+                    break
+                size -= entry.stat().st_size
+                entry.unlink()
+
+    def _place(self, key: str) -> Path:
+        assert self.folder is not None
+        return self.folder / key[:2] / key[2:]
+
+
+OFF = Cache()
+
+
+def user_cache() -> Cache:
+    """The cache in the user's own folder, or in that which :data:`VARIABLE` names."""
+    named = os.environ.get(VARIABLE, "")
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", "")
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    folder = Path(os.path.expanduser(named or str(Path(base) / "entropylaw")))  # noqa: PTH111  no error without a home
+    # A relative folder is one of wherever the command was started, which may be a stranger's.
+    if named == "off" or not folder.is_absolute():
+        return OFF
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid():
+            return Cache(folder)
+    return OFF
+
+
+def packed(result: Any) -> bytes:
+    """A result with every digit; arrays become lists."""
+    return msgspec.msgpack.encode(result, enc_hook=lambda value: value.tolist())
+
+
+def canonical(values: Mapping[str, Any]) -> bytes:
+    """Plain values, and the program that makes something of them, as bytes."""
+    whole = {"program": _program(), "arithmetic": [os.environ.get(name) for name in ARITHMETIC], **values}
+    return json.dumps(whole, sort_keys=True).encode("utf-8", "surrogatepass")
+
+
+def run_content(run: Run) -> bytes:
+    """A digest of all that was read of a run."""
+    known = {
+        "name": run.name,
+        # A result has the path as it is shown, which depends on the working folder.
+        "path": [run.source.path, shown_path(run.source.path)],
+        "step": [run.step_column, run.step_why],
+        "columns": list(run.columns),
+        "dropped": dict(run.dropped),
+        "notes": run.notes,
+        "texts": dict(run.texts),
+        "unread": run.unread,
+        "settings": {str(name): repr(value) for name, value in run.settings.items()},
+        "format": run.source.format,
+    }
+    digest = hashlib.sha256(canonical(known))
+    for values in (run.step, *run.columns.values()):
+        digest.update(values.tobytes())
+    return digest.digest()
+
+
+@once
+def _program() -> str:
+    """A digest of the source files of this package, and of the libraries that compute for it."""
+    digest = hashlib.sha256(f"{sys.version} {platform.machine()}".encode())
+    own = Path(entropylaw.__file__).parent
+    libraries = [spec.origin for spec in map(find_spec, ("numpy", "scipy")) if spec and spec.origin]
+    files = sorted(path for path in own.rglob("*") if path.suffix in (".py", ".toml"))
+    for path in (*files, *(Path(origin).with_name("version.py") for origin in libraries)):
+        with contextlib.suppress(OSError):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,151 @@
+"""What a user points at: documents of entropylaw, and logs, which are the same runs for every command.
+
+Imports no numpy before a log is read: gates on stored documents need none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from entropylaw.documents.finding import Stored, documents_in, find_document
+from entropylaw.errors import UsageError
+from entropylaw.inputs import note_input
+from entropylaw.paths import is_file, is_folder
+
+if TYPE_CHECKING:
+    from entropylaw.ingest.load import Reading
+    from entropylaw.ingest.run import Run
+    from entropylaw.options import Command, FitOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One thing that a user points at: its documents, and whether ``others`` are there that may be logs."""
+
+    path: str
+    documents: Sequence[Stored]
+    others: bool
+    folder: bool = False
+
+    @property
+    def stored(self) -> bool:
+        """Whether it holds documents and nothing else."""
+        return bool(self.documents) and not self.others
+
+
+def document_at(source: str) -> Stored | None:
+    """The document of whatever kind or version that a path names; None for a log, a folder or nothing."""
+    note_input(source)
+    return find_document(source)
+
+
+def places(sources: Sequence[str]) -> Iterator[Place]:
+    """Every source once, with the documents in folders."""
+    for source in dict.fromkeys(sources):
+        document = document_at(source)
+        if document is None and source != "-" and is_folder(source):
+            inside, others = documents_in(source)
+            yield Place(path=source, documents=inside, others=others, folder=True)
+        else:
+            yield Place(path=source, documents=[document] if document else [], others=document is None)
+
+
+def read(logs: Sequence[Any], options: Any, columns: Sequence[str] = ()) -> Reading:
+    """Read logs with the ``step`` and ``run`` columns of some options; failures stand in the reading.
+
+    Parameters
+    ----------
+    logs
+        Files, folders, ``-``, ``name:format``, tables in memory.
+    options
+        Of a family that has :class:`~entropylaw.options.LogOptions`.
+    columns
+        What the steps that follow need to be read, whatever the catalog knows of it.
+
+    Raises
+    ------
+    UsageError
+        An option that is wrong for one log is wrong for all.
+    """
+    from entropylaw.ingest.load import read_all
+
+    reading = read_all(logs, step=options.step, run=options.run, columns=columns)
+    for failure in reading.failures:
+        if isinstance(failure.error, UsageError):
+            raise failure.error
+    return reading
+
+
+def refuse_documents(logs: Sequence[str]) -> None:
+    """Refuse stored documents where logs are needed.
+
+    Raises
+    ------
+    UsageError
+        ``already-a-fit``.
+    """
+    for log in logs:
+        if document_at(log) is not None:
+            raise UsageError(
+                "already-a-fit",
+                f"{log} is a document of entropylaw, a log was expected",
+                "`entropylaw predict` and `entropylaw report` read fit documents",
+            )
+
+
+def refuse_flags(source: str, options: Command, *families: type) -> None:
+    """Refuse flags that say how to fit beside a stored document; what a settings file says is left alone.
+
+    Raises
+    ------
+    UsageError
+        ``fit-is-fixed``.
+    """
+    given = options.flags_given(*families)
+    if given:
+        raise UsageError(
+            "fit-is-fixed",
+            f"{source} was given together with {', '.join(given)}, which says how to fit",
+            "give the log itself to fit it anew",
+        )
+
+
+def same_settings(settings: Sequence[FitOptions]) -> FitOptions:
+    """The one way in which several documents were fitted.
+
+    Raises
+    ------
+    UsageError
+        ``settings-differ``; it names the first difference.
+    """
+    first, *others = settings
+    for other in others:
+        if other != first:
+            pairs = (
+                (each.name, getattr(first, each.name), getattr(other, each.name)) for each in fields(first)
+            )
+            differ = next(
+                (f"{name} {left} and {right}" for name, left, right in pairs if left != right), "none"
+            )
+            raise UsageError(
+                "settings-differ",
+                f"fits with different settings ({differ}), one document has one",
+                "fit the logs anew with the same options, or treat them one by one",
+            )
+    return first
+
+
+def histogram_beside(run: Run) -> tuple[str, str]:
+    """The file with the sums of tokens beside a log that ``entropylaw tokens`` wrote, and a warning.
+
+    Either may be empty. The file is an input of the call.
+    """
+    from entropylaw.tokens.files import histogram_of
+
+    beside, warning = histogram_of(Path(run.source.path)) if is_file(run.source.path) else (None, "")
+    if beside is not None:
+        note_input(beside)
+    return str(beside or ""), warning

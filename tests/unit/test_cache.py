@@ -1,0 +1,137 @@
+"""Results that were computed before: the same bytes, never an old one; without a cache nothing is lost."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from entropylaw.ingest.load import read_runs
+from entropylaw.options import FitOptions, PhaseOptions
+from entropylaw.pipeline import answers, cache, steps
+from entropylaw.pipeline.cache import OFF, Cache, packed, user_cache
+from entropylaw.results.fields import replace
+from tests.unit.test_cli import RUN, write_csv
+
+
+@pytest.fixture
+def one_run(tmp_path):
+    write_csv(tmp_path / "x.csv")
+    return read_runs(tmp_path / "x.csv")[0]
+
+
+def entries(folder):
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize(
+    "command", [("fit", "-o", "x.json"), ("backtest", "-o", "x.json"), ("phases", "-o", "x.json")]
+)
+def test_cached_or_not_the_bytes_are_the_same(run, lab, tmp_path, command):
+    place = {"ENTROPYLAW_CACHE": str(tmp_path / "kept")}
+    outputs = []
+    for environment in ({}, place, place):
+        done = run(command[0], RUN, *command[1:], **environment)
+        outputs.append((done.returncode, done.stdout, done.stderr, (tmp_path / "x.json").read_bytes()))
+    assert outputs[0] == outputs[1] == outputs[2]
+    assert len(entries(tmp_path / "kept")) == 1
+
+
+def test_a_known_result_is_not_computed_again(one_run, tmp_path, monkeypatch):
+    kept = Cache(tmp_path / "kept")
+    step = steps.fit(FitOptions())
+    first = steps.answer(step, one_run, kept).result
+    monkeypatch.setattr(answers, "fit", lambda *_: pytest.fail("computed again"))
+    assert packed(steps.answer(step, one_run, kept).result) == packed(first)
+    monkeypatch.undo()
+    ahead = steps.answer(steps.ahead(), first, kept).result
+    monkeypatch.setattr(answers, "ahead", lambda *_: pytest.fail("computed again"))
+    again = steps.answer(steps.ahead(), steps.answer(step, one_run, kept).result, kept).result
+    assert packed(again) == packed(ahead)
+
+
+def test_a_key_is_of_all_that_a_result_depends_on(one_run, tmp_path, monkeypatch):
+    kept, options = Cache(tmp_path), FitOptions()
+    keys = {kept.key("fit", options, one_run)}
+    column = next(iter(one_run.columns))
+    others = [
+        replace(one_run, name="other"),
+        replace(one_run, step=one_run.step + 1),
+        replace(one_run, columns=one_run.columns | {column: np.nextafter(one_run.columns[column], 9)}),
+        replace(one_run, texts={"judge": "gpt"}),
+        replace(one_run, settings={"kl": 0.1}),
+        replace(one_run, notes=("a note",)),
+        replace(one_run, source=replace(one_run.source, path="elsewhere.csv")),
+    ]
+    keys |= {kept.key("fit", options, other) for other in others}
+    keys |= {kept.key("backtest", options, one_run), kept.key("fit", FitOptions(level=0.5), one_run)}
+    keys.add(kept.key("phases", PhaseOptions(), one_run))
+    # The path as it is shown is in the result.
+    monkeypatch.chdir(tmp_path)
+    keys.add(kept.key("fit", options, one_run))
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    keys.add(kept.key("fit", options, one_run))
+    monkeypatch.setattr(cache, "_program", lambda: "changed code")
+    keys.add(kept.key("fit", options, one_run))
+    assert len(keys) == len(others) + 7
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda data: data[:-1], lambda data: b"", lambda data: data[:70] + b"\x00" + data[71:]]
+)
+def test_a_damaged_entry_is_none(one_run, tmp_path, damage):
+    kept, step = Cache(tmp_path / "kept"), steps.fit(FitOptions())
+    first = steps.answer(step, one_run, kept).result
+    (entry,) = entries(tmp_path / "kept")
+    whole = entry.read_bytes()
+    entry.write_bytes(damage(whole))
+    assert steps.answer(step, one_run, kept).result.law.ceiling == first.law.ceiling
+    assert entry.read_bytes() == whole
+
+
+def test_a_refusal_is_not_kept(tmp_path):
+    write_csv(tmp_path / "short.csv", n=4)
+    (short,) = read_runs(tmp_path / "short.csv")
+    found = steps.answer(steps.fit(FitOptions()), short, Cache(tmp_path / "kept"))
+    assert found.error is not None
+    assert not (tmp_path / "kept").exists()
+
+
+def test_old_entries_go(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "LARGEST", 3000)
+    kept = Cache(tmp_path)
+    for i in range(8):
+        kept.put(f"aa{i}", ["x" * 900])
+        os.utime(tmp_path / "aa" / str(i), (i, i))
+    assert [path.name for path in entries(tmp_path)] == ["5", "6", "7"]
+    assert kept.get("aa7", list) == ["x" * 900]
+    assert kept.get("aa0", list) is None
+
+
+def test_where_the_cache_is(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    found = []
+    for value in ("", "off", "relative/folder", str(tmp_path / "named"), "~/mine"):
+        monkeypatch.setenv(cache.VARIABLE, value)
+        found.append(user_cache().folder)
+    home = tmp_path / "home"
+    assert found == [home / ".cache" / "entropylaw", None, None, tmp_path / "named", home / "mine"]
+    monkeypatch.setenv(cache.VARIABLE, "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert user_cache().folder == tmp_path / "xdg" / "entropylaw"
+    # A relative one is none by its specification, and may be a stranger's.
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+    assert user_cache() == OFF
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "file"))
+    assert user_cache() == OFF
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(one_run, tmp_path):
+    (tmp_path / "taken").write_text("")
+    kept = Cache(tmp_path / "taken")
+    assert steps.answer(steps.fit(FitOptions()), one_run, kept).result.law is not None
+    assert kept.get(kept.key("fit", FitOptions(), one_run), list) is None
