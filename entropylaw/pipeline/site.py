@@ -341,9 +341,7 @@ def _indexed(gathered: Gathered, outcome: Outcome, folder: Path) -> tuple[Path, 
     sections = ((load_report(task.document).runs[0], task.slug) for task in tasks)
     rows, common = index.rows, index.shared
     contents = {
-        "report.md": index_page.markdown(
-            rows, sections, warnings=warnings, figures=figures, shared=common
-        ),
+        "report.md": index_page.markdown(rows, sections, warnings=warnings, figures=figures, shared=common),
         "report.csv": csv.render(index_table(rows, common)),
         "report.json": dumps(index.to_json()),
         PAGE: index_page.render(rows, warnings=warnings, files=FILES, shared=common),

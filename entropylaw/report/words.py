@@ -7,10 +7,9 @@ from itertools import groupby
 
 from entropylaw.analysis.forms import form_label
 from entropylaw.documents.fit import RunFit
-from entropylaw.errors import EntropyLawError
 from entropylaw.report.numbers import count, format_estimate, format_interval, format_percent, format_weight
 from entropylaw.results import Validity
-from entropylaw.results.columns import Meaning
+from entropylaw.results.columns import Meaning, Refusal
 from entropylaw.results.law import LawFit
 
 
@@ -37,7 +36,7 @@ def badge(run: RunFit) -> str:
     return "refused" if run.law is None else run.law.verdict
 
 
-def why(refusal: EntropyLawError | None) -> str:
+def why(refusal: Refusal | None) -> str:
     """Why a run was refused, as far as its document says."""
     return refusal.message if refusal is not None else "its document gives no reason"
 
