@@ -31,7 +31,7 @@ from entropylaw.pipeline.pages import FOLDER, Done, Failure, Making, Task, died,
 from entropylaw.pipeline.pool import Progress, results
 from entropylaw.pipeline.sources import histogram_beside, places, read, same_settings
 from entropylaw.pipeline.steps import named_columns
-from entropylaw.report import index_page, reportmarkdown
+from entropylaw.report import index_page
 from entropylaw.report.describe.report import index_table
 from entropylaw.report.figures import FIGURES
 from entropylaw.report.index_rows import IndexRow, natural
@@ -341,9 +341,7 @@ def _indexed(gathered: Gathered, outcome: Outcome, folder: Path) -> tuple[Path, 
     sections = ((load_report(task.document).runs[0], task.slug) for task in tasks)
     rows, common = index.rows, index.shared
     contents = {
-        "report.md": reportmarkdown.render_rows(
-            rows, sections, warnings=warnings, figures=figures, shared=common
-        ),
+        "report.md": index_page.markdown(rows, sections, warnings=warnings, figures=figures, shared=common),
         "report.csv": csv.render(index_table(rows, common)),
         "report.json": dumps(index.to_json()),
         PAGE: index_page.render(rows, warnings=warnings, files=FILES, shared=common),

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ class Column:
     label
         Its head in tables for people.
     accessor
-        From a row to the cell; unused where rows are tuples of cells.
+        From a row to the cell, where it is neither an attribute nor an item of the name ``key``.
     unit
         ``"nats"``, ``"%"`` (of a share), ``"step"``, ``"probability"``, ``"ratio"``, or ``""`` for all else.
     shown_in
@@ -145,11 +145,25 @@ class Figure:
 Block = Heading | Verdict | Facts | Table | Notes | Figure
 
 
-def table_of(columns: Iterable[Column], rows: Iterable[Any], *shown_in: str) -> Table:
-    """The cells of some rows, in the columns that are shown in any of the places."""
-    shown = [column for column in columns if any(place in column.shown_in for place in shown_in)]
-    assert all(column.accessor for column in shown)
-    return Table(shown, [[column.accessor(row) for column in shown] for row in rows])  # type: ignore[misc]
+def columns(keys: str, *, estimate: bool = False) -> tuple[Column, ...]:
+    """A column per key, of which there are several in a string; its label has spaces for underscores."""
+    return tuple(Column(key, key.replace("_", " "), estimate=estimate) for key in keys.split())
+
+
+def table_of(columns: Iterable[Column], rows: Iterable[Any], *places: str, words: int = 1) -> Table:
+    """Rows in the columns that are shown in any of the places; without places, in all.
+
+    A cell of a mapping is found by the column's key; of anything else by the accessor or, without one, it is
+    the attribute of the name.
+    """
+
+    def cell(row: Any, column: Column) -> Cell:
+        if isinstance(row, Mapping):
+            return row.get(column.key)
+        return column.accessor(row) if column.accessor else getattr(row, column.key)
+
+    shown = [column for column in columns if not places or set(places) & set(column.shown_in)]
+    return Table(shown, [[cell(row, column) for column in shown] for row in rows], words=words)
 
 
 def paragraphs(*sentences: str, detail: bool = False) -> Notes:
@@ -160,3 +174,18 @@ def paragraphs(*sentences: str, detail: bool = False) -> Notes:
 def labelled(label: str, sentences: Iterable[str], brief: str | None = None) -> list[Note]:
     """Sentences that have the same label; with an empty ``brief`` a terminal shows none of them."""
     return [Note(label, sentence, brief) for sentence in sentences]
+
+
+def by_run(blocks: Iterable[Block]) -> list[list[Block]]:
+    """What is about all runs, then the blocks of each run."""
+    parts: list[list[Block]] = [[]]
+    for block in blocks:
+        if isinstance(block, Heading) and block.level == 2:
+            parts.append([])
+        parts[-1].append(block)
+    return parts
+
+
+def is_gate(block: Block) -> bool:
+    """Whether it is the verdict of a gate."""
+    return isinstance(block, Verdict) and block.name != ""

@@ -27,9 +27,14 @@ _UNKNOWN_SHARE = {
 
 
 def sentence(finding: Finding) -> str:
-    """What a finding says; a code that this version does not know is said as it stands."""
-    wording = SENTENCES.get(finding.code, finding.code)
-    return wording(finding.values) if callable(wording) else wording.format_map(finding.values)
+    """What a finding says; a code that this version does not know is said as it stands.
+
+    The ``name`` of a setting or a column is quoted and escaped.
+    """
+    wording, values = SENTENCES.get(finding.code, finding.code), finding.values
+    if "name" in values:
+        values = {**values, "name": shown(values["name"])}
+    return wording(values) if callable(wording) else wording.format_map(values)
 
 
 def _too_few(values: Values) -> str:
@@ -57,7 +62,7 @@ def _entropy_noise(values: Values) -> str:
 
 
 def _controlled(values: Values) -> str:
-    name, value = shown(values["name"]), values.get("value")
+    name, value = values["name"], values.get("value")
     match values["by"]:
         case "setting":
             by = f"its settings have {name} = {shown(value)}"
@@ -73,11 +78,6 @@ def _controlled(values: Values) -> str:
     )
 
 
-def _naming(said: str) -> Callable[[Values], str]:
-    """A sentence with the ``name`` of a setting or a column, quoted and escaped."""
-    return lambda values: said.format_map({**values, "name": shown(values["name"])})
-
-
 def _far_off(values: Values) -> str:
     there = zip(values["values"], values["steps"], strict=True)
     named = ", ".join(f"{value:.4g} at step {step:g}" for value, step in there)
@@ -87,24 +87,11 @@ def _far_off(values: Values) -> str:
     return f"{values['curve']} is far off its neighbours: {named}; it may make a boundary, or hide one"
 
 
-def _jumps(values: Values) -> str:
-    near = ": a boundary near it may be that" if values["boundary"] else ""
-    return "{series} jumps by {jump:.3g} between steps {after:g} and {step:g}".format_map(values) + near
-
-
 def _beyond(values: Values) -> str:
     shares = f"{100 * values['from_share']:g} to {100 * values['to_share']:g} % of the run"
     return (
         f"the boundary of {values['curve']} may lie beyond the places that were looked at ({shares}, "
         f"steps {values['first']:g} to {values['last']:g})"
-    )
-
-
-def _few_boundaries(values: Values) -> str:
-    name = values["quantity"]
-    what = "difference" if name == "delta" else f"place of {name}'s boundary"
-    return "no mean {what}: told by {found} of {runs} runs, {needed} are needed".format_map(
-        {**values, "what": what}
     )
 
 
@@ -160,22 +147,15 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "training-reward-longer": _longer_reward,
     "entropy-sampled": "'{column}' is a sampled estimate of the entropy; its noise pulls a towards 0",
     "entropy-controlled": _controlled,
-    "entropy-term": _naming(
-        "the loss holds an entropy term of weight {weight:g} ({name}), which moves the entropy by itself; "
-        "the law is stated without"
-    ),
-    "kl-term": _naming(
-        "a KL term of weight {weight:g} ({name}) holds the policy back; the law is stated without"
-    ),
+    "entropy-term": "the loss holds an entropy term of weight {weight:g} ({name}), which moves the entropy "
+    "by itself; the law is stated without",
+    "kl-term": "a KL term of weight {weight:g} ({name}) holds the policy back; the law is stated without",
     # Of phases.
-    "entropy-term-bends-curves": _naming(
-        "the loss holds an entropy term of weight {weight:g} ({name}), which moves the entropy by itself"
-    ),
+    "entropy-term-bends-curves": "the loss holds an entropy term of weight {weight:g} ({name}), which moves "
+    "the entropy by itself",
     "run-resumed": "the run was resumed; what changed with it may be what a boundary shows",
-    "prompts-filtered": _naming(
-        "prompts were filtered, and not always as much: {name} goes from {low:g} to {high:g}; the mix of "
-        "prompts moves an entropy, too"
-    ),
+    "prompts-filtered": "prompts were filtered, and not always as much: {name} goes from {low:g} to "
+    "{high:g}; the mix of prompts moves an entropy, too",
     "curves-equal": "planning and execution have the same entropy at every step: one column was logged under "
     "two names",
     "length-changes": "the response length goes from {before:.0f} to {after:.0f} tokens (medians of the "
@@ -184,7 +164,10 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "boundary-gradual": "the change of {curve} is gradual: it takes {width:.0f} steps, half of the run or "
     "more, so that its place is the middle of a long bend",
     "boundary-at-edge": _beyond,
-    "series-jumps": _jumps,
+    "series-jumps": lambda values: (
+        "{series} jumps by {jump:.3g} between steps {after:g} and {step:g}".format_map(values)
+        + (": a boundary near it may be that" if values["boundary"] else "")
+    ),
     "one-curve": "no order is told: there is only the curve of {curve}",
     "classes-not-separable": "one curve of all tokens cannot be taken apart into planning and execution: any "
     "fall of one with a rise of the other gives the same sum; log the entropy of either class, or summarise "
@@ -194,7 +177,10 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     ),
     "planning-share-unknown": lambda values: f"{UNKNOWN_SHARE}: {_UNKNOWN_SHARE[values['why']]}",
     "runs-with-one-curve": "{left} of {runs} runs have one curve only, and are left out",
-    "too-few-boundaries": _few_boundaries,
+    "too-few-boundaries": lambda values: (
+        ("no mean difference" if values["quantity"] == "delta" else "no mean place of {quantity}'s boundary")
+        + ": told by {found} of {runs} runs, {needed} are needed"
+    ).format_map(values),
     # Of a forecast.
     "averaged-in-blocks": "the run was averaged over blocks of {block} evaluations; the band is that of a "
     "mean of {block} new ones",

@@ -1,7 +1,8 @@
 """The index of a report: one page over one run or a thousand, one row a run, ordered without any script.
 
-It is made from rows alone, so that no more than those have to be held. Radio buttons and the ``order`` of
-grid rows do the ordering; a browser that knows no ``:has`` shows the rows by name.
+It is made from rows alone, so that no more than those have to be held; so is the Markdown beside it. Radio
+buttons and the ``order`` of grid rows do the ordering; a browser that knows no ``:has`` shows the rows by
+name.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from entropylaw._version import __version__
+from entropylaw.documents.report import RunReport
 from entropylaw.report import reportwords
 from entropylaw.report.blocks import PEOPLE, Column, Fact
+from entropylaw.report.describe import describe
+from entropylaw.report.describe.fit import document_head
 from entropylaw.report.describe.groups import shared_blocks
 from entropylaw.report.describe.runs import COLUMNS, MOST_POINTS
 from entropylaw.report.index_rows import NO_CURVES, IndexRow, by_name
@@ -29,8 +33,8 @@ from entropylaw.report.numbers import (
     format_step,
 )
 from entropylaw.report.render.html import environment, fragment
+from entropylaw.report.render.markdown import whole
 from entropylaw.results import Estimate
-from entropylaw.results.fields import replace
 from entropylaw.results.forecast import SPENT
 from entropylaw.results.groups import SharedFit
 
@@ -38,11 +42,6 @@ WIDTH = 240.0
 """Of the picture of a ceiling, in its own units."""
 
 _EDGE = 12.0
-_MIDDLE = 11.0
-_TICKS = (6, 4, 3, 2, 1)
-_LETTER = 9.0
-_LONGEST_LABEL = 8
-_REACH = 0.6
 _ELSEWHERE = ("run", "verdict", "entropy", "reward", "forecast_step")
 """Columns that stand with the name, as lines, or beside the forecast."""
 
@@ -56,19 +55,45 @@ class Tick(NamedTuple):
     label: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Axis:
     """The axis that the ceilings of all rows share."""
 
     low: float
     high: float
-    ticks: tuple[Tick, ...]
-    title: str
-    width: str = f"{WIDTH:g}"
 
     def place(self, x: float) -> float:
         """Where ``x`` lies; outside of the axis it lies outside of the picture."""
         return _EDGE + (x - self.low) / (self.high - self.low) * (WIDTH - 2 * _EDGE)
+
+    @property
+    def width(self) -> str:
+        """Of the picture, as its view box has it."""
+        return f"{WIDTH:g}"
+
+    @property
+    def title(self) -> str:
+        """What it shows, for those who do not see it."""
+        return f"reward from {format_number(self.low)} to {format_number(self.high)}"
+
+    @property
+    def ticks(self) -> Sequence[Tick]:
+        """Ticks at round numbers, as many as have room; the axis ends where its values do."""
+        ticks: list[Tick] = []
+        for most in (6, 4, 3, 2, 1):
+            least = (self.high - self.low) / most
+            power = 10.0 ** math.floor(math.log10(least))
+            # The smallest of 1, 2 and 5 times a power of ten that is at least so large.
+            step = next(power * m for m in (1, 2, 5, 10) if power * m >= least * (1 - 1e-9))
+            at = [i * step for i in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
+            decimals = max(0, -math.floor(math.log10(step)))
+            plain = [f"{x + 0.0:.{decimals}f}" for x in at]
+            labels = [text if len(text) <= 8 else f"{x:.2g}" for x, text in zip(at, plain, strict=True)]
+            ticks = [Tick(_short(self.place(x)), label) for x, label in zip(at, labels, strict=True)]
+            room = 9.0 * (max(map(len, labels), default=0) + 1)
+            if len(at) < 2 or self.place(at[1]) - self.place(at[0]) > room:
+                break
+        return ticks
 
 
 class _Picture(NamedTuple):
@@ -106,7 +131,13 @@ def render(
     axis = ceiling_axis(named)
     # For each row its place in every order, as custom properties; a tie is broken by name.
     places = {"v": [_VERDICTS.index(row.verdict) for row in named]}
-    places |= {name[0]: _ranks(named, name) for name in ("ceiling", "headroom", "used")}
+    for name in ("ceiling", "headroom", "used"):
+        # Largest first; what is not to be read after what is, and what is not known last.
+        found = [row.estimate(name) for row in named]
+        values = [None if one is None or one.value is None else -one.value for one in found]
+        keys = [(x is None, not row.readable, x or 0.0) for row, x in zip(named, values, strict=True)]
+        ranked = sorted(range(len(named)), key=keys.__getitem__)
+        places[name[0]] = sorted(range(len(named)), key=ranked.__getitem__)
     orders = (";".join(f"--{key}:{ranks[i]}" for key, ranks in places.items()) for i in range(len(named)))
     columns = [column for column in COLUMNS if PEOPLE in column.shown_in and column.key not in _ELSEWHERE]
     views = [_view(row, order, axis, columns) for row, order in zip(named, orders, strict=True)]
@@ -130,6 +161,29 @@ def render(
     )
 
 
+def markdown(
+    rows: Iterable[IndexRow],
+    sections: Iterable[tuple[RunReport, str]] = (),
+    *,
+    warnings: Sequence[str] = (),
+    figures: Mapping[str, Mapping[str, str]] | None = None,
+    shared: Sequence[SharedFit] = (),
+) -> str:
+    """The Markdown of a report whose documents need not be held.
+
+    ``rows``, ``warnings`` (twenty are shown) and ``shared`` are as in :func:`render`; ``sections`` are runs
+    with the names of their pages, taken one by one until there is no more room; ``figures`` maps the name of
+    a page to the names of its figures and their addresses.
+    """
+    named, shown = by_name(rows), list(warnings[:20])
+    if more := len(warnings) - len(shown):
+        shown.append(f"Left out of this text: {more} more warnings; index.html shows them.")
+    cells = [{**row.cells, "run": row.shown} for row in named]
+    head = document_head(shown, cells, shared, reportwords.overall(named))
+    found = ((describe(report), (figures or {}).get(slug, {})) for report, slug in sections)
+    return whole(head, found, len(named), "their pages hold them")
+
+
 def ceiling_axis(rows: Sequence[IndexRow]) -> Axis:
     """An axis for the ceilings and the rewards now of some runs.
 
@@ -145,51 +199,22 @@ def ceiling_axis(rows: Sequence[IndexRow]) -> Axis:
     core = [*now[cut : len(now) - cut], *(e.value for e in holding if e.value is not None)] or [0.0, 1.0]
     low, high = min(core), max(core)
     widths = sorted(e.high - e.low for e in holding if e.low is not None and e.high is not None) or [0.0]
-    reach = max(_REACH * (high - low), widths[len(widths) // 2]) or abs(high) or 1.0
+    reach = max(0.6 * (high - low), widths[len(widths) // 2]) or abs(high) or 1.0
     ends = [x for _, one in ceilings if one is not None for x in (one.low, one.value, one.high)]
     near = [x for x in ends if x is not None and low - reach <= x <= high + reach]
     low, high = min([low, *near]), max([high, *near])
-    return _axis(low, high) if low < high else _axis(low - reach, high + reach)
-
-
-def _axis(low: float, high: float) -> Axis:
-    """Ticks at round numbers, as many as have room for their labels; the axis ends where its values do."""
-    bare = Axis(low=low, high=high, ticks=(), title="")
-    ticks: list[Tick] = []
-    for most in _TICKS:
-        least = (high - low) / most
-        power = 10.0 ** math.floor(math.log10(least))
-        # The smallest of 1, 2 and 5 times a power of ten that is at least so large.
-        step = next(power * m for m in (1, 2, 5, 10) if power * m >= least * (1 - 1e-9))
-        at = [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
-        decimals, ticks = max(0, -math.floor(math.log10(step))), []
-        for x in at:
-            plain = f"{x + 0.0:.{decimals}f}"
-            label = plain if len(plain) <= _LONGEST_LABEL else f"{x:.2g}"
-            ticks.append(Tick(_short(bare.place(x)), label))
-        widest = max((len(tick.label) for tick in ticks), default=0)
-        if len(at) < 2 or bare.place(at[1]) - bare.place(at[0]) > _LETTER * (widest + 1):
-            break
-    return replace(
-        bare, ticks=tuple(ticks), title=f"reward from {format_number(low)} to {format_number(high)}"
-    )
-
-
-def _ranks(rows: Sequence[IndexRow], key: str) -> list[int]:
-    """Largest first; what is not to be read after what is, and what is not known last."""
-    found = [row.estimate(key) for row in rows]
-    values = [None if estimate is None else estimate.value for estimate in found]
-    keys = [
-        (value is None, not row.readable, -(value or 0.0), place)
-        for place, (row, value) in enumerate(zip(rows, values, strict=True))
-    ]
-    places = {key: rank for rank, key in enumerate(sorted(keys))}
-    return [places[key] for key in keys]
+    return Axis(low, high) if low < high else Axis(low - reach, high + reach)
 
 
 def _view(row: IndexRow, order: str, axis: Axis, columns: Sequence[Column]) -> dict[str, Any]:
     """What the template needs of a row besides the row itself."""
-    view: dict[str, Any] = {"row": row, "order": order, "why": _why(row)}
+    # What is to be known before the numbers are read; empty where there is nothing.
+    why = row.headline if row.rival is not None else ""
+    if not row.readable:
+        why = f"{row.headline.removesuffix('.')}: {row.reason}"
+    if row.segments_words:
+        why = "; ".join(filter(None, (why.removesuffix("."), row.segments_words)))
+    view: dict[str, Any] = {"row": row, "order": order, "why": why}
     if row.series is not None:
         view["entropy"] = _line(row, row.series.entropy, "entropy", " nats", 2)
         view["reward"] = _line(row, row.series.reward, "reward", "", 3)
@@ -203,11 +228,8 @@ def _cell(row: IndexRow, column: Column) -> tuple[str, str, str]:
     cell, key = row.cells.get(column.key), column.key
     if isinstance(cell, Estimate) and cell.value is not None:
         value, interval, _ = fact_text(Fact(key, cell, unit=column.unit))
-        return (
-            value,
-            "no interval" if interval == MISSING else interval,
-            _beside(row) if key == "forecast" else "",
-        )
+        beside = _beside(row) if key == "forecast" else ""
+        return value, "no interval" if interval == MISSING else interval, beside
     if cell is not None and not isinstance(cell, Estimate):
         return cell_text(cell, column.unit), "", ""
     if key == "forecast":
@@ -229,34 +251,22 @@ def _beside(row: IndexRow) -> str:
     return f"{at}; spent by {value} [{low}, {high}]"
 
 
-def _why(row: IndexRow) -> str:
-    """What is to be known before the numbers are read; empty where there is nothing."""
-    if not row.readable:
-        verdict = f"{row.headline.removesuffix('.')}: {row.reason}"
-    else:
-        verdict = row.headline if row.rival is not None else ""
-    if not row.segments_words:
-        return verdict
-    return "; ".join(part for part in (verdict.removesuffix("."), row.segments_words) if part)
-
-
 def _line(row: IndexRow, ends: tuple[float, float], key: str, unit: str, digits: int) -> _Picture:
     """A series as a line between its own least and largest value, with a dot where it stands now."""
     values, steps = row.cells[key], row.series.step if row.series is not None else ()
     assert isinstance(values, tuple)
-    low, high = min(values), max(values)
-    first, last = steps[0], steps[-1]
-    across = 96.0 / ((last - first) or 1.0)
-    up = 18.0 / ((high - low) or 1.0)
-    pairs = zip(steps, values, strict=True)
-    points = [(2 + (step - first) * across, 20 - (value - low) * up) for step, value in pairs]
-    shown = " ".join(f"{_short(x)},{_short(y)}" for x, y in points)
-    x, y = points[-1]
+    low, first, last = min(values), steps[0], steps[-1]
+    across, up = 96.0 / ((last - first) or 1.0), 18.0 / ((max(values) - low) or 1.0)
+    points = [
+        (_short(2 + (step - first) * across), _short(20 - (value - low) * up))
+        for step, value in zip(steps, values, strict=True)
+    ]
+    line, (x, y) = " ".join(map(",".join, points)), points[-1]
     begins, now = (format_number(end, digits) for end in ends)
     return _Picture(
         title=f"{key} from {begins} to {now}{unit}, steps {format_step(first)} to {format_step(last)}",
         ends=f"{begins} → {now}",
-        marks=Markup(f'<polyline points="{shown}"/><circle cx="{_short(x)}" cy="{_short(y)}" r="2.4"/>'),
+        marks=Markup(f'<polyline points="{line}"/><circle cx="{x}" cy="{y}" r="2.4"/>'),
     )
 
 
@@ -271,10 +281,10 @@ def _forest(row: IndexRow, axis: Axis) -> _Picture:
     if low is not None and high is not None:
         left, right = (min(max(x, 0.5), WIDTH - 0.5) for x in (low, high))
         if left < right:
-            marks.append(f'<path class="i" d="M{_short(left)} {_MIDDLE:g}H{_short(right)}"/>')
+            marks.append(f'<path class="i" d="M{_short(left)} 11H{_short(right)}"/>')
     for place, mark in (
         (now, '<path class="now" d="M{} 4V18"/>'),
-        (value, f'<circle cx="{{}}" cy="{_MIDDLE:g}" r="4"/>'),
+        (value, '<circle cx="{}" cy="11" r="4"/>'),
     ):
         if place is not None and 0 <= place <= WIDTH:
             marks.append(mark.format(_short(place)))

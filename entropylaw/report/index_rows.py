@@ -10,10 +10,9 @@ from msgspec import Struct
 from entropylaw.analysis.forms import form_label
 from entropylaw.documents.report import RunReport
 from entropylaw.report import words
-from entropylaw.report.describe import runs
+from entropylaw.report.describe import groups, runs
 from entropylaw.report.phasewords import headline as phases_headline
 from entropylaw.report.printable import one_line
-from entropylaw.report.shared import segments_sentence
 from entropylaw.results import Estimate
 
 LONGEST_NAME = 120
@@ -106,23 +105,18 @@ class IndexRow(Struct, frozen=True, kw_only=True):
 
 def index_row(report: RunReport, slug: str) -> IndexRow:
     """The row of a run whose page is called ``slug``."""
-    run, law = report.fit, report.fit.law
-    reason = run.refusal.message if run.refusal is not None else "its document gives no reason"
-    series = better = None
+    run, law, no_phases = report.fit, report.fit.law, None
+    reason, series, better = words.why(run.refusal), None, None
     if law is not None:
         reasons = law.validity.reasons or (words.headline(law),)
         reason = "" if law.validity.ok else reasons[0]
-        ends = {
-            name: (float(getattr(law, name)[0]), float(getattr(law, name)[-1]))
-            for name in ("entropy", "reward")
-        }
-        series, better = Series(step=runs.stretches(law.step), **ends), law.better_rival
-    no_phases = None
+        entropy, reward = ((float(one[0]), float(one[-1])) for one in (law.entropy, law.reward))
+        series = Series(step=runs.stretches(law.step), entropy=entropy, reward=reward)
+        better = law.better_rival
     if report.phases is None:
         no_phases = NO_CURVES
     elif report.phases.phases is None:
-        refusal = report.phases.refusal
-        no_phases = refusal.message if refusal is not None else "its document gives no reason"
+        no_phases = words.why(report.phases.refusal)
     ahead = report.forecast is not None and report.spending is not None
     return IndexRow(
         run=run.run,
@@ -140,7 +134,7 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
         no_forecast=None if ahead else report.no_forecast or "no forecast was asked for",
         no_phases=no_phases,
         phases_words="" if report.phases is None or no_phases else phases_headline(report.phases),
-        segments_words=segments_sentence(run.seams, run.segments),
+        segments_words=groups.segments_sentence(run.seams, run.segments),
     )
 
 

@@ -6,12 +6,13 @@ text takes the notebook's colours, and figures stand on white. Names from logs a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from hashlib import sha256
 from importlib import import_module
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from entropylaw.report.blocks import Block, Facts, Figure, Heading, Table
+from entropylaw.report.blocks import Block, Facts, Figure, Heading, Table, by_run
 from entropylaw.report.describe import describe, table
 from entropylaw.report.figures import NAMED
 from entropylaw.results import Estimate
@@ -32,34 +33,24 @@ def html(result: Any) -> str:
     from entropylaw.report.printable import one_line
     from entropylaw.report.render.html import environment, fragment
 
-    blocks = describe(result)
-    runs = [place for place, block in enumerate(blocks) if isinstance(block, Heading) and block.level == 2]
-    if len(runs) > MOST_RUNS:
-        blocks = blocks[: runs[0]]
-    bounds = [0, *runs, len(blocks)] if len(runs) <= MOST_RUNS else [0, len(blocks)]
+    first, *runs = by_run(describe(result))
     bodies = []
-    for first, last in pairwise(bounds):
-        part = blocks[first:last]
+    for part in (first, *runs) if len(runs) <= MOST_RUNS else (first,):
         svgs = {}
         with plotting.style():
             for block in part:
-                if isinstance(block, Figure) and (drawn := _drawn(block)) is not None:
-                    svgs[block.name] = plotting.figure_bytes(drawn, "svg", "notebook").decode("utf-8")
+                if isinstance(block, Figure):
+                    # A part may be not enough for its figure.
+                    with suppress(ValueError):
+                        drawn = NAMED[block.name].draw(block.part)
+                        svgs[block.name] = plotting.figure_bytes(drawn, "svg", "notebook").decode("utf-8")
         prefix = f"entropylaw-{sha256(''.join(svgs.values()).encode()).hexdigest()[:10]}-"
         body = fragment(part, svgs, prefix=prefix, follow=False, frame=_WHITE)
-        head = next((block for block in part if isinstance(block, Heading) and block.level < 3), None)
-        about = f" · {one_line(head.about)}" if head is not None and head.about else ""
-        bodies.append((one_line(head.text) + about if head is not None else "", body))
+        heads = [block for block in part if isinstance(block, Heading) and block.level < 3]
+        title = " · ".join(one_line(text) for head in heads[:1] for text in (head.text, head.about) if text)
+        bodies.append((title, body))
     page = environment().get_template("notebook.html.j2").render(bodies=bodies)
     return page.removesuffix("\n")
-
-
-def _drawn(block: Figure) -> Any:
-    """The figure of a block; None where its part is not enough for it."""
-    try:
-        return NAMED[block.name].draw(block.part)
-    except ValueError:
-        return None
 
 
 def plot(result: Any, ax: Axes | None = None) -> Axes:
@@ -86,19 +77,19 @@ def _numbers(axes: Axes, blocks: list[Block]) -> None:
     """The first numbers of a description: estimates with their intervals, or columns over the first one."""
     for block in blocks:
         if isinstance(block, Facts):
-            found = [(fact.name, fact.value) for fact in block.facts if isinstance(fact.value, Estimate)]
-            return _intervals(axes, found, block.title)
+            return _intervals(axes, [(fact.name, fact.value) for fact in block.facts], block.title)
         if isinstance(block, Table) and block.rows:
-            for place, column in enumerate(block.columns):
-                cells = [row[place] for row in block.rows]
+            columns = [
+                (column.label, [row[i] for row in block.rows]) for i, column in enumerate(block.columns)
+            ]
+            for label, cells in columns:
                 if any(isinstance(cell, Estimate) for cell in cells):
                     names = [" ".join(map(str, row[: block.words])) for row in block.rows]
-                    known = [(n, c) for n, c in zip(names, cells, strict=True) if isinstance(c, Estimate)]
-                    return _intervals(axes, known, column.label)
+                    return _intervals(axes, zip(names, cells, strict=True), label)
             numeric: list[tuple[str, list[Any]]] = [
-                (column.label, [row[place] for row in block.rows])
-                for place, column in enumerate(block.columns)
-                if all(isinstance(row[place], float | int) for row in block.rows)
+                (label, cells)
+                for label, cells in columns
+                if all(isinstance(cell, float | int) for cell in cells)
             ]
             if len(numeric) > 1:
                 (across, x), *lines = numeric
@@ -110,15 +101,16 @@ def _numbers(axes: Axes, blocks: list[Block]) -> None:
     return None
 
 
-def _intervals(axes: Axes, numbers: list[tuple[str, Any]], label: str) -> None:
+def _intervals(axes: Axes, numbers: Iterable[tuple[str, Any]], label: str) -> None:
     """Estimates below one another, each with its interval and its name inside the axes."""
-    known = [(name, estimate) for name, estimate in numbers if estimate.value is not None]
-    for place, (name, estimate) in enumerate(known):
+    known = ((name, cell) for name, cell in numbers if isinstance(cell, Estimate))
+    found = [(name, cell, cell.value) for name, cell in known if cell.value is not None]
+    for place, (name, estimate, value) in enumerate(found):
         if estimate.low is not None and estimate.high is not None:
             axes.plot([estimate.low, estimate.high], [-place, -place], linewidth=2, color="0.6")
-        axes.plot([estimate.value], [-place], "o", color="0.2")
+        axes.plot([value], [-place], "o", color="0.2")
         axes.text(0.02, -place + 0.18, name, fontsize=8, transform=axes.get_yaxis_transform())
-    axes.set_ylim(0.7 - max(len(known), 1), 0.7)
+    axes.set_ylim(0.7 - max(len(found), 1), 0.7)
     axes.set_yticks([])
     axes.set_xlabel(label)
 

@@ -10,20 +10,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from entropylaw.report.blocks import Cell, Fact
+from entropylaw.report.blocks import Cell, Fact, Table
 from entropylaw.results import Estimate
-from entropylaw.results.fields import replace
 
 MISSING = "—"
 """Stands for a number that is not there; the reason stands beside it."""
 
-_BLOCKS = "▁▂▃▄▅▆▇█"
-
-LARGEST_PLAIN = 1e6
-"""Numbers of this size and above are written with an exponent."""
-
-SMALLEST_PLAIN = 1e-4
-"""A quantity whose largest number is smaller than this is written with an exponent."""
+PLAIN = (1e-4, 1e6)
+"""From which size on, and up to which, numbers are written without an exponent."""
 
 ZERO_WIDTH = 1e-7
 """Intervals narrower than this, relative to the number, are rounding errors of logs in single precision."""
@@ -39,20 +33,21 @@ class EstimateText(NamedTuple):
     @property
     def interval(self) -> str:
         """``[low, high]``, or the dash where neither end is known."""
-        if self.low == self.high == MISSING:
-            return MISSING
-        return f"[{self.low}, {self.high}]"
+        return MISSING if self.low == self.high == MISSING else f"[{self.low}, {self.high}]"
 
 
-def format_estimate(estimate: Estimate) -> EstimateText:
-    """Value and interval with one number of decimals for all three.
+def format_estimate(estimate: Estimate, unit: str = "") -> EstimateText:
+    """Value and interval with one number of decimals for all three; the ``unit`` stands behind the value.
+
+    With ``"%"`` the estimate is a share, and its numbers are multiplied by 100.
 
     The interval's half-width gets two significant digits; a half-width of 0.0995 rounds to 0.10 and so
     costs a decimal. An interval with one end is judged by the distance of that end to the value. Without
     an interval the value gets three significant digits. The exponent of very large or very small numbers
     is common to all three, so that they can be compared at a glance.
     """
-    value, low, high = estimate.value, estimate.low, estimate.high
+    numbers = (estimate.value, estimate.low, estimate.high)
+    value, low, high = (x if x is None or unit != "%" else 100 * x for x in numbers)
     ends = [x for x in (low, high) if x is not None]
     size, width = max((abs(x) for x in (value, *ends) if x is not None), default=0.0), 0.0
     if len(ends) == 2:
@@ -60,43 +55,32 @@ def format_estimate(estimate: Estimate) -> EstimateText:
     elif ends and value is not None:
         width = abs(value - ends[0])
     decimals = _decimals(size, 3) if width <= ZERO_WIDTH * size else _decimals(width, 2)
-    return EstimateText(*(_fixed(x, decimals, size) for x in (value, low, high)))
+    text = EstimateText(*(_fixed(x, decimals, size) for x in (value, low, high)))
+    return text._replace(value=f"{text.value} {unit}") if unit and text.value != MISSING else text
 
 
 def value_and_interval(estimate: Estimate, unit: str = "") -> str:
     """``0.538 [0.474, 0.581]``, with a dash for what is missing."""
-    text = format_estimate(estimate)
-    return f"{text.value}{unit} {text.interval}"
+    text = format_estimate(estimate, unit)
+    return f"{text.value} {text.interval}"
 
 
 def format_interval(estimate: Estimate, unit: str = "") -> str:
     """``0.538 [0.474, 0.581]``; what is missing is said with its reason, where one is given."""
-    text = format_estimate(estimate)
+    text = format_estimate(estimate, unit)
     reason = f" ({estimate.note})" if estimate.note else ""
     if text.value == MISSING and (unit or text.interval == MISSING):
         return MISSING + reason
     if text.interval == MISSING:
-        return f"{text.value}{unit}, without interval{reason}"
-    return f"{text.value}{unit} {text.interval}" + (reason if MISSING in text else "")
-
-
-def format_share(estimate: Estimate) -> str:
-    """A share in per cent: ``87 % [81, 93]``; what is missing is said with its reason, where one is given."""
-    return format_interval(in_percent(estimate), " %")
+        return f"{text.value}, without interval{reason}"
+    return f"{text.value} {text.interval}" + (reason if MISSING in text else "")
 
 
 def format_interval_of_steps(step: Estimate, unknown: str) -> tuple[str, str, str]:
     """Low end, value and high end of a step that is known with its interval, whole."""
-    low, value, high = (
-        unknown if x is None else format_step(round(x)) for x in (step.low, step.value, step.high)
-    )
+    ends = (None if x is None else round(x) for x in (step.low, step.value, step.high))
+    low, value, high = (unknown if x is None else str(x) for x in ends)
     return low, value, high
-
-
-def in_percent(estimate: Estimate) -> Estimate:
-    """A share's value and interval times 100."""
-    value, low, high = (None if x is None else 100 * x for x in (estimate.value, estimate.low, estimate.high))
-    return replace(estimate, value=value, low=low, high=high)
 
 
 def format_number(x: float | None, digits: int = 3) -> str:
@@ -152,7 +136,7 @@ def _fixed(x: float | None, decimals: int, size: float) -> str:
     """``x`` to so many decimals, with the exponent of ``size`` where that is very large or small."""
     if x is None or not math.isfinite(x):
         return MISSING
-    if size == 0 or SMALLEST_PLAIN <= size < LARGEST_PLAIN:
+    if size == 0 or PLAIN[0] <= size < PLAIN[1]:
         return _unsigned_zero(f"{round(x, decimals):.{max(decimals, 0)}f}")
     exponent = math.floor(math.log10(size))
     mantissa = x / 10.0**exponent if abs(exponent) < 300 else float(f"{x:e}".partition("e")[0])
@@ -170,27 +154,28 @@ def cell_text(cell: Cell, unit: str = "") -> str:
         if unit == "step":
             low, value, high = format_interval_of_steps(cell, "not known")
             return f"{value} [{low}, {high}]"
-        return format_share(cell) if unit == "%" else format_interval(cell)
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
+        return format_interval(cell, "%" if unit == "%" else "")
     if isinstance(cell, tuple):
         return sparkline(cell)
     if isinstance(cell, str | int):
-        return str(cell)
+        return {True: "yes", False: "no"}[cell] if isinstance(cell, bool) else str(cell)
     if unit == "ratio" and cell is not None:
         return f"{cell:.2f}"
     formats = {"%": format_percent, "probability": format_weight, "step": format_step}
     return formats.get(unit, format_number)(cell)
 
 
+def row_text(table: Table, row: Sequence[Cell]) -> list[str]:
+    """The cells of a row of a table in words."""
+    return [cell_text(cell, column.unit) for cell, column in zip(row, table.columns, strict=True)]
+
+
 def fact_text(fact: Fact) -> tuple[str, str, str]:
     """The value of a fact, its interval, and what it is with what is to be minded of the number."""
     if not isinstance(fact.value, Estimate):
         return cell_text(fact.value, fact.unit), "", fact.note
-    text = format_estimate(in_percent(fact.value) if fact.unit == "%" else fact.value)
-    unit = " %" if fact.unit == "%" and text.value != MISSING else ""
-    note = "; ".join(part for part in (fact.note, fact.value.note) if part)
-    return text.value + unit, text.interval, note
+    text = format_estimate(fact.value, fact.unit)
+    return text.value, text.interval, "; ".join(part for part in (fact.note, fact.value.note) if part)
 
 
 def sparkline(values: Sequence[float], width: int = 12) -> str:
@@ -199,5 +184,5 @@ def sparkline(values: Sequence[float], width: int = 12) -> str:
     edges = [round(i * len(values) / parts) for i in range(parts + 1)]
     means = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
     low, high = min(means), max(means)
-    top = len(_BLOCKS) - 1
-    return "".join(_BLOCKS[round(top * (mean - low) / ((high - low) or 1.0))] for mean in means)
+    blocks = "▁▂▃▄▅▆▇█"
+    return "".join(blocks[round(7 * (mean - low) / ((high - low) or 1.0))] for mean in means)

@@ -1,13 +1,12 @@
-"""The phases of a run in words: the verdict in one sentence, the numbers of its curves, what was read."""
+"""The phases of a run in words: the verdict in one sentence, and the numbers of its curves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from entropylaw.documents.phases import RunPhases
-from entropylaw.report.findings import UNKNOWN_SHARE
 from entropylaw.report.numbers import (
     MISSING,
     count,
@@ -15,7 +14,6 @@ from entropylaw.report.numbers import (
     format_number,
     format_step,
     format_weight,
-    in_percent,
     value_and_interval,
 )
 from entropylaw.results import Estimate
@@ -30,22 +28,13 @@ from entropylaw.results.phases import (
     Boundary,
     CurvePhases,
     PhaseFit,
-    PhasesAcross,
 )
 
 Curves = list[tuple[CurvePhases, str]]
 """Curves, each with its full name."""
 
-PUBLISHED = (
-    "published, by eye, of the semantic entropy of strategic grams: in 3 of 8 models (arXiv:2509.03646)"
-)
-"""The one number there is to compare with: planning rises once execution has fallen. It is of another
-quantity than token entropy, and no test."""
-
 BENDS = KINDS[-1]
 """What a curve does at a boundary of which no more is known."""
-
-_TOKENS = {"planning": "planning tokens", "execution": "execution tokens", "aggregate": "all tokens"}
 
 
 def fitted_curves(run: RunPhases) -> list[tuple[CurvePhases, PhaseColumn | None]]:
@@ -60,13 +49,13 @@ def fitted_curves(run: RunPhases) -> list[tuple[CurvePhases, PhaseColumn | None]
 
 def curves_of(run: RunPhases) -> Curves:
     """The curves of a run that were fitted, each with its full name; planning first."""
+    tokens = {"planning": "planning tokens", "execution": "execution tokens", "aggregate": "all tokens"}
     named = []
     for curve, column in fitted_curves(run):
+        name = f"token entropy of {tokens[curve.name]}"
         # A semantic entropy is never called a token entropy.
         if column is not None and column.what == SEMANTIC:
             name = "semantic entropy" + (" of plans" if curve.name == "planning" else "")
-        else:
-            name = f"token entropy of {_TOKENS[curve.name]}"
         named.append((curve, name))
     return named
 
@@ -98,15 +87,17 @@ def verdict_words(run: RunPhases) -> str:
         return f"{kind}: no boundary beyond one smooth decay in the {name} ({chance(curve)})"
     plan, act = phases.planning, phases.execution
     planning, execution = _owner(run.planning_column, "planning"), _owner(run.execution_column, "execution")
-    if plan.found and act.found:
-        return _two_boundaries(phases, (plan, planning), (act, execution)) + _after(phases, execution)
     if not plan.found and not act.found:
         return (
             "no boundary: none is found beyond one smooth decay in either curve "
             f"({planning} {chance(plan)}, {execution} {chance(act)})"
         )
-    one, name = (plan, planning) if plan.found else (act, execution)
-    return f"one boundary: {name} {does(one)} ({chance(one)}){_after(phases, execution)}"
+    if plan.found and act.found:
+        found = _two_boundaries(phases, (plan, planning), (act, execution))
+    else:
+        one, name = (plan, planning) if plan.found else (act, execution)
+        found = f"one boundary: {name} {does(one)} ({chance(one)})"
+    return found + _after(phases, execution)
 
 
 def does(curve: CurvePhases) -> str:
@@ -128,15 +119,15 @@ def stretches(boundary: Boundary) -> str:
     if boundary.whole:
         return "somewhere in the run"
     first, last = boundary.searched or (float(boundary.places[0]), float(boundary.places[-1]))
-    inside = [(max(low, first), min(high, last)) for low, high in boundary.intervals]
+    ends = [(max(low, first), min(high, last)) for low, high in boundary.intervals]
     cut = [
         (" or before" if low <= first else "", " or after" if high >= last else "")
         for low, high in boundary.intervals
     ]
-    if len(inside) > 1:
-        ends = zip(inside, cut, strict=True)
-        return " or ".join(f"{low:.0f}{before}–{high:.0f}{after}" for (low, high), (before, after) in ends)
-    ((low, high),), ((before, after),) = inside, cut
+    if len(ends) > 1:
+        both = zip(ends, cut, strict=True)
+        return " or ".join(f"{low:.0f}{before}–{high:.0f}{after}" for (low, high), (before, after) in both)
+    ((low, high),), ((before, after),) = ends, cut
     text = format_estimate(replace(boundary.step, low=low, high=high))
     return f"{text.value} [{text.low}{before}, {text.high}{after}]"
 
@@ -145,31 +136,6 @@ def chance(curve: CurvePhases) -> str:
     """``p = 0.41``, of one smooth decay without a boundary; the simulations know none below their floor."""
     floor = 1.0 / (DRAWS + 1)
     return f"p ≤ {floor:g}" if curve.p_value <= floor * (1 + 1e-9) else f"p = {curve.p_value:.2g}"
-
-
-def read_words(run: RunPhases) -> str:
-    """Which columns were used, and for what."""
-    columns = (run.planning_column, run.execution_column, run.aggregate_column)
-    named = zip(("planning", "execution", "all tokens"), columns, strict=True)
-    used = [(kind, column) for kind, column in named if column is not None]
-    whats = {column.what for _, column in used}
-    parts = [
-        f"{kind} '{column.column}'" + (f" ({column.what})" if len(whats) > 1 else "") for kind, column in used
-    ]
-    if len(whats) == 1:
-        parts[-1] += f" ({'each a ' if len(used) > 1 else ''}{whats.pop()})"
-    names = (("planning's share of tokens", run.share_column), ("response length", run.length_column))
-    parts += [f"{what} '{name}'" for what, name in names if name is not None]
-    return ", ".join(parts) or "no column"
-
-
-def dropped_words(run: RunPhases, most: int | None = None) -> str:
-    """What was left out, and why; with ``most`` the reasons of so many, and the number of the others."""
-    counted = sorted(run.dropped.items(), key=lambda item: (-item[1], item[0]))
-    reasons = [f"{reason} ({number})" for reason, number in counted if number]
-    hidden = len(reasons) - len(reasons[:most])
-    more = [f"{hidden} more in the JSON"] if hidden else []
-    return "; ".join([*reasons[:most], *more]) or "nothing"
 
 
 def all_cautions(run: RunPhases) -> tuple[str, ...]:
@@ -189,9 +155,16 @@ def rows_of(curve: CurvePhases, until: float) -> tuple[tuple[str, str], ...]:
         seen = format_number(curve.detectable, 2)
     if curve.found:
         shape, seen = curve.kind or BENDS, MISSING
-        boundary, width = stretches(curve.boundary), _width(curve)
+        boundary, width = stretches(curve.boundary), value_and_interval(curve.boundary.width)
         before, after, rise = map(value_and_interval, (curve.slope_before, curve.slope_after, curve.rise))
-    ended = f", step {format_step(curve.last_step)}" if _ends_before(curve, until) else ""
+        # The widest transition that was tried is no end of it.
+        known, span = curve.boundary.width, float(curve.step[-1] - curve.step[0])
+        widest = 2.0 * HALF_WIDTHS[-1] * span * (1.0 - 1e-9)
+        if known.high is not None and known.high >= widest:
+            text = format_estimate(known)
+            beyond = known.low is not None and known.low >= widest
+            width = f"{text.value} or more" if beyond else f"{text.value} [{text.low}, {text.high} or more]"
+    ended = f", step {format_step(curve.last_step)}" if ends_before(curve, until) else ""
     return (
         ("what it does", f"{shape}, {chance(curve)}"),
         ("boundary, step", boundary),
@@ -205,62 +178,17 @@ def rows_of(curve: CurvePhases, until: float) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _width(curve: CurvePhases) -> str:
-    """The transition's width; the widest that was tried is no end of it."""
-    width, span = curve.boundary.width, float(curve.step[-1] - curve.step[0])
-    widest = 2.0 * HALF_WIDTHS[-1] * span * (1.0 - 1e-9)
-    if width.high is None or width.high < widest:
-        return value_and_interval(width)
-    text = format_estimate(width)
-    beyond = width.low is not None and width.low >= widest
-    return f"{text.value} or more" if beyond else f"{text.value} [{text.low}, {text.high} or more]"
-
-
-def table_rows(curves: Curves) -> Iterator[tuple[str, list[str]]]:
-    """The numbers of all curves side by side, without rows that no curve has a number for."""
-    for labelled in zip(*(rows_of(curve, last_step(curves)) for curve, _ in curves), strict=True):
-        cells = [cell for _, cell in labelled]
-        if set(cells) != {MISSING}:
-            yield labelled[0][0], cells
-
-
 def last_step(curves: Curves) -> float:
     """The last step that any of the curves reaches."""
     return max(curve.last_step for curve, _ in curves)
 
 
-def share_words(run: RunPhases) -> str:
-    """Planning's share of all entropy at the last step; where it is not known, a note says why."""
-    if run.phases is None or run.phases.share_planning is None:
-        return ""
-    share, curves = percent_words(run.phases.share_planning), curves_of(run)
-    until = last_step(curves)
-    short = [curve for curve, _ in curves if _ends_before(curve, until)]
-    ends = "".join(f"; {CURVES[c.name]}'s curve ends at step {format_step(c.last_step)}" for c in short)
-    return f"planning tokens hold {share} of all entropy at step {format_step(until)}{ends}"
-
-
 def percent_words(estimate: Estimate) -> str:
     """A share with its interval, in per cent."""
-    share = value_and_interval(in_percent(estimate), " %")
-    return MISSING if share.startswith(MISSING) else share
+    return MISSING if estimate.value is None else value_and_interval(estimate, "%")
 
 
-def across_rows(across: PhasesAcross) -> Iterator[tuple[str, str]]:
-    """What several runs say together, each with its label."""
-    both, rises = across.share_both, across.share_rises_after
-    shown = f"in {across.both} of {across.runs} runs: {percent_words(both)} ({both.method})"
-    yield "two boundaries", f"in both curves {shown}"
-    if rises is not None:
-        shown = f"in {across.rises_after} of {across.runs} runs: {percent_words(rises)} ({rises.method})"
-        yield "planning's rise", f"planning turns to rise after execution's fall {shown}"
-    labels = ("planning at", "execution at", "planning later by")
-    for label, estimate in zip(labels, (across.planning, across.execution, across.delta), strict=True):
-        if estimate is not None:
-            yield label, f"{percent_words(estimate)} of the run ({estimate.method})"
-
-
-def _ends_before(curve: CurvePhases, until: float) -> bool:
+def ends_before(curve: CurvePhases, until: float) -> bool:
     """Whether a curve stops more than a point before the others do."""
     return until - curve.last_step > float(curve.step[-1] - curve.step[-2])
 
@@ -273,11 +201,9 @@ def _two_boundaries(phases: PhaseFit, plan: tuple[CurvePhases, str], act: tuple[
     """What both curves do, in the order of their boundaries where that is known."""
     if phases.delta is not None and phases.verdict in ("execution first", "planning first"):
         sooner, later = (act, plan) if phases.verdict == "execution first" else (plan, act)
-        gap = phases.delta if sooner is act else _negated(phases.delta)
-        return (
-            f"{phases.verdict}: {sooner[1]} {does(sooner[0])}, {later[1]} {later[0].kind or BENDS} "
-            f"{steps_words(gap)} later"
-        )
+        gap = value_and_interval(phases.delta if sooner is act else _negated(phases.delta), "steps")
+        then = f"{later[1]} {later[0].kind or BENDS} {gap} later"
+        return f"{phases.verdict}: {sooner[1]} {does(sooner[0])}, {then}"
     both = f"overlapping: {plan[1]} {does(plan[0])}, {act[1]} {does(act[0])}; which comes first is open"
     chances = f" ({plan[1]} is later with probability {format_weight(phases.later)})"
     return both if phases.later is None else both + chances
@@ -291,16 +217,10 @@ def _after(phases: PhaseFit, execution: str) -> str:
     # Beside two boundaries it is not plain whose place this is.
     whose = "that is" if phases.delta is None else "planning's boundary lies"
     fall = f"{execution} has made 95 % of its fall"
+    steps = value_and_interval(_negated(gap) if gap.high < 0 else gap, "steps")
     if gap.low <= 0 <= gap.high:
-        return f"; whether {whose} before or after {fall} is open ({steps_words(gap)})"
-    if gap.high < 0:
-        return f"; {whose} {steps_words(_negated(gap))} before {fall}"
-    return f"; {whose} {steps_words(gap)} after {fall}"
-
-
-def steps_words(estimate: Estimate) -> str:
-    """``86 steps [60, 112]``."""
-    return value_and_interval(estimate, " steps")
+        return f"; whether {whose} before or after {fall} is open ({steps})"
+    return f"; {whose} {steps} {'before' if gap.high < 0 else 'after'} {fall}"
 
 
 def _negated(estimate: Estimate) -> Estimate:
@@ -323,23 +243,14 @@ def _blind(curves: Sequence[CurvePhases]) -> str:
         often = f"in {100 * POWER:g} of 100 such runs"
         return f"; {often} a rise of {rise} nats from mid-run would have been seen{there}"
     where = "" if len(curves) == 1 else f" in {CURVES[blind.name]}"
-    told = f"; but{where} the test could see nothing here"
-    if blind.detectable is None:
-        return f"{told}: it would have missed every rise that was tried"
-    reach = format_number(float(np.ptp(blind.entropy)), 2)
-    needed = format_number(blind.detectable, 2)
-    return f"{told}: only a rise of {needed} nats would show, and the whole curve spans {reach}"
+    reason = "it would have missed every rise that was tried"
+    if blind.detectable is not None:
+        needed, reach = (format_number(x, 2) for x in (blind.detectable, float(np.ptp(blind.entropy))))
+        reason = f"only a rise of {needed} nats would show, and the whole curve spans {reach}"
+    return f"; but{where} the test could see nothing here: {reason}"
 
 
 def cautions_counted(run: RunPhases) -> str:
     """`` (2 cautions)``; nothing where there are none."""
-    cautions = len(all_cautions(run))
-    return f" ({count(cautions, 'caution')})" if cautions else ""
-
-
-def told_notes(run: RunPhases) -> tuple[str, ...]:
-    """Notes that the headline does not say; what was done to the data before what is not known."""
-    assert run.phases is not None
-    said = [note for note in run.phases.notes if not note.startswith("no order is told: no boundary")]
-    unknown = [note for note in said if note.startswith(UNKNOWN_SHARE)]
-    return (*(note for note in said if note not in unknown), *run.notes, *unknown)
+    cautions = all_cautions(run)
+    return f" ({count(len(cautions), 'caution')})" if cautions else ""

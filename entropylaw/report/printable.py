@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
 
 WIDTH = 100
 """Columns of a terminal that are used."""
 
-LONGEST = 80
-"""Characters of a file's name before its suffix."""
-
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 _NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|-inf", re.IGNORECASE | re.ASCII)
-_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
 def one_line(text: str) -> str:
@@ -37,34 +30,28 @@ def spreadsheet_cell(text: str) -> str:
     return "'" + text if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """``text`` in lines that do not break inside ``p = 0.05`` or ``[30, 55 or after]``, nor before those."""
+def wrapped(text: str, width: int, *, whole: bool = False) -> list[str]:
+    """``text`` in lines that do not break inside ``p = 0.05`` or ``[30, 55 or after]``, nor before those.
+
+    A word that is wider than a line is broken, but for ``whole`` ones.
+    """
     joined = re.sub(r"\[[^][]*\]", lambda interval: interval.group().replace(" ", "\xa0"), one_line(text))
     joined = re.sub(r" (?=[=≤<>] )|(?<=[=≤<>]) | (?=\[)|(?<=\d) (?=%|cautions?\b)", "\xa0", joined)
-    return [line.replace("\xa0", " ") for line in textwrap.wrap(joined, width, break_on_hyphens=False)]
-
-
-def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
-    """A table as CSV, with a head; what a row does not have is an empty cell. Texts are made harmless."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, columns, restval="", lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({k: spreadsheet_cell(v) if isinstance(v, str) else v for k, v in row.items()})
-    return buffer.getvalue()
+    lines = textwrap.wrap(joined, width, break_on_hyphens=False, break_long_words=not whole)
+    return [line.replace("\xa0", " ") for line in lines]
 
 
 def safe_name(name: str, taken: set[str]) -> str:
     """A file name for ``name`` on any system, different from all ``taken``; it is added to them.
 
-    Only ASCII letters, digits, dot, underscore and hyphen are left; no name starts with a dot or is one
-    that Windows keeps for itself. Two names that differ only in case count as the same.
+    Only ASCII letters, digits, dot, underscore and hyphen are left, at most 80 of them; no name starts with a
+    dot or is one that Windows keeps for itself. Two names that differ only in case count as the same.
     """
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode("ascii")
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", plain)
     slug = re.sub(r"\.{2,}", ".", slug)
-    slug = re.sub(r"-{2,}", "-", slug).strip("-._")[:LONGEST].rstrip("-._") or "run"
-    if _RESERVED.fullmatch(slug):
+    slug = re.sub(r"-{2,}", "-", slug).strip("-._")[:80].rstrip("-._") or "run"
+    if re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", slug, re.IGNORECASE):
         slug = f"run-{slug}"
     unique, count = slug, 2
     while unique.casefold() in taken:

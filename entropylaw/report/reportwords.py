@@ -6,21 +6,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from entropylaw.analysis.forms import form_label
-from entropylaw.documents.phases import RunPhases
 from entropylaw.documents.report import RunReport
 from entropylaw.report import words
 from entropylaw.report.describe import forecast
-from entropylaw.report.index_rows import NO_CURVES, IndexRow
+from entropylaw.report.index_rows import IndexRow
 from entropylaw.report.numbers import (
     cell_text,
     count,
     format_interval,
     format_percent,
-    format_share,
     format_step,
+    format_weight,
 )
-from entropylaw.report.phasewords import headline as phases_headline
-from entropylaw.report.words import listed, sentence
+from entropylaw.report.words import capital, listed, sentence
 from entropylaw.results import Estimate
 from entropylaw.results.law import LawFit
 
@@ -34,31 +32,42 @@ def opening(report: RunReport) -> tuple[str, ...]:
     Where the law fails, or cannot be told, that is the first of them. For a refused run two: why, and what to
     do.
     """
-    law = report.fit.law
+    law, used = report.fit.law, report.fit.used
     if law is None or not law.validity.ok:
         return words.proviso(report.fit)
-    verdict = words.verdict(law).removesuffix(".")
-    if all(rival.ruled_out for rival in law.rivals):
-        trust = f"{verdict}; every rival is ruled out."
-    else:
-        reach = words.ceiling_range(law)
-        trust = f"{verdict}; over all forms that are not ruled out, the ceiling lies anywhere from {reach}."
-    return _used(law, report.fit.used), _left(law, report), trust
-
-
-def _used(law: LawFit, used: Estimate | None) -> str:
-    """What the run has spent of its entropy so far, and what that has given."""
     better = law.better_rival
     by = "" if better is None else f"By the law, though {form_label(better.form)} fits better, "
     if used is None or used.value is None:
         note = used.note if used is not None and used.note else "its document does not say"
         spent = f"what share of the reward that its entropy can buy this run has used is not known: {note};"
     else:
-        spent = f"this run has used {format_share(used)} of the reward that its entropy can buy:"
-    return _capital(
+        spent = f"this run has used {format_interval(used, '%')} of the reward that its entropy can buy:"
+    first = (
         f"{by}{spent} the reward stands at {format_interval(law.reward_now)}, and the ceiling at "
         f"{format_interval(law.ceiling)} ({words.interval_words(law)})."
     )
+    if all(rival.ruled_out for rival in law.rivals):
+        trust = "every rival is ruled out."
+    else:
+        reach = words.ceiling_range(law)
+        trust = f"over all forms that are not ruled out, the ceiling lies anywhere from {reach}."
+    return capital(first), _left(law, report), f"{_beside_rivals(law)}; {trust}"
+
+
+def _beside_rivals(law: LawFit) -> str:
+    """How the law does beside its rivals."""
+    where = f"{law.n} evaluations, steps {format_step(law.step[0])} to {format_step(law.step[-1])}"
+    best, same, own = law.better_rival, law.rivals_as_good, format_weight(law.law_weight)
+    if not law.rivals:
+        return f"The law fits the run ({where})"
+    if best is not None:
+        against = f"{format_weight(best.weight)} against {own}"
+        return f"The law fits the run ({where}), but {form_label(best.form)} has more weight: {against}"
+    where += f"; weight {own} among the forms"
+    if same:
+        rivals = listed(f"{form_label(r.form)} ({format_weight(r.weight)})" for r in same)
+        return f"The law fits the run ({where}), and the data cannot tell it from {rivals}"
+    return f"The law describes the run ({where})"
 
 
 def _left(law: LawFit, report: RunReport) -> str:
@@ -85,29 +94,22 @@ def _left(law: LawFit, report: RunReport) -> str:
     return f"{'; '.join(parts)}."
 
 
-def phases_sentence(run: RunPhases | None) -> str:
-    """The verdict on the phases, or why there is none."""
-    if run is None:
-        return sentence(_capital(NO_CURVES))
-    if run.phases is None:
-        why = run.refusal.message if run.refusal is not None else "its document gives no reason"
-        return f"The phases could not be told: {sentence(why)}"
-    return sentence(_capital(phases_headline(run)))
-
-
 def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
     """Three sentences over all runs: where the law holds, what is left, how much is used."""
     if not rows:
         return ("There are no runs.",)
+    ahead = sum(row.no_forecast is None for row in rows)
+    have = f"{count(ahead, 'run')} {'has' if ahead == 1 else 'have'} a forecast"
+    forecasts = f"{have}, which does not rest on the law alone." if ahead else "No run has a forecast."
     if len(rows) == 1:
-        return (*_alone(rows[0]), _forecasts(rows))
+        return (*_alone(rows[0]), forecasts)
     holding = [row for row in rows if row.readable]
     if not holding:
         return (
             _counted(rows),
             "So nothing is said here of ceilings, headroom or what is used: every run says below why its "
             "numbers are not to be read.",
-            _forecasts(rows),
+            forecasts,
         )
     return _counted(rows), _headroom(holding), _through(holding)
 
@@ -117,12 +119,11 @@ def _alone(row: IndexRow) -> Iterator[str]:
     if not row.readable:
         yield f"One run. {row.headline.removesuffix('.')}: {sentence(row.reason or 'no reason is given')}"
         return
-    used, headroom = (row.cells.get(key) for key in ("used", "headroom"))
-    share = "an unknown share"
+    used, share = row.cells.get("used"), "an unknown share"
     if isinstance(used, Estimate):
         unknown = f"a share that is not known ({used.note or 'no reason is given'})"
-        share = unknown if used.value is None else format_share(used)
-    left = cell_text(headroom)
+        share = unknown if used.value is None else format_interval(used, "%")
+    left = cell_text(row.cells.get("headroom"))
     yield f"One run. {row.headline}"
     yield f"By the law it has used {share} of the reward that its entropy can buy; its headroom is {left}."
 
@@ -175,18 +176,5 @@ def _through(rows: Sequence[IndexRow]) -> str:
     )
 
 
-def _forecasts(rows: Sequence[IndexRow]) -> str:
-    """What is forecast all the same."""
-    ahead = sum(row.no_forecast is None for row in rows)
-    if not ahead:
-        return "No run has a forecast."
-    have = "has" if ahead == 1 else "have"
-    return f"{count(ahead, 'run')} {have} a forecast, which does not rest on the law alone."
-
-
 def _of(part: int, whole: int) -> str:
     return f"all {whole}" if part == whole and whole > 1 else f"{part} of {whole}" if whole > 1 else f"{part}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

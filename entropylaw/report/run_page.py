@@ -8,15 +8,13 @@ from dataclasses import dataclass, fields
 from entropylaw.documents.document import InputFile
 from entropylaw.documents.report import ReportDocument, RunReport
 from entropylaw.report import words
-from entropylaw.report.blocks import Block, Column, Figure, Heading, Table, paragraphs
+from entropylaw.report.blocks import Block, Figure, Heading, Table, columns, paragraphs
 from entropylaw.report.describe import describe, groups
 from entropylaw.report.numbers import format_percent
 from entropylaw.report.printable import one_line
 from entropylaw.report.render.html import environment, fragment
 
 INDEX = "../index.html"
-
-_FILES = tuple(Column(name, name) for name in ("file", "format", "records", "sha256"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +54,8 @@ def render(
     index
         Address of the index, relative to the page.
     """
-    heading, *blocks = describe(run)
-    assert isinstance(heading, Heading)
+    blocks = describe(run)
+    assert isinstance(blocks[0], Heading)
     if document.shared is not None:
         blocks += groups.shared_blocks(document.shared, 3)
     blocks += [Figure("tokens", None), *_provenance(document, run)]
@@ -67,10 +65,10 @@ def render(
         .render(
             document=document,
             name=one_line(run.run),
-            about=heading.about,
+            about=blocks[0].about,
             badge=words.badge(run.fit),
             safe=run.fit.law is not None and run.fit.law.validity.ok,
-            body=fragment([heading, *blocks], figures, links),
+            body=fragment(blocks, figures, links),
             previous=previous,
             following=following,
             index=index,
@@ -83,18 +81,18 @@ def _provenance(document: ReportDocument, run: RunReport) -> list[Block]:
     settings, default = document.settings, type(document.settings)()
     level = f"Level {format_percent(settings.level)}, interval '{settings.interval}'"
     given = {field.name: getattr(settings, field.name) for field in fields(settings)}
-    options = [
+    options = "".join(
         f", {name.replace('_', ' ')} '{' '.join(map(str, value)) if isinstance(value, tuple) else value}'"
         for name, value in given.items()
         if name not in ("level", "interval") and value != getattr(default, name)
-    ]
+    )
     written = f"Written by entropylaw {document.version}; document {document.schema}."
     files = [(file.path, file.format, file.rows, file.sha256) for file in files_of(document, run)]
-    table = Table(_FILES, files) if files else paragraphs("No file could be read.")
+    table = Table(columns("file format records sha256"), files) if files else None
     return [
         Heading("Files and settings", name="inputs"),
-        table,
-        paragraphs(f"{level}{''.join(options)}. {written}"),
+        table or paragraphs("No file could be read."),
+        paragraphs(f"{level}{options}. {written}"),
     ]
 
 

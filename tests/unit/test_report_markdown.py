@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from entropylaw.report import reportmarkdown
+from entropylaw.report import index_page
 from entropylaw.report.index_rows import index_row
 from entropylaw.report.numbers import sparkline
 from entropylaw.report.render import rendered
@@ -80,7 +80,7 @@ def test_report_of_a_thousand_runs_says_what_it_leaves_out() -> None:
         raise AssertionError("no document is to be read where there is no room for it")
         yield
 
-    text = reportmarkdown.render_rows(many, sections(), warnings=["w" * 50] * 300)
+    text = index_page.markdown(many, sections(), warnings=["w" * 50] * 300)
     assert len(text.encode()) <= 60_000
     shown = len(re.findall(r"^\| run ", text, re.MULTILINE)) - 1
     assert 100 < shown < 1000
@@ -100,7 +100,7 @@ def test_report_takes_documents_only_while_there_is_room() -> None:
             taken.append(i)
             yield run, f"run-{i}"
 
-    text = reportmarkdown.render_rows(rows, sections())
+    text = index_page.markdown(rows, sections())
     shown = text.count("### Numbers")
     assert 3 < shown < 40
     assert len(taken) == shown + 1

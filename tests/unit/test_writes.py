@@ -20,9 +20,9 @@ from entropylaw.cli import main
 from entropylaw.documents.fit import load_fit
 from entropylaw.documents.store import write_atomically
 from entropylaw.inputs import check_targets, forget_inputs, note_input
-from entropylaw.report.blocks import DATA, Table
+from entropylaw.report.blocks import DATA, Column, Table
 from entropylaw.report.describe import backtest, columns, phases, prediction, runs
-from entropylaw.report.render.csv import flat
+from entropylaw.report.render.csv import flat, render
 from tests.conftest import HANGS, clean_environment
 from tests.unit.test_cli import assert_error, write_csv
 
@@ -407,9 +407,7 @@ def test_names_in_csv_drive_no_terminal_and_no_spreadsheet(call, tmp_path):
     ],
 )
 def test_cells_of_a_table(cell, shown):
-    from entropylaw.report.printable import csv_text
-
-    assert csv_text(["a"], [{"a": cell}]) == f"a\n{shown}\n"
+    assert render(Table([Column("a")], [[cell]])) == f"a\n{shown}\n"
 
 
 def test_a_name_that_is_no_utf8(call, tmp_path):

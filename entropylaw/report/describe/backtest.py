@@ -2,82 +2,61 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from entropylaw.documents.backtest import BacktestDocument
-from entropylaw.report.blocks import (
-    DATA,
-    PEOPLE,
-    Block,
-    Cell,
-    Column,
-    Heading,
-    Notes,
-    Table,
-    Verdict,
-    labelled,
-    paragraphs,
-    table_of,
-)
+from entropylaw.report import blocks as b
 from entropylaw.report.numbers import count, format_number, format_percent
 from entropylaw.results.backtest import Backtest, RunBacktest
 
 PEERS = (("last_value", "last value"), ("law", "law"), ("line", "line"), ("scalerl", "ScaleRL"))
 
 
-def _of(key: str, label: str = "", unit: str = "", *places: str) -> Column:
-    return Column(key, label, lambda row: getattr(row, key), unit, places or (PEOPLE, DATA))
-
-
 _PROTOCOL = (
-    _of("protocol", "fitted"),
-    Column("entropy", "entropy", lambda row: "forecast" if row.blind else "observed"),
+    b.Column("protocol", "fitted"),
+    b.Column("entropy", "entropy", lambda row: "forecast" if row.blind else "observed"),
 )
+_COVERED = b.Column("covered", "in band", unit="%")
 
 SCORES = (
     *_PROTOCOL,
-    _of("fitted", "", "", DATA),
-    _of("predicted", "", "", DATA),
-    Column("n", "fitted → predicted", lambda row: f"{row.fitted} → {row.predicted}", shown_in=(PEOPLE,)),
-    _of("rmse", "forecast"),
-    *(_of(key, label) for key, label in PEERS),
-    _of("covered", "in band", "%"),
-    _of("width", "width"),
-    _of("spread", "", "", DATA),
+    b.Column("fitted", shown_in=(b.DATA,)),
+    b.Column("predicted", shown_in=(b.DATA,)),
+    b.Column("n", "fitted → predicted", lambda row: f"{row.fitted} → {row.predicted}", shown_in=(b.PEOPLE,)),
+    b.Column("rmse", "forecast"),
+    *(b.Column(key, label) for key, label in PEERS),
+    _COVERED,
+    b.Column("width", "width"),
+    b.Column("spread", shown_in=(b.DATA,)),
 )
 """The root mean squared errors of a run's forecasts and of their peers, a row per protocol."""
 
 COLUMNS = (
-    Column("run", "run"),
-    *(column for column in SCORES if DATA in column.shown_in),
-    Column("level", "level"),
-    Column("note", "note"),
+    *b.columns("run"),
+    *(column for column in SCORES if b.DATA in column.shown_in),
+    *b.columns("level note"),
 )
 """The same in CSV and frames; a run that was not tested has its reason in ``note``."""
 
 SKILLS = (
     *_PROTOCOL,
-    *(_of(f"to_{key}", label, "ratio") for key, label in PEERS),
-    _of("covered", "in band", "%"),
-    Column("width", "width", lambda row: format_number(row.width, 2), shown_in=(PEOPLE,)),
-    Column(
-        "worst", "worst to last value", lambda row: f"{row.worst:.2f} ({row.worst_run})", shown_in=(PEOPLE,)
-    ),
+    *(b.Column(f"to_{key}", label, unit="ratio") for key, label in PEERS),
+    _COVERED,
+    b.Column("width", "width", lambda row: format_number(row.width, 2)),
+    b.Column("worst", "worst to last value", lambda row: f"{row.worst:.2f} ({row.worst_run})"),
 )
 """Errors over all runs, as ratios."""
 
 
-def describe(result: Backtest | BacktestDocument | RunBacktest) -> list[Block]:
+def describe(result: Backtest | BacktestDocument | RunBacktest) -> list[b.Block]:
     """Every run, and before them the whole; or a run alone."""
     if isinstance(result, RunBacktest):
         return _run(result)
-    blocks: list[Block] = [Heading("Backtest of forecasts", 1)]
+    blocks: list[b.Block] = [b.Heading("Backtest of forecasts", 1)]
     if isinstance(result, BacktestDocument):
-        blocks.append(Notes(labelled("warning", result.warnings, "")))
+        blocks.append(b.Notes(b.labelled("warning", result.warnings, "")))
     refused = sum(run.refusal is not None for run in result.runs)
     if refused:
         said = f"Not tested: {refused} of {len(result.runs)} runs, each with its reason."
-        blocks.append(paragraphs(said, detail=True))
+        blocks.append(b.paragraphs(said, detail=True))
     if result.overall:
         how = (
             f"{count(result.overall[0].runs, 'run')}: error of the forecast over that of the peer, geometric "
@@ -85,27 +64,27 @@ def describe(result: Backtest | BacktestDocument | RunBacktest) -> list[Block]:
             f"observed entropies in every row. The {format_percent(result.level)} band's width is a share of "
             "the run's range of rewards, median over runs."
         )
-        blocks += [paragraphs(how), replace(table_of(SKILLS, result.overall, PEOPLE), words=2)]
+        blocks += [b.paragraphs(how), b.table_of(SKILLS, result.overall, words=2)]
     return blocks + [block for run in result.runs for block in _run(run)]
 
 
-def table(result: Backtest | BacktestDocument | RunBacktest) -> Table:
+def table(result: Backtest | BacktestDocument | RunBacktest) -> b.Table:
     """A row per run and protocol."""
     runs, level = ((result,), None) if isinstance(result, RunBacktest) else (result.runs, result.level)
-    rows: list[list[Cell]] = []
+    rows: list[list[b.Cell]] = []
     for run in runs:
-        rows += [[run.run, *cells, level, None] for cells in table_of(SCORES, run.scores, DATA).rows]
+        rows += [[run.run, *cells, level, None] for cells in b.table_of(SCORES, run.scores, b.DATA).rows]
         if run.refusal is not None:
             rows.append([run.run, *[None] * (len(COLUMNS) - 2), run.refusal])
-    return Table(COLUMNS, rows)
+    return b.Table(COLUMNS, rows)
 
 
-def _run(run: RunBacktest) -> list[Block]:
+def _run(run: RunBacktest) -> list[b.Block]:
     if run.refusal is not None:
-        return [Heading(run.run, 2), Verdict("not tested", run.refusal)]
+        return [b.Heading(run.run, 2), b.Verdict("not tested", run.refusal)]
     block = f", each the mean of {run.block}" if run.block > 1 else ""
     return [
-        Heading(run.run, 2, f"{run.n} evaluations{block}"),
-        Verdict("tested", "root mean squared errors of what was not fitted, in reward units", True),
-        replace(table_of(SCORES, run.scores, PEOPLE), words=2),
+        b.Heading(run.run, 2, f"{run.n} evaluations{block}"),
+        b.Verdict("tested", "root mean squared errors of what was not fitted, in reward units", True),
+        b.table_of(SCORES, run.scores, b.PEOPLE, words=2),
     ]

@@ -5,22 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from entropylaw.report.blocks import (
-    Block,
-    Cell,
-    Column,
-    Figure,
-    Heading,
-    Note,
-    Notes,
-    Table,
-    labelled,
-    paragraphs,
-)
+from entropylaw.report import blocks as b
 from entropylaw.report.numbers import (
+    cell_text,
     count,
     format_interval,
-    format_interval_of_steps,
     format_number,
     format_percent,
     format_step,
@@ -33,86 +22,86 @@ SHOWN_WEIGHT = 0.05
 """Members with less weight are counted, not named."""
 
 STEPS = (
-    Column("step", "step", unit="step"),
-    Column("reward", "reward", estimate=True),
-    Column("entropy", "entropy", estimate=True),
-    Column("extrapolated", "extrapolated"),
+    b.Column("step", "step", unit="step"),
+    *b.columns("reward entropy", estimate=True),
+    b.Column("extrapolated", "extrapolated"),
 )
-GAINS = (Column("points", "gain"), Column("step", "at step", unit="step"), Column("by_step", "probability"))
+SPENDING = (
+    *b.columns("run share entropy_now entropy"),
+    b.Column("step", "step", unit="step", estimate=True),
+    b.Column("reward", "reward", estimate=True),
+    *b.columns("gain at_step probability"),
+)
+"""When the entropy is spent, and below it a row per gain."""
 
 
-def describe(result: Forecast | SaturationForecast) -> list[Block]:
+def describe(result: Forecast | SaturationForecast) -> list[b.Block]:
     """The reward at later steps, or when the entropy is spent."""
-    head = Heading(result.run, 2, f"forecast from step {format_step(result.last_step)}")
+    head = b.Heading(result.run, 2, f"forecast from step {format_step(result.last_step)}")
     if isinstance(result, Forecast):
         return [head, *sections(result, None, result)]
     return [head, *sections(None, result, result)]
 
 
-def table(result: Forecast | SaturationForecast) -> Table:
-    """A row per step; of the end of the entropy, a row per gain."""
-    if isinstance(result, SaturationForecast):
-        return Table(GAINS, [(gain.points, gain.step, gain.by_step) for gain in result.gains])
-    return Table(STEPS, list(_steps(result)))
+def table(result: Forecast | SaturationForecast) -> b.Table:
+    """A row per step; or one of the end of the entropy, and a row per gain."""
+    if isinstance(result, Forecast):
+        return b.Table(STEPS, list(_steps(result)))
+    names = ("run", "share", "entropy_now", "entropy", "step", "reward")
+    spent = {name: getattr(result, name) for name in names}
+    gains = [
+        {"run": result.run, "gain": gain.points, "at_step": gain.step, "probability": gain.by_step}
+        for gain in result.gains
+    ]
+    return b.table_of(SPENDING, [spent, *gains])
 
 
 def sections(
     ahead: Forecast | None, spending: SaturationForecast | None, part: object = None, against: str = ""
-) -> list[Block]:
+) -> list[b.Block]:
     """What is known of a run's future; the figure is drawn of ``part``, where there is one.
 
     ``against`` is the verdict on a law that does not hold, and on which the forecast does not rest alone.
     """
-    blocks: list[Block] = [Figure("forecast", part)] if part is not None else []
-    blocks += _ahead(ahead) if ahead is not None else []
-    notes = list(_ahead_notes(ahead)) if ahead is not None else []
-    notes += list(_spending_notes(spending)) if spending is not None else []
+    blocks: list[b.Block] = [b.Figure("forecast", part)] if part is not None else []
+    notes: list[b.Note] = []
+    if ahead is not None:
+        step, reward, entropy, extrapolated = STEPS
+        heads = (
+            step,
+            replace(reward, label=f"reward, {format_percent(ahead.level)} interval"),
+            replace(entropy, label=f"entropy, {'forecast too' if ahead.blind else 'as given'}"),
+            extrapolated,
+        )
+        # An entropy that was given has no interval.
+        rows = [
+            (at, value, given.value if isinstance(given, Estimate) and not ahead.blind else given, outside)
+            for at, value, given, outside in _steps(ahead)
+        ]
+        now, until = format_interval(ahead.reward_now), format_step(ahead.last_step)
+        first = f"Forecast from {ahead.n} evaluations up to step {until}; reward now {now}."
+        blocks += [b.paragraphs(first), b.Table(heads, rows)]
+        # Who was mixed, what to mind, and how the intervals were made.
+        named = _weights({member.name: member.weight for member in ahead.members})
+        origins = count(len(ahead.origins), "origin")
+        how = f"{named}; from how each would have forecast from {origins} inside the run"
+        paths = [f"of the entropy: {_weights(ahead.path_members)}"] if ahead.path_members else []
+        notes += b.labelled("weights", [how, *paths]) + b.labelled("note", ahead.notes)
+        methods = f"a new evaluation, {ahead.reward[0].method}; reward now by {ahead.reward_now.method}"
+        notes.append(b.Note("intervals", methods, ""))
+    if spending is not None:
+        notes += _spending(spending)
     if against and notes:
         mixed = "one of the forms that are mixed, each with the weight that its own earlier forecasts give it"
-        notes.append(Note("caution", f"{against} The forecast does not rest on it alone: it is {mixed}."))
-    return [*blocks, Notes(notes)] if notes else []
+        notes.append(b.Note("caution", f"{against} The forecast does not rest on it alone: it is {mixed}."))
+    return [*blocks, b.Notes(notes)] if notes else []
 
 
-def _ahead(ahead: Forecast) -> list[Block]:
-    now = format_interval(ahead.reward_now)
-    step, reward, entropy, extrapolated = STEPS
-    columns = (
-        step,
-        replace(reward, label=f"reward, {format_percent(ahead.level)} interval"),
-        replace(entropy, label=f"entropy, {'forecast too' if ahead.blind else 'as given'}"),
-        extrapolated,
-    )
-    # An entropy that was given has no interval.
-    rows = [
-        (at, value, given.value if isinstance(given, Estimate) and not ahead.blind else given, outside)
-        for at, value, given, outside in _steps(ahead)
-    ]
-    return [
-        paragraphs(
-            f"Forecast from {ahead.n} evaluations up to step {format_step(ahead.last_step)}; "
-            f"reward now {now}."
-        ),
-        Table(columns, rows),
-    ]
-
-
-def _steps(ahead: Forecast) -> Iterator[tuple[Cell, ...]]:
+def _steps(ahead: Forecast) -> Iterator[tuple[b.Cell, ...]]:
     """Step, reward, entropy and whether that is extrapolated; a forecast without entropies has neither."""
     unknown = (None,) * len(ahead.step)
     entropies = (ahead.entropy or unknown, ahead.extrapolated or unknown)
     return zip(ahead.step, ahead.reward, *entropies, strict=True)
-
-
-def _ahead_notes(ahead: Forecast) -> Iterator[Note]:
-    """Who was mixed, what to mind, and how the intervals were made."""
-    named = _weights({member.name: member.weight for member in ahead.members})
-    origins = count(len(ahead.origins), "origin")
-    yield Note("weights", f"{named}; from how each would have forecast from {origins} inside the run")
-    if ahead.path_members:
-        yield Note("weights", f"of the entropy: {_weights(ahead.path_members)}")
-    yield from labelled("note", ahead.notes)
-    methods = f"a new evaluation, {ahead.reward[0].method}; reward now by {ahead.reward_now.method}"
-    yield Note("intervals", methods, "")
 
 
 def _weights(weights: Mapping[str, float]) -> str:
@@ -125,25 +114,24 @@ def _weights(weights: Mapping[str, float]) -> str:
     return ", ".join(words)
 
 
-def _spending_notes(spending: SaturationForecast) -> Iterator[Note]:
+def _spending(spending: SaturationForecast) -> list[b.Note]:
     """When the entropy is spent, and the probability of each gain."""
     when = f"No step is forecast for that{_earliest(spending.step)}"
     if spending.step.value is not None:
         step, level = _step(spending.step), format_percent(spending.step.level)
         reward = format_interval(spending.reward)
         when = f"That is forecast for step {step}, {level} interval, with a reward of {reward}"
-    yield Note(
-        "spent",
+    spent = (
         f"{format_percent(spending.share)} of what the law still promises is spent at an entropy of "
         f"{format_number(spending.entropy)} nats; now it is {format_number(spending.entropy_now)}, at step "
-        f"{format_step(spending.last_step)}. {when}.",
+        f"{format_step(spending.last_step)}. {when}."
     )
-    for gain in spending.gains:
-        yield Note(
-            "gain",
-            f"an evaluation {format_number(gain.points)} above the reward now: probability "
-            f"{format_weight(gain.by_step)} at step {format_step(gain.step)}",
-        )
+    gains = (
+        f"an evaluation {format_number(gain.points)} above the reward now: probability "
+        f"{format_weight(gain.by_step)} at step {format_step(gain.step)}"
+        for gain in spending.gains
+    )
+    return [b.Note("spent", spent), *b.labelled("gain", gains)]
 
 
 def spent_words(step: Estimate) -> str:
@@ -155,8 +143,7 @@ def spent_words(step: Estimate) -> str:
 
 def _step(step: Estimate) -> str:
     """A step that is known with its interval, whole; an end that is not known is said not to be."""
-    low, value, high = format_interval_of_steps(step, "not known")
-    return f"{value} [{low}, {high}]" + (f" ({step.note})" if step.note else "")
+    return cell_text(step, "step") + (f" ({step.note})" if step.note else "")
 
 
 def _earliest(step: Estimate) -> str:

@@ -3,72 +3,69 @@
 from __future__ import annotations
 
 from entropylaw.analysis.forms import form_label
-from entropylaw.report.blocks import Block, Column, Fact, Facts, Heading, Note, Notes, Table, labelled
+from entropylaw.report import blocks as b
 from entropylaw.report.numbers import format_number, format_percent
+from entropylaw.results import Estimate
 from entropylaw.results.forms import Comparison, NestedTest, NonlinearFit
 
+
+def _shape(named: tuple[str, Estimate]) -> str:
+    return f"{named[0]} = {format_number(named[1].value)}"
+
+
 COLUMNS = (
-    Column("form", "form"),
-    Column("formula", "formula"),
-    Column("variable", "of"),
-    Column("weight", "probability", unit="probability"),
-    Column("log_odds", "log odds against the law"),
-    Column("ceiling", "ceiling", estimate=True),
-    Column("parameters", "coefficients"),
-    Column("residual_sd", "residual sd"),
-    Column("ruled_out", "ruled out"),
+    b.Column("form", "form", lambda one: form_label(one.form)),
+    b.Column("formula", "formula", lambda one: ", ".join((one.formula, *map(_shape, one.shapes.items())))),
+    b.Column("variable", "of"),
+    b.Column("weight", "probability", unit="probability"),
+    b.Column("log_odds", "log odds against the law"),
+    b.Column("ceiling", "ceiling", estimate=True),
+    b.Column("parameters", "coefficients"),
+    *b.columns("residual_sd ruled_out"),
 )
 
-PARAMETERS = (Column("parameter", "parameter"), Column("estimate", "estimate", estimate=True))
+PARAMETERS = (*b.columns("parameter"), *b.columns("estimate", estimate=True))
 
 
-def describe(result: Comparison | NonlinearFit) -> list[Block]:
+def describe(result: Comparison | NonlinearFit) -> list[b.Block]:
     """What the data tell apart among the forms, or the parameters of one."""
     if isinstance(result, NonlinearFit):
         return _nonlinear(result)
     alike = ", ".join(map(form_label, result.alike))
-    notes = [Note("not told apart", f"from the law, by odds between 1/20 and 20: {alike or 'no form'}")]
-    for test in (result.law_test, result.line_test, result.branch_test):
-        notes.append(Note("test", _test(test)))
+    notes = [b.Note("not told apart", f"from the law, by odds between 1/20 and 20: {alike or 'no form'}")]
+    notes += b.labelled("test", map(_test, (result.law_test, result.line_test, result.branch_test)))
     tail = f"twice the smaller probability of k < 1 and k > 1 is {format_number(result.rate_tail, 2)}"
-    notes.append(Note("rate k", tail))
-    notes += [Note("skipped", f"{form_label(form)}: {why}") for form, why in result.skipped.items()]
-    notes += labelled("reach", [result.reach_note] if result.reach_note else [])
-    facts = [Fact("ceiling", result.ceiling, "reward at H = 0, over the forms of the entropy")]
+    notes.append(b.Note("rate k", tail))
+    notes += b.labelled("skipped", (f"{form_label(form)}: {why}" for form, why in result.skipped.items()))
+    notes += b.labelled("reach", [result.reach_note] if result.reach_note else [])
+    facts = [b.Fact("ceiling", result.ceiling, "reward at H = 0, over the forms of the entropy")]
     if result.limit is not None:
-        facts.append(Fact("limit", result.limit, "in steps, over the forms of the step"))
+        facts.append(b.Fact("limit", result.limit, "in steps, over the forms of the step"))
     if result.reach is not None:
-        facts.append(Fact("reach", result.reach, "both, as the entropy is spent"))
+        facts.append(b.Fact("reach", result.reach, "both, as the entropy is spent"))
     interval = f"range over the forms not ruled out, {format_percent(result.ceiling.level)} intervals"
-    return [Heading("Forms", 2), table(result), Facts("over all forms", facts, interval), Notes(notes)]
+    return [b.Heading("Forms", 2), table(result), b.Facts("over all forms", facts, interval), b.Notes(notes)]
 
 
-def table(result: Comparison | NonlinearFit) -> Table:
+def table(result: Comparison | NonlinearFit) -> b.Table:
     """A row per form, or per parameter."""
     if isinstance(result, NonlinearFit):
-        return Table(PARAMETERS, list(result.parameters.items()))
-    rows = []
-    for form in result.forms:
-        shapes = (f"{name} = {format_number(shape.value)}" for name, shape in form.shapes.items())
-        formula = ", ".join((form.formula, *shapes))
-        rows.append((form_label(form.form), formula, *(getattr(form, column.key) for column in COLUMNS[2:])))
-    return Table(COLUMNS, rows, words=3)
+        return b.Table(PARAMETERS, list(result.parameters.items()))
+    return b.table_of(COLUMNS, result.forms, words=3)
 
 
-def _nonlinear(fit: NonlinearFit) -> list[Block]:
-    facts = [Fact(name, estimate) for name, estimate in fit.parameters.items()]
+def _nonlinear(fit: NonlinearFit) -> list[b.Block]:
+    facts = [b.Fact(name, estimate) for name, estimate in fit.parameters.items()]
     first = next(iter(fit.parameters.values()), None)
     interval = f"{format_percent(first.level)} interval ({first.method})" if first is not None else "interval"
     covariance = f"range {format_number(fit.length)} steps, drift share {fit.drift_share:.2f}"
+    residual = f"whitened sd {format_number(fit.residual_sd)}; {covariance}"
     converged = "converged" if fit.settled else "did not converge"
     return [
-        Heading(form_label(fit.form), 2, fit.formula),
-        Facts(fit.formula, facts, interval),
-        Notes(
-            [
-                Note("residual", f"whitened sd {format_number(fit.residual_sd)}; {covariance}"),
-                Note("lmfit", f"Levenberg–Marquardt {converged}: {fit.message}"),
-            ]
+        b.Heading(form_label(fit.form), 2, fit.formula),
+        b.Facts(fit.formula, facts, interval),
+        b.Notes(
+            [b.Note("residual", residual), b.Note("lmfit", f"Levenberg–Marquardt {converged}: {fit.message}")]
         ),
     ]
 

@@ -7,80 +7,85 @@ from typing import Any
 
 from entropylaw.documents.phases import COLUMNS as READ
 from entropylaw.documents.phases import PhasesDocument, RunPhases
+from entropylaw.report import blocks as b
 from entropylaw.report import phasewords as words
-from entropylaw.report.blocks import (
-    Block,
-    Cell,
-    Column,
-    Figure,
-    Heading,
-    Note,
-    Notes,
-    Table,
-    Verdict,
-    labelled,
-    paragraphs,
-)
-from entropylaw.report.numbers import format_percent, format_step
+from entropylaw.report.findings import UNKNOWN_SHARE
+from entropylaw.report.numbers import MISSING, format_percent, format_step
 from entropylaw.results import Estimate
-from entropylaw.results.phases import PhaseFit, PhasesAcross
+from entropylaw.results.phases import CURVES, PhaseFit, PhasesAcross
 
 Result = PhasesDocument | RunPhases | PhaseFit | PhasesAcross
+
+PUBLISHED = (
+    "published, by eye, of the semantic entropy of strategic grams: in 3 of 8 models (arXiv:2509.03646)"
+)
+"""The one number there is to compare with: planning rises once execution has fallen. It is of another
+quantity than token entropy, and no test."""
 
 _REASONS = 3
 """Reasons for what was dropped that a terminal shows."""
 
-_OF_BOTH = ("delta", "after_fall", "share_planning")
-_OF_CURVE = ("slope_before", "slope_after", "rise", "settled", "last")
-_OF_NOISE = ("detectable", "lag1", "noise")
-
-
-def _columns(*keys: str, estimate: bool = False) -> Iterator[Column]:
-    return (Column(key, key.replace("_", " "), estimate=estimate) for key in keys)
-
+_CURVE = "n first_step last_step p_value found kind"
+_OF_BOTH = "delta after_fall share_planning"
+_OF_CURVE = "slope_before slope_after rise settled last"
+_OF_NOISE = "detectable lag1 noise"
 
 COLUMNS = (
-    *_columns("run", "path", "verdict", "curve", "entropy_of", "column", "n", "first_step", "last_step"),
-    *_columns("p_value", "found", "kind", "boundary_stretches", "boundary_whole"),
-    *_columns("boundary", "width", *_OF_CURVE, estimate=True),
-    *_columns(*_OF_NOISE),
-    *_columns(*_OF_BOTH, estimate=True),
-    *_columns("later", "level", "method", "refusal"),
+    *b.columns(f"run path verdict curve entropy_of column {_CURVE} boundary_stretches boundary_whole"),
+    *b.columns(f"boundary width {_OF_CURVE}", estimate=True),
+    *b.columns(_OF_NOISE),
+    *b.columns(_OF_BOTH, estimate=True),
+    *b.columns("later level method refusal"),
 )
 """A row per curve. ``refusal`` holds the error's slug; ``entropy_of`` says whether the curve is token entropy
 or semantic entropy; ``boundary_stretches`` holds the most probable steps, as ``30:55 120:160``, and
 ``boundary_low`` and ``boundary_high`` the ends of them all."""
 
 ACROSS = (
-    *_columns("finding", "runs"),
-    Column("share", "share", unit="%", estimate=True),
-    *_columns("method"),
+    *b.columns("finding runs"),
+    b.Column("share", "share", unit="%", estimate=True),
+    *b.columns("method"),
 )
 
 
-def describe(result: Result) -> list[Block]:
+def describe(result: Result) -> list[b.Block]:
     """A run, the runs of a document and what they say together, or one of the two alone."""
     if isinstance(result, PhasesAcross):
         return _across(result)
     if isinstance(result, PhasesDocument):
-        head: list[Block] = [Heading("Phases of entropy", 1), Notes(labelled("warning", result.warnings, ""))]
+        head: list[b.Block] = [
+            b.Heading("Phases of entropy", 1),
+            b.Notes(b.labelled("warning", result.warnings, "")),
+        ]
         head += _across(result.across) if result.across is not None else []
         return head + [block for run in result.runs for block in describe(run)]
     run = without_log(result) if isinstance(result, PhaseFit) else result
     if run.phases is None:
-        return [Heading(run.run, 2, "" if run.run == run.path else run.path), *sections(run)]
-    about = f"{_extent(words.curves_of(run))} · {run.path}" if run.path else _extent(words.curves_of(run))
-    return [Heading(run.run, 2, about), *sections(run), *_read(run)]
+        return [b.Heading(run.run, 2, "" if run.run == run.path else run.path), *sections(run)]
+    about = " · ".join(filter(None, (_extent(words.curves_of(run)), run.path)))
+    blocks = [b.Heading(run.run, 2, about), *sections(run)]
+    if run.path:
+        dropped = b.Note("dropped", _dropped(run), _dropped(run, _REASONS))
+        notes = [b.Note("file", run.path, ""), b.Note("read", _columns_read(run)), dropped]
+        blocks += [b.Heading("Read and dropped", name="read"), b.Notes(notes)]
+    return blocks
 
 
-def table(result: Result) -> Table:
+def table(result: Result) -> b.Table:
     """A row per curve of every run; of several runs together, a row per finding."""
     if isinstance(result, PhasesAcross):
-        return Table(ACROSS, list(_findings(result)))
+        shares: list[tuple[str, int, Estimate | None]] = [
+            ("two boundaries", result.both, result.share_both),
+            ("planning rises after execution's fall", result.rises_after, result.share_rises_after),
+            ("planning at", result.runs, result.planning),
+            ("execution at", result.runs, result.execution),
+            ("planning later by", result.runs, result.delta),
+        ]
+        rows = [(name, runs, share, share.method) for name, runs, share in shares if share is not None]
+        return b.Table(ACROSS, rows)
     found = without_log(result) if isinstance(result, PhaseFit) else result
     runs = found.runs if isinstance(found, PhasesDocument) else (found,)
-    rows = [row for run in runs for row in _rows(run)]
-    return Table(COLUMNS, [tuple(row.get(column.key) for column in COLUMNS) for row in rows])
+    return b.table_of(COLUMNS, (row for run in runs for row in _rows(run)))
 
 
 def without_log(found: PhaseFit) -> RunPhases:
@@ -89,42 +94,72 @@ def without_log(found: PhaseFit) -> RunPhases:
     return RunPhases(run=found.run, dropped=found.dropped, phases=found, **unknown)
 
 
-def sections(run: RunPhases) -> list[Block]:
+def sections(run: RunPhases) -> list[b.Block]:
     """The verdict, what to mind, the figure, and the numbers of the curves; or why there are none."""
     if run.phases is None:
         if run.refusal is None:
-            return [Verdict("refused", "its document gives no reason")]
+            return [b.Verdict("refused", "its document gives no reason")]
         refusal = run.refusal
-        hint = Notes([Note("hint", refusal.hint, "")])
-        return [Verdict("refused", f"{refusal.message} [{refusal.slug}]"), hint]
+        hint = b.Notes([b.Note("hint", refusal.hint, "")])
+        return [b.Verdict("refused", f"{refusal.message} [{refusal.slug}]"), hint]
     curves = words.curves_of(run)
     if not curves:
-        return [Verdict("refused", "no curve was fitted"), Notes(labelled("note", run.phases.notes))]
+        return [b.Verdict("refused", "no curve was fitted"), b.Notes(b.labelled("note", run.phases.notes))]
     before, _, text = words.headline(run).partition(": ")
     badge, _, how = before.partition(", ")
     text = f"{how}: {text}" if how else text
-    notes = labelled("caution", words.all_cautions(run)) + labelled("note", words.told_notes(run))
-    names = [Column("", f"{format_percent(run.phases.level)} intervals, nats")]
-    share = words.share_words(run)
+    # The headline says already that there is no boundary; what was done to the data before what is not known.
+    said = [note for note in run.phases.notes if not note.startswith("no order is told: no boundary")]
+    unknown = [note for note in said if note.startswith(UNKNOWN_SHARE)]
+    known = [note for note in said if note not in unknown]
+    notes = b.labelled("caution", words.all_cautions(run)) + b.labelled(
+        "note", (*known, *run.notes, *unknown)
+    )
+    heads = [b.Column("", f"{format_percent(run.phases.level)} intervals, nats")]
+    heads += [b.Column(curve.name, name) for curve, name in curves]
+    until = words.last_step(curves)
+    rows = [
+        (beside[0][0], *(cell for _, cell in beside))
+        for beside in zip(*(words.rows_of(curve, until) for curve, _ in curves), strict=True)
+        if any(cell != MISSING for _, cell in beside)
+    ]
+    share = ""
+    if run.phases.share_planning is not None:
+        short = [curve for curve, _ in curves if words.ends_before(curve, until)]
+        ends = (f"; {CURVES[one.name]}'s curve ends at step {format_step(one.last_step)}" for one in short)
+        held = words.percent_words(run.phases.share_planning)
+        share = f"planning tokens hold {held} of all entropy at step {format_step(until)}{''.join(ends)}"
     return [
-        Verdict(badge, f"{text}{words.cautions_counted(run)}", True),
-        Notes(notes, may_wait=True),
-        Figure("phases", run),
-        Table(
-            names + [Column(curve.name, name) for curve, name in curves],
-            [(label, *cells) for label, cells in words.table_rows(curves)],
-            words=1 + len(curves),
-        ),
-        Notes([Note("share", share), Note("method", curves[0][0].boundary.step.method, "")]),
+        b.Verdict(badge, f"{text}{words.cautions_counted(run)}", True),
+        b.Notes(notes, may_wait=True),
+        b.Figure("phases", run),
+        b.Table(heads, rows, words=1 + len(curves)),
+        b.Notes([b.Note("share", share), b.Note("method", curves[0][0].boundary.step.method, "")]),
     ]
 
 
-def _read(run: RunPhases) -> list[Block]:
-    if not run.path:
-        return []
-    dropped = Note("dropped", words.dropped_words(run), words.dropped_words(run, _REASONS))
-    notes = [Note("file", run.path, ""), Note("read", words.read_words(run)), dropped]
-    return [Heading("Read and dropped", name="read"), Notes(notes)]
+def _columns_read(run: RunPhases) -> str:
+    """Which columns were used, and for what."""
+    columns = (run.planning_column, run.execution_column, run.aggregate_column)
+    named = zip(("planning", "execution", "all tokens"), columns, strict=True)
+    used = [(kind, column) for kind, column in named if column is not None]
+    whats = {column.what for _, column in used}
+    parts = [
+        f"{kind} '{column.column}'" + (f" ({column.what})" if len(whats) > 1 else "") for kind, column in used
+    ]
+    if len(whats) == 1:
+        parts[-1] += f" ({'each a ' if len(used) > 1 else ''}{whats.pop()})"
+    names = (("planning's share of tokens", run.share_column), ("response length", run.length_column))
+    parts += [f"{what} '{name}'" for what, name in names if name is not None]
+    return ", ".join(parts) or "no column"
+
+
+def _dropped(run: RunPhases, most: int | None = None) -> str:
+    """What was left out, and why; with ``most`` the reasons of so many, and the number of the others."""
+    counted = sorted(run.dropped.items(), key=lambda item: (-item[1], item[0]))
+    reasons = [f"{reason} ({number})" for reason, number in counted if number]
+    hidden = len(reasons) - len(reasons[:most])
+    return "; ".join([*reasons[:most], *[f"{hidden} more in the JSON"] * bool(hidden)]) or "nothing"
 
 
 def _extent(curves: words.Curves) -> str:
@@ -136,45 +171,46 @@ def _extent(curves: words.Curves) -> str:
     return f"{points} {'means of neighbours' if blocks else 'points'}, {steps}"
 
 
-def _across(across: PhasesAcross) -> list[Block]:
+def _across(across: PhasesAcross) -> list[b.Block]:
     title = f"{across.runs} runs together"
-    notes = [Note(label, text) for label, text in words.across_rows(across)]
-    return [
-        Heading(title, name="across"),
-        Notes([Note("", "", f"{title}:"), *notes, *labelled("note", across.notes)]),
-        paragraphs(words.PUBLISHED),
-    ]
+
+    def share(of: Estimate, number: int) -> str:
+        return f"in {number} of {across.runs} runs: {words.percent_words(of)} ({of.method})"
+
+    notes = [b.Note("", "", f"{title}:")]
+    notes.append(b.Note("two boundaries", f"in both curves {share(across.share_both, across.both)}"))
+    if across.share_rises_after is not None:
+        rises = share(across.share_rises_after, across.rises_after)
+        notes.append(b.Note("planning's rise", f"planning turns to rise after execution's fall {rises}"))
+    labels = ("planning at", "execution at", "planning later by")
+    for label, estimate in zip(labels, (across.planning, across.execution, across.delta), strict=True):
+        if estimate is not None:
+            notes.append(b.Note(label, f"{words.percent_words(estimate)} of the run ({estimate.method})"))
+    notes += b.labelled("note", across.notes)
+    return [b.Heading(title, name="across"), b.Notes(notes), b.paragraphs(PUBLISHED)]
 
 
-def _findings(across: PhasesAcross) -> Iterator[tuple[Cell, ...]]:
-    shares: list[tuple[str, int, Estimate | None]] = [
-        ("two boundaries", across.both, across.share_both),
-        ("planning rises after execution's fall", across.rises_after, across.share_rises_after),
-        ("planning at", across.runs, across.planning),
-        ("execution at", across.runs, across.execution),
-        ("planning later by", across.runs, across.delta),
-    ]
-    return ((name, runs, share, share.method) for name, runs, share in shares if share is not None)
-
-
-def _rows(run: RunPhases) -> Iterator[dict[str, Cell]]:
-    base: dict[str, Cell] = {"run": run.run, "path": run.path}
+def _rows(run: RunPhases) -> Iterator[dict[str, b.Cell]]:
+    base: dict[str, b.Cell] = {"run": run.run, "path": run.path}
     phases = run.phases
     if phases is None:
         yield base | {"refusal": run.refusal.slug if run.refusal is not None else None}
         return
-    base |= {name: getattr(phases, name) for name in ("verdict", "later", "level", *_OF_BOTH)}
+    base |= {name: getattr(phases, name) for name in f"verdict later level {_OF_BOTH}".split()}
     for curve, column in words.fitted_curves(run):
-        boundary, row = curve.boundary, dict(base)
-        for name in ("n", "first_step", "last_step", "p_value", "found", "kind", *_OF_CURVE, *_OF_NOISE):
-            row[name] = getattr(curve, name)
+        boundary = curve.boundary
+        row = {name: getattr(curve, name) for name in f"{_CURVE} {_OF_CURVE} {_OF_NOISE}".split()}
         if column is not None:
             row |= {"entropy_of": column.what, "column": column.column}
-        yield row | {
-            "curve": curve.name,
-            "boundary": boundary.step,
-            "width": boundary.width,
-            "boundary_stretches": " ".join(f"{low:g}:{high:g}" for low, high in boundary.intervals),
-            "boundary_whole": boundary.whole,
-            "method": boundary.step.method,
-        }
+        yield (
+            base
+            | row
+            | {
+                "curve": curve.name,
+                "boundary": boundary.step,
+                "width": boundary.width,
+                "boundary_stretches": " ".join(f"{low:g}:{high:g}" for low, high in boundary.intervals),
+                "boundary_whole": boundary.whole,
+                "method": boundary.step.method,
+            }
+        )

@@ -5,73 +5,59 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from entropylaw.documents.prediction import PredictionDocument, RunPrediction
-from entropylaw.report.blocks import Block, Cell, Column, Heading, Note, Notes, Table, Verdict, labelled
+from entropylaw.report import blocks as b
 from entropylaw.report.describe import forecast
 from entropylaw.report.numbers import format_estimate, format_interval, format_number, format_percent
-from entropylaw.report.words import invalid_badge, invalid_headline
+from entropylaw.report.words import invalid_headline
 from entropylaw.results import EntropySet, Estimate
 
-COLUMNS = tuple(
-    Column(key, key.replace("_", " "))
-    for key in (
-        *("run", "path", "question", "target", "value", "low", "high", "observation_low"),
-        *("observation_high", "extrapolated", "level", "method", "note"),
-    )
+COLUMNS = b.columns(
+    "run path question target value low high observation_low observation_high extrapolated level method note"
 )
 """A row per question and target; an entropy with several stretches has a row for each."""
 
 
-def describe(result: PredictionDocument | RunPrediction) -> list[Block]:
+def describe(result: PredictionDocument | RunPrediction) -> list[b.Block]:
     """A run, or the runs of a document: the law's answers, then the forecasts."""
     if isinstance(result, PredictionDocument):
-        title: list[Block] = [Heading("Predictions", 1)]
+        title: list[b.Block] = [b.Heading("Predictions", 1)]
         return title + [block for run in result.runs for block in describe(run)]
-    against = "" if result.validity.ok else invalid_headline(result.validity)
-    notes = [Note(f"reward {target.reward:g}", _entropies(target)) for target in result.entropies]
+    validity, against = result.validity, ""
+    low, high = map(format_number, result.entropy_range)
+    fitted = f"fitted on entropies from {low} to {high} nats"
+    verdict = b.Verdict("valid", f"the law is not contradicted by this run; {fitted}", True)
+    if not validity.ok:
+        against = invalid_headline(validity)
+        badge, ok = ("law fails", False) if validity.contradicted else ("undecided", None)
+        verdict = b.Verdict(badge, f"{against.removesuffix('.')}; {fitted}", ok)
+    notes = [b.Note(f"reward {target.reward:g}", _entropies(target)) for target in result.entropies]
     if result.saturation is not None:
         share, entropy = format_percent(result.saturation.share), format_number(result.saturation.entropy)
         reward = format_interval(result.saturation.reward)
         spent = f"{share} of what the law still promises is spent at entropy {entropy} nats, reward {reward}"
-        notes.append(Note("saturation", spent))
+        notes.append(b.Note("saturation", spent))
     if result.no_forecast:
-        notes.append(Note("no forecast", result.no_forecast))
-    return [
-        Heading(result.run, 2, result.path),
-        _verdict(result),
-        Notes(labelled("reason", result.validity.reasons)),
-        *([_predictions(result)] if result.predictions else ()),
-        Notes(notes),
-        *forecast.sections(result.forecast, result.spending, result.forecast, against),
-    ]
+        notes.append(b.Note("no forecast", result.no_forecast))
+    blocks: list[b.Block] = [b.Heading(result.run, 2, result.path), verdict]
+    blocks.append(b.Notes(b.labelled("reason", validity.reasons)))
+    if result.predictions:
+        level = format_percent(result.predictions[0].mean.level)
+        labels = ("entropy", "reward of the law", f"a new evaluation, {level} interval", "extrapolated")
+        rows = [
+            # The middle of both intervals is the same.
+            (f"{one.entropy:.4g}", one.mean, format_estimate(one.observation).interval, one.extrapolated)
+            for one in result.predictions
+        ]
+        blocks.append(b.Table([b.Column(label, label) for label in labels], rows))
+    ahead = forecast.sections(result.forecast, result.spending, result.forecast, against)
+    return [*blocks, b.Notes(notes), *ahead]
 
 
-def table(result: PredictionDocument | RunPrediction) -> Table:
+def table(result: PredictionDocument | RunPrediction) -> b.Table:
     """What every run answers."""
     runs = result.runs if isinstance(result, PredictionDocument) else (result,)
-    rows = [{**row, "run": run.run, "path": run.path} for run in runs for row in _rows(run)]
-    return Table(COLUMNS, [tuple(row.get(column.key) for column in COLUMNS) for row in rows])
-
-
-def _verdict(run: RunPrediction) -> Verdict:
-    low, high = run.entropy_range
-    fitted = f"fitted on entropies from {format_number(low)} to {format_number(high)} nats"
-    if run.validity.ok:
-        return Verdict("valid", f"the law is not contradicted by this run; {fitted}", True)
-    said = invalid_headline(run.validity).removesuffix(".")
-    return Verdict(
-        invalid_badge(run.validity), f"{said}; {fitted}", False if run.validity.contradicted else None
-    )
-
-
-def _predictions(run: RunPrediction) -> Table:
-    level = format_percent(run.predictions[0].mean.level)
-    labels = ("entropy", "reward of the law", f"a new evaluation, {level} interval", "extrapolated")
-    rows = [
-        # The middle of both intervals is the same.
-        (f"{one.entropy:.4g}", one.mean, format_estimate(one.observation).interval, one.extrapolated)
-        for one in run.predictions
-    ]
-    return Table([Column(label, label) for label in labels], rows)
+    rows = ({**row, "run": run.run, "path": run.path} for run in runs for row in _rows(run))
+    return b.table_of(COLUMNS, rows)
 
 
 def _entropies(target: EntropySet) -> str:
@@ -80,13 +66,13 @@ def _entropies(target: EntropySet) -> str:
         f"[{format_number(low)}, {'no upper end)' if high is None else format_number(high) + ']'}"
         for low, high in target.intervals
     )
-    shown = f"{format_percent(target.level)} set {sets or 'empty'}"
     touches = bool(target.intervals) and target.intervals[0][0] == 0.0
     floor = "; the set reaches 0, the end of all entropy" if touches else ""
-    return f"{value}, {shown}{floor}" + (f"; {target.note}" if target.note else "")
+    note = f"; {target.note}" if target.note else ""
+    return f"{value}, {format_percent(target.level)} set {sets or 'empty'}{floor}{note}"
 
 
-def _rows(run: RunPrediction) -> Iterator[dict[str, Cell]]:
+def _rows(run: RunPrediction) -> Iterator[dict[str, b.Cell]]:
     for prediction in run.predictions:
         new = prediction.observation
         yield _answer("reward at entropy", prediction.entropy, prediction.mean) | {
@@ -107,7 +93,7 @@ def _rows(run: RunPrediction) -> Iterator[dict[str, Cell]]:
         yield _answer("step of saturation", run.spending.entropy, run.spending.step)
 
 
-def _answer(question: str, target: float, answer: Estimate | EntropySet) -> dict[str, Cell]:
-    known: dict[str, Cell] = {"question": question, "target": target}
+def _answer(question: str, target: float, answer: Estimate | EntropySet) -> dict[str, b.Cell]:
+    known: dict[str, b.Cell] = {"question": question, "target": target}
     names = ("value", "low", "high", "level", "method", "note")
     return known | {name: getattr(answer, name, None) for name in names}

@@ -35,10 +35,6 @@ def _law(accessor: Callable[[LawFit], Cell]) -> Callable[[RunReport], Cell]:
     return lambda report: None if report.fit.law is None else accessor(report.fit.law)
 
 
-def _estimate(name: str) -> Callable[[RunReport], Cell]:
-    return lambda report: getattr(report.fit.law, name, None)
-
-
 def _phases(report: RunReport) -> str | None:
     """The verdict on the phases; of one curve, whether it has a boundary."""
     found = report.phases.phases if report.phases is not None else None
@@ -48,13 +44,20 @@ def _phases(report: RunReport) -> str | None:
     return found.verdict or f"one curve, {'a' if any(curve.found for curve in curves) else 'no'} boundary"
 
 
+def _last(name: str) -> Callable[[RunReport], Cell]:
+    return lambda report: getattr(report.forecast, name)[-1] if report.forecast is not None else None
+
+
 def _data(key: str, accessor: Callable[[Any], Cell]) -> Column:
     return Column(key, key.replace("_", " "), accessor, shown_in=(DATA,))
 
 
-def _number(key: str, accessor: Callable[[Any], Cell], unit: str = "", *places: str) -> Column:
-    label = {"used": "used"}.get(key, key.replace("_", " "))
-    return Column(key, label, accessor, unit, places or (DATA,), estimate=True)
+def _estimate(
+    key: str, accessor: Callable[[Any], Cell] | None = None, unit: str = "", *places: str
+) -> Column:
+    """An estimate; without an accessor the law's of that name."""
+    found = accessor or (lambda report: getattr(report.fit.law, key, None))
+    return Column(key, key.replace("_", " "), found, unit, places or (DATA,), estimate=True)
 
 
 COLUMNS = (
@@ -66,13 +69,13 @@ COLUMNS = (
     _data("valid", _law(lambda law: law.validity.ok)),
     Column("entropy", "entropy", _law(lambda law: stretches(law.entropy)), shown_in=(PEOPLE,)),
     Column("reward", "reward", _law(lambda law: stretches(law.reward)), shown_in=(PEOPLE,)),
-    _number("a", _estimate("a")),
-    _number("b", _estimate("b")),
-    _number("ceiling", _estimate("ceiling"), "", PEOPLE, DATA),
-    _number("reward_now", _estimate("reward_now")),
-    _number("headroom", _estimate("headroom"), "", PEOPLE, DATA),
-    _number("used", lambda report: report.fit.used, "%", PEOPLE, DATA),
-    _number("drop_per_100_steps", lambda report: report.fit.drop_per_100_steps, "", PEOPLE, DATA),
+    _estimate("a"),
+    _estimate("b"),
+    _estimate("ceiling", None, "", PEOPLE, DATA),
+    _estimate("reward_now"),
+    _estimate("headroom", None, "", PEOPLE, DATA),
+    _estimate("used", lambda report: report.fit.used, "%", PEOPLE, DATA),
+    _estimate("drop_per_100_steps", lambda report: report.fit.drop_per_100_steps, "", PEOPLE, DATA),
     _data("law_weight", _law(lambda law: law.law_weight)),
     _data("best_rival", _law(lambda law: law.rivals[0].form if law.rivals else None)),
     _data("best_rival_weight", _law(lambda law: law.rivals[0].weight if law.rivals else None)),
@@ -80,28 +83,11 @@ COLUMNS = (
     _data("method", _law(lambda law: law.ceiling.method)),
     _data("first_step", _law(lambda law: float(law.step[0]))),
     _data("last_step", _law(lambda law: float(law.step[-1]))),
-    _number("jump", lambda _: None),
+    _estimate("jump", lambda _: None),
     _data("p_value", lambda _: None),
-    Column(
-        "forecast_step",
-        "forecast for step",
-        lambda report: report.forecast.step[-1] if report.forecast is not None else None,
-        "step",
-        (PEOPLE, REPORT),
-    ),
-    _number(
-        "forecast",
-        lambda report: report.forecast.reward[-1] if report.forecast is not None else None,
-        "",
-        PEOPLE,
-        REPORT,
-    ),
-    _number(
-        "spent_by_step",
-        lambda report: report.spending.step if report.spending is not None else None,
-        "step",
-        REPORT,
-    ),
+    Column("forecast_step", "forecast for step", _last("step"), "step", (PEOPLE, REPORT)),
+    _estimate("forecast", _last("reward"), "", PEOPLE, REPORT),
+    _estimate("spent_by_step", lambda report: getattr(report.spending, "step", None), "step", REPORT),
     Column("phases", "phases", _phases, shown_in=(PEOPLE, REPORT)),
     _data("refusal", lambda report: report.fit.refusal.slug if report.fit.refusal is not None else None),
 )
@@ -117,7 +103,12 @@ def cells(report: RunReport) -> Row:
 def parts(report: RunReport) -> Iterator[Row]:
     """The level shifts of a run and its segments, each a row."""
     run = report.fit
-    rows = [*groups.seam_rows(run.seams), *(groups.segment_rows(run.segments) if run.segments else ())]
-    for row in rows:
+    segments = groups.segment_rows(run.segments) if run.segments else ()
+    for row in (*groups.seam_rows(run.seams), *segments):
         known = {key: cell for key, cell in row.items() if cell is not None}
         yield {"run": run.run, "path": run.path} | known
+
+
+def rows(report: RunReport) -> list[Row]:
+    """A run and its parts."""
+    return [cells(report), *parts(report)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 
 from entropylaw.report.blocks import Cell, Table
 from entropylaw.report.printable import spreadsheet_cell
@@ -23,15 +24,15 @@ def flat(table: Table) -> tuple[list[str], list[list[Cell]]]:
     """Names and rows of plain cells: an estimate is a value and the two ends of its interval."""
     columns = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
     names: list[str] = []
-    cells: list[list[Cell]] = []
+    cells: list[Sequence[Cell]] = []
     for column, values in zip(table.columns, columns, strict=True):
+        names.append(column.key)
         if column.estimate:
-            names += [column.key, f"{column.key}_low", f"{column.key}_high"]
+            names += [f"{column.key}_low", f"{column.key}_high"]
             for end in ("value", "low", "high"):
                 cells.append([None if value is None else getattr(value, end) for value in values])
         else:
-            names.append(column.key)
-            cells.append(list(values))
+            cells.append(values)
     return names, [list(row) for row in zip(*cells, strict=True)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 
@@ -15,8 +15,6 @@ from entropylaw.report.blocks import Block, Figure, Heading, Note, Notes
 from entropylaw.report.figures import NAMED
 from entropylaw.report.printable import one_line
 from entropylaw.report.svg import glyphs, inline
-
-_CHECKS = ("reason", "caution", "warning", "checks")
 
 
 def fragment(
@@ -45,41 +43,28 @@ def fragment(
     frame
         The attributes of an element around a figure where there is no style sheet.
     """
-    drawn = {block.name: block for block in blocks if isinstance(block, Figure) and block.name in figures}
-    title = next((block.text for block in blocks if isinstance(block, Heading)), "")
-    svgs = {
-        name: Markup(  # all from outside is escaped in inline
-            inline(
-                figures[name],
-                f"{prefix}{name}",
-                f"{NAMED[name].title} {one_line(title)}",
-                one_line(block.described or str(NAMED[name].caption(block.part))),
-                follow=follow,
-            )
-        )
-        for name, block in drawn.items()
-    }
+    drawn = [block for block in blocks if isinstance(block, Figure) and block.name in figures]
+    title = next((one_line(block.text) for block in blocks if isinstance(block, Heading)), "")
+    svgs = {}
+    for figure in drawn:
+        entry = NAMED[figure.name]
+        described = one_line(figure.described or str(entry.caption(figure.part)))
+        name, titled = f"{prefix}{figure.name}", f"{entry.title} {title}"
+        svg = inline(figures[figure.name], name, titled, described, follow=follow)
+        svgs[figure.name] = Markup(svg)  # all from outside is escaped in inline
+    # Parts with their headings; what stands before the first has none. Runs have theirs above.
+    sections: list[tuple[Heading | None, list[Block]]] = [(None, [])]
+    for block in blocks:
+        if not isinstance(block, Heading):
+            sections[-1][1].append(block)
+        elif block.level == 3:
+            sections.append((block, []))
     template = environment().get_template("blocks.html.j2")
-    body = template.render(
-        sections=list(_sections(blocks)), svgs=svgs, links=links or {}, frame=Markup(frame)
-    )
-    letters = glyphs(figures[name] for name in drawn) if drawn else ""
+    body = template.render(sections=sections, svgs=svgs, links=links or {}, frame=Markup(frame))
+    letters = glyphs(figures[figure.name] for figure in drawn) if drawn else ""
     if frame:
         letters = letters.replace('class="glyphs"', 'style="position:absolute;width:0;height:0"')
     return Markup(letters + "\n" + body)
-
-
-def _sections(blocks: Iterable[Block]) -> Iterator[tuple[Heading | None, list[Block]]]:
-    """Parts with their headings; what stands before the first has none. Runs have theirs above."""
-    heading: Heading | None = None
-    found: list[Block] = []
-    for block in blocks:
-        if isinstance(block, Heading) and block.level == 3:
-            yield heading, found
-            heading, found = block, []
-        elif not isinstance(block, Heading):
-            found.append(block)
-    yield heading, found
 
 
 @lru_cache
@@ -113,10 +98,10 @@ def _by_kind(block: Notes) -> list[tuple[str, list[Note]]]:
     """Notes in groups: checks, lists of labelled facts, paragraphs."""
 
     def kind(note: Note) -> str:
-        return "checks" if note.label in _CHECKS else "list" if note.label else "paragraphs"
+        checks = note.label in ("reason", "caution", "warning", "checks")
+        return "checks" if checks else "list" if note.label else "paragraphs"
 
-    shown = (note for note in block.notes if note.text)
-    return [(name, list(group)) for name, group in groupby(shown, kind)]
+    return [(name, list(notes)) for name, notes in groupby(filter(lambda note: note.text, block.notes), kind)]
 
 
 def typeset(text: str) -> str:

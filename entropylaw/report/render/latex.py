@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from entropylaw.report.blocks import Block, Facts, Figure, Heading, Notes, Table, Verdict
-from entropylaw.report.numbers import cell_text, fact_text
+from entropylaw.report.numbers import fact_text, row_text
 from entropylaw.report.printable import one_line
 
 _SPECIAL = {
@@ -53,12 +53,8 @@ def _lines(block: Block) -> Iterator[str]:
         facts = [(fact.name, *fact_text(fact)) for fact in block.facts]
         yield from _tabular((block.title, "value", block.interval, ""), facts, "lrll")
     elif isinstance(block, Table):
-        columns = block.columns
-        rows = [
-            tuple(cell_text(cell, column.unit) for cell, column in zip(row, columns, strict=True))
-            for row in block.rows
-        ]
-        yield from _tabular([column.label for column in columns], rows, "l" * len(columns))
+        labels = [column.label for column in block.columns]
+        yield from _tabular(labels, [row_text(block, row) for row in block.rows], "l" * len(labels))
     elif isinstance(block, Figure):
         yield f"% \\includegraphics{{{block.name}.pdf}}  made by: entropylaw plot {block.name}"
 

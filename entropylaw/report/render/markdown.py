@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from entropylaw.report.blocks import Block, Cell, Column, Facts, Figure, Heading, Notes, Table, Verdict
+from entropylaw.report.blocks import (
+    Block,
+    Cell,
+    Column,
+    Facts,
+    Figure,
+    Heading,
+    Notes,
+    Table,
+    Verdict,
+    by_run,
+    is_gate,
+)
 from entropylaw.report.figures import NAMED
-from entropylaw.report.numbers import cell_text, count, fact_text
+from entropylaw.report.numbers import count, fact_text, row_text
 from entropylaw.report.printable import markdown_cell, one_line
 
 MOST_BYTES = 59_000
@@ -22,14 +34,10 @@ Figures = Mapping[str, str]
 
 def render(blocks: Sequence[Block]) -> str:
     """What is about all runs, then every run as far as there is room."""
-    parts: list[list[Block]] = [[]]
-    for block in blocks:
-        if isinstance(block, Heading) and block.level == 2:
-            parts.append([])
-        parts[-1].append(block)
-    return whole(
-        parts[0], ((run, {}) for run in parts[1:]), len(parts) - 1, "the JSON document holds them all"
-    )
+    head, *runs = by_run(blocks)
+    no_figures: Figures = {}
+    described = ((run, no_figures) for run in runs)
+    return whole(head, described, len(runs), "the JSON document holds them all")
 
 
 def whole(
@@ -40,13 +48,13 @@ def whole(
     Runs are taken one by one; ``where`` says what holds those that are left out.
     """
     text = "".join(f"{line}\n" for line in _lines(head, {}, MOST_BYTES - 1000))
-    left = count(number, "more run")
+    left = f"\n*Left out of this text: {{}}; {where}.*\n"
     if number and len(text.encode()) > MOST_BYTES - _LEAST:
-        return f"{text}\n*Left out of this text: {left}; {where}.*\n"
+        return text + left.format(count(number, "more run"))
     for place, (run, figures) in enumerate(runs):
         part = "\n".join(_lines(run, figures, MOST_BYTES)) + "\n"
         if len((text + part).encode()) > MOST_BYTES:
-            return f"{text}\n*Left out of this text: {count(number - place, 'more run')}; {where}.*\n"
+            return text + left.format(count(number - place, "more run"))
         text += "\n" * bool(text) + part
     return text
 
@@ -59,9 +67,14 @@ def _lines(blocks: Iterable[Block], figures: Figures, room: int) -> Iterator[str
 
 
 def _chunks(blocks: Iterable[Block], figures: Figures, room: int) -> Iterator[Iterable[str]]:
-    for gates, group in groupby(blocks, lambda block: isinstance(block, Verdict) and block.name != ""):
+    """Groups of lines between which an empty one stands; gates are a table, those that failed first."""
+    for gates, group in groupby(blocks, is_gate):
         if gates:
-            yield _table(_gates(group), room)
+            found = [block for block in group if isinstance(block, Verdict)]
+            found.sort(key=lambda verdict: verdict.ok is True)
+            heads = [Column(label, label) for label in ("outcome", "gate", "found")]
+            cells = [(verdict.badge, verdict.name, verdict.text) for verdict in found]
+            yield _table(Table(heads, cells, words=3), room)
             continue
         for block in group:
             if isinstance(block, Heading):
@@ -81,14 +94,6 @@ def _chunks(blocks: Iterable[Block], figures: Figures, room: int) -> Iterator[It
                 yield _table(block, room)
 
 
-def _gates(verdicts: Iterable[Block]) -> Table:
-    """Gates as a table, those that failed first."""
-    found = [block for block in verdicts if isinstance(block, Verdict)]
-    found.sort(key=lambda verdict: verdict.ok is True)
-    columns = [Column(label, label) for label in ("outcome", "gate", "found")]
-    return Table(columns, [(verdict.badge, verdict.name, verdict.text) for verdict in found], words=3)
-
-
 def _facts(block: Facts) -> Iterator[str]:
     yield f"| {escaped_text(block.title)} | value | {escaped_text(block.interval)} | |"
     yield "| --- | ---: | --- | --- |"
@@ -103,29 +108,28 @@ def _notes(block: Notes) -> Iterator[list[str]]:
     shown = (note for note in block.notes if note.text)
     for labelled, group in groupby(shown, lambda note: note.label != ""):
         if labelled:
-            yield [f"- {_label(note.label)}: {escaped_text(note.text)}" for note in group]
+            bold = {"reason": "**reason**"}
+            labels = ((bold.get(note.label) or markdown_cell(note.label), note.text) for note in group)
+            yield [f"- {label}: {escaped_text(text)}" for label, text in labels]
         else:
             yield from ([escaped_text(note.text)] for note in group)
 
 
-def _label(label: str) -> str:
-    return f"**{label}**" if label == "reason" else markdown_cell(label)
-
-
 def _table(table: Table, room: int) -> Iterator[str]:
-    """A table, names on the left and numbers on the right; rows while there is room for them."""
-    right = ["" if _is_text(table, place) else ":" for place in range(len(table.columns))]
+    """A table, names and words on the left and numbers on the right; rows while there is room for them."""
+    columns = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
+    left = [
+        place < table.words or all(cell is None or isinstance(cell, str | bool | tuple) for cell in cells)
+        for place, cells in enumerate(columns)
+    ]
     yield f"| {' | '.join(markdown_cell(column.label) for column in table.columns)} |"
-    yield f"|{''.join(f' ---{end} |' for end in right)}"
+    yield f"|{''.join(' --- |' if words else ' ---: |' for words in left)}"
     for place, row in enumerate(table.rows):
-        cells = [cell_text(cell, column.unit) for cell, column in zip(row, table.columns, strict=True)]
-        line = f"| {' | '.join(map(_cell, row, cells))} |"
+        line = f"| {' | '.join(map(_cell, row, row_text(table, row)))} |"
         room -= len(line.encode()) + 1
         if room < 0:
-            yield from (
-                "",
-                f"*Left out of this text: {count(len(table.rows) - place, 'row')}; {table.where}.*",
-            )
+            yield ""
+            yield f"*Left out of this text: {count(len(table.rows) - place, 'row')}; {table.where}.*"
             return
         yield line
 
@@ -133,14 +137,6 @@ def _table(table: Table, room: int) -> Iterator[str]:
 def _cell(cell: Cell, text: str) -> str:
     """Words may be anybody's; in numbers there is nothing that looks like markup but signs."""
     return markdown_cell(text) if isinstance(cell, str) else escaped_text(text).removeprefix("\\")
-
-
-def _is_text(table: Table, place: int) -> bool:
-    """Whether a column holds names or words."""
-    if place < table.words:
-        return True
-    cells: list[Cell] = [row[place] for row in table.rows]
-    return all(cell is None or isinstance(cell, str | bool | tuple) for cell in cells)
 
 
 def escaped_text(text: str) -> str:

@@ -5,39 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from entropylaw.report.blocks import Block, Facts, Heading, Note, Notes, Table, Verdict
-from entropylaw.report.numbers import cell_text, fact_text
+from entropylaw.report.blocks import Block, Facts, Heading, Note, Notes, Table, Verdict, by_run, is_gate
+from entropylaw.report.numbers import fact_text, row_text
 from entropylaw.report.printable import WIDTH, one_line, wrapped
 
-LINES = 26
+LINES = 28
 """Lines of a run up to which sentences that may wait are shown; the first is always shown."""
 
 _LABEL = 13
+_CELL = 16
+"""Columns to which a cell of words may be narrowed, where that is enough to fit a table."""
 
 
 def render(blocks: Sequence[Block]) -> str:
     """Every run, and last what is about all runs: there it is seen. So are gates that failed."""
-    runs: list[list[Block]] = [[]]
-    for block in blocks:
-        if isinstance(block, Heading) and block.level == 2:
-            runs.append([])
-        runs[-1].append(block)
+    head, *runs = by_run(blocks)
     gates = [
         (
             (block.ok is not True, block.ok is None),
             f"{block.badge:<12}  {_title(run[0])}  {one_line(block.name)}  {one_line(block.text)}",
         )
-        for run in runs
+        for run in (head, *runs)
         for block in run
-        if isinstance(block, Verdict) and block.name
+        if isinstance(block, Verdict) and is_gate(block)
     ]
     texts = ["\n".join(line for _, line in sorted(gates, key=lambda gate: gate[0]))]
-    texts += ["\n".join(_lines(run)) for run in (*runs[1:], runs[0]) if not _is_gates(run)]
+    others = (run for run in (*runs, head) if len(run) < 2 or not all(map(is_gate, run[1:])))
+    texts += ["\n".join(_lines(run)) for run in others]
     return "\n".join(f"{text}\n" for text in texts if text)
-
-
-def _is_gates(run: Sequence[Block]) -> bool:
-    return len(run) > 1 and all(isinstance(block, Verdict) and block.name for block in run[1:])
 
 
 def _lines(run: Sequence[Block]) -> list[str]:
@@ -69,50 +64,56 @@ def _block(block: Block) -> Iterator[str]:
         if block.level == 2:
             yield _title(block)
     elif isinstance(block, Verdict):
-        yield from _labelled(block.badge, block.text)
+        yield from _hung(f"  {block.badge:<{_LABEL}} ", block.text)
     elif isinstance(block, Notes):
         width = max([_LABEL, *(len(note.label) for note in block.notes)])
         for note in block.notes:
             yield from _note(note, width)
     elif isinstance(block, Facts):
-        yield f"  {block.title:<19} {'value':>9}   {block.interval}"
-        for fact in block.facts:
-            value, interval, about = fact_text(fact)
-            yield f"  {fact.name:<19} {value:>9}   {interval:<22} {about}"
+        rows = [(fact.name, *fact_text(fact)) for fact in block.facts]
+        names, values, intervals, _ = zip((block.title, "value", "", ""), *rows, strict=True)
+        name, value, interval = (max(map(len, column)) for column in (names, values, intervals))
+        yield f"  {block.title:<{name}}  {'value':>{value}}  {block.interval}"
+        for row in rows:
+            yield from _hung(f"  {row[0]:<{name}}  {row[1]:>{value}}  {row[2]:<{interval}}  ", row[3])
     elif isinstance(block, Table) and not block.detail:
         yield from _table(block)
 
 
 def _table(table: Table) -> Iterator[str]:
-    """A table in columns; where it is too wide for a line, the labels are wrapped."""
+    """A table in columns; where it is too wide for a line, labels are wrapped, then cells of words."""
     labels = [column.label for column in table.columns]
-    cells = [
-        [one_line(cell_text(cell, column.unit)) for cell, column in zip(row, table.columns, strict=True)]
-        for row in table.rows
-    ]
+    cells = [[one_line(text) for text in row_text(table, row)] for row in table.rows]
     widths, gap = [max(map(len, column)) for column in zip(labels, *cells, strict=True)], "   "
     if 2 + sum(widths) + len(gap) * (len(widths) - 1) > WIDTH:
         longest = [max(label.split(), key=len, default="") for label in labels]
         narrow, gap = [max(map(len, column)) for column in zip(longest, *cells, strict=True)], "  "
         room = WIDTH - sum(narrow) - len(gap) * len(narrow)
+        least = [
+            min(width, max(_CELL, *(len(word) for cell in column for word in wrapped(cell, 1, whole=True))))
+            for width, *column in zip(narrow, longest, *cells, strict=True)
+        ]
+        if room < 0 and sum(narrow) - sum(least) >= -room:
+            for place in sorted(range(len(least)), key=lambda place: least[place] - narrow[place]):
+                less = min(-room, narrow[place] - least[place])
+                narrow[place], room = narrow[place] - less, room + less
         for place, width in enumerate(narrow):
-            more = widths[place] - width
-            widths[place] = width + (more if more <= room else 0)
-            room -= more if more <= room else 0
-    heads = [wrapped(label, max(width, 1)) or [""] for label, width in zip(labels, widths, strict=True)]
-    for row in (*zip_longest(*heads, fillvalue=""), *cells):
-        yield "  " + gap.join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+            widths[place] = widths[place] if widths[place] - width <= room else width
+            room -= widths[place] - width
+    for row in (labels, *cells):
+        parts = [wrapped(cell, max(width, 1)) for cell, width in zip(row, widths, strict=True)]
+        for line in zip_longest(*parts, fillvalue=""):
+            yield "  " + gap.join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
 
 
 def _note(note: Note, width: int = _LABEL) -> Iterator[str]:
     text = note.text if note.brief is None else note.brief
     if text:
-        yield from _labelled(note.label, text, width)
+        yield from _hung(f"  {note.label:<{width}} " if note.label else "  ", text)
 
 
-def _labelled(label: str, text: str, width: int = _LABEL) -> Iterator[str]:
-    """A sentence behind its label, wrapped under itself; without a label, from the margin on."""
-    head = f"  {label:<{width}} " if label else "  "
+def _hung(head: str, text: str) -> Iterator[str]:
+    """A sentence behind its label, wrapped under itself."""
     first, *more = wrapped(text, WIDTH - len(head)) or [""]
     yield head + first
     yield from (" " * len(head) + line for line in more)
