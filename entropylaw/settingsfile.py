@@ -157,11 +157,9 @@ def _settings(
         if key not in known:
             meant = _meant(key, known, tables)
             told = f"did you mean {meant!r}?" if meant else f"expected one of {', '.join(known)}"
-            raise UsageError(
-                "unknown-setting",
-                f"{shown} sets {(prefix + key)[:80]!r}, which is no setting there; {told}",
-                "docs/config.md lists the settings, and which command has which",
-            )
+            message = f"{shown} sets {(prefix + key)[:80]!r}, which is no setting there; {told}"
+            hint = "docs/config.md lists the settings, and which command has which"
+            raise UsageError("unknown-setting", message, hint)
         try:
             known[key].written(value)
         except ValueError:
@@ -193,11 +191,8 @@ def _bad(key: str, value: Any, shown: str, expected: str) -> UsageError:
     # What is short as it is; of longer text only its length, for it may be a key in the wrong line.
     text = repr(value)
     text = text if len(text) <= 20 else f"{len(text)} characters"
-    return UsageError(
-        "bad-setting",
-        f"{shown} sets {key} = {text}, expected {expected}",
-        "docs/config.md says what each setting takes; a flag of the command wins over the file",
-    )
+    hint = "docs/config.md says what each setting takes; a flag of the command wins over the file"
+    return UsageError("bad-setting", f"{shown} sets {key} = {text}, expected {expected}", hint)
 
 
 def _parsed(data: bytes, shown: str) -> dict[str, Any]:

@@ -104,11 +104,8 @@ def check(options: CheckCommand) -> None:
     wanted = {"-": options.format} | destinations(options.output, options.format, FORMATS)
     summary = os.environ.get(SUMMARY) if options.github_summary else None
     if options.github_summary and not summary:
-        raise UsageError(
-            "no-step-summary",
-            f"--github-summary was given, and {SUMMARY} is not set",
-            "leave it out outside GitHub Actions, or write -o summary.md",
-        )
+        hint = "leave it out outside GitHub Actions, or write -o summary.md"
+        raise UsageError("no-step-summary", f"--github-summary was given, and {SUMMARY} is not set", hint)
     known = baselines(gates)
     found = _Found()
     logs = found.read_documents(options.sources)

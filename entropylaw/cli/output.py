@@ -172,11 +172,8 @@ def refuse_link(folder: str) -> None:
         ``output-outside``.
     """
     if Path(folder).is_symlink():
-        raise UsageError(
-            "output-outside",
-            f"{folder} is a link, and what nobody named is written into a folder of this place only",
-            "name the folder or the file with -o",
-        )
+        message = f"{folder} is a link, and what nobody named is written into a folder of this place only"
+        raise UsageError("output-outside", message, "name the folder or the file with -o")
 
 
 def say_skipped(warnings: Sequence[str], *, quiet: bool) -> None:

@@ -55,11 +55,8 @@ def phases(options: PhasesCommand) -> None:
     step = steps.phases(settings)
     reading = read_shown(options.logs, options, step.columns)
     if one_picture and len(reading.runs) > 1:
-        raise UsageError(
-            "one-figure-one-run",
-            f"--figure {figure} is one picture, and there are {len(reading.runs)} runs",
-            "name a folder, which gets one picture a run",
-        )
+        message = f"--figure {figure} is one picture, and there are {len(reading.runs)} runs"
+        raise UsageError("one-figure-one-run", message, "name a folder, which gets one picture a run")
     found = answered(step, reading.runs, options.jobs)
     document = documents.phases(reading, [entry for entry, _ in found], settings)
     say_skipped(document.warnings, quiet=quiet)

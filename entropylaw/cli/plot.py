@@ -118,11 +118,9 @@ def _found(options: PlotCommand) -> RunReport | RunPhases:
         return report.phases
     if phases != (kind == "phases"):
         missing, command = ("phases", "phases") if phases else ("law", "fit")
-        raise UsageError(
-            "figure-not-in-source",
-            f"{source} is a {kind} document, which holds no {missing}",
-            f"give the log, or what `entropylaw {command}` wrote",
-        )
+        message = f"{source} is a {kind} document, which holds no {missing}"
+        hint = f"give the log, or what `entropylaw {command}` wrote"
+        raise UsageError("figure-not-in-source", message, hint)
     if phases:
         return _chosen(load_phases(source).runs, options)
     return _of_fit(_chosen(load_fit(source).runs, options), options)

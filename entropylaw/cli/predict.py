@@ -133,17 +133,11 @@ def checked_targets(options: PredictCommand) -> list[float]:
     """
     targets = parse_entropies(options.target_entropy)
     if not (targets or options.target_reward or options.saturation or options.at_step or options.gain):
-        raise UsageError(
-            "nothing-to-predict",
-            "no target was given",
-            "add --target-entropy H, --target-reward R, --at-step N, --gain X or --saturation",
-        )
+        hint = "add --target-entropy H, --target-reward R, --at-step N, --gain X or --saturation"
+        raise UsageError("nothing-to-predict", "no target was given", hint)
     if options.gain and not options.at_step:
-        raise UsageError(
-            "gain-needs-a-step",
-            "--gain asks how probable a gain is, and no step says by when",
-            "add --at-step N",
-        )
+        message = "--gain asks how probable a gain is, and no step says by when"
+        raise UsageError("gain-needs-a-step", message, "add --at-step N")
     return targets
 
 
@@ -179,8 +173,5 @@ def _number(part: str, text: str) -> float:
 
 
 def _bad(text: str, expected: str) -> UsageError:
-    return UsageError(
-        "bad-target",
-        f"--target-entropy {text!r}, expected {expected}",
-        "for example --target-entropy 0:0.5:0.05",
-    )
+    message = f"--target-entropy {text!r}, expected {expected}"
+    return UsageError("bad-target", message, "for example --target-entropy 0:0.5:0.05")

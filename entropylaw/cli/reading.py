@@ -119,9 +119,6 @@ def newest_fit(folder: str) -> str:
     found = (path for path in Path(folder).glob("*.fit.json") if path.is_file())
     fits = sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
     if not fits:
-        raise UsageError(
-            "no-fit-yet",
-            f"no FIT was given and {folder}/ holds no *.fit.json",
-            "run `entropylaw fit LOG` first, or name a log or a fit document",
-        )
+        hint = "run `entropylaw fit LOG` first, or name a log or a fit document"
+        raise UsageError("no-fit-yet", f"no FIT was given and {folder}/ holds no *.fit.json", hint)
     return str(fits[-1])

@@ -28,11 +28,8 @@ def _figures(text: str) -> tuple[str, ...]:
         return ()
     unknown = [part for part in named if part not in ALL]
     if unknown:
-        raise UsageError(
-            "bad-figures",
-            f"--figures {text!r} names {unknown[0]!r}, expected some of {', '.join(ALL)}, or none",
-            "give svg, or svg,png,pdf",
-        )
+        message = f"--figures {text!r} names {unknown[0]!r}, expected some of {', '.join(ALL)}, or none"
+        raise UsageError("bad-figures", message, "give svg, or svg,png,pdf")
     return tuple(kind for kind in ALL if kind in named)
 
 

@@ -29,11 +29,9 @@ def load_document(name: str, path: str | os.PathLike[str]) -> Any:
     kind, data, shown = KINDS[name], load_json(path), shown_path(path)
     schema = data.get("schema") if isinstance(data, dict) else None
     if not isinstance(schema, str) or not schema.startswith(f"entropylaw/{name}/"):
-        raise InputError(
-            "not-a-document",
-            f"{shown} is JSON, but no document with schema {kind.schema!r}",
-            f"give a file that `{kind.command}` wrote, or the log itself",
-        )
+        message = f"{shown} is JSON, but no document with schema {kind.schema!r}"
+        hint = f"give a file that `{kind.command}` wrote, or the log itself"
+        raise InputError("not-a-document", message, hint)
     return as_document(kind, data, shown)
 
 
@@ -92,8 +90,5 @@ def load_json(path: str | os.PathLike[str]) -> Any:
     except DocumentMismatchError as error:
         raise damaged(shown, str(error)) from error
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            "not-a-document",
-            f"{shown} is no JSON document ({error})",
-            "give a file that `entropylaw fit` wrote",
-        ) from error
+        message = f"{shown} is no JSON document ({error})"
+        raise InputError("not-a-document", message, "give a file that `entropylaw fit` wrote") from error

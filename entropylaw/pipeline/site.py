@@ -189,17 +189,12 @@ def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
         if source.data is None:
             raise source.damaged(shown)
         if source.kind not in ("fit", "report"):
-            raise InputError(
-                "not-a-document",
-                f"{shown} has schema {known_form(source.data['schema'])}, expected a fit or a report",
-                "give the log itself, or a file that `entropylaw fit` wrote",
-            )
+            message = f"{shown} has schema {known_form(source.data['schema'])}, expected a fit or a report"
+            hint = "give the log itself, or a file that `entropylaw fit` wrote"
+            raise InputError("not-a-document", message, hint)
     if stored and told:
-        raise UsageError(
-            "fit-is-fixed",
-            f"{stored[0].path} is a stored fit, and options that say how to fit were given",
-            "give the log itself to fit it anew",
-        )
+        message = f"{stored[0].path} is a stored fit, and options that say how to fit were given"
+        raise UsageError("fit-is-fixed", message, "give the log itself to fit it anew")
     documents = [load_fit(each.path) if each.kind == "fit" else load_report(each.path) for each in stored]
     fresh = [making.settings] if logs or not stored else []
     settings = same_settings([*(document.settings for document in documents), *fresh])
@@ -364,22 +359,17 @@ def only_writer(folder: Path) -> Iterator[None]:
     """
     for inner in INNER:
         if (folder / inner).is_symlink():
-            raise OutputError(
-                "cannot-write",
-                f"{folder / inner} is a link, and a report writes into its own folder only",
-                "remove the link, or choose another folder with -o",
-            )
+            message = f"{folder / inner} is a link, and a report writes into its own folder only"
+            raise OutputError("cannot-write", message, "remove the link, or choose another folder with -o")
     try:
         (folder / FOLDER).mkdir(parents=True, exist_ok=True)
         # Neither truncated nor followed: a link or a hard link of this name may stand for any file.
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         lock = os.fdopen(os.open(folder / FOLDER / "lock", flags, 0o666), "r+b")
     except OSError as error:
-        raise OutputError(
-            "cannot-write",
-            f"{folder} could not be made or written ({error.strerror or error})",
-            "check the folder's permissions and the space left, or choose another place with -o",
-        ) from error
+        message = f"{folder} could not be made or written ({error.strerror or error})"
+        hint = "check the folder's permissions and the space left, or choose another place with -o"
+        raise OutputError("cannot-write", message, hint) from error
     with lock:
         # Where a system has no locks, the folder is always ours.
         with contextlib.suppress(ImportError):
@@ -388,11 +378,9 @@ def only_writer(folder: Path) -> Iterator[None]:
             try:
                 fcntl.flock(lock.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise OutputError(
-                    "folder-busy",
-                    f"another entropylaw is writing into {folder}",
-                    "wait for it, or choose another folder with -o",
-                ) from None
+                message = f"another entropylaw is writing into {folder}"
+                hint = "wait for it, or choose another folder with -o"
+                raise OutputError("folder-busy", message, hint) from None
         for place in (folder, *(folder / inner for inner in INNER)):
             for left in place.glob(f"{TEMPORARY}*.part"):
                 left.unlink(missing_ok=True)

@@ -89,11 +89,8 @@ def refuse_documents(logs: Sequence[str]) -> None:
     """
     for log in logs:
         if document_at(log) is not None:
-            raise UsageError(
-                "already-a-fit",
-                f"{log} is a document of entropylaw, a log was expected",
-                "`entropylaw predict` and `entropylaw report` read fit documents",
-            )
+            hint = "`entropylaw predict` and `entropylaw report` read fit documents"
+            raise UsageError("already-a-fit", f"{log} is a document of entropylaw, a log was expected", hint)
 
 
 def refuse_flags(source: str, options: Command, *families: type) -> None:
@@ -106,11 +103,8 @@ def refuse_flags(source: str, options: Command, *families: type) -> None:
     """
     given = options.flags_given(*families)
     if given:
-        raise UsageError(
-            "fit-is-fixed",
-            f"{source} was given together with {', '.join(given)}, which says how to fit",
-            "give the log itself to fit it anew",
-        )
+        message = f"{source} was given together with {', '.join(given)}, which says how to fit"
+        raise UsageError("fit-is-fixed", message, "give the log itself to fit it anew")
 
 
 def same_settings(settings: Sequence[FitOptions]) -> FitOptions:
@@ -130,11 +124,9 @@ def same_settings(settings: Sequence[FitOptions]) -> FitOptions:
             differ = next(
                 (f"{name} {left} and {right}" for name, left, right in pairs if left != right), "none"
             )
-            raise UsageError(
-                "settings-differ",
-                f"fits with different settings ({differ}), one document has one",
-                "fit the logs anew with the same options, or treat them one by one",
-            )
+            message = f"fits with different settings ({differ}), one document has one"
+            hint = "fit the logs anew with the same options, or treat them one by one"
+            raise UsageError("settings-differ", message, hint)
     return first
 
 
