@@ -16,6 +16,7 @@ from entropylaw.inputs import check_targets
 from entropylaw.options import (
     GATE,
     PATH,
+    WRITE,
     Coverage,
     FitOptions,
     LawOptions,
@@ -39,8 +40,6 @@ TRIPPED = 5
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable in which GitHub names the file of a step's summary."""
-
-FORMATS = ("text", "json", "markdown", "junit")
 
 GATES = "Gates"
 
@@ -72,10 +71,8 @@ class CheckCommand(Parallel, LawOptions, Coverage, Quiet):
     even_if_invalid: bool = switch(
         "--even-if-invalid", "Compare the numbers of a law that does not hold, too.", GATES
     )
-    format: str = formats(*FORMATS)
-    output: tuple[str, ...] = outputs(
-        "Write here, too; the suffix (.json .md .xml .txt) decides the format; .xml is JUnit's. Repeatable."
-    )
+    format: str = formats()
+    output: tuple[str, ...] = outputs(WRITE.replace("here", "here, too"))
     github_summary: bool = switch("--github-summary", f"Append Markdown to the file that {SUMMARY} names.")
 
 
@@ -101,7 +98,7 @@ def check(options: CheckCommand) -> None:
     gates = [parse(text) for text in dict.fromkeys(options.fail_if)]
     if not gates:
         raise UsageError("no-gate", "no gate was given", "add --fail-if EXPR, or gates in entropylaw.toml")
-    wanted = {"-": options.format} | destinations(options.output, options.format, FORMATS)
+    wanted = {"-": options.format} | destinations(options.output, options.format)
     summary = os.environ.get(SUMMARY) if options.github_summary else None
     if options.github_summary and not summary:
         hint = "leave it out outside GitHub Actions, or write -o summary.md"
@@ -220,7 +217,7 @@ def _write(document: CheckDocument, wanted: Mapping[str, str], summary: str | No
     UsageError
         ``output-is-input``.
     """
-    from entropylaw.cli.output import rendered, say, show_error, write_out
+    from entropylaw.cli.output import rendered, say, show_error, shown, write_out
 
     files = {path: rendered(document, kind) for path, kind in wanted.items() if path != "-"}
     check_targets([*files, *([summary] if summary is not None else [])])
@@ -242,7 +239,7 @@ def _write(document: CheckDocument, wanted: Mapping[str, str], summary: str | No
             hint = "leave out --github-summary, or write -o summary.md"
             show_error(OutputError("cannot-write", why, hint))
     try:
-        write_out({}, rendered(document, wanted["-"]), quiet=quiet)
+        write_out({}, shown(document, wanted["-"]), quiet=quiet)
     except OutputError as error:
         show_error(error)
     return unwritten

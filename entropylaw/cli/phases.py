@@ -39,7 +39,7 @@ def phases(options: PhasesCommand) -> None:
     tokens` wrote. With the entropy of all tokens only, that curve is fitted and not taken apart. Exit code 4
     means that no run at all could be fitted.
     """
-    from entropylaw.cli.output import deliver, destinations, errors_of, finish, say, say_skipped
+    from entropylaw.cli.output import destinations, finish_runs, say, say_skipped
     from entropylaw.cli.reading import answered, begin, read_shown
     from entropylaw.pipeline.sources import histogram_beside, refuse_documents
     from entropylaw.report.printable import one_line
@@ -67,8 +67,7 @@ def phases(options: PhasesCommand) -> None:
             say(one_line(warning), quiet=False)
         for written in draw(document, figure, {name: path for name, (path, _) in beside.items() if path}):
             say(f"wrote {written}", quiet=quiet)
-    deliver(document, wanted, answered=bool(document.fitted), quiet=quiet)
-    finish(errors_of(reading, found), answered=bool(document.fitted))
+    finish_runs(document, wanted, reading, found, answered=bool(document.fitted), quiet=quiet)
 
 
 def picture_of(figure: str | None) -> str:

@@ -14,6 +14,7 @@ from entropylaw.options import (
     NUMBER,
     PATH,
     TEXT,
+    WRITE,
     FitOptions,
     LawOptions,
     Quiet,
@@ -64,10 +65,8 @@ class PredictCommand(LawOptions, Quiet):
     level: float | None = option(
         "--level", "Coverage of the intervals.", LEVEL, INTERVALS, key="level", unset="the fit's"
     )
-    format: str = formats("text", "json", "csv", "markdown")
-    output: str | None = option(
-        "-o --output", "Write here; the suffix (.json .csv .md .txt) decides the format.", PATH
-    )
+    format: str = formats()
+    output: str | None = option("-o --output", WRITE, PATH)
 
 
 @takes(PredictCommand, example="entropylaw predict data/lab/grpo_s0/metrics.parquet --target-entropy 0.05")
@@ -80,7 +79,7 @@ def predict(options: PredictCommand) -> None:
     are for logs, not for what `entropylaw fit` wrote.
     """
     from entropylaw.cli.fit import FOLDER
-    from entropylaw.cli.output import finish_fits, format_of, rendered, say, write_out
+    from entropylaw.cli.output import deliver, finish_fits, format_of, say
     from entropylaw.cli.reading import begin, newest_fit, read_shown, result_of
     from entropylaw.pipeline.sources import document_at, refuse_flags
 
@@ -115,11 +114,7 @@ def predict(options: PredictCommand) -> None:
             gains=options.gain,
             level=options.level,
         )
-        content = rendered(document, format)
-        if output is None or output == "-":
-            write_out({}, content, quiet=quiet)
-        else:
-            write_out({output: content}, None, quiet=quiet)
+        deliver(document, {output or "-": format}, quiet=quiet)
     finish_fits(fits)
 
 
