@@ -8,13 +8,12 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from entropylaw._version import __version__
 from entropylaw.analysis.shared import share
-from entropylaw.documents.codec import as_stored, encode
-from entropylaw.documents.document import InputFile, input_files, skipped_files
-from entropylaw.documents.fit import load_fit, refused_file
+from entropylaw.documents.codec import as_stored
+from entropylaw.documents.document import AnyDocument, InputFile, input_files, skipped_files
+from entropylaw.documents.fit import load_fit, refused_run
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.report import RunReport, load_report
 from entropylaw.documents.store import TEMPORARY, dumps, write_atomically
@@ -27,7 +26,7 @@ from entropylaw.inputs import check_targets, note_input
 from entropylaw.options import FitOptions
 from entropylaw.paths import shown_path
 from entropylaw.pipeline.documents import renamed
-from entropylaw.pipeline.pages import FOLDER, Done, Failure, Making, Task, died, remembered, work
+from entropylaw.pipeline.pages import FOLDER, Done, Making, Task, died, remembered, work
 from entropylaw.pipeline.pool import Progress, results
 from entropylaw.pipeline.sources import histogram_beside, places, read, same_settings
 from entropylaw.pipeline.steps import named_columns
@@ -72,17 +71,12 @@ class Outcome:
     unchanged: int
     unfinished: int
     warnings: tuple[str, ...]
-    written: tuple[Path, ...]
+    written: tuple[Path, ...] = ()
 
     @property
-    def failures(self) -> tuple[tuple[str, Failure], ...]:
-        """The runs without a law, and why."""
-        return tuple((one.row.run, one.failure) for one in self.done if one.failure is not None)
-
-    @property
-    def fitted(self) -> int:
-        """Runs with a law."""
-        return len(self.done) - len(self.failures)
+    def failures(self) -> tuple[Done, ...]:
+        """The runs without a law."""
+        return tuple(one for one in self.done if one.refusal is not None)
 
     @property
     def answered(self) -> bool:
@@ -90,8 +84,7 @@ class Outcome:
         return any(one.answered for one in self.done)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexDocument:
+class IndexDocument(AnyDocument, frozen=True, kw_only=True):
     """One row a run; ``runs/SLUG.json`` has the whole document of each.
 
     ``shared`` has what the runs of each stored document have in common. ``unfinished`` runs were left by an
@@ -104,13 +97,8 @@ class IndexDocument:
     unfinished: int
     warnings: tuple[str, ...]
     shared: tuple[SharedFit, ...] = ()
-    version: str = __version__
     schema: str = KINDS["index"].schema
     seed: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return encode(self)  # type: ignore[no-any-return]
 
 
 def report_logs(
@@ -146,32 +134,17 @@ def report_logs(
         gathered = gathered._replace(tasks=_with_shared(gathered.tasks, jobs, progress))
         done, unchanged = _all_done(gathered.tasks, jobs, progress)
         in_order = tuple(done[task.slug] for task in gathered.tasks if task.slug in done)
-        outcome = Outcome(
-            done=in_order,
-            unchanged=unchanged,
-            unfinished=len(gathered.tasks) - len(in_order),
-            warnings=gathered.warnings,
-            written=(),
-        )
+        left, warnings = len(gathered.tasks) - len(in_order), gathered.warnings
+        outcome = Outcome(done=in_order, unchanged=unchanged, unfinished=left, warnings=warnings)
         # Where no run succeeded (a typo in an option, say), an index that is there is not overwritten.
-        return (
-            replace(outcome, written=_indexed(gathered, outcome, making.folder))
-            if outcome.answered
-            else outcome
-        )
+        written = _indexed(gathered, outcome, making.folder) if outcome.answered else ()
+        return replace(outcome, written=written)
 
 
 def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
     """Read every source; a file that cannot be read is a task too, and its page says why.
 
-    Parameters
-    ----------
-    sources
-        Logs, folders of logs, stored fits and reports, folders that hold nothing but these.
-    making
-        What is made of each.
-    told
-        Whether the user said how to fit, which no stored fit can follow.
+    Parameters as :func:`report_logs`.
 
     Raises
     ------
@@ -218,7 +191,7 @@ def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
             light, files = _light(run, columns), input_files([run])
             task = Task(name=run.name, making=making, run=light, inputs=files, histogram=histogram)
             found.append((run.source.path, task))
-        refused = (refused_file(*failure) for failure in reading.failures)
+        refused = (refused_run(path, None, error, name) for path, error, name in reading.failures)
         found += [(entry.path, Task(name=entry.run, making=making, known=entry)) for entry in refused]
     kinds = ALL if len(found) <= FEW else ALL[:1]
     made = replace(making, settings=settings, kinds=kinds if making.kinds is None else making.kinds)
@@ -321,20 +294,21 @@ def _indexed(gathered: Gathered, outcome: Outcome, folder: Path) -> tuple[Path, 
     for task in gathered.tasks:
         if task.shared is not None and task.shared not in shared:
             shared.append(task.shared)
+    rows, common = tuple(one.row for one in outcome.done), tuple(shared)
     index = IndexDocument(
         inputs=tuple(inputs.values()),
         settings=gathered.settings,
-        rows=tuple(one.row for one in outcome.done),
+        rows=rows,
         unfinished=outcome.unfinished,
         warnings=warnings,
-        shared=tuple(shared),
+        shared=common,
     )
-    figures: dict[str, dict[str, str]] = {}
-    for slug, one in there.items():
-        paths = {entry.name: f"figures/{slug}-{entry.name}.svg" for entry in FIGURES}
-        figures[slug] = {name: path for name, path in paths.items() if path in one.files}
+    paths = {slug: {each.name: f"figures/{slug}-{each.name}.svg" for each in FIGURES} for slug in there}
+    figures = {
+        slug: {name: path for name, path in paths[slug].items() if path in one.files}
+        for slug, one in there.items()
+    }
     sections = ((load_report(task.document).runs[0], task.slug) for task in tasks)
-    rows, common = index.rows, index.shared
     contents = {
         "report.md": reportmarkdown.render_rows(
             rows, sections, warnings=warnings, figures=figures, shared=common

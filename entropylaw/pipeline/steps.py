@@ -67,7 +67,7 @@ def phases(options: PhaseOptions) -> Step[RunPhases]:
 
 def backtest(options: FitOptions) -> Step[RunBacktest]:
     """How well the early part of a run forecasts the rest."""
-    return Step("backtest", options, _paired, _untested, RunBacktest, named_columns(options))
+    return Step("backtest", options, _paired, refused_backtest, RunBacktest, named_columns(options))
 
 
 def ahead(points: int = 4) -> Step[RunReport]:
@@ -169,10 +169,6 @@ def _curves(run: Run, options: PhaseOptions) -> PhaseSeries:
 
 def _itself(entry: RunFit, _: Any) -> RunFit:
     return entry
-
-
-def _untested(run: Run, _: Series | None, error: EntropyLawError) -> RunBacktest:
-    return refused_backtest(run.name, run.source.path, error)
 
 
 def _no_forecast(entry: RunFit, _: RunFit | None, error: EntropyLawError) -> RunReport:
