@@ -31,10 +31,7 @@ _BADGES = {
 def format_of(path: str, known: Sequence[str] = tuple(SUFFIXES), flag: str = "-o") -> str:
     """The format that a file's suffix stands for, one of those that are ``known``.
 
-    Raises
-    ------
-    UsageError
-        ``unknown-suffix``.
+    Raises UsageError (``unknown-suffix``).
     """
     suffix = Path(path).suffix.lower()
     suffixes = {SUFFIXES.get(format, f".{format}"): format for format in known}
@@ -83,12 +80,8 @@ def print_result(content: str) -> None:
 
     A reader that left early (``head``, ``true``) is nobody's error, and changes no exit code.
 
-    Raises
-    ------
-    OutputError
-        ``cannot-write``.
-    UsageError
-        ``output-is-input``: standard output goes to a file that is read.
+    Raises OutputError (``cannot-write``); UsageError ``output-is-input``: standard output goes to a file
+    that is read.
     """
     if sys.stdout is None:
         raise OutputError(
@@ -136,12 +129,8 @@ def write_out(files: Mapping[str, str], printed: str | None, *, quiet: bool) -> 
 
     A file that cannot be written stops none of the others.
 
-    Raises
-    ------
-    OutputError
-        ``cannot-write``, of the last that could not be written; those before it are on standard error.
-    UsageError
-        ``output-is-input``: nothing is written.
+    Raises OutputError ``cannot-write``, of the last that could not be written; those before it are on
+    standard error; UsageError ``output-is-input``: nothing is written.
     """
     check_targets(files)
     if printed is not None:
@@ -179,10 +168,7 @@ def _check_standard_output() -> None:
 def refuse_link(folder: str) -> None:
     """Refuse a folder that nobody named and that is a link, as a stranger's repository may hold one.
 
-    Raises
-    ------
-    UsageError
-        ``output-outside``.
+    Raises UsageError (``output-outside``).
     """
     if Path(folder).is_symlink():
         message = f"{folder} is a link, and what nobody named is written into a folder of this place only"

@@ -71,18 +71,12 @@ def phases(options: PhasesCommand) -> None:
 
 
 def picture_of(figure: str | None) -> str:
-    """The format of a single picture; empty for a folder, or for no figure.
-
-    Raises
-    ------
-    UsageError
-        ``unknown-suffix``.
-    """
-    if figure is None or Path(figure).is_dir() or figure.endswith("/"):
-        return ""
+    """The format of a single picture; empty for a folder, or for no figure."""
     from entropylaw.cli.output import format_of
 
-    return format_of(figure, PICTURES, flag="--figure") if Path(figure).suffix else ""
+    if figure is None or Path(figure).is_dir() or figure.endswith("/") or not Path(figure).suffix:
+        return ""
+    return format_of(figure, PICTURES, flag="--figure")
 
 
 def draw(told: PhasesDocument, figure: str, histograms: dict[str, str]) -> Iterable[str]:

@@ -59,12 +59,8 @@ def _unbounded(value: float) -> float | None:
 def parse(content: bytes) -> Any:
     """The JSON values of a document.
 
-    Raises
-    ------
-    DocumentMismatchError
-        A key occurs twice in one object, or a number is not finite or beyond a double.
-    ValueError, RecursionError
-        The content is no JSON.
+    Raises DocumentMismatchError: a key occurs twice in one object, or a number is not finite or beyond a
+    double; ValueError and RecursionError: the content is no JSON.
     """
     try:
         data = msgspec.json.decode(content)
@@ -84,10 +80,8 @@ def parse(content: bytes) -> Any:
 def decode(kind: type[T], data: Any, *, arrays: bool = True) -> T:
     """JSON values as a result of type ``kind``; without ``arrays`` its arrays stay lists that nobody checks.
 
-    Raises
-    ------
-    DocumentMismatchError
-        A value is missing, is not of its type, or does not agree with others: the first that was found.
+    Raises DocumentMismatchError: a value is missing, is not of its type, or does not agree with others: the
+    first that was found.
     """
     try:
         found = msgspec.convert(data, kind, dec_hook=_with_arrays if arrays else _with_lists)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,6 @@ FITS = ".fit.json"
 
 # Larger than what any number of runs makes.
 _LARGEST = 1 << 30
-_OURS = b"entropylaw"
 _SCHEMA = re.compile(rb'"schema"\s*:\s*"entropylaw/')
 
 
@@ -46,8 +46,11 @@ def find_document(path: str) -> Stored | None:
     """Read the document at ``path``; None where there is something else, or nothing."""
     file = Path(path)
     named = FITS in file.name.casefold()
-    content = _content(file) if named or file.suffix.lower() == ".json" else None
-    if content is None or not (named or _OURS in content):
+    content = None
+    with suppress(OSError):
+        if (named or file.suffix.lower() == ".json") and is_file(file) and file.stat().st_size <= _LARGEST:
+            content = file.read_bytes()
+    if content is None or not (named or b"entropylaw" in content):
         return None  # a log, of which the parsed whole would be many times its size
     data, flaw = None, ""
     try:
@@ -63,26 +66,13 @@ def find_document(path: str) -> Stored | None:
     return Stored(path=path, content=content, data=None, flaw=flaw) if named else None
 
 
-def _content(file: Path) -> bytes | None:
-    try:
-        return file.read_bytes() if is_file(file) and file.stat().st_size <= _LARGEST else None
-    except OSError:
-        return None
-
-
 def documents_in(folder: str) -> tuple[list[Stored], bool]:
     """The documents below a folder, and whether it holds anything else, such as a folder that is closed."""
     found: list[Stored] = []
     others = False
     for visit in walk(folder):
-        if isinstance(visit, OSError):
-            others = True
-            continue
-        where, _, names = visit
-        for name in names:
-            document = find_document(str(Path(where) / name))
-            if document is None:
-                others = True
-            else:
-                found.append(document)
+        where, _, names = ("", [], []) if isinstance(visit, OSError) else visit
+        inside = [find_document(str(Path(where) / name)) for name in names]
+        others = others or None in inside or isinstance(visit, OSError)
+        found += filter(None, inside)
     return found, others

@@ -40,10 +40,7 @@ def as_document(kind: Kind, data: Any, shown: str, *, arrays: bool = True) -> An
 
     Without ``arrays`` they stay lists, and numpy is not imported.
 
-    Raises
-    ------
-    InputError
-        ``other-document-version``, ``damaged-document``.
+    Raises InputError (``other-document-version``, ``damaged-document``).
     """
     if kind.version == 2 and data["schema"] == f"entropylaw/{kind.name}/1":
         data = upgraded(data)
@@ -70,11 +67,8 @@ def damaged(shown: str, problem: str) -> InputError:
 def load_json(path: str | os.PathLike[str]) -> Any:
     """The values of a JSON file.
 
-    Raises
-    ------
-    InputError
-        ``file-not-found``, ``file-unreadable``, ``not-a-document``, ``damaged-document`` (see
-        :func:`~entropylaw.documents.codec.parse`).
+    Raises InputError (``file-not-found``, ``file-unreadable``, ``not-a-document``, ``damaged-document`` (see
+    :func:`~entropylaw.documents.codec.parse`)).
     """
     source, shown = Path(path), shown_path(os.fspath(path))
     try:

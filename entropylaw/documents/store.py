@@ -25,12 +25,8 @@ def dumps(value: Any) -> str:
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Write beside the target and move over it, so that a reader finds the old file or the new one.
 
-    Raises
-    ------
-    OutputError
-        ``cannot-write``: the folder cannot be made or written, the disk is full. The old file stands.
-    UsageError
-        ``output-is-input``.
+    Raises OutputError ``cannot-write``: the folder cannot be made or written, the disk is full. The old file
+    stands; UsageError (``output-is-input``).
     """
     check_targets([path])
     target = Path(path)

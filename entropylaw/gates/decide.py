@@ -37,13 +37,13 @@ class Outcome(StrEnum):
 class Rules:
     """How to decide.
 
-    ``strict``: what is not excluded trips, too. ``point``: the point decides, not the interval. ``any_law``:
-    numbers of laws that do not hold are compared as well.
+    ``strict``: what is not excluded trips, too. ``point``: the point decides, not the interval.
+    ``even_if_invalid``: numbers of laws that do not hold are compared as well.
     """
 
     strict: bool = False
     point: bool = False
-    any_law: bool = False
+    even_if_invalid: bool = False
 
 
 Baselines = Mapping[str, Sequence[Subject]]
@@ -104,11 +104,11 @@ def _found(gate: Gate, subject: Subject, baselines: Baselines, rules: Rules) -> 
             return Unknown(reason=f"the run was refused: {refusal.message}")
         written = WRITTEN_BY[quantity.part]
         return Unknown(reason=f"no document given for this run holds {quantity.name}; {written} writes one")
-    if quantity.of_law and subject.invalid and not rules.any_law:
+    if quantity.of_law and subject.invalid and not rules.even_if_invalid:
         return Unknown(reason=subject.invalid)
     if gate.baseline is not None:
         assert gate.measured is not None
-        return regression(subject, gate.measured, baselines[gate.baseline], any_law=rules.any_law)
+        return regression(subject, gate.measured, baselines[gate.baseline], any_law=rules.even_if_invalid)
     return subject.values.get(quantity.name, Unknown(reason=f"the run has no {quantity.name}"))
 
 

@@ -56,11 +56,8 @@ def missing_pages(index: Stored) -> list[Subject]:
 def baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
     """The documents that regressions are measured against, each read once.
 
-    Raises
-    ------
-    InputError
-        ``file-not-found``, ``file-unreadable``, ``not-a-document``, ``other-document-version``,
-        ``damaged-document``.
+    Raises InputError (``file-not-found``, ``file-unreadable``, ``not-a-document``,
+    ``other-document-version``, ``damaged-document``).
     """
     found: dict[str, list[Subject]] = {}
     for path in dict.fromkeys(gate.baseline for gate in gates if gate.baseline is not None):

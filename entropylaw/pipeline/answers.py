@@ -38,10 +38,7 @@ def fit_series(series: Series, **options: Any) -> LawFit:
 
     ``options`` are ``level``, ``interval``, ``eval_size``, ``keep_outliers`` of :func:`entropylaw.fit_law`.
 
-    Raises
-    ------
-    FitError, UsageError
-        As :func:`entropylaw.fit_law`.
+    Raises FitError and UsageError: as :func:`entropylaw.fit_law`.
     """
     values = (series.entropy, series.reward, series.step)
     try:

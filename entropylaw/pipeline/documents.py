@@ -81,10 +81,7 @@ def backtest(reading: Reading, entries: Iterable[RunBacktest], level: float) -> 
 def combine(documents: Sequence[FitDocument]) -> FitDocument:
     """Several documents with the same settings as one; a file that several read is listed once.
 
-    Raises
-    ------
-    UsageError
-        ``settings-differ``: a document speaks of one level and one way to fit.
+    Raises UsageError ``settings-differ``: a document speaks of one level and one way to fit.
     """
     settings = same_settings([document.settings for document in documents])
     inputs = {(file.path, file.sha256): file for document in documents for file in document.inputs}
@@ -104,12 +101,7 @@ def renamed(entry: RunFit, name: str) -> RunFit:
 def with_shared(document: FitDocument) -> FitDocument:
     """Add what the runs of a document have in common, as its settings say.
 
-    Raises
-    ------
-    FitError
-        ``too-few-runs``, where fewer than two have a law.
-    UsageError
-        ``bad-shared``.
+    Raises FitError (``too-few-runs``, where fewer than two have a law); UsageError (``bad-shared``).
     """
     if not document.settings.shared:
         return document

@@ -147,12 +147,8 @@ def remembered(task: Task) -> Done | None:
 def work(task: Task) -> Done:
     """Fit a run, write its page, its document and its figures, and say what came of it.
 
-    Raises
-    ------
-    OutputError
-        The folder cannot be written: then no other run's files can be either.
-    UsageError
-        A setting that is wrong for one run is wrong for all.
+    Raises OutputError: the folder cannot be written: then no other run's files can be either; UsageError: a
+    setting that is wrong for one run is wrong for all.
     """
     try:
         if task.again:

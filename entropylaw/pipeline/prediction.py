@@ -33,14 +33,11 @@ def predict_runs(
         Target entropies (nats) and target rewards.
     saturation
         Whether to add the entropy at which 95 % of the remaining promise is spent, and when.
-    at_step, gains
-        Later steps to forecast; points of reward whose probability is asked for.
-    level
-        Coverage; each fit's own where not given.
+    at_step, gains, level
+        Later steps to forecast; gains of reward whose probability is wanted; coverage, by default each fit's.
     """
     runs = []
-    for entry in fits.runs:
-        law = entry.law
+    for entry, law in ((entry, entry.law) for entry in fits.runs):
         if law is None:
             continue
         found = RunPrediction(

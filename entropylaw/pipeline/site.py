@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from entropylaw.analysis.shared import share
 from entropylaw.documents.codec import as_stored
@@ -51,27 +50,26 @@ PAGE = "index.html"
 FILES = {"Markdown": "report.md", "CSV": "report.csv", "JSON": "report.json"}
 
 
-class Gathered(NamedTuple):
-    """The tasks of a report, in its order, the one way in which all were fitted, and warnings about files."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What is to come of a report, and what came of it.
+
+    ``tasks`` are its runs in their order, all fitted as ``settings`` say; ``warnings`` are about files.
+    ``done`` lacks the runs that an interrupt left; ``unchanged`` of them were as they had been. ``written``
+    are the files over all runs.
+    """
 
     tasks: tuple[Task, ...]
     settings: FitOptions
     warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What came of a report.
-
-    ``done`` has the runs in the report's order, without those that an interrupt left; ``unchanged`` of them
-    were as they had been. ``written`` are the files over all runs.
-    """
-
-    done: tuple[Done, ...]
-    unchanged: int
-    unfinished: int
-    warnings: tuple[str, ...]
+    done: tuple[Done, ...] = ()
+    unchanged: int = 0
     written: tuple[Path, ...] = ()
+
+    @property
+    def unfinished(self) -> int:
+        """Runs that an interrupt left."""
+        return len(self.tasks) - len(self.done)
 
     @property
     def failures(self) -> tuple[Done, ...]:
@@ -119,40 +117,29 @@ def report_logs(
     progress
         Called after each run: how many are done, of how many.
 
-    Raises
-    ------
-    OutputError
-        ``cannot-write``, ``folder-busy``.
-    UsageError, InputError
-        ``output-is-input``; of the sources and options. An unreadable log is no error but a run of the
-        report.
+    Raises OutputError (``cannot-write``, ``folder-busy``); UsageError and InputError ``output-is-input``; of
+    the sources and options. An unreadable log is no error but a run of the report.
     """
-    gathered = gather(sources, making, told=told)
-    check_targets(_targets(gathered.tasks, making.folder))
+    whole = gather(sources, making, told=told)
+    check_targets(_targets(whole.tasks, making.folder))
     progress = progress or (lambda done, whole: None)
     with only_writer(making.folder):
-        gathered = gathered._replace(tasks=_with_shared(gathered.tasks, jobs, progress))
-        done, unchanged = _all_done(gathered.tasks, jobs, progress)
-        in_order = tuple(done[task.slug] for task in gathered.tasks if task.slug in done)
-        left, warnings = len(gathered.tasks) - len(in_order), gathered.warnings
-        outcome = Outcome(done=in_order, unchanged=unchanged, unfinished=left, warnings=warnings)
+        tasks = _with_shared(whole.tasks, jobs, progress)
+        done, unchanged = _all_done(tasks, jobs, progress)
+        in_order = tuple(done[task.slug] for task in tasks if task.slug in done)
+        whole = replace(whole, tasks=tasks, done=in_order, unchanged=unchanged)
         # Where no run succeeded (a typo in an option, say), an index that is there is not overwritten.
-        written = _indexed(gathered, outcome, making.folder) if outcome.answered else ()
-        return replace(outcome, written=written)
+        return replace(whole, written=_indexed(whole, making.folder) if whole.answered else ())
 
 
-def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
+def gather(sources: Sequence[str], making: Making, *, told: bool) -> Outcome:
     """Read every source; a file that cannot be read is a task too, and its page says why.
 
     Parameters as :func:`report_logs`.
 
-    Raises
-    ------
-    UsageError
-        ``fit-is-fixed``, ``settings-differ``, and whatever is wrong with an option.
-    InputError
-        ``not-a-document``: a document of ours of which no report can be made. ``damaged-document``, or one
-        of another version.
+    Raises UsageError (``fit-is-fixed``, ``settings-differ``, and whatever is wrong with an option);
+    InputError ``not-a-document``: a document of ours of which no report can be made. ``damaged-document``,
+    or one of another version.
     """
     pointed = list(places(sources))
     stored = [document for place in pointed if place.stored for document in place.documents]
@@ -195,7 +182,7 @@ def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
         found += [(entry.path, Task(name=entry.run, making=making, known=entry)) for entry in refused]
     kinds = ALL if len(found) <= FEW else ALL[:1]
     made = replace(making, settings=settings, kinds=kinds if making.kinds is None else making.kinds)
-    return Gathered(tuple(_in_order(found, made)), settings, tuple(warnings))
+    return Outcome(tasks=tuple(_in_order(found, made)), settings=settings, warnings=tuple(warnings))
 
 
 def _light(run: Run, columns: Sequence[str]) -> Run:
@@ -237,10 +224,7 @@ def _targets(tasks: Sequence[Task], folder: Path) -> Iterator[Path]:
 def _with_shared(tasks: tuple[Task, ...], jobs: int, progress: Progress) -> tuple[Task, ...]:
     """The tasks with what the runs of logs share, where an option says so; all are fitted for it first.
 
-    Raises
-    ------
-    FitError, UsageError
-        As :func:`entropylaw.analysis.shared.share`.
+    Raises FitError and UsageError: as :func:`entropylaw.analysis.shared.share`.
     """
     logs = [task for task in tasks if task.run is not None]
     if not logs or not logs[0].making.settings.shared:
@@ -282,22 +266,22 @@ def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dic
     return done, unchanged
 
 
-def _indexed(gathered: Gathered, outcome: Outcome, folder: Path) -> tuple[Path, ...]:
+def _indexed(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
     """Write the page and the tables over all runs; returns the paths, the page last."""
     there = {one.row.slug: one for one in outcome.done}
-    tasks = [task for task in gathered.tasks if task.slug in there]
+    tasks = [task for task in outcome.tasks if task.slug in there]
     inputs = {(file.path, file.sha256): file for task in tasks for file in task.inputs}
-    warnings, shared = gathered.warnings, list[SharedFit]()
+    warnings, shared = outcome.warnings, list[SharedFit]()
     if outcome.unfinished:
         runs = "1 run is" if outcome.unfinished == 1 else f"{outcome.unfinished} runs are"
         warnings = (f"interrupted: {runs} missing; the same command finishes the report", *warnings)
-    for task in gathered.tasks:
+    for task in outcome.tasks:
         if task.shared is not None and task.shared not in shared:
             shared.append(task.shared)
     rows, common = tuple(one.row for one in outcome.done), tuple(shared)
     index = IndexDocument(
         inputs=tuple(inputs.values()),
-        settings=gathered.settings,
+        settings=outcome.settings,
         rows=rows,
         unfinished=outcome.unfinished,
         warnings=warnings,
@@ -326,10 +310,7 @@ def _indexed(gathered: Gathered, outcome: Outcome, folder: Path) -> tuple[Path, 
 def only_writer(folder: Path) -> Iterator[None]:
     """Keep other batches out of a folder, and sweep up what a killed one left half-written.
 
-    Raises
-    ------
-    OutputError
-        ``folder-busy``: another batch writes into it. ``cannot-write``.
+    Raises OutputError ``folder-busy``: another batch writes into it. ``cannot-write``.
     """
     for inner in INNER:
         if (folder / inner).is_symlink():

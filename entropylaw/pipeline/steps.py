@@ -93,10 +93,7 @@ class _Task(NamedTuple):
 def answer(step: Step[R], subject: Any, cache: Cache = OFF) -> Answer[R]:
     """Run a step, whatever happens; a result that the cache has is not computed again.
 
-    Raises
-    ------
-    UsageError
-        An option that is wrong for one run is wrong for all.
+    Raises UsageError: an option that is wrong for one run is wrong for all.
     """
     return answers(step, [subject], cache=cache)[0]
 
@@ -111,10 +108,7 @@ def answers(
 ) -> list[Answer[R]]:
     """Run a step on every run, in their order; what the cache lacks is computed by ``jobs`` processes.
 
-    Raises
-    ------
-    UsageError
-        As :func:`answer`.
+    Raises UsageError: as :func:`answer`.
     """
     found: dict[int, Answer[R]] = {}
     waiting: list[_Task] = []
