@@ -46,14 +46,10 @@ def encode(value: Any) -> Any:
     if names := field_names(value):
         types = type(value).__annotations__
         return {
-            name: _unbounded(inner) if types.get(name) is Unbounded else encode(inner)
+            name: None if types.get(name) is Unbounded and inner == math.inf else encode(inner)
             for name, inner in ((name, getattr(value, name)) for name in names)
         }
     return encode(value.tolist()) if hasattr(value, "tolist") else value
-
-
-def _unbounded(value: float) -> float | None:
-    return None if value == math.inf else rounded(value)
 
 
 def parse(content: bytes) -> Any:
@@ -167,16 +163,14 @@ def _flaw(value: Any) -> tuple[str, str] | None:
     """The place of the first part of a result whose own ``flaw`` is not empty, and what that says."""
     if hasattr(value, "flaw") and (expected := value.flaw()):
         return "", expected
-    for place, part in _parts(value):
+    parts: Iterable[tuple[str, Any]]
+    if isinstance(value, tuple) and value and type(value[0]) not in _PLAIN:
+        parts = ((f"[{i}]", item) for i, item in enumerate(value))
+    elif isinstance(value, dict):
+        parts = ((f".{name}", item) for name, item in value.items())
+    else:
+        parts = ((f".{name}", getattr(value, name)) for name in field_names(value))
+    for place, part in parts:
         if type(part) not in _PLAIN and (found := _flaw(part)) is not None:
             return place + found[0], found[1]
     return None
-
-
-def _parts(value: Any) -> Iterable[tuple[str, Any]]:
-    """Where something may be that holds results, or is one."""
-    if isinstance(value, tuple) and value and type(value[0]) not in _PLAIN:
-        return ((f"[{i}]", item) for i, item in enumerate(value))
-    if isinstance(value, dict):
-        return ((f".{name}", item) for name, item in value.items())
-    return ((f".{name}", getattr(value, name)) for name in field_names(value))

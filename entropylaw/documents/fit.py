@@ -109,11 +109,5 @@ def _run_fit(read: dict[str, Any], series: Series | None, **found: Any) -> RunFi
 
 
 def load_fit(path: str | os.PathLike[str]) -> FitDocument:
-    """Read a fit document.
-
-    Raises
-    ------
-    InputError
-        As :func:`entropylaw.documents.loading.load_document`.
-    """
+    """Read a fit document; an InputError as :func:`entropylaw.documents.loading.load_document` has it."""
     return load_document("fit", path)  # type: ignore[no-any-return]

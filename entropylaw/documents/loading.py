@@ -16,12 +16,9 @@ from entropylaw.paths import shown_path
 def load_document(name: str, path: str | os.PathLike[str]) -> Any:
     """Read a document of the kind of that name in :data:`~entropylaw.documents.kinds.KINDS`.
 
-    Raises
-    ------
-    InputError
-        ``file-not-found``, ``file-unreadable``, ``not-a-document`` (no JSON, or JSON of another kind),
-        ``other-document-version`` (another schema version), ``damaged-document`` (a value does not fit; the
-        message has its JSON path).
+    Raises InputError (``file-not-found``, ``file-unreadable``, ``not-a-document`` for no JSON or that of
+    another kind, ``other-document-version``, ``damaged-document`` for a value that does not fit, with its
+    JSON path).
     """
     from entropylaw.arguments import of_kind
 

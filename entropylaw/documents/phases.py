@@ -103,11 +103,5 @@ def _run_phases(read: dict[str, Any], series: PhaseSeries | None, **found: Any) 
 
 
 def load_phases(path: str | os.PathLike[str]) -> PhasesDocument:
-    """Read a phases document.
-
-    Raises
-    ------
-    InputError
-        As :func:`entropylaw.documents.loading.load_document`.
-    """
+    """Read a phases document; an InputError as :func:`entropylaw.documents.loading.load_document` has it."""
     return load_document("phases", path)  # type: ignore[no-any-return]

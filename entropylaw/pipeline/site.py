@@ -104,18 +104,9 @@ def report_logs(
 ) -> Outcome:
     """Write the report of everything that some sources hold.
 
-    Parameters
-    ----------
-    sources
-        Logs, folders of logs, documents that ``entropylaw fit`` or ``entropylaw report`` wrote.
-    making
-        What is made, and where.
-    jobs
-        Processes; the files do not depend on how many.
-    told
-        Whether the user said how to fit, which no stored fit can follow.
-    progress
-        Called after each run: how many are done, of how many.
+    ``sources`` are logs, folders of logs, documents that ``entropylaw fit`` or ``entropylaw report`` wrote.
+    The files do not depend on the number of processes, ``jobs``. ``told`` says whether the user gave options
+    of how to fit, which no stored fit can follow. ``progress`` is called after each run.
 
     Raises OutputError (``cannot-write``, ``folder-busy``); UsageError and InputError ``output-is-input``; of
     the sources and options. An unreadable log is no error but a run of the report.
@@ -312,10 +303,9 @@ def only_writer(folder: Path) -> Iterator[None]:
 
     Raises OutputError ``folder-busy``: another batch writes into it. ``cannot-write``.
     """
-    for inner in INNER:
-        if (folder / inner).is_symlink():
-            message = f"{folder / inner} is a link, and a report writes into its own folder only"
-            raise OutputError("cannot-write", message, "remove the link, or choose another folder with -o")
+    for link in filter(Path.is_symlink, (folder / inner for inner in INNER)):
+        message = f"{link} is a link, and a report writes into its own folder only"
+        raise OutputError("cannot-write", message, "remove the link, or choose another folder with -o")
     try:
         (folder / FOLDER).mkdir(parents=True, exist_ok=True)
         # Neither truncated nor followed: a link or a hard link of this name may stand for any file.
