@@ -82,8 +82,5 @@ def _kind(value: Any) -> str:
 
 
 def _bad(name: str, expected: str, found: str) -> UsageError:
-    return UsageError(
-        "bad-argument",
-        f"{name}: expected {expected}, found {found}",
-        "the function's docstring says what it takes",
-    )
+    message = f"{name}: expected {expected}, found {found}"
+    return UsageError("bad-argument", message, "the function's docstring says what it takes")

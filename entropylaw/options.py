@@ -243,14 +243,30 @@ def column(name: str, help: str, unset: str = "by catalog") -> Any:
     return setting(f"--{name}", help, COLUMN, COLUMNS, unset=unset)
 
 
+SUFFIXES = {
+    "text": ".txt",
+    "json": ".json",
+    "csv": ".csv",
+    "markdown": ".md",
+    "latex": ".tex",
+    "junit": ".xml",
+}
+"""The formats of every result → how the names of files in it end."""
+
+WRITE = f"Write here; the suffix ({' '.join(SUFFIXES.values())}) decides the format."
+
+
 def formats(*choices: str) -> Any:
-    """The formats that a command prints; the first is the default."""
+    """The formats that a command prints, by default those of any result; the first is its default."""
+    choices = choices or tuple(SUFFIXES)
     return option("--format", "Format on standard output.", one_of(*choices), default=choices[0])
 
 
-def outputs(help: str, unset: str = "none") -> Any:
+def outputs(help: str = WRITE, unset: str = "none") -> Any:
     """Files to write, whose suffix decides the format."""
-    return option("-o --output", help, PATH, key="output", unset=unset, many=True, general=False)
+    return option(
+        "-o --output", f"{help} Repeatable.", PATH, key="output", unset=unset, many=True, general=False
+    )
 
 
 # Comparing and printing are for what documents hold; they take a third of the time to make a class.
@@ -278,12 +294,10 @@ class Quiet(Command):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Written(Quiet):
-    """Commands that print a result in one of four formats, and write it to files."""
+    """Commands that print a result, and write it to files."""
 
-    format: str = formats("text", "json", "csv", "markdown")
-    output: tuple[str, ...] = outputs(
-        "Write here; the suffix (.json .csv .md .txt) decides the format. Repeatable."
-    )
+    format: str = formats()
+    output: tuple[str, ...] = outputs()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

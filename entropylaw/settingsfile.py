@@ -24,8 +24,6 @@ TABLE = "tool.entropylaw"
 BOUNDARY = ".git"
 """A project ends at the folder that has this."""
 
-_NEWLINE = b"\n"
-
 GROUP = "columns"
 """The table whose keys are settings, and which is no command's."""
 
@@ -56,8 +54,7 @@ class SettingsFile:
 class Search:
     """What looking for a file found: its path relative to the start, or None.
 
-    ``folders`` were looked into; ``bounded`` says that the last of them has ``.git``. ``beside`` is the other
-    file of the same folder, where that has settings too.
+    ``folders`` were looked into; the last has ``.git`` if ``bounded``. ``beside`` has settings, too.
     """
 
     found: str | None
@@ -114,15 +111,11 @@ def general_settings(commands: Mapping[str, Settings]) -> dict[str, Option]:
 def read_settings(path: Path, shown: str, commands: Mapping[str, Settings]) -> SettingsFile:
     """Read and check a file of settings; ``commands`` have their settings by key.
 
-    Raises
-    ------
-    InputError
-        ``file-not-found``, ``file-unreadable``, ``not-toml``.
-    UsageError
-        ``no-settings``, ``unknown-setting``, ``bad-setting``.
+    Raises InputError (``file-not-found``, ``file-unreadable``, ``not-toml``); UsageError (``no-settings``,
+    ``unknown-setting``, ``bad-setting``).
     """
     table: Mapping[str, Any] = _parsed(_read(path, shown), shown)
-    prefix, ours = "", _ours(table) if path.name != OWN_FILE else None
+    prefix, ours = "", None if path.name == OWN_FILE else _ours(table)
     if ours is not None:
         table, prefix = _table(ours, shown, TABLE), f"{TABLE}."
     elif path.name == PROJECT_FILE:
@@ -130,15 +123,14 @@ def read_settings(path: Path, shown: str, commands: Mapping[str, Settings]) -> S
             "no-settings", f"{shown} has no [{TABLE}], settings were expected there", f"add [{TABLE}] to it"
         )
     # A table of that name has columns, for all commands.
-    commands_with_table = {name: settings for name, settings in commands.items() if name != GROUP}
+    tables = tuple(name for name in commands if name != GROUP)
+    inside = {name: table[name] for name in tables if name in table}
     for_one = {
-        name: _settings(table[name], shown, f"{prefix}{name}.", settings)
-        for name, settings in commands_with_table.items()
-        if name in table
+        name: _settings(own, shown, f"{prefix}{name}.", commands[name]) for name, own in inside.items()
     }
     general = {key: known for key, known in general_settings(commands).items() if known.general}
-    rest = {key: value for key, value in table.items() if key not in for_one}
-    found = _settings(rest, shown, prefix, general, tables=tuple(commands_with_table))
+    rest = {key: value for key, value in table.items() if key not in inside}
+    found = _settings(rest, shown, prefix, general, tables)
     return SettingsFile(shown=shown, folder=path.parent, prefix=prefix, general=found, commands=for_one)
 
 
@@ -157,11 +149,9 @@ def _settings(
         if key not in known:
             meant = _meant(key, known, tables)
             told = f"did you mean {meant!r}?" if meant else f"expected one of {', '.join(known)}"
-            raise UsageError(
-                "unknown-setting",
-                f"{shown} sets {(prefix + key)[:80]!r}, which is no setting there; {told}",
-                "docs/config.md lists the settings, and which command has which",
-            )
+            message = f"{shown} sets {(prefix + key)[:80]!r}, which is no setting there; {told}"
+            hint = "docs/config.md lists the settings, and which command has which"
+            raise UsageError("unknown-setting", message, hint)
         try:
             known[key].written(value)
         except ValueError:
@@ -184,20 +174,16 @@ def _meant(key: str, known: Settings, tables: Sequence[str]) -> str | None:
 
 
 def _table(value: Any, shown: str, key: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise _bad(key, value, shown, "a table")
-    return value
+    if isinstance(value, dict):
+        return value
+    raise _bad(key, value, shown, "a table")
 
 
 def _bad(key: str, value: Any, shown: str, expected: str) -> UsageError:
-    # What is short as it is; of longer text only its length, for it may be a key in the wrong line.
-    text = repr(value)
-    text = text if len(text) <= 20 else f"{len(text)} characters"
-    return UsageError(
-        "bad-setting",
-        f"{shown} sets {key} = {text}, expected {expected}",
-        "docs/config.md says what each setting takes; a flag of the command wins over the file",
-    )
+    # Of longer text only its length, for it may be a secret in the wrong line.
+    text = repr(value) if len(repr(value)) <= 20 else f"{len(repr(value))} characters"
+    hint = "docs/config.md says what each setting takes; a flag of the command wins over the file"
+    return UsageError("bad-setting", f"{shown} sets {key} = {text}, expected {expected}", hint)
 
 
 def _parsed(data: bytes, shown: str) -> dict[str, Any]:
@@ -207,11 +193,11 @@ def _parsed(data: bytes, shown: str) -> dict[str, Any]:
     try:
         return tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        why = f"a byte that is not UTF-8 (at line {data[: error.start].count(_NEWLINE) + 1})"
+        line = data[: error.start].count(b"\n") + 1
+        why = f"a byte that is not UTF-8 (at line {line})"
     except tomllib.TOMLDecodeError as error:
-        why = str(error).replace(
-            "at end of document", f"at line {data.rstrip().count(_NEWLINE) + 1}, the last"
-        )
+        line = data.rstrip().count(b"\n") + 1
+        why = str(error).replace("at end of document", f"at line {line}, the last")
     except RecursionError:
         why = "nested too deeply"
     raise InputError(

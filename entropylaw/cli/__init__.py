@@ -75,10 +75,10 @@ def main() -> None:
         elif isinstance(error, MemoryError):
             known = EntropyLawError("out-of-memory", "memory ran out", "fit fewer or smaller logs at a time")
         else:
-            where = error.__traceback__
-            while where is not None and where.tb_next is not None:
-                where = where.tb_next
-            place = f" in {where.tb_frame.f_code.co_name}" if where is not None else ""
+            import traceback
+
+            frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
+            place = f" in {frames[-1]}" if frames else ""
             known = EntropyLawError(
                 "bug",
                 f"{type(error).__name__}{place}: {error}",

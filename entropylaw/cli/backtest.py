@@ -21,7 +21,7 @@ def backtest(options: BacktestCommand) -> None:
     a line by least squares, and the ScaleRL sigmoid; how much of the rest the bands covered. Exit code 4
     means that no run at all could be tested.
     """
-    from entropylaw.cli.output import deliver, destinations, errors_of, finish, say_skipped
+    from entropylaw.cli.output import destinations, finish_runs, say_skipped
     from entropylaw.cli.reading import answered, begin, read_shown
     from entropylaw.pipeline.sources import refuse_documents
 
@@ -35,5 +35,4 @@ def backtest(options: BacktestCommand) -> None:
     found = answered(step, reading.runs, options.jobs)
     document = documents.backtest(reading, [entry for entry, _ in found], options.level)
     say_skipped(document.warnings, quiet=options.quiet)
-    deliver(document, wanted, answered=bool(document.overall), quiet=options.quiet)
-    finish(errors_of(reading, found), answered=bool(document.overall))
+    finish_runs(document, wanted, reading, found, answered=bool(document.overall), quiet=options.quiet)

@@ -10,24 +10,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from entropylaw import options as opt
 from entropylaw.cli.command import takes
 from entropylaw.errors import OutputError, UsageError
 from entropylaw.inputs import check_targets
-from entropylaw.options import (
-    GATE,
-    PATH,
-    Coverage,
-    FitOptions,
-    LawOptions,
-    Parallel,
-    PhaseOptions,
-    Quiet,
-    formats,
-    option,
-    outputs,
-    part,
-    switch,
-)
 
 if TYPE_CHECKING:
     from entropylaw.documents.check import CheckDocument, CheckedFile
@@ -40,43 +26,43 @@ TRIPPED = 5
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable in which GitHub names the file of a step's summary."""
 
-FORMATS = ("text", "json", "markdown", "junit")
-
 GATES = "Gates"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CheckCommand(Parallel, LawOptions, Coverage, Quiet):
+class CheckCommand(opt.Parallel, opt.LawOptions, opt.Coverage, opt.Quiet):
     """``entropylaw check``."""
 
-    sources: tuple[str, ...] = option(
+    sources: tuple[str, ...] = opt.option(
         "FITS|LOGS",
         "Documents that `fit`, `report`, `phases` or `predict` wrote, a folder of fits, or logs, which are "
         "fitted.",
-        PATH,
+        opt.PATH,
         key="inputs",
         many=True,
         required=True,
     )
-    fail_if: tuple[str, ...] = option(
+    fail_if: tuple[str, ...] = opt.option(
         "--fail-if",
         "What must not be: QUANTITY OP NUMBER, as ceiling<0.62 or used>90%; phases=='overlapping'; "
         "verdict=='law fails'; regression(BASELINE.fit.json)>1%; invalid; refused. Repeatable.",
-        GATE,
+        opt.GATE,
         GATES,
         key="gates",
         many=True,
     )
-    strict: bool = switch("--strict", "Fail also where the interval does not exclude the expression.", GATES)
-    point: bool = switch("--point", "Compare the estimate, not its interval.", GATES)
-    even_if_invalid: bool = switch(
+    strict: bool = opt.switch(
+        "--strict", "Fail also where the interval does not exclude the expression.", GATES
+    )
+    point: bool = opt.switch("--point", "Compare the estimate, not its interval.", GATES)
+    even_if_invalid: bool = opt.switch(
         "--even-if-invalid", "Compare the numbers of a law that does not hold, too.", GATES
     )
-    format: str = formats(*FORMATS)
-    output: tuple[str, ...] = outputs(
-        "Write here, too; the suffix (.json .md .xml .txt) decides the format; .xml is JUnit's. Repeatable."
+    format: str = opt.formats()
+    output: tuple[str, ...] = opt.outputs(opt.WRITE.replace("here", "here, too"))
+    github_summary: bool = opt.switch(
+        "--github-summary", f"Append Markdown to the file that {SUMMARY} names."
     )
-    github_summary: bool = switch("--github-summary", f"Append Markdown to the file that {SUMMARY} names.")
 
 
 @takes(
@@ -101,31 +87,26 @@ def check(options: CheckCommand) -> None:
     gates = [parse(text) for text in dict.fromkeys(options.fail_if)]
     if not gates:
         raise UsageError("no-gate", "no gate was given", "add --fail-if EXPR, or gates in entropylaw.toml")
-    wanted = {"-": options.format} | destinations(options.output, options.format, FORMATS)
+    wanted = {"-": options.format} | destinations(options.output, options.format)
     summary = os.environ.get(SUMMARY) if options.github_summary else None
     if options.github_summary and not summary:
-        raise UsageError(
-            "no-step-summary",
-            f"--github-summary was given, and {SUMMARY} is not set",
-            "leave it out outside GitHub Actions, or write -o summary.md",
-        )
+        hint = "leave it out outside GitHub Actions, or write -o summary.md"
+        raise UsageError("no-step-summary", f"--github-summary was given, and {SUMMARY} is not set", hint)
     known = baselines(gates)
     found = _Found()
     logs = found.read_documents(options.sources)
     if found.inputs:
-        refuse_flags("a stored document", options, FitOptions)
+        refuse_flags("a stored document", options, opt.FitOptions)
     if logs:
         parts = {gate.quantity.part for gate in gates}
-        found.read_logs(logs, part(options, FitOptions), parts, options.jobs)
-    rules = Rules(strict=options.strict, point=options.point, any_law=options.even_if_invalid)
+        found.read_logs(logs, opt.part(options, opt.FitOptions), parts, options.jobs)
+    given = {name: getattr(options, name) for name in ("strict", "point", "even_if_invalid")}
     subjects = joined(found.subjects)
-    cases = decide(gates, subjects, known, rules)
+    cases = decide(gates, subjects, known, Rules(**given))
     document = CheckDocument(
         inputs=tuple(dict.fromkeys(found.inputs)),
         gates=tuple(gate.shown for gate in gates),
-        strict=rules.strict,
-        point=rules.point,
-        even_if_invalid=rules.any_law,
+        **given,
         runs=len(subjects),
         failed=any(case.failed for case in cases),
         cases=cases,
@@ -178,7 +159,7 @@ class _Found:
         return logs
 
     def read_logs(
-        self, logs: Sequence[str], settings: FitOptions, parts: Set[Part], jobs: int | None
+        self, logs: Sequence[str], settings: opt.FitOptions, parts: Set[Part], jobs: int | None
     ) -> None:
         """Fit the runs of logs, with the ``parts`` that gates ask about.
 
@@ -196,7 +177,7 @@ class _Found:
         from entropylaw.pipeline import documents, steps
         from entropylaw.results.fields import replace
 
-        law, phases = steps.fit(settings), steps.phases(part(settings, PhaseOptions))
+        law, phases = steps.fit(settings), steps.phases(opt.part(settings, opt.PhaseOptions))
         columns = (*law.columns, *(phases.columns if Part.phases in parts else ()))
         reading, known = read_shown(logs, settings, columns), self.documents
         failures = (f for f in reading.failures if f.path not in known or f.error.slug != "no-logs-in-folder")
@@ -216,14 +197,9 @@ class _Found:
 def _write(document: CheckDocument, wanted: Mapping[str, str], summary: str | None, *, quiet: bool) -> bool:
     """Write a check wherever it is wanted, to standard output last; returns whether a file is missing.
 
-    The exit code is the gate's, whatever happens to standard output.
-
-    Raises
-    ------
-    UsageError
-        ``output-is-input``.
+    The exit code is the gate's, whatever happens to standard output. Raises UsageError (``output-is-input``).
     """
-    from entropylaw.cli.output import rendered, say, show_error, write_out
+    from entropylaw.cli.output import rendered, say, show_error, shown, write_out
 
     files = {path: rendered(document, kind) for path, kind in wanted.items() if path != "-"}
     check_targets([*files, *([summary] if summary is not None else [])])
@@ -233,19 +209,19 @@ def _write(document: CheckDocument, wanted: Mapping[str, str], summary: str | No
     except OutputError as error:
         unwritten = True
         show_error(error)
-    if summary is not None:
-        try:
+    try:
+        if summary is not None:
             # Other steps write to it, too.
             with Path(summary).open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(rendered(document, "markdown"))
             say(f"appended to {SUMMARY}", quiet=quiet)
-        except OSError as error:
-            unwritten = True
-            why = f"{summary}, which {SUMMARY} names, could not be written ({error.strerror or error})"
-            hint = "leave out --github-summary, or write -o summary.md"
-            show_error(OutputError("cannot-write", why, hint))
+    except OSError as error:
+        why = f"{summary}, which {SUMMARY} names, could not be written ({error.strerror or error})"
+        hint = "leave out --github-summary, or write -o summary.md"
+        unwritten = True
+        show_error(OutputError("cannot-write", why, hint))
     try:
-        write_out({}, rendered(document, wanted["-"]), quiet=quiet)
+        write_out({}, shown(document, wanted["-"]), quiet=quiet)
     except OutputError as error:
         show_error(error)
     return unwritten

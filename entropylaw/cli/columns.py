@@ -12,13 +12,13 @@ from entropylaw.options import ColumnOptions, Command, Logs, formats
 class ColumnsCommand(ColumnOptions, Logs, Command):
     """``entropylaw columns``."""
 
-    format: str = formats("text", "json", "csv", "markdown")
+    format: str = formats()
 
 
 @takes(ColumnsCommand, example="entropylaw columns data/lab/grpo_s0/metrics.parquet")
 def columns(options: ColumnsCommand) -> None:
     """Show what was found in logs, which columns would be used, and why. Fits nothing."""
-    from entropylaw.cli.output import print_result, rendered, show_error
+    from entropylaw.cli.output import print_result, show_error, shown
     from entropylaw.cli.reading import read_shown
     from entropylaw.documents.columns import columns_document
     from entropylaw.ingest.explain import explain
@@ -30,4 +30,4 @@ def columns(options: ColumnsCommand) -> None:
     for failure in reading.failures:
         show_error(failure.error)
     reports = [explain(run, entropy=entropy, reward=reward, pair=options.pair) for run in reading.runs]
-    print_result(rendered(columns_document(reports), options.format))
+    print_result(shown(columns_document(reports), options.format))

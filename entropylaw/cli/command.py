@@ -136,10 +136,8 @@ class Command(_Reader, TyperCommand):
     def accept(self, ctx: Any, given: dict[str, Any]) -> None:
         """Make the options of what was given, of a settings file, and of what is built in.
 
-        Raises
-        ------
-        UsageError, InputError
-            A value is none of its option; as :func:`entropylaw.cli.settings.in_force`.
+        Raises UsageError and InputError: a value is none of its option; as
+        :func:`entropylaw.cli.settings.in_force`.
         """
         from entropylaw.cli.settings import from_file, in_force
 

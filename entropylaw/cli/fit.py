@@ -20,10 +20,7 @@ FOLDER = "reports"
 class FitCommand(Parallel, FitOptions, Logs, Written):
     """``entropylaw fit``."""
 
-    output: tuple[str, ...] = outputs(
-        "Write here; the suffix (.json .csv .md .txt) decides the format. Repeatable.",
-        unset=f"{FOLDER}/NAME.fit.json",
-    )
+    output: tuple[str, ...] = outputs(unset=f"{FOLDER}/NAME.fit.json")
 
 
 @takes(FitCommand, example="entropylaw fit data/lab/grpo_s0/metrics.parquet")
@@ -33,7 +30,7 @@ def fit(options: FitCommand) -> None:
     A run that the law does not describe is an answer, not an error: the reasons are printed and the
     exit code is 0. Exit code 4 means that no run at all could be fitted.
     """
-    from entropylaw.cli.output import destinations, finish_fits, rendered, say, say_skipped, write_out
+    from entropylaw.cli.output import deliver, destinations, finish_fits, say, say_skipped
     from entropylaw.cli.reading import begin, read_shown, result_of
     from entropylaw.documents.store import dumps
     from entropylaw.pipeline.sources import refuse_documents
@@ -51,11 +48,11 @@ def fit(options: FitCommand) -> None:
     whole = with_shared(combine(list(parts.values())))
     say_skipped(whole.warnings, quiet=quiet)
     stored = {} if formats else store(parts, quiet=quiet)
-    files = {path: rendered(whole, kind) for path, kind in formats.items() if path != "-"}
-    files |= {path: dumps(document.to_json()) for path, document in stored.items()}
+    files = {path: dumps(document.to_json()) for path, document in stored.items()}
     # Where nothing was fitted the errors say it all, but a program that asked for JSON gets its document.
-    printed = "-" in formats or whole.fitted or format != "text"
-    write_out(files, rendered(whole, format) if printed else None, quiet=quiet)
+    if whole.fitted or format != "text":
+        formats["-"] = format
+    deliver(whole, formats, others=files, quiet=quiet)
     for path, document in stored.items():
         say(f"next  {next_command(path, document)}", quiet=quiet)
     finish_fits(whole)

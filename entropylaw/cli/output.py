@@ -13,46 +13,37 @@ import typer
 
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
 from entropylaw.inputs import check_targets
+from entropylaw.options import SUFFIXES
 
 if TYPE_CHECKING:
     from entropylaw.documents.fit import FitDocument
     from entropylaw.ingest.load import Reading
     from entropylaw.pipeline.steps import Answer
 
-_SUFFIXES = {
-    ".json": "json",
-    ".csv": "csv",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".xml": "junit",
-    ".txt": "text",
-    ".pdf": "pdf",
-    ".svg": "svg",
-    ".png": "png",
+_BADGES = {
+    "green": r"valid|VALID|usable|tested|passed|PASSED",
+    "yellow": r"with cautions|undecided|not tested|refused|not excluded|SAME\?|caution",
+    "red": r"law fails|NOT VALID|NOT USABLE|DIFFERENT|FAILED|TRIPPED|UNKNOWN|NOT EXCLUDED|reason",
 }
+"""Colour → the words at the beginning of a line that have it."""
 
 
-FORMATS = ("text", "json", "csv", "markdown")
-
-
-def format_of(path: str, known: Sequence[str] = FORMATS, flag: str = "-o") -> str:
+def format_of(path: str, known: Sequence[str] = tuple(SUFFIXES), flag: str = "-o") -> str:
     """The format that a file's suffix stands for, one of those that are ``known``.
 
-    Raises
-    ------
-    UsageError
-        ``unknown-suffix``.
+    Raises UsageError (``unknown-suffix``).
     """
     suffix = Path(path).suffix.lower()
-    if _SUFFIXES.get(suffix) not in known:
-        suffixes = [suffix for suffix, format in _SUFFIXES.items() if format in known]
+    suffixes = {SUFFIXES.get(format, f".{format}"): format for format in known}
+    found = "markdown" if suffix == ".markdown" and "markdown" in known else suffixes.get(suffix)
+    if found is None:
         raise UsageError(
             "unknown-suffix",
             f"{flag} {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(suffixes)}",
             "the suffix decides the format; rename the file"
             + (", or use --format" if "text" in known else ""),
         )
-    return _SUFFIXES[suffix]
+    return found
 
 
 def rendered(document: Any, format: str) -> str:
@@ -66,17 +57,31 @@ def rendered(document: Any, format: str) -> str:
     return render.rendered(document, format)
 
 
+def shown(document: Any, format: str) -> str:
+    """A document for standard output: text has colours on a terminal, where NO_COLOR is not set."""
+    text = rendered(document, format)
+    if format != "text" or os.environ.get("NO_COLOR") or sys.stdout is None or not sys.stdout.isatty():
+        return text
+    from rich.console import Console
+    from rich.text import Text
+
+    styled = Text(text)
+    styled.highlight_regex(rf"(?m)^(?!(?:{'|'.join(_BADGES.values())}) )\S.*", "bold")
+    for colour, words in _BADGES.items():
+        styled.highlight_regex(rf"(?m)^(?:  )?(?:{words})(?= )", colour)
+    console = Console(file=sys.stdout)
+    with console.capture() as capture:
+        console.print(styled, end="", soft_wrap=True)
+    return capture.get()
+
+
 def print_result(content: str) -> None:
     """A result, on standard output, in UTF-8 whatever the locale says.
 
     A reader that left early (``head``, ``true``) is nobody's error, and changes no exit code.
 
-    Raises
-    ------
-    OutputError
-        ``cannot-write``.
-    UsageError
-        ``output-is-input``: standard output goes to a file that is read.
+    Raises OutputError (``cannot-write``); UsageError ``output-is-input``: standard output goes to a file
+    that is read.
     """
     if sys.stdout is None:
         raise OutputError(
@@ -104,18 +109,19 @@ def _give_up(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def destinations(output: Sequence[str], format: str, known: Sequence[str] = FORMATS) -> dict[str, str]:
+def destinations(output: Sequence[str], format: str) -> dict[str, str]:
     """Where a result goes and in which format; every suffix is looked at before any work is done."""
-    return {path: format if path == "-" else format_of(path, known) for path in output}
+    return {path: format if path == "-" else format_of(path) for path in output}
 
 
-def deliver(document: Any, wanted: Mapping[str, str], *, answered: bool, quiet: bool) -> None:
-    """Write a document wherever it is wanted; where nothing was ``answered``, the errors are the text."""
-    texts = {
-        path: rendered(document, format) for path, format in wanted.items() if answered or format != "text"
-    }
-    printed = texts.pop("-", None)
-    write_out(texts, printed, quiet=quiet)
+def deliver(
+    document: Any, wanted: Mapping[str, str], *, quiet: bool, others: Mapping[str, str] | None = None
+) -> None:
+    """Write a document wherever it is wanted, and ``others`` that are made already: path → content."""
+    files = {path: rendered(document, format) for path, format in wanted.items() if path != "-"}
+    write_out(
+        files | dict(others or {}), shown(document, wanted["-"]) if "-" in wanted else None, quiet=quiet
+    )
 
 
 def write_out(files: Mapping[str, str], printed: str | None, *, quiet: bool) -> None:
@@ -123,12 +129,8 @@ def write_out(files: Mapping[str, str], printed: str | None, *, quiet: bool) -> 
 
     A file that cannot be written stops none of the others.
 
-    Raises
-    ------
-    OutputError
-        ``cannot-write``, of the last that could not be written; those before it are on standard error.
-    UsageError
-        ``output-is-input``: nothing is written.
+    Raises OutputError ``cannot-write``, of the last that could not be written; those before it are on
+    standard error; UsageError ``output-is-input``: nothing is written.
     """
     check_targets(files)
     if printed is not None:
@@ -166,17 +168,11 @@ def _check_standard_output() -> None:
 def refuse_link(folder: str) -> None:
     """Refuse a folder that nobody named and that is a link, as a stranger's repository may hold one.
 
-    Raises
-    ------
-    UsageError
-        ``output-outside``.
+    Raises UsageError (``output-outside``).
     """
     if Path(folder).is_symlink():
-        raise UsageError(
-            "output-outside",
-            f"{folder} is a link, and what nobody named is written into a folder of this place only",
-            "name the folder or the file with -o",
-        )
+        message = f"{folder} is a link, and what nobody named is written into a folder of this place only"
+        raise UsageError("output-outside", message, "name the folder or the file with -o")
 
 
 def say_skipped(warnings: Sequence[str], *, quiet: bool) -> None:
@@ -204,12 +200,24 @@ def named(run: str, error: EntropyLawError) -> EntropyLawError:
     return FitError(error.slug, f"{run}: {error.message}", error.hint)
 
 
-def errors_of(reading: Reading, answers: Sequence[Answer[Any]]) -> list[EntropyLawError]:
-    """The errors of files that could not be read, and of runs that were refused."""
-    refused = [
-        named(run.name, each.error) for run, each in zip(reading.runs, answers, strict=True) if each.error
-    ]
-    return [*(failure.error for failure in reading.failures), *refused]
+def finish_runs(
+    document: Any,
+    wanted: Mapping[str, str],
+    reading: Reading,
+    answers: Sequence[Answer[Any]],
+    *,
+    answered: bool,
+    quiet: bool,
+) -> None:
+    """Write a document of some runs; show the errors of files that were not read and of runs refused.
+
+    Where nothing was ``answered``, the errors are the text.
+    """
+    kept = {path: format for path, format in wanted.items() if answered or format != "text"}
+    deliver(document, kept, quiet=quiet)
+    runs = zip(reading.runs, answers, strict=True)
+    errors = [named(run.name, each.error) for run, each in runs if each.error]
+    finish([*(failure.error for failure in reading.failures), *errors], answered=answered)
 
 
 def refused(run: str, refusal: Any) -> EntropyLawError:

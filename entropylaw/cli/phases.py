@@ -39,7 +39,7 @@ def phases(options: PhasesCommand) -> None:
     tokens` wrote. With the entropy of all tokens only, that curve is fitted and not taken apart. Exit code 4
     means that no run at all could be fitted.
     """
-    from entropylaw.cli.output import deliver, destinations, errors_of, finish, say, say_skipped
+    from entropylaw.cli.output import destinations, finish_runs, say, say_skipped
     from entropylaw.cli.reading import answered, begin, read_shown
     from entropylaw.pipeline.sources import histogram_beside, refuse_documents
     from entropylaw.report.printable import one_line
@@ -55,11 +55,8 @@ def phases(options: PhasesCommand) -> None:
     step = steps.phases(settings)
     reading = read_shown(options.logs, options, step.columns)
     if one_picture and len(reading.runs) > 1:
-        raise UsageError(
-            "one-figure-one-run",
-            f"--figure {figure} is one picture, and there are {len(reading.runs)} runs",
-            "name a folder, which gets one picture a run",
-        )
+        message = f"--figure {figure} is one picture, and there are {len(reading.runs)} runs"
+        raise UsageError("one-figure-one-run", message, "name a folder, which gets one picture a run")
     found = answered(step, reading.runs, options.jobs)
     document = documents.phases(reading, [entry for entry, _ in found], settings)
     say_skipped(document.warnings, quiet=quiet)
@@ -70,23 +67,16 @@ def phases(options: PhasesCommand) -> None:
             say(one_line(warning), quiet=False)
         for written in draw(document, figure, {name: path for name, (path, _) in beside.items() if path}):
             say(f"wrote {written}", quiet=quiet)
-    deliver(document, wanted, answered=bool(document.fitted), quiet=quiet)
-    finish(errors_of(reading, found), answered=bool(document.fitted))
+    finish_runs(document, wanted, reading, found, answered=bool(document.fitted), quiet=quiet)
 
 
 def picture_of(figure: str | None) -> str:
-    """The format of a single picture; empty for a folder, or for no figure.
-
-    Raises
-    ------
-    UsageError
-        ``unknown-suffix``.
-    """
-    if figure is None or Path(figure).is_dir() or figure.endswith("/"):
-        return ""
+    """The format of a single picture; empty for a folder, or for no figure."""
     from entropylaw.cli.output import format_of
 
-    return format_of(figure, PICTURES, flag="--figure") if Path(figure).suffix else ""
+    if figure is None or Path(figure).is_dir() or figure.endswith("/") or not Path(figure).suffix:
+        return ""
+    return format_of(figure, PICTURES, flag="--figure")
 
 
 def draw(told: PhasesDocument, figure: str, histograms: dict[str, str]) -> Iterable[str]:

@@ -7,24 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from entropylaw import options as opt
 from entropylaw.cli.command import takes
 from entropylaw.errors import FitError, UsageError
-from entropylaw.options import (
-    PATH,
-    ClassColumns,
-    Coverage,
-    FitOptions,
-    LawOptions,
-    PhaseOptions,
-    Styled,
-    one_of,
-    option,
-    part,
-)
 from entropylaw.report.figures import FIGURES as ALL_FIGURES
 
 if TYPE_CHECKING:
-    from entropylaw.documents.fit import RunFit
     from entropylaw.documents.phases import RunPhases
     from entropylaw.documents.report import RunReport
 
@@ -42,16 +30,16 @@ MOST_NAMED = 8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PlotCommand(LawOptions, ClassColumns, Coverage, Styled):
+class PlotCommand(opt.LawOptions, opt.ClassColumns, opt.Coverage, opt.Styled):
     """``entropylaw plot``; a figure is of one run, which ``run`` names."""
 
-    figure: str = option(
-        "FIGURE", f"{', '.join([*FIGURES][:-1])} or {[*FIGURES][-1]}.", one_of(*FIGURES), required=True
+    figure: str = opt.option(
+        "FIGURE", f"{', '.join([*FIGURES][:-1])} or {[*FIGURES][-1]}.", opt.one_of(*FIGURES), required=True
     )
-    source: str = option("SOURCE", "A log, or a fit, report or phases document.", required=True)
-    run: str | None = option("--run NAME", "Which run, where SOURCE holds several.")
-    output: str = option(
-        "-o --output", "Write here; the suffix (.pdf .svg .png) decides the format.", PATH, required=True
+    source: str = opt.option("SOURCE", "A log, or a fit, report or phases document.", required=True)
+    run: str | None = opt.option("--run NAME", "Which run, where SOURCE holds several.")
+    output: str = opt.option(
+        "-o --output", "Write here; the suffix (.pdf .svg .png) decides the format.", opt.PATH, required=True
     )
 
 
@@ -96,60 +84,47 @@ def _nothing(run: str, figure: str, why: str, hint: str) -> NoReturn:
 
 def _found(options: PlotCommand) -> RunReport | RunPhases:
     """What is drawn: the run's law, with its forecast where that is the figure, or its phases."""
+    from entropylaw.cli.reading import read_shown, result_of
     from entropylaw.documents.fit import load_fit
     from entropylaw.documents.phases import load_phases
-    from entropylaw.documents.report import load_report
+    from entropylaw.documents.report import RunReport, load_report
+    from entropylaw.pipeline import steps
     from entropylaw.pipeline.sources import document_at, refuse_flags
 
-    source, phases = options.source, FIGURES[options.figure].needs == "phases"
-    document = document_at(source)
+    source, needs = options.source, FIGURES[options.figure].needs
+    phases, document = needs == "phases", document_at(source)
     if document is None:
-        found = _of_log(options, phases=phases)
-        return found if phases else _of_fit(found, options)
-    refuse_flags(source, options, FitOptions, PhaseOptions)
-    kind = document.kind or "fit"
-    if kind == "report":
-        report = _chosen(load_report(source).runs, options)
-        if not phases:
-            return report
-        if report.phases is None:
-            why = "the log had no entropies of planning or execution tokens"
-            _nothing(report.run, "phases", why, "`entropylaw tokens` makes them of token-level logs")
-        return report.phases
-    if phases != (kind == "phases"):
-        missing, command = ("phases", "phases") if phases else ("law", "fit")
-        raise UsageError(
-            "figure-not-in-source",
-            f"{source} is a {kind} document, which holds no {missing}",
-            f"give the log, or what `entropylaw {command}` wrote",
+        # --run names the run here, and no column.
+        law, curves = (
+            opt.part(options, opt.FitOptions, run=None),
+            opt.part(options, opt.PhaseOptions, run=None),
         )
+        step: steps.Step[Any] = steps.phases(curves) if phases else steps.fit(law)
+        reading = read_shown([source], step.options, step.columns)
+        if not reading.runs:
+            raise reading.failures[0].error
+        found = result_of(step, [_chosen(reading.runs, options, [run.name for run in reading.runs])])[0]
+    else:
+        refuse_flags(source, options, opt.FitOptions, opt.PhaseOptions)
+        kind = document.kind or "fit"
+        if kind == "report":
+            report = _chosen(load_report(source).runs, options)
+            if not phases:
+                return report
+            if report.phases is None:
+                why = "the log had no entropies of planning or execution tokens"
+                _nothing(report.run, "phases", why, "`entropylaw tokens` makes them of token-level logs")
+            return report.phases
+        if phases != (kind == "phases"):
+            missing, command = ("phases", "phases") if phases else ("law", "fit")
+            message = f"{source} is a {kind} document, which holds no {missing}"
+            hint = f"give the log, or what `entropylaw {command}` wrote"
+            raise UsageError("figure-not-in-source", message, hint)
+        found = _chosen(load_phases(source).runs if phases else load_fit(source).runs, options)
     if phases:
-        return _chosen(load_phases(source).runs, options)
-    return _of_fit(_chosen(load_fit(source).runs, options), options)
-
-
-def _of_log(options: PlotCommand, *, phases: bool) -> Any:
-    """The phases, or the fit, of the run of a log; where there is no run, the reason is raised."""
-    from entropylaw.cli.reading import read_shown, result_of
-    from entropylaw.pipeline import steps
-
-    # --run names the run here, and no column.
-    law, curves = part(options, FitOptions, run=None), part(options, PhaseOptions, run=None)
-    step: steps.Step[Any] = steps.phases(curves) if phases else steps.fit(law)
-    reading = read_shown([options.source], step.options, step.columns)
-    if not reading.runs:
-        raise reading.failures[0].error
-    return result_of(step, [_chosen(reading.runs, options, [run.name for run in reading.runs])])[0]
-
-
-def _of_fit(entry: RunFit, options: PlotCommand) -> RunReport:
-    """A fit with what the figure needs beside it: a forecast at so many steps that its fan is smooth."""
-    from entropylaw.cli.reading import result_of
-    from entropylaw.documents.report import RunReport
-    from entropylaw.pipeline import steps
-
-    ahead = FIGURES[options.figure].needs == "forecast"
-    return result_of(steps.ahead(FAN), [entry])[0] if ahead else RunReport(fit=entry)
+        return found  # type: ignore[no-any-return]
+    # So many steps that the fan of a forecast is smooth.
+    return result_of(steps.ahead(FAN), [found])[0] if needs == "forecast" else RunReport(fit=found)
 
 
 def _chosen(runs: Sequence[T], options: PlotCommand, names: Sequence[str] = ()) -> T:

@@ -5,69 +5,43 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from entropylaw import options as opt
 from entropylaw.cli.command import takes
 from entropylaw.errors import UsageError
-from entropylaw.options import (
-    INTERVALS,
-    LEVEL,
-    NUMBER,
-    PATH,
-    TEXT,
-    FitOptions,
-    LawOptions,
-    Quiet,
-    formats,
-    option,
-    part,
-    switch,
-)
 
 _MOST = 10_000
 TARGETS = "Targets"
 
 
+def _target(flags: str, help: str, kind: opt.Kind = opt.NUMBER) -> Any:
+    return opt.option(flags, f"{help} Repeatable.", kind, TARGETS, many=True)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PredictCommand(LawOptions, Quiet):
+class PredictCommand(opt.LawOptions, opt.Quiet):
     """``entropylaw predict``."""
 
-    source: str | None = option("FIT|LOG", "A fit document or a log.", unset="the newest fit in reports/")
-    target_entropy: tuple[str, ...] = option(
-        "--target-entropy H",
-        "Entropy in nats, or a range START:STOP:STEP. Repeatable.",
-        TEXT,
-        TARGETS,
-        many=True,
+    source: str | None = opt.option("FIT|LOG", "A fit document or a log.", unset="the newest fit in reports/")
+    target_entropy: tuple[str, ...] = _target(
+        "--target-entropy H", "Entropy in nats, or a range START:STOP:STEP.", opt.TEXT
     )
-    target_reward: tuple[float, ...] = option(
-        "--target-reward R",
-        "Reward: prints the entropies compatible with it. Repeatable.",
-        NUMBER,
-        TARGETS,
-        many=True,
+    target_reward: tuple[float, ...] = _target(
+        "--target-reward R", "Reward: prints the entropies compatible with it."
     )
-    saturation: bool = switch(
+    saturation: bool = opt.switch(
         "--saturation",
         "Entropy at which 95 % of what the law still promises is spent, the reward there, and when.",
         TARGETS,
     )
-    at_step: tuple[float, ...] = option(
-        "--at-step N", "A later step: the reward to expect there. Repeatable.", NUMBER, TARGETS, many=True
+    at_step: tuple[float, ...] = _target("--at-step N", "A later step: the reward to expect there.")
+    gain: tuple[float, ...] = _target("--gain X", "Probability that an evaluation gains X or more of reward.")
+    level: float | None = opt.option(
+        "--level", "Coverage of the intervals.", opt.LEVEL, opt.INTERVALS, key="level", unset="the fit's"
     )
-    gain: tuple[float, ...] = option(
-        "--gain X",
-        "Probability that an evaluation gains X or more of reward. Repeatable.",
-        NUMBER,
-        TARGETS,
-        many=True,
-    )
-    level: float | None = option(
-        "--level", "Coverage of the intervals.", LEVEL, INTERVALS, key="level", unset="the fit's"
-    )
-    format: str = formats("text", "json", "csv", "markdown")
-    output: str | None = option(
-        "-o --output", "Write here; the suffix (.json .csv .md .txt) decides the format.", PATH
-    )
+    format: str = opt.formats()
+    output: str | None = opt.option("-o --output", opt.WRITE, opt.PATH)
 
 
 @takes(PredictCommand, example="entropylaw predict data/lab/grpo_s0/metrics.parquet --target-entropy 0.05")
@@ -80,12 +54,11 @@ def predict(options: PredictCommand) -> None:
     are for logs, not for what `entropylaw fit` wrote.
     """
     from entropylaw.cli.fit import FOLDER
-    from entropylaw.cli.output import finish_fits, format_of, rendered, say, write_out
+    from entropylaw.cli.output import deliver, finish_fits, format_of, say
     from entropylaw.cli.reading import begin, newest_fit, read_shown, result_of
     from entropylaw.pipeline.sources import document_at, refuse_flags
 
-    targets = checked_targets(options)
-    output, quiet = options.output, options.quiet
+    targets, output, quiet = checked_targets(options), options.output, options.quiet
     source = newest_fit(FOLDER) if options.source is None else options.source
     if options.source is None:
         say(f"reading {source}", quiet=quiet)
@@ -93,14 +66,14 @@ def predict(options: PredictCommand) -> None:
     if document_at(source) is not None:
         from entropylaw.documents.fit import load_fit
 
-        refuse_flags(source, options, LawOptions)
+        refuse_flags(source, options, opt.LawOptions)
         fits = load_fit(source)
     else:
         begin([source], None)
         from entropylaw.pipeline import documents, steps
 
-        level = FitOptions.level if options.level is None else options.level
-        step = steps.fit(part(options, FitOptions, level=level))
+        level = opt.FitOptions.level if options.level is None else options.level
+        step = steps.fit(opt.part(options, opt.FitOptions, level=level))
         reading = read_shown([source], options, step.columns)
         fits = documents.fits(reading, result_of(step, reading.runs), step.options)
     if fits.fitted:
@@ -115,35 +88,19 @@ def predict(options: PredictCommand) -> None:
             gains=options.gain,
             level=options.level,
         )
-        content = rendered(document, format)
-        if output is None or output == "-":
-            write_out({}, content, quiet=quiet)
-        else:
-            write_out({output: content}, None, quiet=quiet)
+        deliver(document, {output or "-": format}, quiet=quiet)
     finish_fits(fits)
 
 
 def checked_targets(options: PredictCommand) -> list[float]:
-    """The target entropies, where there is any target at all.
-
-    Raises
-    ------
-    UsageError
-        ``bad-target``, ``nothing-to-predict``, ``gain-needs-a-step``.
-    """
+    """The target entropies; ``nothing-to-predict``, ``bad-target``, ``gain-needs-a-step`` are UsageErrors."""
     targets = parse_entropies(options.target_entropy)
     if not (targets or options.target_reward or options.saturation or options.at_step or options.gain):
-        raise UsageError(
-            "nothing-to-predict",
-            "no target was given",
-            "add --target-entropy H, --target-reward R, --at-step N, --gain X or --saturation",
-        )
+        hint = "add --target-entropy H, --target-reward R, --at-step N, --gain X or --saturation"
+        raise UsageError("nothing-to-predict", "no target was given", hint)
     if options.gain and not options.at_step:
-        raise UsageError(
-            "gain-needs-a-step",
-            "--gain asks how probable a gain is, and no step says by when",
-            "add --at-step N",
-        )
+        message = "--gain asks how probable a gain is, and no step says by when"
+        raise UsageError("gain-needs-a-step", message, "add --at-step N")
     return targets
 
 
@@ -151,10 +108,10 @@ def parse_entropies(texts: Sequence[str]) -> list[float]:
     """Entropies from ``"0.1"`` or ``"0:0.5:0.05"`` (both ends included); every value once, as given."""
     values: list[float] = []
     for text in texts:
-        if ":" not in text:
-            values.append(_number(text, text))
-            continue
         parts = [_number(part, text) for part in text.split(":")]
+        if len(parts) == 1:
+            values += parts
+            continue
         if len(parts) != 3:
             raise _bad(text, "START:STOP:STEP")
         start, stop, step = parts
@@ -170,17 +127,13 @@ def parse_entropies(texts: Sequence[str]) -> list[float]:
 
 def _number(part: str, text: str) -> float:
     try:
-        value = float(part)
+        if math.isfinite(value := float(part)):
+            return value
     except ValueError:
         raise _bad(text, "a number, or START:STOP:STEP") from None
-    if not math.isfinite(value):
-        raise _bad(text, "a finite number")
-    return value
+    raise _bad(text, "a finite number")
 
 
 def _bad(text: str, expected: str) -> UsageError:
-    return UsageError(
-        "bad-target",
-        f"--target-entropy {text!r}, expected {expected}",
-        "for example --target-entropy 0:0.5:0.05",
-    )
+    message = f"--target-entropy {text!r}, expected {expected}"
+    return UsageError("bad-target", message, "for example --target-entropy 0:0.5:0.05")

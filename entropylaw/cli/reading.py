@@ -33,11 +33,9 @@ def reading_shown() -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
-
     from entropylaw.ingest.content import PROGRESS
 
-    with _bar(TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()) as bar:
+    with _bar("{task.description}", "DownloadColumn") as bar:
         task = bar.add_task("", visible=False, total=None)
         shown_at = 0
 
@@ -65,9 +63,7 @@ def share_shown(what: str) -> Iterator[Callable[[float], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    with _bar(TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()) as bar:
+    with _bar(what, "TaskProgressColumn") as bar:
         task = bar.add_task("", total=1.0)
 
         def report(share: float) -> None:
@@ -77,11 +73,15 @@ def share_shown(what: str) -> Iterator[Callable[[float], None] | None]:
         yield report
 
 
-def _bar(*columns: Any) -> Progress:
-    from rich.console import Console
-    from rich.progress import Progress
+def _bar(text: str, done: str) -> Progress:
+    """A bar behind a text, before a column of rich that shows what is done, and the time that is left."""
+    from rich import console, progress
 
-    return Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
+    columns = (progress.BarColumn(), getattr(progress, done)(), progress.TimeRemainingColumn())
+    shown = console.Console(stderr=True)
+    return progress.Progress(
+        progress.TextColumn(text), *columns, console=shown, transient=True, auto_refresh=False
+    )
 
 
 def begin(logs: Sequence[str], jobs: int | None, module: str = "entropylaw.pipeline.steps") -> None:
@@ -119,9 +119,6 @@ def newest_fit(folder: str) -> str:
     found = (path for path in Path(folder).glob("*.fit.json") if path.is_file())
     fits = sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
     if not fits:
-        raise UsageError(
-            "no-fit-yet",
-            f"no FIT was given and {folder}/ holds no *.fit.json",
-            "run `entropylaw fit LOG` first, or name a log or a fit document",
-        )
+        hint = "run `entropylaw fit LOG` first, or name a log or a fit document"
+        raise UsageError("no-fit-yet", f"no FIT was given and {folder}/ holds no *.fit.json", hint)
     return str(fits[-1])

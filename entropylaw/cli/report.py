@@ -28,11 +28,8 @@ def _figures(text: str) -> tuple[str, ...]:
         return ()
     unknown = [part for part in named if part not in ALL]
     if unknown:
-        raise UsageError(
-            "bad-figures",
-            f"--figures {text!r} names {unknown[0]!r}, expected some of {', '.join(ALL)}, or none",
-            "give svg, or svg,png,pdf",
-        )
+        message = f"--figures {text!r} names {unknown[0]!r}, expected some of {', '.join(ALL)}, or none"
+        raise UsageError("bad-figures", message, "give svg, or svg,png,pdf")
     return tuple(kind for kind in ALL if kind in named)
 
 
@@ -102,19 +99,19 @@ def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
     """Say what was written and what failed, and exit as the design has it."""
     from entropylaw.cli.output import finish as end
     from entropylaw.cli.output import refused, say, say_skipped, show_error
-    from entropylaw.errors import FitError, InputError
+    from entropylaw.errors import FitError
     from entropylaw.report.numbers import count
 
     say_skipped(outcome.warnings, quiet=quiet)
     same = f", {outcome.unchanged} of them as before" if outcome.unchanged else ""
-    say(f"{count(len(outcome.done), 'run')}, {outcome.fitted} fitted{same}", quiet=quiet)
+    failures, runs = outcome.failures, count(len(outcome.done), "run")
+    say(f"{runs}, {len(outcome.done) - len(failures)} fitted{same}", quiet=quiet)
     for path in outcome.written:
         say(f"wrote {path}", quiet=quiet)
     if not outcome.written:
         say("nothing was fitted: no index was written", quiet=False)
-    failures = outcome.failures
-    for name, failure in failures[:LISTED]:
-        show_error(refused(name, failure))
+    for one in failures[:LISTED]:
+        show_error(refused(one.row.run, one.refusal))
     if len(failures) > LISTED:
         more = count(len(failures) - LISTED, "more run")
         say(f"{more} could not be fitted; the report has them all", quiet=False)
@@ -122,7 +119,6 @@ def finish(outcome: Outcome, *, strict: bool, quiet: bool) -> None:
         missing = count(outcome.unfinished, "run")
         say(f"interrupted before {missing}; the same command finishes the report", quiet=False)
         raise typer.Exit(130)
-    read = any(failure.exit_code != InputError.exit_code for _, failure in failures)
-    end((), answered=outcome.answered, read=read)
+    end((), answered=outcome.answered, read=any(one.read for one in failures))
     if strict and failures:
         raise typer.Exit(FitError.exit_code)

@@ -26,10 +26,8 @@ def in_force(
 
     None where ``commands`` is None, as for a command that takes no settings.
 
-    Raises
-    ------
-    InputError, UsageError
-        As :func:`entropylaw.settingsfile.read_settings`; ``config-and-no-config``, ``no-working-folder``.
+    Raises InputError and UsageError: as :func:`entropylaw.settingsfile.read_settings`;
+    ``config-and-no-config``, ``no-working-folder``.
     """
     try:
         here = Path.cwd()
@@ -40,10 +38,10 @@ def in_force(
     if commands is None:
         return None
     named, named_by, search = root["config_file"], "--config", None
+    if root["no_config"] and named:
+        message = "both --config and --no-config were given"
+        raise UsageError("config-and-no-config", message, "give one of the two")
     if root["no_config"]:
-        if named:
-            message = "both --config and --no-config were given"
-            raise UsageError("config-and-no-config", message, "give one of the two")
         return InForce(named_by="--no-config")
     if not named:
         named, named_by = os.environ.get(VARIABLE), VARIABLE
@@ -122,21 +120,20 @@ def with_paths(known: Option, value: Any, change: Callable[[str], str]) -> Any:
         return value
     from entropylaw.gates.expression import parse
 
-    found = []
-    for gate in value:
+    def changed(gate: str) -> str:
         baseline = parse(gate).baseline
-        if baseline is not None:
-            start = gate.rindex(baseline, 0, gate.rindex(")"))
-            gate = gate[:start] + change(baseline) + gate[start + len(baseline) :]
-        found.append(gate)
-    return found
+        if baseline is None:
+            return gate
+        start = gate.rindex(baseline, 0, gate.rindex(")"))
+        return gate[:start] + change(baseline) + gate[start + len(baseline) :]
+
+    return [changed(gate) for gate in value]
 
 
 def _expanded(pattern: str) -> list[str]:
     """The paths that a pattern matches, in order; a name, or a pattern that matches nothing, as it is."""
     import glob
 
-    if not glob.has_magic(pattern) or Path(pattern).exists():
-        return [pattern]
+    magic = glob.has_magic(pattern) and not Path(pattern).exists()
     # pathlib would take a "./" off the names, and has no word for a pattern from the root.
-    return sorted(glob.glob(pattern, recursive=True)) or [pattern]  # noqa: PTH207
+    return (sorted(glob.glob(pattern, recursive=True)) if magic else []) or [pattern]  # noqa: PTH207

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from entropylaw.cli.command import takes
 from entropylaw.options import PATH, Quiet, TokenOptions, formats, option
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -23,7 +19,7 @@ class TokensCommand(TokenOptions, Quiet):
         many=True,
         required=True,
     )
-    format: str = formats("text", "json", "csv")
+    format: str = formats()
     output: str | None = option(
         "-o --output",
         "Write the summary here (.parquet .csv .json), and beside it the histograms (NAME.hist.parquet). '-' "
@@ -40,7 +36,7 @@ def tokens(options: TokensCommand) -> None:
     are spread over files, or on the engine. That holds for joined shards, too: a response with tokens in two
     of them is one response, unless there are more than a million; what is then unknown is left empty.
     """
-    from entropylaw.cli.output import print_result, rendered, say
+    from entropylaw.cli.output import print_result, rendered, say, shown
     from entropylaw.cli.reading import share_shown
     from entropylaw.report.printable import one_line
     from entropylaw.tokens.run import as_parquet, beside, format_of, summarise_tokens, write_together
@@ -63,4 +59,4 @@ def tokens(options: TokensCommand) -> None:
         write_together(files)
         for path in files:
             say(one_line(f"wrote {path}"), quiet=options.quiet)
-    print_result(rendered(summary, options.format))
+    print_result(shown(summary, options.format))

@@ -6,10 +6,15 @@ the runs with the reason.
 
 from __future__ import annotations
 
-from entropylaw.documents.document import Document, refusal_of
+from typing import TYPE_CHECKING, Any
+
+from entropylaw.documents.document import Document, read_of, refusal_of
 from entropylaw.documents.kinds import KINDS
 from entropylaw.errors import EntropyLawError
 from entropylaw.results.backtest import RunBacktest, Skill
+
+if TYPE_CHECKING:
+    from entropylaw.ingest.run import Run
 
 
 class BacktestDocument(Document[RunBacktest], frozen=True, kw_only=True):
@@ -21,6 +26,7 @@ class BacktestDocument(Document[RunBacktest], frozen=True, kw_only=True):
     schema: str = KINDS["backtest"].schema
 
 
-def refused_backtest(run: str, path: str, error: EntropyLawError) -> RunBacktest:
-    """A run, or a file without any, that could not be tested; the reason names no absolute path."""
-    return RunBacktest(run=run, n=0, block=1, scores=(), refusal=refusal_of(error, path).message)
+def refused_backtest(log: Run | str, _: Any, error: EntropyLawError, name: str = "") -> RunBacktest:
+    """A run, or a path without any, that could not be tested; the reason names no absolute path."""
+    refusal = refusal_of(error, log).message
+    return RunBacktest(run=read_of(log, name=name)["run"], n=0, block=1, scores=(), refusal=refusal)

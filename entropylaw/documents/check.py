@@ -7,15 +7,12 @@ than starting up.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from msgspec import Struct
 
-from entropylaw._version import __version__
-from entropylaw.documents.codec import encode
+from entropylaw.documents.document import AnyDocument
 from entropylaw.documents.kinds import KINDS
 from entropylaw.results.check import GateCase
-from entropylaw.results.result import Result
 
 
 class CheckedFile(Struct, frozen=True, kw_only=True):
@@ -26,7 +23,7 @@ class CheckedFile(Struct, frozen=True, kw_only=True):
     format: str
 
 
-class CheckDocument(Result, frozen=True, kw_only=True):
+class CheckDocument(AnyDocument, frozen=True, kw_only=True):
     """What came of some gates.
 
     ``cases`` are in the order of the runs; ``strict``, ``point`` and ``even_if_invalid`` are the options that
@@ -42,13 +39,8 @@ class CheckDocument(Result, frozen=True, kw_only=True):
     failed: bool
     cases: tuple[GateCase, ...]
     warnings: tuple[str, ...] = ()
-    version: str = __version__
     schema: str = KINDS["check"].schema
     seed: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return encode(self)  # type: ignore[no-any-return]
 
     @property
     def counts(self) -> dict[str, int]:

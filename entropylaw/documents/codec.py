@@ -55,12 +55,8 @@ def encode(value: Any) -> Any:
 def parse(content: bytes) -> Any:
     """The JSON values of a document.
 
-    Raises
-    ------
-    DocumentMismatchError
-        A key occurs twice in one object, or a number is not finite or beyond a double.
-    ValueError, RecursionError
-        The content is no JSON.
+    Raises DocumentMismatchError: a key occurs twice in one object, or a number is not finite or beyond a
+    double; ValueError and RecursionError: the content is no JSON.
     """
     try:
         data = msgspec.json.decode(content)
@@ -80,10 +76,8 @@ def parse(content: bytes) -> Any:
 def decode(kind: type[T], data: Any, *, arrays: bool = True) -> T:
     """JSON values as a result of type ``kind``; without ``arrays`` its arrays stay lists that nobody checks.
 
-    Raises
-    ------
-    DocumentMismatchError
-        A value is missing, is not of its type, or does not agree with others: the first that was found.
+    Raises DocumentMismatchError: a value is missing, is not of its type, or does not agree with others: the
+    first that was found.
     """
     try:
         found = msgspec.convert(data, kind, dec_hook=_with_arrays if arrays else _with_lists)
@@ -169,16 +163,14 @@ def _flaw(value: Any) -> tuple[str, str] | None:
     """The place of the first part of a result whose own ``flaw`` is not empty, and what that says."""
     if hasattr(value, "flaw") and (expected := value.flaw()):
         return "", expected
-    for place, part in _parts(value):
+    parts: Iterable[tuple[str, Any]]
+    if isinstance(value, tuple) and value and type(value[0]) not in _PLAIN:
+        parts = ((f"[{i}]", item) for i, item in enumerate(value))
+    elif isinstance(value, dict):
+        parts = ((f".{name}", item) for name, item in value.items())
+    else:
+        parts = ((f".{name}", getattr(value, name)) for name in field_names(value))
+    for place, part in parts:
         if type(part) not in _PLAIN and (found := _flaw(part)) is not None:
             return place + found[0], found[1]
     return None
-
-
-def _parts(value: Any) -> Iterable[tuple[str, Any]]:
-    """Where something may be that holds results, or is one."""
-    if isinstance(value, tuple) and value and type(value[0]) not in _PLAIN:
-        return ((f"[{i}]", item) for i, item in enumerate(value))
-    if isinstance(value, dict):
-        return ((f".{name}", item) for name, item in value.items())
-    return ((f".{name}", getattr(value, name)) for name in field_names(value))

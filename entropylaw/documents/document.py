@@ -32,38 +32,37 @@ class InputFile(Struct, frozen=True, kw_only=True):
     rows: int
 
 
-class Document(Result, Generic[Run], frozen=True, kw_only=True):
-    """Results of one or many runs, with their provenance.
+class AnyDocument(Result, frozen=True, kw_only=True):
+    """What every document has: the version of entropylaw that made it, and the schema of its kind.
 
-    Attributes
-    ----------
-    inputs
-        The files that were read.
-    runs
-        A run that has no result stands among the others with the reason.
-    version, schema
-        Of entropylaw, and of the document with its kind: see :data:`entropylaw.documents.kinds.KINDS`.
-    seed
-        None: nothing is drawn at random.
+    See :data:`entropylaw.documents.kinds.KINDS`.
     """
 
-    inputs: tuple[InputFile, ...]
-    runs: tuple[Run, ...]
     version: str = __version__
     schema: str
-    seed: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
         return encode(self)  # type: ignore[no-any-return]
 
 
-def refusal_of(error: EntropyLawError | Refusal, path: str) -> Refusal:
-    """An error about the file at ``path`` as part of a document, which never names an absolute path."""
-    shown = shown_path(path)
-    return Refusal(
-        slug=error.slug, message=error.message.replace(path, shown), hint=error.hint.replace(path, shown)
-    )
+class Document(AnyDocument, Generic[Run], frozen=True, kw_only=True):
+    """Results of one or many runs, with their provenance.
+
+    ``inputs`` are the files that were read. A run that has no result stands among the others with the reason.
+    ``seed`` is None: nothing is drawn at random.
+    """
+
+    inputs: tuple[InputFile, ...]
+    runs: tuple[Run, ...]
+    seed: int | None = None
+
+
+def refusal_of(error: EntropyLawError | Refusal, log: Log | str) -> Refusal:
+    """An error about a run, or a path, as part of a document, which never names an absolute path."""
+    path = log if isinstance(log, str) else log.source.path
+    message, hint = (text.replace(path, shown_path(path)) for text in (error.message, error.hint))
+    return Refusal(slug=error.slug, message=message, hint=hint)
 
 
 def input_files(runs: Iterable[Log]) -> tuple[InputFile, ...]:
@@ -80,22 +79,14 @@ def skipped_files(ignored: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(f"{shown_path(path)} was not read: {why}" for path, why in ignored)
 
 
-def read_of(run: Log, series: Series | PhaseSeries | None) -> dict[str, Any]:
-    """A run's name and file, and what reading it and choosing its columns dropped and decided."""
-    dropped = Counter(run.dropped)
-    notes = run.notes
-    if series is not None:
-        dropped.update(series.dropped)
-        notes += series.notes
-    return {
-        "run": run.name,
-        "path": shown_path(run.source.path),
-        "dropped": dict(dropped),
-        "notes": notes,
-    }
+def read_of(log: Log | str, series: Series | PhaseSeries | None = None, name: str = "") -> dict[str, Any]:
+    """A run's name and file, and what reading it and choosing its columns dropped and decided.
 
-
-def nothing_read(path: str, run: str) -> dict[str, Any]:
-    """The same of a file of which nothing was read; it stands for a run, whose name is known or not."""
-    shown = shown_path(path)
-    return {"run": run or shown, "path": shown, "dropped": {}, "notes": ()}
+    A path is a file of which nothing was read; it stands for a run, whose ``name`` is known or not.
+    """
+    if isinstance(log, str):
+        return {"run": name or shown_path(log), "path": shown_path(log), "dropped": {}, "notes": ()}
+    dropped = Counter(log.dropped)
+    dropped.update(series.dropped if series else {})
+    notes = log.notes + (series.notes if series else ())
+    return {"run": log.name, "path": shown_path(log.source.path), "dropped": dict(dropped), "notes": notes}

@@ -19,7 +19,6 @@ FITS = ".fit.json"
 
 # Larger than what any number of runs makes.
 _LARGEST = 1 << 30
-_OURS = b"entropylaw"
 _SCHEMA = re.compile(rb'"schema"\s*:\s*"entropylaw/')
 
 
@@ -48,10 +47,10 @@ def find_document(path: str) -> Stored | None:
     file = Path(path)
     named = FITS in file.name.casefold()
     content = None
-    if named or file.suffix.lower() == ".json":
-        with suppress(OSError):
-            content = file.read_bytes() if is_file(file) and file.stat().st_size <= _LARGEST else None
-    if content is None or not (named or _OURS in content):
+    with suppress(OSError):
+        if (named or file.suffix.lower() == ".json") and is_file(file) and file.stat().st_size <= _LARGEST:
+            content = file.read_bytes()
+    if content is None or not (named or b"entropylaw" in content):
         return None  # a log, of which the parsed whole would be many times its size
     data, flaw = None, ""
     try:
@@ -72,14 +71,8 @@ def documents_in(folder: str) -> tuple[list[Stored], bool]:
     found: list[Stored] = []
     others = False
     for visit in walk(folder):
-        if isinstance(visit, OSError):
-            others = True
-            continue
-        where, _, names = visit
-        for name in names:
-            document = find_document(str(Path(where) / name))
-            if document is None:
-                others = True
-            else:
-                found.append(document)
+        where, _, names = ("", [], []) if isinstance(visit, OSError) else visit
+        inside = [find_document(str(Path(where) / name)) for name in names]
+        others = others or None in inside or isinstance(visit, OSError)
+        found += filter(None, inside)
     return found, others

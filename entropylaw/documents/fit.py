@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from entropylaw.documents.document import Document, nothing_read, read_of, refusal_of
+from entropylaw.documents.document import Document, read_of, refusal_of
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
 from entropylaw.options import FitOptions
@@ -88,14 +88,12 @@ def fitted_run(run: Run, series: Series, law: LawFit, **progress: Estimate | Non
     return _run_fit(read_of(run, series), series, law=law, **progress)
 
 
-def refused_run(run: Run, series: Series | None, error: EntropyLawError) -> RunFit:
-    """A run whose columns cannot be chosen (no ``series``), or whose series cannot be fitted."""
-    return _run_fit(read_of(run, series), series, refusal=refusal_of(error, run.source.path))
+def refused_run(log: Run | str, series: Series | None, error: EntropyLawError, name: str = "") -> RunFit:
+    """A run whose columns cannot be chosen (no ``series``), or whose series cannot be fitted.
 
-
-def refused_file(path: str, error: EntropyLawError, run: str = "") -> RunFit:
-    """A file without any run, or a ``run`` of it of which nothing can be used."""
-    return _run_fit(nothing_read(path, run), None, refusal=refusal_of(error, path))
+    In place of a run the path of a file without any, or whose run of that ``name`` cannot be used.
+    """
+    return _run_fit(read_of(log, series, name), series, refusal=refusal_of(error, log))
 
 
 def _run_fit(read: dict[str, Any], series: Series | None, **found: Any) -> RunFit:
@@ -111,5 +109,5 @@ def _run_fit(read: dict[str, Any], series: Series | None, **found: Any) -> RunFi
 
 
 def load_fit(path: str | os.PathLike[str]) -> FitDocument:
-    """Read a fit document; raises as :func:`entropylaw.documents.loading.load_document`."""
+    """Read a fit document; an InputError as :func:`entropylaw.documents.loading.load_document` has it."""
     return load_document("fit", path)  # type: ignore[no-any-return]

@@ -11,15 +11,14 @@ from typing import Any
 class Kind:
     """A kind of document.
 
-    ``module`` and ``type_name`` say what it is read as, and are imported only then; ``command`` writes it.
-    Version 2 holds findings where version 1 held sentences; both are read.
+    ``command`` writes it, and what it is read as is imported only then, from ``module`` or the one of its
+    name. Version 2 holds findings where version 1 held sentences; both are read.
     """
 
     name: str
     command: str
-    module: str
-    type_name: str
     version: int = 1
+    module: str = ""
 
     @property
     def schema(self) -> str:
@@ -29,27 +28,22 @@ class Kind:
     @property
     def type(self) -> type[Any]:
         """The frozen type of the document."""
-        found: type[Any] = getattr(import_module(self.module), self.type_name)
+        module = import_module(self.module or f"entropylaw.documents.{self.name}")
+        found: type[Any] = getattr(module, f"{self.name.capitalize()}Document")
         return found
 
 
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("fit", "entropylaw fit", "entropylaw.documents.fit", "FitDocument", version=2),
-        Kind(
-            "prediction",
-            "entropylaw predict",
-            "entropylaw.documents.prediction",
-            "PredictionDocument",
-            version=2,
-        ),
-        Kind("phases", "entropylaw phases", "entropylaw.documents.phases", "PhasesDocument", version=2),
-        Kind("report", "entropylaw report", "entropylaw.documents.report", "ReportDocument", version=2),
-        Kind("index", "entropylaw report", "entropylaw.pipeline.site", "IndexDocument", version=2),
-        Kind("check", "entropylaw check", "entropylaw.documents.check", "CheckDocument"),
-        Kind("backtest", "entropylaw backtest", "entropylaw.documents.backtest", "BacktestDocument"),
-        Kind("columns", "entropylaw columns", "entropylaw.documents.columns", "ColumnsDocument"),
+        Kind("fit", "entropylaw fit", 2),
+        Kind("prediction", "entropylaw predict", 2),
+        Kind("phases", "entropylaw phases", 2),
+        Kind("report", "entropylaw report", 2),
+        Kind("index", "entropylaw report", 2, "entropylaw.pipeline.site"),
+        Kind("check", "entropylaw check"),
+        Kind("backtest", "entropylaw backtest"),
+        Kind("columns", "entropylaw columns"),
     )
 }
 """Name → kind; each has a JSON Schema, in ``schemas/``."""

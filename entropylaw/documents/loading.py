@@ -16,12 +16,9 @@ from entropylaw.paths import shown_path
 def load_document(name: str, path: str | os.PathLike[str]) -> Any:
     """Read a document of the kind of that name in :data:`~entropylaw.documents.kinds.KINDS`.
 
-    Raises
-    ------
-    InputError
-        ``file-not-found``, ``file-unreadable``, ``not-a-document`` (no JSON, or JSON of another kind),
-        ``other-document-version`` (another schema version), ``damaged-document`` (a value does not fit; the
-        message has its JSON path).
+    Raises InputError (``file-not-found``, ``file-unreadable``, ``not-a-document`` for no JSON or that of
+    another kind, ``other-document-version``, ``damaged-document`` for a value that does not fit, with its
+    JSON path).
     """
     from entropylaw.arguments import of_kind
 
@@ -29,11 +26,9 @@ def load_document(name: str, path: str | os.PathLike[str]) -> Any:
     kind, data, shown = KINDS[name], load_json(path), shown_path(path)
     schema = data.get("schema") if isinstance(data, dict) else None
     if not isinstance(schema, str) or not schema.startswith(f"entropylaw/{name}/"):
-        raise InputError(
-            "not-a-document",
-            f"{shown} is JSON, but no document with schema {kind.schema!r}",
-            f"give a file that `{kind.command}` wrote, or the log itself",
-        )
+        message = f"{shown} is JSON, but no document with schema {kind.schema!r}"
+        hint = f"give a file that `{kind.command}` wrote, or the log itself"
+        raise InputError("not-a-document", message, hint)
     return as_document(kind, data, shown)
 
 
@@ -42,10 +37,7 @@ def as_document(kind: Kind, data: Any, shown: str, *, arrays: bool = True) -> An
 
     Without ``arrays`` they stay lists, and numpy is not imported.
 
-    Raises
-    ------
-    InputError
-        ``other-document-version``, ``damaged-document``.
+    Raises InputError (``other-document-version``, ``damaged-document``).
     """
     if kind.version == 2 and data["schema"] == f"entropylaw/{kind.name}/1":
         data = upgraded(data)
@@ -72,11 +64,8 @@ def damaged(shown: str, problem: str) -> InputError:
 def load_json(path: str | os.PathLike[str]) -> Any:
     """The values of a JSON file.
 
-    Raises
-    ------
-    InputError
-        ``file-not-found``, ``file-unreadable``, ``not-a-document``, ``damaged-document`` (see
-        :func:`~entropylaw.documents.codec.parse`).
+    Raises InputError (``file-not-found``, ``file-unreadable``, ``not-a-document``, ``damaged-document`` (see
+    :func:`~entropylaw.documents.codec.parse`)).
     """
     source, shown = Path(path), shown_path(os.fspath(path))
     try:
@@ -92,8 +81,5 @@ def load_json(path: str | os.PathLike[str]) -> Any:
     except DocumentMismatchError as error:
         raise damaged(shown, str(error)) from error
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            "not-a-document",
-            f"{shown} is no JSON document ({error})",
-            "give a file that `entropylaw fit` wrote",
-        ) from error
+        message = f"{shown} is no JSON document ({error})"
+        raise InputError("not-a-document", message, "give a file that `entropylaw fit` wrote") from error

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.documents.codec import as_stored
-from entropylaw.documents.document import Document, nothing_read, read_of, refusal_of
+from entropylaw.documents.document import Document, read_of, refusal_of
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
 from entropylaw.options import PhaseOptions
@@ -82,29 +82,26 @@ class PhasesDocument(Document[RunPhases], frozen=True, kw_only=True):
 def phased_run(run: Run, series: PhaseSeries, phases: PhaseFit) -> RunPhases:
     """A run with its phases; what reading, finding the columns and fitting dropped stands side by side."""
     read = read_of(run, series)
-    counts: Counter[str] = Counter(read["dropped"])
-    counts.update(phases.dropped)
-    read["dropped"] = dict(counts)
-    return as_stored(_run_phases(read, series, phases=phases))
+    dropped = Counter(read["dropped"])
+    dropped.update(phases.dropped)
+    return as_stored(_run_phases(read | {"dropped": dict(dropped)}, series, phases=phases, refusal=None))
 
 
-def unphased_run(run: Run, series: PhaseSeries | None, error: EntropyLawError) -> RunPhases:
-    """A run whose columns cannot be found (no ``series``), or whose curves cannot be fitted."""
-    return _run_phases(read_of(run, series), series, refusal=refusal_of(error, run.source.path))
+def unphased_run(
+    log: Run | str, series: PhaseSeries | None, error: EntropyLawError, name: str = ""
+) -> RunPhases:
+    """A run whose columns cannot be found (no ``series``), or whose curves cannot be fitted.
 
-
-def unphased_file(path: str, error: EntropyLawError, run: str = "") -> RunPhases:
-    """A file without any run, or a ``run`` of it of which nothing can be used."""
-    return _run_phases(nothing_read(path, run), None, refusal=refusal_of(error, path))
+    In place of a run the path of a file without any, or whose run of that ``name`` cannot be used.
+    """
+    return _run_phases(read_of(log, series, name), series, phases=None, refusal=refusal_of(error, log))
 
 
 def _run_phases(read: dict[str, Any], series: PhaseSeries | None, **found: Any) -> RunPhases:
-    """What was read of a run and found of it; without a series its columns are None."""
     columns: dict[str, Any] = {name: getattr(series, name, None) for name in COLUMNS}
-    findings = series.findings if series else ()
-    return RunPhases(**read, **columns, findings=findings, **{"phases": None, "refusal": None} | found)
+    return RunPhases(**read, **columns, findings=series.findings if series else (), **found)
 
 
 def load_phases(path: str | os.PathLike[str]) -> PhasesDocument:
-    """Read a phases document; raises as :func:`entropylaw.documents.loading.load_document`."""
+    """Read a phases document; an InputError as :func:`entropylaw.documents.loading.load_document` has it."""
     return load_document("phases", path)  # type: ignore[no-any-return]

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from entropylaw.documents.document import Document
 from entropylaw.documents.kinds import KINDS
 from entropylaw.results import EntropySet, Prediction, Saturation, Validity
 from entropylaw.results.forecast import Forecast, SaturationForecast
 from entropylaw.results.result import Result
-
-if TYPE_CHECKING:
-    pass
 
 
 class RunPrediction(Result, frozen=True, kw_only=True):

@@ -68,5 +68,5 @@ def from_fits(fits: FitDocument, runs: Iterable[RunReport]) -> ReportDocument:
 
 
 def load_report(path: str | os.PathLike[str]) -> ReportDocument:
-    """Read a report document; raises as :func:`entropylaw.documents.loading.load_document`."""
+    """Read a report document, as :func:`entropylaw.documents.loading.load_document` does."""
     return load_document("report", path)  # type: ignore[no-any-return]

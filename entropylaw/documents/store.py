@@ -25,12 +25,8 @@ def dumps(value: Any) -> str:
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Write beside the target and move over it, so that a reader finds the old file or the new one.
 
-    Raises
-    ------
-    OutputError
-        ``cannot-write``: the folder cannot be made or written, the disk is full. The old file stands.
-    UsageError
-        ``output-is-input``.
+    Raises OutputError ``cannot-write``: the folder cannot be made or written, the disk is full. The old file
+    stands; UsageError (``output-is-input``).
     """
     check_targets([path])
     target = Path(path)
@@ -50,11 +46,9 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
         Path(temporary).chmod(0o666 & ~mask)
         Path(temporary).replace(target)
     except OSError as error:
-        raise OutputError(
-            "cannot-write",
-            f"{target} could not be written ({error.strerror or error}); what stood there is unchanged",
-            "check the folder's permissions and the space left, or choose another place with -o",
-        ) from error
+        message = f"{target} could not be written ({error.strerror or error}); what stood there is unchanged"
+        hint = "check the folder's permissions and the space left, or choose another place with -o"
+        raise OutputError("cannot-write", message, hint) from error
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)

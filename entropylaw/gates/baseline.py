@@ -66,8 +66,14 @@ def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -
         return Unknown(
             reason=f"the baseline's {measured} may be 0 or less: its interval begins at {ends[4]:.3g}"
         )
+    # In units of the baseline, whose square is then a number.
+    top, top_low, top_high, unit, unit_low, unit_high = ends
     try:
-        share, low, high = _ratio(*ends)
+        above, below = unit_high / unit - 1.0, 1.0 - unit_low / unit
+        share, least, most = top / unit, top_low / unit, top_high / unit
+        # r·bottom lies in the other direction where r is negative, and then its other half counts.
+        low = _limit(share, share - least, above if least >= 0 else below, 1.0)
+        high = _limit(share, most - share, below if most >= 0 else above, -1.0)
     except (ZeroDivisionError, OverflowError):
         low = high = share = math.inf
     if not all(map(math.isfinite, (low, high, share))):
@@ -79,19 +85,6 @@ def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -
         level=now.level,
         method=METHOD,
     )
-
-
-def _ratio(
-    top: float, top_low: float, top_high: float, unit: float, unit_low: float, unit_high: float
-) -> tuple[float, float, float]:
-    """top/unit with its MOVER-R limits, each with its interval; that of ``unit`` lies above 0."""
-    # In units of the baseline, whose square is then a number.
-    value, least, most = top / unit, top_low / unit, top_high / unit
-    above, below = unit_high / unit - 1.0, 1.0 - unit_low / unit
-    # r·bottom lies in the other direction where r is negative, and then its other half counts.
-    low = _limit(value, value - least, above if least >= 0 else below, 1.0)
-    high = _limit(value, most - value, below if most >= 0 else above, -1.0)
-    return value, low, high
 
 
 def _limit(top: float, top_half: float, bottom_half: float, side: float) -> float:

@@ -37,13 +37,13 @@ class Outcome(StrEnum):
 class Rules:
     """How to decide.
 
-    ``strict``: what is not excluded trips, too. ``point``: the point decides, not the interval. ``any_law``:
-    numbers of laws that do not hold are compared as well.
+    ``strict``: what is not excluded trips, too. ``point``: the point decides, not the interval.
+    ``even_if_invalid``: numbers of laws that do not hold are compared as well.
     """
 
     strict: bool = False
     point: bool = False
-    any_law: bool = False
+    even_if_invalid: bool = False
 
 
 Baselines = Mapping[str, Sequence[Subject]]
@@ -97,30 +97,25 @@ class _Flag(NamedTuple):
 def _found(gate: Gate, subject: Subject, baselines: Baselines, rules: Rules) -> Value | _Flag:
     """What a run has for a gate: validity first, then the value."""
     quantity, refusal = gate.quantity, subject.refusal
+    if quantity.name == "refused":
+        said = f"the run was refused: {refusal.message}" if refusal else "the run was not refused"
+        return _Flag(refusal is not None, said)
+    if quantity.kind is Kind.flag and subject.reasons is None:
+        why = refusal.message if refusal else "no document given for it holds its law"
+        return Unknown(reason=f"whether the law holds is not known: {why}")
     if quantity.kind is Kind.flag:
-        return _flag(quantity.name, subject)
+        return _Flag(bool(subject.invalid), subject.invalid or "the law is valid for this run")
     if quantity.name not in subject.values and (refusal or quantity.part not in subject.parts):
         if refusal is not None:
             return Unknown(reason=f"the run was refused: {refusal.message}")
         written = WRITTEN_BY[quantity.part]
         return Unknown(reason=f"no document given for this run holds {quantity.name}; {written} writes one")
-    if quantity.of_law and subject.invalid and not rules.any_law:
+    if quantity.of_law and subject.invalid and not rules.even_if_invalid:
         return Unknown(reason=subject.invalid)
     if gate.baseline is not None:
         assert gate.measured is not None
-        return regression(subject, gate.measured, baselines[gate.baseline], any_law=rules.any_law)
+        return regression(subject, gate.measured, baselines[gate.baseline], any_law=rules.even_if_invalid)
     return subject.values.get(quantity.name, Unknown(reason=f"the run has no {quantity.name}"))
-
-
-def _flag(name: str, subject: Subject) -> _Flag | Unknown:
-    refusal = subject.refusal
-    if name == "refused":
-        said = f"the run was refused: {refusal.message}" if refusal else "the run was not refused"
-        return _Flag(refusal is not None, said)
-    if subject.reasons is None:
-        why = refusal.message if refusal else "no document given for it holds its law"
-        return Unknown(reason=f"whether the law holds is not known: {why}")
-    return _Flag(bool(subject.invalid), subject.invalid or "the law is valid for this run")
 
 
 def _judged(gate: Gate, found: Value | _Flag, rules: Rules) -> tuple[Outcome, str]:
@@ -132,8 +127,7 @@ def _judged(gate: Gate, found: Value | _Flag, rules: Rules) -> tuple[Outcome, st
     if isinstance(found, str):
         holds = (found == gate.word) is (gate.operator == "==")
         return (Outcome.tripped if holds else Outcome.passed), f"{name} is {found!r}"
-    assert gate.limit is not None
-    assert gate.operator is not None
+    assert gate.limit is not None and gate.operator is not None  # noqa: PT018
     compare, side = _COMPARE[gate.operator]
     called = f"fall of {gate.measured}" if gate.measured else name
     if isinstance(found, Estimate) and not rules.point:
@@ -149,8 +143,7 @@ def _judged(gate: Gate, found: Value | _Flag, rules: Rules) -> tuple[Outcome, st
 
 def _by_interval(gate: Gate, found: Estimate, called: str, side: str) -> tuple[Outcome, str]:
     """All of the interval, none of it, or a part; an open end is open to anything."""
-    assert gate.limit is not None
-    assert gate.operator is not None
+    assert gate.limit is not None and gate.operator is not None  # noqa: PT018
     if found.low is None and found.high is None:
         note = f": {found.note}" if found.note else ""
         return Outcome.unknown, f"{gate.quantity.name} has no interval{note}"

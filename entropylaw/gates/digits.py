@@ -19,20 +19,16 @@ def beside(numbers: Sequence[float | None], limit: float, *, percent: bool = Fal
     exact = [None if x is None else _exact(x, percent) for x in numbers]
     bound = _exact(limit, percent)
     known = [x for x in exact if x is not None]
-    decimals = _decimals(known)
+    decimals = 0
+    if any(x != x.to_integral_value() for x in known):
+        half, largest = (max(known) - min(known)) / 2, max(map(abs, known))
+        wide = half > largest * Decimal("1e-12")
+        decimals = max(1 - half.adjusted() if wide else 3 - largest.adjusted(), 0)
     while decimals <= MOST_DECIMALS and any(
         Decimal(_text(x, decimals)).compare(bound) != x.compare(bound) for x in known
     ):
         decimals += 1
     return ["open" if x is None else _text(x, decimals) + "%" * percent for x in exact]
-
-
-def _decimals(known: Sequence[Decimal]) -> int:
-    """Decimals before any comparison."""
-    if all(x == x.to_integral_value() for x in known):
-        return 0
-    half, largest = (max(known) - min(known)) / 2, max(map(abs, known))
-    return max(1 - half.adjusted() if half > largest * Decimal("1e-12") else 3 - largest.adjusted(), 0)
 
 
 def _exact(x: float, percent: bool) -> Decimal:

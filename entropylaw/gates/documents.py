@@ -56,11 +56,8 @@ def missing_pages(index: Stored) -> list[Subject]:
 def baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
     """The documents that regressions are measured against, each read once.
 
-    Raises
-    ------
-    InputError
-        ``file-not-found``, ``file-unreadable``, ``not-a-document``, ``other-document-version``,
-        ``damaged-document``.
+    Raises InputError (``file-not-found``, ``file-unreadable``, ``not-a-document``,
+    ``other-document-version``, ``damaged-document``).
     """
     found: dict[str, list[Subject]] = {}
     for path in dict.fromkeys(gate.baseline for gate in gates if gate.baseline is not None):
@@ -68,10 +65,8 @@ def baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
         data, shown = load_json(path), shown_path(path)
         document = read_document(data, shown)
         if document.schema not in (KINDS["fit"].schema, KINDS["report"].schema):
-            raise InputError(
-                "not-a-document",
-                f"the baseline {shown} has schema {known_form(data['schema'])}, which holds no law",
-                "give what `entropylaw fit` or `entropylaw report` wrote",
-            )
+            message = f"the baseline {shown} has schema {known_form(data['schema'])}, which holds no law"
+            hint = "give what `entropylaw fit` or `entropylaw report` wrote"
+            raise InputError("not-a-document", message, hint)
         found[path] = subjects_of(document, shown)
     return found

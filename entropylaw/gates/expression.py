@@ -181,11 +181,8 @@ class _Reader:
         place = self.place if at is None else at
         rest = self.text[place:].strip()
         found = f"found {rest[:40]!r}" if rest else "found its end"
-        raise UsageError(
-            "bad-gate",
-            f"--fail-if {self.text!r}: {expected} at character {place + 1}, {found}{more}",
-            GRAMMAR,
-        )
+        message = f"--fail-if {self.text!r}: {expected} at character {place + 1}, {found}{more}"
+        raise UsageError("bad-gate", message, GRAMMAR)
 
 
 def _meant(name: str, names: Sequence[str]) -> str:

@@ -55,10 +55,7 @@ class Subject:
 def read_document(data: Any, source: str) -> Document[Any]:
     """A document, read as JSON, with its arrays as lists; ``source`` is how it is called in sentences.
 
-    Raises
-    ------
-    InputError
-        ``not-a-document``, ``other-document-version``, ``damaged-document``.
+    Raises InputError (``not-a-document``, ``other-document-version``, ``damaged-document``).
     """
     schema = data.get("schema") if isinstance(data, dict) else None
     ours, _, rest = schema.partition("/") if isinstance(schema, str) else ("", "", "")
@@ -126,57 +123,37 @@ def _whole(group: Sequence[Subject], parts: frozenset[Part]) -> Subject:
     )
 
 
+def _subject(run: Any, source: str, part: Part, values: Mapping[str, Value], **more: Any) -> Subject:
+    """A run of which a document holds one part."""
+    parts = frozenset({part})
+    return Subject(run=run.run, path=run.path, sources=(source,), parts=parts, values=values, **more)
+
+
 def _fit(run: RunFit, source: str) -> Subject:
-    return Subject(
-        run=run.run,
-        path=run.path,
-        sources=(source,),
-        parts=frozenset({Part.law}),
-        values={} if run.law is None else _values(Part.law, run),
-        reasons=_reasons(run.validity),
-        refusal=run.refusal,
-        read=run.entropy_column is not None,
-    )
+    values = {} if run.law is None else _values(Part.law, run)
+    read, reasons = run.entropy_column is not None, _reasons(run.validity)
+    return _subject(run, source, Part.law, values, reasons=reasons, refusal=run.refusal, read=read)
 
 
 def _report(run: RunReport, source: str) -> Subject:
     law = _fit(run.fit, source)
-    return replace(
-        law,
-        parts=frozenset({Part.law, Part.ahead} | ({Part.phases} if run.phases else set())),
-        values={**law.values, **_values(Part.ahead, run), **_values(Part.phases, run.phases)},
-    )
+    parts = law.parts | {Part.ahead} | ({Part.phases} if run.phases else set())
+    values = {**law.values, **_values(Part.ahead, run), **_values(Part.phases, run.phases)}
+    return replace(law, parts=parts, values=values)
 
 
 def _prediction(run: RunPrediction, source: str) -> Subject:
-    return Subject(
-        run=run.run,
-        path=run.path,
-        sources=(source,),
-        parts=frozenset({Part.ahead}),
-        values=_values(Part.ahead, run) | {name: QUANTITIES[name].read(run) for name in OF_VALIDITY},
-        reasons=_reasons(run.validity),
-    )
+    values = _values(Part.ahead, run) | {name: QUANTITIES[name].read(run) for name in OF_VALIDITY}
+    return _subject(run, source, Part.ahead, values, reasons=_reasons(run.validity))
 
 
 def _phases(run: RunPhases, source: str) -> Subject:
-    return Subject(
-        run=run.run,
-        path=run.path,
-        sources=(source,),
-        parts=frozenset({Part.phases}),
-        values=_values(Part.phases, run),
-        refusal=run.refusal,
-        read=(run.aggregate_column or run.planning_column) is not None,
-    )
+    read = (run.aggregate_column or run.planning_column) is not None
+    return _subject(run, source, Part.phases, _values(Part.phases, run), refusal=run.refusal, read=read)
 
 
-_OF_KIND: dict[str, Callable[[Any, str], Subject]] = {
-    "fit": _fit,
-    "report": _report,
-    "phases": _phases,
-    "prediction": _prediction,
-}
+_OF_KIND: dict[str, Callable[[Any, str], Subject]]
+_OF_KIND = {"fit": _fit, "report": _report, "phases": _phases, "prediction": _prediction}
 READ = tuple(_OF_KIND)
 """The kinds of documents that are read here."""
 

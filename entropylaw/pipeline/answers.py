@@ -38,10 +38,7 @@ def fit_series(series: Series, **options: Any) -> LawFit:
 
     ``options`` are ``level``, ``interval``, ``eval_size``, ``keep_outliers`` of :func:`entropylaw.fit_law`.
 
-    Raises
-    ------
-    FitError, UsageError
-        As :func:`entropylaw.fit_law`.
+    Raises FitError and UsageError: as :func:`entropylaw.fit_law`.
     """
     values = (series.entropy, series.reward, series.step)
     try:
@@ -103,24 +100,20 @@ def fit(run: Run, series: Series, options: FitOptions) -> RunFit:
     law = fit_series(series, keep_outliers=options.keep_outliers, **how)
     drop = entropy_drop(law.step, law.entropy, level=law.level)
     entry = fitted_run(run, series, law, used=used_share(law), drop_per_100_steps=drop)
-    if options.seams or options.find_seams:
-        entry = _with_segments(entry, series, options, how)
-    return as_stored(entry)
-
-
-def _with_segments(entry: RunFit, series: Series, options: FitOptions, how: Mapping[str, Any]) -> RunFit:
-    """Find level shifts where the options give none, and fit the law between them."""
+    if not (options.seams or options.find_seams):
+        return as_stored(entry)
     values = (series.step, series.entropy, series.reward)
     found = find_seams(*values) if options.find_seams else ()
-    steps = options.seams or seam_steps(found, series.step)
-    entry = replace(entry, seams=found)
-    if not steps:
-        return entry if found else replace(entry, findings=(note("no-level-shift"),))
-    try:
-        segments = fit_segments(*values, seams=steps, entropy_sd=series.entropy_sd, run=series.run, **how)
-    except FitError as error:
-        return replace(entry, findings=(note("segments-refused", message=error.message),))
-    return replace(entry, segments=segments)
+    more: dict[str, Any] = {"seams": found}
+    if steps := options.seams or seam_steps(found, series.step):
+        try:
+            where: dict[str, Any] = {"seams": steps, "entropy_sd": series.entropy_sd, "run": series.run}
+            more["segments"] = fit_segments(*values, **where, **how)
+        except FitError as error:
+            more["findings"] = (note("segments-refused", message=error.message),)
+    elif not found:
+        more["findings"] = (note("no-level-shift"),)
+    return as_stored(replace(entry, **more))
 
 
 def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> RunPhases:

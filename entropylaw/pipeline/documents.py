@@ -11,14 +11,13 @@ from entropylaw.arguments import of_kind, several
 from entropylaw.documents.backtest import BacktestDocument, refused_backtest
 from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import input_files, skipped_files
-from entropylaw.documents.fit import FitDocument, RunFit, refused_file
-from entropylaw.documents.phases import PhasesDocument, RunPhases, unphased_file
+from entropylaw.documents.fit import FitDocument, RunFit, refused_run
+from entropylaw.documents.phases import PhasesDocument, RunPhases, unphased_run
 from entropylaw.ingest.labels import told_apart
 from entropylaw.ingest.load import Reading
 from entropylaw.ingest.run import Run
 from entropylaw.late import late
 from entropylaw.options import FitOptions, PhaseOptions
-from entropylaw.paths import shown_path
 from entropylaw.pipeline import steps
 from entropylaw.pipeline.sources import read, same_settings
 from entropylaw.results.backtest import RunBacktest
@@ -49,7 +48,7 @@ def fit_logs(paths: Sequence[Any], settings: FitOptions | None = None) -> FitDoc
 
 def fits(reading: Reading, entries: Iterable[RunFit], options: FitOptions) -> FitDocument:
     """The fits of the runs of a reading, and what could not be read."""
-    runs = (*entries, *(refused_file(*failure) for failure in reading.failures))
+    runs = (*entries, *(refused_run(path, None, error, name) for path, error, name in reading.failures))
     return FitDocument(settings=options, runs=runs, **_files(reading))
 
 
@@ -64,7 +63,7 @@ def fits_by_argument(
 
 def phases(reading: Reading, entries: Iterable[RunPhases], options: PhaseOptions) -> PhasesDocument:
     """The phases of the runs of a reading, what could not be read, and what several runs say together."""
-    runs = (*entries, *(unphased_file(*failure) for failure in reading.failures))
+    runs = (*entries, *(unphased_run(path, None, error, name) for path, error, name in reading.failures))
     document = PhasesDocument(settings=options, runs=runs, **_files(reading))
     if sum(bool(found.planning and found.execution) for found in document.fitted) < 2:
         return document
@@ -73,8 +72,8 @@ def phases(reading: Reading, entries: Iterable[RunPhases], options: PhaseOptions
 
 def backtest(reading: Reading, entries: Iterable[RunBacktest], level: float) -> BacktestDocument:
     """The backtests of the runs of a reading, and the skill over all of them."""
-    failed = ((each.run or shown_path(each.path), each.path, each.error) for each in reading.failures)
-    runs = (*entries, *(refused_backtest(*failure) for failure in failed))
+    failed = (refused_backtest(path, None, error, name) for path, error, name in reading.failures)
+    runs = (*entries, *failed)
     overall = late("analysis.backtest.skills", runs)
     return as_stored(BacktestDocument(level=level, runs=runs, overall=overall, **_files(reading)))
 
@@ -82,10 +81,7 @@ def backtest(reading: Reading, entries: Iterable[RunBacktest], level: float) -> 
 def combine(documents: Sequence[FitDocument]) -> FitDocument:
     """Several documents with the same settings as one; a file that several read is listed once.
 
-    Raises
-    ------
-    UsageError
-        ``settings-differ``: a document speaks of one level and one way to fit.
+    Raises UsageError ``settings-differ``: a document speaks of one level and one way to fit.
     """
     settings = same_settings([document.settings for document in documents])
     inputs = {(file.path, file.sha256): file for document in documents for file in document.inputs}
@@ -105,12 +101,7 @@ def renamed(entry: RunFit, name: str) -> RunFit:
 def with_shared(document: FitDocument) -> FitDocument:
     """Add what the runs of a document have in common, as its settings say.
 
-    Raises
-    ------
-    FitError
-        ``too-few-runs``, where fewer than two have a law.
-    UsageError
-        ``bad-shared``.
+    Raises FitError (``too-few-runs``, where fewer than two have a law); UsageError (``bad-shared``).
     """
     if not document.settings.shared:
         return document

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode, encode
 from entropylaw.documents.document import InputFile
-from entropylaw.documents.fit import FitDocument, RunFit, refused_file, refused_run
+from entropylaw.documents.fit import FitDocument, RunFit, refused_run
 from entropylaw.documents.phases import RunPhases, unphased_run
 from entropylaw.documents.report import ReportDocument, RunReport, from_fits, load_report
 from entropylaw.documents.store import dumps, write_atomically
@@ -25,6 +25,7 @@ from entropylaw.report import run_page
 from entropylaw.report.figures import FIGURES, parts
 from entropylaw.report.index_rows import IndexRow, index_row
 from entropylaw.report.run_page import Neighbour
+from entropylaw.results.columns import Refusal
 from entropylaw.results.fields import replace
 from entropylaw.results.groups import SharedFit
 
@@ -113,29 +114,23 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """The error in place of a law; ``exit_code`` tells an unreadable file from data that give no fit."""
-
-    slug: str
-    message: str
-    hint: str
-    exit_code: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What came of a task: its row in the index, and its files with their sizes."""
+    """What came of a task: its row in the index, its files with their sizes, and why it has no law.
+
+    ``read`` tells data that give no fit from a file that could not be read.
+    """
 
     fit_key: str
     key: str
     row: IndexRow
     files: Mapping[str, int]
-    failure: Failure | None = None
+    refusal: Refusal | None = None
+    read: bool = True
 
     @property
     def answered(self) -> bool:
         """Whether the run has a law, or phases."""
-        return self.failure is None or "phases" in self.row.cells
+        return self.refusal is None or "phases" in self.row.cells
 
 
 def remembered(task: Task) -> Done | None:
@@ -152,12 +147,8 @@ def remembered(task: Task) -> Done | None:
 def work(task: Task) -> Done:
     """Fit a run, write its page, its document and its figures, and say what came of it.
 
-    Raises
-    ------
-    OutputError
-        The folder cannot be written: then no other run's files can be either.
-    UsageError
-        A setting that is wrong for one run is wrong for all.
+    Raises OutputError: the folder cannot be written: then no other run's files can be either; UsageError: a
+    setting that is wrong for one run is wrong for all.
     """
     try:
         if task.again:
@@ -185,16 +176,15 @@ def died(task: Task) -> Done:
 def _phases(task: Task, run: Run) -> RunPhases | None:
     """The phases of a run with planning's entropy, or execution's; a bug there takes no law with it."""
     try:
-        try:
-            series = phase_series(run)
-        except EntropyLawError:
-            return None
+        series = phase_series(run)
         if series.planning_column is None and series.execution_column is None:
             return None
         step = steps.phases(PhaseOptions(level=task.making.settings.level))
         return steps.answer(step, run, task.making.cache).result
     except UsageError:
         raise
+    except EntropyLawError:
+        return None
     except Exception as error:
         return unphased_run(run, None, _bug(error))
 
@@ -207,7 +197,7 @@ def _bug(error: Exception) -> FitError:
 
 def _failed(task: Task, error: EntropyLawError) -> Done:
     """Write the files of a run that has an error in place of a law."""
-    entry = refused_file(task.name, error) if task.run is None else refused_run(task.run, None, error)
+    entry = refused_run(task.run or task.name, None, error)
     return _written(task, RunReport(fit=entry, no_forecast="the run has no fit"), error)
 
 
@@ -221,14 +211,15 @@ def _written(task: Task, report: RunReport, error: EntropyLawError | None = None
         data = content.encode("utf-8") if isinstance(content, str) else content
         write_atomically(making.folder / name, data)
         sizes[name] = len(data)
-    failure, refusal = None, entry.refusal
-    if refusal is not None:
+    done = Done(
+        fit_key=task.fit_key,
+        key=task.key if task.page else "",
+        row=as_stored(index_row(report, task.slug)),
+        files=sizes,
+        refusal=entry.refusal,
         # A run whose columns could not be found was not even read.
-        unread = error is None and entry.entropy_column is None
-        code = (InputError if unread else error or FitError).exit_code
-        failure = Failure(slug=refusal.slug, message=refusal.message, hint=refusal.hint, exit_code=code)
-    row, key = as_stored(index_row(report, task.slug)), task.key if task.page else ""
-    done = Done(fit_key=task.fit_key, key=key, row=row, files=sizes, failure=failure)
+        read=entry.entropy_column is not None if error is None else error.exit_code != InputError.exit_code,
+    )
     write_atomically(task.state, json.dumps(encode(done), sort_keys=True))
     return done
 

@@ -63,18 +63,9 @@ def results(
 ) -> Iterator[tuple[T, R]]:
     """Do every task; results come as they are ready.
 
-    Parameters
-    ----------
-    work
-        A function of a module: it is looked up by name in the other processes.
-    tasks
-        Independent of one another, so that their order and the number of processes do not matter.
-    jobs
-        Processes.
-    died
-        What to say of a task whose process was killed, twice.
-    few
-        Up to so many tasks are done here where no process was started for them: that takes longer.
+    ``work`` is a function of a module, which ``jobs`` processes look up by name. Tasks are independent of one
+    another, so that their order and the number of processes do not matter. ``died`` says something of a task
+    whose process was killed twice. Up to ``few`` are done here where no process was started yet.
     """
     if jobs <= 1 or len(tasks) <= (0 if _STARTED else few):
         for task in tasks:

@@ -25,22 +25,12 @@ def predict_runs(
 ) -> PredictionDocument:
     """Ask every fitted run of ``fits`` for the same targets.
 
-    Parameters
-    ----------
-    fits
-        A fresh or a stored fit document.
-    entropies, rewards
-        Target entropies (nats) and target rewards.
-    saturation
-        Whether to add the entropy at which 95 % of the remaining promise is spent, and when.
-    at_step, gains
-        Later steps to forecast; points of reward whose probability is asked for.
-    level
-        Coverage; each fit's own where not given.
+    ``fits`` may be fresh or stored. Targets are ``entropies`` (nats), ``rewards``, later steps (``at_step``)
+    and ``gains`` of reward whose probability is wanted; ``saturation`` adds the entropy at which 95 % of the
+    remaining promise is spent, and when. ``level`` is by default that of each fit.
     """
     runs = []
-    for entry in fits.runs:
-        law = entry.law
+    for entry, law in ((entry, entry.law) for entry in fits.runs):
         if law is None:
             continue
         found = RunPrediction(

@@ -8,13 +8,11 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from entropylaw._version import __version__
 from entropylaw.analysis.shared import share
-from entropylaw.documents.codec import as_stored, encode
-from entropylaw.documents.document import InputFile, input_files, skipped_files
-from entropylaw.documents.fit import load_fit, refused_file
+from entropylaw.documents.codec import as_stored
+from entropylaw.documents.document import AnyDocument, InputFile, input_files, skipped_files
+from entropylaw.documents.fit import load_fit, refused_run
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.report import RunReport, load_report
 from entropylaw.documents.store import TEMPORARY, dumps, write_atomically
@@ -27,7 +25,7 @@ from entropylaw.inputs import check_targets, note_input
 from entropylaw.options import FitOptions
 from entropylaw.paths import shown_path
 from entropylaw.pipeline.documents import renamed
-from entropylaw.pipeline.pages import FOLDER, Done, Failure, Making, Task, died, remembered, work
+from entropylaw.pipeline.pages import FOLDER, Done, Making, Task, died, remembered, work
 from entropylaw.pipeline.pool import Progress, results
 from entropylaw.pipeline.sources import histogram_beside, places, read, same_settings
 from entropylaw.pipeline.steps import named_columns
@@ -52,37 +50,31 @@ PAGE = "index.html"
 FILES = {"Markdown": "report.md", "CSV": "report.csv", "JSON": "report.json"}
 
 
-class Gathered(NamedTuple):
-    """The tasks of a report, in its order, the one way in which all were fitted, and warnings about files."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What is to come of a report, and what came of it.
+
+    ``tasks`` are its runs in their order, all fitted as ``settings`` say; ``warnings`` are about files.
+    ``done`` lacks the runs that an interrupt left; ``unchanged`` of them were as they had been. ``written``
+    are the files over all runs.
+    """
 
     tasks: tuple[Task, ...]
     settings: FitOptions
     warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What came of a report.
-
-    ``done`` has the runs in the report's order, without those that an interrupt left; ``unchanged`` of them
-    were as they had been. ``written`` are the files over all runs.
-    """
-
-    done: tuple[Done, ...]
-    unchanged: int
-    unfinished: int
-    warnings: tuple[str, ...]
-    written: tuple[Path, ...]
+    done: tuple[Done, ...] = ()
+    unchanged: int = 0
+    written: tuple[Path, ...] = ()
 
     @property
-    def failures(self) -> tuple[tuple[str, Failure], ...]:
-        """The runs without a law, and why."""
-        return tuple((one.row.run, one.failure) for one in self.done if one.failure is not None)
+    def unfinished(self) -> int:
+        """Runs that an interrupt left."""
+        return len(self.tasks) - len(self.done)
 
     @property
-    def fitted(self) -> int:
-        """Runs with a law."""
-        return len(self.done) - len(self.failures)
+    def failures(self) -> tuple[Done, ...]:
+        """The runs without a law."""
+        return tuple(one for one in self.done if one.refusal is not None)
 
     @property
     def answered(self) -> bool:
@@ -90,8 +82,7 @@ class Outcome:
         return any(one.answered for one in self.done)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexDocument:
+class IndexDocument(AnyDocument, frozen=True, kw_only=True):
     """One row a run; ``runs/SLUG.json`` has the whole document of each.
 
     ``shared`` has what the runs of each stored document have in common. ``unfinished`` runs were left by an
@@ -104,13 +95,8 @@ class IndexDocument:
     unfinished: int
     warnings: tuple[str, ...]
     shared: tuple[SharedFit, ...] = ()
-    version: str = __version__
     schema: str = KINDS["index"].schema
     seed: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return encode(self)  # type: ignore[no-any-return]
 
 
 def report_logs(
@@ -118,68 +104,33 @@ def report_logs(
 ) -> Outcome:
     """Write the report of everything that some sources hold.
 
-    Parameters
-    ----------
-    sources
-        Logs, folders of logs, documents that ``entropylaw fit`` or ``entropylaw report`` wrote.
-    making
-        What is made, and where.
-    jobs
-        Processes; the files do not depend on how many.
-    told
-        Whether the user said how to fit, which no stored fit can follow.
-    progress
-        Called after each run: how many are done, of how many.
+    ``sources`` are logs, folders of logs, documents that ``entropylaw fit`` or ``entropylaw report`` wrote.
+    The files do not depend on the number of processes, ``jobs``. ``told`` says whether the user gave options
+    of how to fit, which no stored fit can follow. ``progress`` is called after each run.
 
-    Raises
-    ------
-    OutputError
-        ``cannot-write``, ``folder-busy``.
-    UsageError, InputError
-        ``output-is-input``; of the sources and options. An unreadable log is no error but a run of the
-        report.
+    Raises OutputError (``cannot-write``, ``folder-busy``); UsageError and InputError ``output-is-input``; of
+    the sources and options. An unreadable log is no error but a run of the report.
     """
-    gathered = gather(sources, making, told=told)
-    check_targets(_targets(gathered.tasks, making.folder))
+    whole = gather(sources, making, told=told)
+    check_targets(_targets(whole.tasks, making.folder))
     progress = progress or (lambda done, whole: None)
     with only_writer(making.folder):
-        gathered = gathered._replace(tasks=_with_shared(gathered.tasks, jobs, progress))
-        done, unchanged = _all_done(gathered.tasks, jobs, progress)
-        in_order = tuple(done[task.slug] for task in gathered.tasks if task.slug in done)
-        outcome = Outcome(
-            done=in_order,
-            unchanged=unchanged,
-            unfinished=len(gathered.tasks) - len(in_order),
-            warnings=gathered.warnings,
-            written=(),
-        )
+        tasks = _with_shared(whole.tasks, jobs, progress)
+        done, unchanged = _all_done(tasks, jobs, progress)
+        in_order = tuple(done[task.slug] for task in tasks if task.slug in done)
+        whole = replace(whole, tasks=tasks, done=in_order, unchanged=unchanged)
         # Where no run succeeded (a typo in an option, say), an index that is there is not overwritten.
-        return (
-            replace(outcome, written=_indexed(gathered, outcome, making.folder))
-            if outcome.answered
-            else outcome
-        )
+        return replace(whole, written=_indexed(whole, making.folder) if whole.answered else ())
 
 
-def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
+def gather(sources: Sequence[str], making: Making, *, told: bool) -> Outcome:
     """Read every source; a file that cannot be read is a task too, and its page says why.
 
-    Parameters
-    ----------
-    sources
-        Logs, folders of logs, stored fits and reports, folders that hold nothing but these.
-    making
-        What is made of each.
-    told
-        Whether the user said how to fit, which no stored fit can follow.
+    Parameters as :func:`report_logs`.
 
-    Raises
-    ------
-    UsageError
-        ``fit-is-fixed``, ``settings-differ``, and whatever is wrong with an option.
-    InputError
-        ``not-a-document``: a document of ours of which no report can be made. ``damaged-document``, or one
-        of another version.
+    Raises UsageError (``fit-is-fixed``, ``settings-differ``, and whatever is wrong with an option);
+    InputError ``not-a-document``: a document of ours of which no report can be made. ``damaged-document``,
+    or one of another version.
     """
     pointed = list(places(sources))
     stored = [document for place in pointed if place.stored for document in place.documents]
@@ -189,17 +140,12 @@ def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
         if source.data is None:
             raise source.damaged(shown)
         if source.kind not in ("fit", "report"):
-            raise InputError(
-                "not-a-document",
-                f"{shown} has schema {known_form(source.data['schema'])}, expected a fit or a report",
-                "give the log itself, or a file that `entropylaw fit` wrote",
-            )
+            message = f"{shown} has schema {known_form(source.data['schema'])}, expected a fit or a report"
+            hint = "give the log itself, or a file that `entropylaw fit` wrote"
+            raise InputError("not-a-document", message, hint)
     if stored and told:
-        raise UsageError(
-            "fit-is-fixed",
-            f"{stored[0].path} is a stored fit, and options that say how to fit were given",
-            "give the log itself to fit it anew",
-        )
+        message = f"{stored[0].path} is a stored fit, and options that say how to fit were given"
+        raise UsageError("fit-is-fixed", message, "give the log itself to fit it anew")
     documents = [load_fit(each.path) if each.kind == "fit" else load_report(each.path) for each in stored]
     fresh = [making.settings] if logs or not stored else []
     settings = same_settings([*(document.settings for document in documents), *fresh])
@@ -223,11 +169,11 @@ def gather(sources: Sequence[str], making: Making, *, told: bool) -> Gathered:
             light, files = _light(run, columns), input_files([run])
             task = Task(name=run.name, making=making, run=light, inputs=files, histogram=histogram)
             found.append((run.source.path, task))
-        refused = (refused_file(*failure) for failure in reading.failures)
+        refused = (refused_run(path, None, error, name) for path, error, name in reading.failures)
         found += [(entry.path, Task(name=entry.run, making=making, known=entry)) for entry in refused]
     kinds = ALL if len(found) <= FEW else ALL[:1]
     made = replace(making, settings=settings, kinds=kinds if making.kinds is None else making.kinds)
-    return Gathered(tuple(_in_order(found, made)), settings, tuple(warnings))
+    return Outcome(tasks=tuple(_in_order(found, made)), settings=settings, warnings=tuple(warnings))
 
 
 def _light(run: Run, columns: Sequence[str]) -> Run:
@@ -269,10 +215,7 @@ def _targets(tasks: Sequence[Task], folder: Path) -> Iterator[Path]:
 def _with_shared(tasks: tuple[Task, ...], jobs: int, progress: Progress) -> tuple[Task, ...]:
     """The tasks with what the runs of logs share, where an option says so; all are fitted for it first.
 
-    Raises
-    ------
-    FitError, UsageError
-        As :func:`entropylaw.analysis.shared.share`.
+    Raises FitError and UsageError: as :func:`entropylaw.analysis.shared.share`.
     """
     logs = [task for task in tasks if task.run is not None]
     if not logs or not logs[0].making.settings.shared:
@@ -314,32 +257,33 @@ def _all_done(tasks: Sequence[Task], jobs: int, progress: Progress) -> tuple[dic
     return done, unchanged
 
 
-def _indexed(gathered: Gathered, outcome: Outcome, folder: Path) -> tuple[Path, ...]:
+def _indexed(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
     """Write the page and the tables over all runs; returns the paths, the page last."""
     there = {one.row.slug: one for one in outcome.done}
-    tasks = [task for task in gathered.tasks if task.slug in there]
+    tasks = [task for task in outcome.tasks if task.slug in there]
     inputs = {(file.path, file.sha256): file for task in tasks for file in task.inputs}
-    warnings, shared = gathered.warnings, list[SharedFit]()
+    warnings, shared = outcome.warnings, list[SharedFit]()
     if outcome.unfinished:
         runs = "1 run is" if outcome.unfinished == 1 else f"{outcome.unfinished} runs are"
         warnings = (f"interrupted: {runs} missing; the same command finishes the report", *warnings)
-    for task in gathered.tasks:
+    for task in outcome.tasks:
         if task.shared is not None and task.shared not in shared:
             shared.append(task.shared)
+    rows, common = tuple(one.row for one in outcome.done), tuple(shared)
     index = IndexDocument(
         inputs=tuple(inputs.values()),
-        settings=gathered.settings,
-        rows=tuple(one.row for one in outcome.done),
+        settings=outcome.settings,
+        rows=rows,
         unfinished=outcome.unfinished,
         warnings=warnings,
-        shared=tuple(shared),
+        shared=common,
     )
-    figures: dict[str, dict[str, str]] = {}
-    for slug, one in there.items():
-        paths = {entry.name: f"figures/{slug}-{entry.name}.svg" for entry in FIGURES}
-        figures[slug] = {name: path for name, path in paths.items() if path in one.files}
+    paths = {slug: {each.name: f"figures/{slug}-{each.name}.svg" for each in FIGURES} for slug in there}
+    figures = {
+        slug: {name: path for name, path in paths[slug].items() if path in one.files}
+        for slug, one in there.items()
+    }
     sections = ((load_report(task.document).runs[0], task.slug) for task in tasks)
-    rows, common = index.rows, index.shared
     contents = {
         "report.md": index_page.markdown(rows, sections, warnings=warnings, figures=figures, shared=common),
         "report.csv": csv.render(index_table(rows, common)),
@@ -355,29 +299,20 @@ def _indexed(gathered: Gathered, outcome: Outcome, folder: Path) -> tuple[Path, 
 def only_writer(folder: Path) -> Iterator[None]:
     """Keep other batches out of a folder, and sweep up what a killed one left half-written.
 
-    Raises
-    ------
-    OutputError
-        ``folder-busy``: another batch writes into it. ``cannot-write``.
+    Raises OutputError ``folder-busy``: another batch writes into it. ``cannot-write``.
     """
-    for inner in INNER:
-        if (folder / inner).is_symlink():
-            raise OutputError(
-                "cannot-write",
-                f"{folder / inner} is a link, and a report writes into its own folder only",
-                "remove the link, or choose another folder with -o",
-            )
+    for link in filter(Path.is_symlink, (folder / inner for inner in INNER)):
+        message = f"{link} is a link, and a report writes into its own folder only"
+        raise OutputError("cannot-write", message, "remove the link, or choose another folder with -o")
     try:
         (folder / FOLDER).mkdir(parents=True, exist_ok=True)
         # Neither truncated nor followed: a link or a hard link of this name may stand for any file.
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         lock = os.fdopen(os.open(folder / FOLDER / "lock", flags, 0o666), "r+b")
     except OSError as error:
-        raise OutputError(
-            "cannot-write",
-            f"{folder} could not be made or written ({error.strerror or error})",
-            "check the folder's permissions and the space left, or choose another place with -o",
-        ) from error
+        message = f"{folder} could not be made or written ({error.strerror or error})"
+        hint = "check the folder's permissions and the space left, or choose another place with -o"
+        raise OutputError("cannot-write", message, hint) from error
     with lock:
         # Where a system has no locks, the folder is always ours.
         with contextlib.suppress(ImportError):
@@ -386,11 +321,9 @@ def only_writer(folder: Path) -> Iterator[None]:
             try:
                 fcntl.flock(lock.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise OutputError(
-                    "folder-busy",
-                    f"another entropylaw is writing into {folder}",
-                    "wait for it, or choose another folder with -o",
-                ) from None
+                message = f"another entropylaw is writing into {folder}"
+                hint = "wait for it, or choose another folder with -o"
+                raise OutputError("folder-busy", message, hint) from None
         for place in (folder, *(folder / inner for inner in INNER)):
             for left in place.glob(f"{TEMPORARY}*.part"):
                 left.unlink(missing_ok=True)

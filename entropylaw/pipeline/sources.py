@@ -56,19 +56,10 @@ def places(sources: Sequence[str]) -> Iterator[Place]:
 def read(logs: Sequence[Any], options: Any, columns: Sequence[str] = ()) -> Reading:
     """Read logs with the ``step`` and ``run`` columns of some options; failures stand in the reading.
 
-    Parameters
-    ----------
-    logs
-        Files, folders, ``-``, ``name:format``, tables in memory.
-    options
-        Of a family that has :class:`~entropylaw.options.LogOptions`.
-    columns
-        What the steps that follow need to be read, whatever the catalog knows of it.
+    ``logs`` are files, folders, ``-``, ``name:format``, tables in memory; ``options`` of a family that has
+    :class:`~entropylaw.options.LogOptions`. ``columns`` are read whatever the catalog knows of them.
 
-    Raises
-    ------
-    UsageError
-        An option that is wrong for one log is wrong for all.
+    Raises UsageError: an option that is wrong for one log is wrong for all.
     """
     from entropylaw.ingest.load import read_all
 
@@ -82,59 +73,39 @@ def read(logs: Sequence[Any], options: Any, columns: Sequence[str] = ()) -> Read
 def refuse_documents(logs: Sequence[str]) -> None:
     """Refuse stored documents where logs are needed.
 
-    Raises
-    ------
-    UsageError
-        ``already-a-fit``.
+    Raises UsageError (``already-a-fit``).
     """
     for log in logs:
         if document_at(log) is not None:
-            raise UsageError(
-                "already-a-fit",
-                f"{log} is a document of entropylaw, a log was expected",
-                "`entropylaw predict` and `entropylaw report` read fit documents",
-            )
+            hint = "`entropylaw predict` and `entropylaw report` read fit documents"
+            raise UsageError("already-a-fit", f"{log} is a document of entropylaw, a log was expected", hint)
 
 
 def refuse_flags(source: str, options: Command, *families: type) -> None:
     """Refuse flags that say how to fit beside a stored document; what a settings file says is left alone.
 
-    Raises
-    ------
-    UsageError
-        ``fit-is-fixed``.
+    Raises UsageError (``fit-is-fixed``).
     """
     given = options.flags_given(*families)
     if given:
-        raise UsageError(
-            "fit-is-fixed",
-            f"{source} was given together with {', '.join(given)}, which says how to fit",
-            "give the log itself to fit it anew",
-        )
+        message = f"{source} was given together with {', '.join(given)}, which says how to fit"
+        raise UsageError("fit-is-fixed", message, "give the log itself to fit it anew")
 
 
 def same_settings(settings: Sequence[FitOptions]) -> FitOptions:
     """The one way in which several documents were fitted.
 
-    Raises
-    ------
-    UsageError
-        ``settings-differ``; it names the first difference.
+    Raises UsageError ``settings-differ``; it names the first difference.
     """
     first, *others = settings
     for other in others:
         if other != first:
-            pairs = (
-                (each.name, getattr(first, each.name), getattr(other, each.name)) for each in fields(first)
-            )
-            differ = next(
-                (f"{name} {left} and {right}" for name, left, right in pairs if left != right), "none"
-            )
-            raise UsageError(
-                "settings-differ",
-                f"fits with different settings ({differ}), one document has one",
-                "fit the logs anew with the same options, or treat them one by one",
-            )
+            names = (each.name for each in fields(first))
+            pairs = ((name, getattr(first, name), getattr(other, name)) for name in names)
+            differ = next(f"{name} {left} and {right}" for name, left, right in pairs if left != right)
+            message = f"fits with different settings ({differ}), one document has one"
+            hint = "fit the logs anew with the same options, or treat them one by one"
+            raise UsageError("settings-differ", message, hint)
     return first
 
 

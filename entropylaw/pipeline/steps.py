@@ -67,7 +67,7 @@ def phases(options: PhaseOptions) -> Step[RunPhases]:
 
 def backtest(options: FitOptions) -> Step[RunBacktest]:
     """How well the early part of a run forecasts the rest."""
-    return Step("backtest", options, _paired, _untested, RunBacktest, named_columns(options))
+    return Step("backtest", options, _paired, refused_backtest, RunBacktest, named_columns(options))
 
 
 def ahead(points: int = 4) -> Step[RunReport]:
@@ -93,10 +93,7 @@ class _Task(NamedTuple):
 def answer(step: Step[R], subject: Any, cache: Cache = OFF) -> Answer[R]:
     """Run a step, whatever happens; a result that the cache has is not computed again.
 
-    Raises
-    ------
-    UsageError
-        An option that is wrong for one run is wrong for all.
+    Raises UsageError: an option that is wrong for one run is wrong for all.
     """
     return answers(step, [subject], cache=cache)[0]
 
@@ -111,10 +108,7 @@ def answers(
 ) -> list[Answer[R]]:
     """Run a step on every run, in their order; what the cache lacks is computed by ``jobs`` processes.
 
-    Raises
-    ------
-    UsageError
-        As :func:`answer`.
+    Raises UsageError: as :func:`answer`.
     """
     found: dict[int, Answer[R]] = {}
     waiting: list[_Task] = []
@@ -169,10 +163,6 @@ def _curves(run: Run, options: PhaseOptions) -> PhaseSeries:
 
 def _itself(entry: RunFit, _: Any) -> RunFit:
     return entry
-
-
-def _untested(run: Run, _: Series | None, error: EntropyLawError) -> RunBacktest:
-    return refused_backtest(run.name, run.source.path, error)
 
 
 def _no_forecast(entry: RunFit, _: RunFit | None, error: EntropyLawError) -> RunReport:

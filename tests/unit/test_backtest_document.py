@@ -41,7 +41,7 @@ def a_test(seed: int = 5, run: str = "good", n: int = 40) -> RunBacktest:
 @pytest.fixture(scope="module")
 def document() -> BacktestDocument:
     short = refused_backtest(
-        "short", "/home/somebody/logs/x.csv", FitError("x", "/home/somebody/logs/x.csv is short", "")
+        "/home/somebody/logs/x.csv", None, FitError("x", "/home/somebody/logs/x.csv is short", ""), "short"
     )
     runs = (a_test(), a_test(6, "other"), short)
     file = InputFile(path="logs/x.csv", sha256="0" * 64, format="csv", rows=9)

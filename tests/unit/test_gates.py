@@ -222,7 +222,7 @@ def test_a_law_that_does_not_hold_makes_its_numbers_unknown():
     assert case(run, "invalid").outcome == "tripped"
     assert case(run, "verdict=='law fails'").outcome == "tripped"
     assert case(run, "law_weight<0.05").outcome == "passed"
-    assert case(run, "ceiling<0.8", any_law=True).outcome == "tripped"
+    assert case(run, "ceiling<0.8", even_if_invalid=True).outcome == "tripped"
 
 
 def test_a_refused_run_is_unknown_for_every_gate_but_the_one_that_asks():
@@ -440,7 +440,7 @@ def test_regressions_are_against_the_run_of_the_same_name():
     assert "no run of the name 'r'" in against(fitted("other")).sentence
     assert "2 runs" in against(fitted(), fitted()).sentence
     assert "it bends" in against(fitted(ok=False, ceiling=tight)).sentence
-    assert against(fitted(ok=False, ceiling=tight), any_law=True).outcome == "tripped"
+    assert against(fitted(ok=False, ceiling=tight), even_if_invalid=True).outcome == "tripped"
     assert "3 evaluations" in against(refused()).sentence
 
 
