@@ -159,17 +159,13 @@ def _explained() -> Iterator[None]:
             raise KeyboardInterrupt from None
         raise
     except duckdb.OutOfMemoryException as error:
-        raise EntropyLawError(
-            "out-of-memory",
-            f"DuckDB ran out of its {MEMORY}: {shown(_cause(error))}",
-            "free space in the folder for temporary files, or use --backend spark",
-        ) from None
+        message = f"DuckDB ran out of its {MEMORY}: {shown(_cause(error))}"
+        hint = "free space in the folder for temporary files, or use --backend spark"
+        raise EntropyLawError("out-of-memory", message, hint) from None
     except duckdb.Error as error:
-        raise InputError(
-            "file-corrupt",
-            f"the table cannot be read: {shown(_cause(error), 300)}",
-            "copy or write the file again that the message names",
-        ) from None
+        message = f"the table cannot be read: {shown(_cause(error), 300)}"
+        hint = "copy or write the file again that the message names"
+        raise InputError("file-corrupt", message, hint) from None
 
 
 def _cause(error: BaseException) -> str:
@@ -197,11 +193,9 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
             import ibis
             from pyspark.sql import SparkSession
     except ImportError as error:
-        raise UsageError(
-            "spark-not-installed",
-            f"--backend spark needs pyspark, which cannot be imported ({error})",
-            "pip install 'entropylaw[spark]', and Java 17 or later",
-        ) from None
+        message = f"--backend spark needs pyspark, which cannot be imported ({error})"
+        hint = "pip install 'entropylaw[spark]', and Java 17 or later"
+        raise UsageError("spark-not-installed", message, hint) from None
 
     builder = (
         SparkSession.builder.appName("entropylaw tokens")

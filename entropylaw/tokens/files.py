@@ -70,11 +70,9 @@ def find(
     named = set(map(Path.resolve, filter(Path.is_file, map(Path, tables))))
     for file in ours.values():
         if file.path.resolve() in named:
-            raise InputError(
-                "already-summarised",
-                f"{shown(file.name)} holds {shown(file.ours)}, which entropylaw tokens wrote: no tokens",
-                "leave it out; sums of shards are joined from their .hist.parquet",
-            )
+            message = f"{shown(file.name)} holds {shown(file.ours)}, which entropylaw tokens wrote: no tokens"
+            hint = "leave it out; sums of shards are joined from their .hist.parquet"
+            raise InputError("already-summarised", message, hint)
     skipped = listing(list(ours))
     files = [file for file in opened if not file.ours]
     if not files:
@@ -136,11 +134,9 @@ def _expanded(table: str) -> list[tuple[str, Path]]:
         return [(file.relative_to(path).as_posix(), file) for file in files]
     if path.is_file():
         if kind_of(path) is None:
-            raise InputError(
-                "no-token-files",
-                f"{shown_path(table)} is no token log by its suffix, {expected}",
-                "a table of tokens has one row a token, or one sequence of tokens a line",
-            )
+            message = f"{shown_path(table)} is no token log by its suffix, {expected}"
+            hint = "a table of tokens has one row a token, or one sequence of tokens a line"
+            raise InputError("no-token-files", message, hint)
         return [(path.name, path)]
     found = matching(table)
     if found is None:
@@ -180,11 +176,9 @@ def _opened(path: Path, name: str, looked_for: Mapping[str, set[str]]) -> TokenF
         with pq.ParquetFile(path) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows
     except (pa.ArrowException, OSError, ValueError) as problem:
-        raise InputError(
-            "file-corrupt",
-            f"{shown(name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}",
-            "copy the file again, or write it again: a killed job leaves Parquet without its footer",
-        ) from None
+        message = f"{shown(name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}"
+        hint = "copy the file again, or write it again: a killed job leaves Parquet without its footer"
+        raise InputError("file-corrupt", message, hint) from None
     ours = facts_of(schema.metadata).get("format")
     return TokenFile(
         path=path,

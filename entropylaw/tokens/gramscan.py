@@ -201,11 +201,9 @@ class GramScan:
         column = table[self._token].combine_chunks()
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
-            raise InputError(
-                "tokens-without-text",
-                f"column {shown(self._token)} holds {kind}, the text of tokens was expected",
-                "decode the token ids with the run's tokenizer first",
-            )
+            message = f"column {shown(self._token)} holds {kind}, the text of tokens was expected"
+            hint = "decode the token ids with the run's tokenizer first"
+            raise InputError("tokens-without-text", message, hint)
         coded = column.cast(pa.string()).dictionary_encode()
         names = coded.dictionary.to_pylist()
         if self._notation is None:
@@ -238,11 +236,9 @@ def _plain(table: pa.Table, name: str) -> pa.Array:
 
     array = table[name].combine_chunks()
     if array.null_count:
-        raise InputError(
-            "tokens-without-column",
-            f"column {shown(name)} is null in {array.null_count} rows",
-            "leave out rows whose step, response or position is unknown",
-        )
+        message = f"column {shown(name)} is null in {array.null_count} rows"
+        hint = "leave out rows whose step, response or position is unknown"
+        raise InputError("tokens-without-column", message, hint)
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 

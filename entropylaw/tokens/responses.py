@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import reduce
@@ -86,25 +87,16 @@ class Each:
 
     def by_step(self) -> ByStep:
         """What the responses of each step sum to: the same numbers as the engine's query gives."""
+        found: ByStep = {}
         starts = np.flatnonzero(changes(self.step))
-        if not len(starts):
-            return {}
-        n, s = self.tokens, self.total
-        t = (s + (1 << (SUM_SHIFT - 1))) >> SUM_SHIFT
-        mean = np.floor(s.astype(float) / n.astype(float) * (MEAN_POINT // POINT) + 0.5).astype(np.int64)
-        sums = [np.diff(np.append(starts, len(n))), *(np.add.reduceat(x, starts) for x in (mean, n, t))]
-        # The square of nothing larger fits into 63 bits.
-        wide = object if max(int(n.max()), int(t.max())) > 3_000_000_000 else np.int64
-        products = []
-        for one, other in ((t, t), (t, n), (n, n)):
-            product = one.astype(wide, copy=False) * other
-            high, low = (
-                np.add.reduceat(half, starts).tolist()
-                for half in (product >> HALF, product & ((1 << HALF) - 1))
-            )
-            products.append([(upper << HALF) + lower for upper, lower in zip(high, low, strict=True)])
-        rows = zip(*(one.tolist() for one in sums), *products, strict=True)
-        return dict(zip(self.step[starts].tolist(), map(Responses._make, rows), strict=True))
+        for rows in np.split(np.arange(len(self.step)), starts)[1:]:
+            n, s = self.tokens[rows], self.total[rows]
+            mean = np.floor(s.astype(float) / n.astype(float) * (MEAN_POINT // POINT) + 0.5).astype(np.int64)
+            # Python's integers: not every square fits into 63 bits.
+            wide, t = n.astype(object), ((s + (1 << (SUM_SHIFT - 1))) >> SUM_SHIFT).astype(object)
+            sums = (int(mean.sum()), sum(wide), sum(t), t @ t, t @ wide, wide @ wide)
+            found[int(self.step[rows[0]])] = Responses(len(n), *sums)
+        return found
 
 
 def each_of(table: pa.Table, columns: TokenColumns) -> Each:
@@ -116,8 +108,8 @@ def each_of(table: pa.Table, columns: TokenColumns) -> Each:
     hashes = {name: _hashed(table.column(f"key_{i}")) for i, name in enumerate(columns.response)}
     nothing = np.full(table.num_rows, ROW_KEY, dtype=np.uint64)
     key = nothing if ROW in hashes else reduce(lambda all_, one: _mixed(all_ ^ one), hashes.values(), nothing)
-    step, tokens, total = (table.column(name).to_numpy().astype(np.int64) for name in ("step", "n", "s"))
     prompt = nothing if columns.prompt is None else _mixed(hashes[columns.prompt])
+    step, tokens, total = (table.column(name).to_numpy().astype(np.int64) for name in ("step", "n", "s"))
     return joined([Each(step=step, key=key, prompt=prompt, tokens=tokens, total=total)])
 
 
@@ -137,12 +129,10 @@ def _hashed(column: pa.ChunkedArray) -> KeyArray:
         numbers = np.where(whole, integers, values.copy().view(np.uint64))
     else:
         coded = array.cast(pa.string()).dictionary_encode()
-        names = [
-            int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
-            for name in coded.dictionary.to_pylist()
-        ]
+        names = coded.dictionary.to_pylist()
+        hashes = b"".join(hashlib.blake2b(name.encode(), digest_size=8).digest() for name in names)
         index = coded.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
-        numbers = np.array([*names, 0], dtype=np.uint64)[index]
+        numbers = np.append(np.frombuffer(hashes, "<u8"), np.uint64(0))[index]
     absent = array.is_null().to_numpy(zero_copy_only=False)
     # A null differs from zero by bits that a mixed number has at random.
     return np.asarray(np.where(absent, np.uint64(0x9E3779B97F4A7C15), _mixed(numbers)))
@@ -191,18 +181,15 @@ def by_step_of(table: pa.Table) -> ByStep:
     found: ByStep = {}
     for row in table.to_pylist():
         products = ((row[f"{name}_high"] << HALF) + row[f"{name}_low"] for name in ("tt", "tn", "nn"))
-        found[int(row["step"])] = Responses(
-            row["responses"], row["mean_total"], row["n"], row["t"], *products
-        )
+        sums = (row[name] for name in ("responses", "mean_total", "n", "t"))
+        found[int(row["step"])] = Responses(*sums, *products)
     return found
 
 
 def joined_by_step(parts: Sequence[ByStep]) -> ByStep:
     """Sums of shards whose responses are not kept: None for a step that lies in several of them."""
-    found: ByStep = {}
-    for step, sums in (item for part in parts for item in part.items()):
-        found[step] = None if step in found else sums
-    return found
+    known = Counter(step for part in parts for step in part)
+    return {step: sums if known[step] == 1 else None for part in parts for step, sums in part.items()}
 
 
 def to_facts(sums: ByStep | None) -> dict[str, list[str] | None] | None:
@@ -240,8 +227,7 @@ def from_lists(table: pa.Table) -> Each | None:
     lists = [table.column(name).combine_chunks() for name in LISTS]
     lengths = lists[0].value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
     step = np.repeat(table.column("step").to_numpy().astype(np.int64), lengths)
+    kinds = dict(zip(("key", "prompt", "tokens", "total"), "uuii", strict=True))
     values = (one.flatten().to_numpy(zero_copy_only=False) for one in lists)
-    key, prompt, tokens, total = (
-        one.astype(kind) for one, kind in zip(values, (np.uint64, np.uint64, np.int64, np.int64), strict=True)
-    )
-    return joined([Each(step=step, key=key, prompt=prompt, tokens=tokens, total=total)])
+    columns = {name: one.astype(f"{kind}8") for (name, kind), one in zip(kinds.items(), values, strict=True)}
+    return joined([Each(step=step, **columns)])

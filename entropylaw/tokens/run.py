@@ -80,16 +80,13 @@ def summarise_tokens(
 def _check(options: TokenOptions) -> None:
     """Refuse options that exclude each other, and a share that is none."""
     if options.master is not None and options.backend != "spark":
-        raise UsageError(
-            "master-needs-spark", f"--master {options.master} names a Spark cluster", "add --backend spark"
-        )
+        hint = "add --backend spark"
+        raise UsageError("master-needs-spark", f"--master {options.master} names a Spark cluster", hint)
     share = options.top_quantile
     if share is not None and not 0 < share < 1:
-        raise UsageError(
-            "bad-quantile",
-            f"--top-quantile {share:g} is no share, expected a number between 0 and 1",
-            "0.2 calls the fifth of each step's tokens with most entropy planning",
-        )
+        message = f"--top-quantile {share:g} is no share, expected a number between 0 and 1"
+        hint = "0.2 calls the fifth of each step's tokens with most entropy planning"
+        raise UsageError("bad-quantile", message, hint)
     if sum(rule not in (None, "") for rule in (options.planning, share, options.grams)) > 1:
         message = "--class, --top-quantile and --grams each make classes, and several were given"
         raise UsageError("two-class-rules", message, "give one of them")
@@ -102,11 +99,9 @@ def _summarised(
 
     # Before it is started, which takes Spark a while.
     if options.grams is not None and options.backend == "spark":
-        raise UsageError(
-            "grams-need-duckdb",
-            "--grams reads the tokens of each response in their order, which --backend spark does not",
-            "mark the tokens in a column of the table, or use --backend duckdb",
-        )
+        message = "--grams reads the tokens of each response in their order, which --backend spark does not"
+        hint = "mark the tokens in a column of the table, or use --backend duckdb"
+        raise UsageError("grams-need-duckdb", message, hint)
     files, notes = find(tables, allow_missing=options.allow_missing, looked_for=looked_for(options))
     lists = [] if options.grams in (None, "default") else [Path(options.grams or "")]
     _check_apart(output, [*(file.path for file in files), *lists])
@@ -286,12 +281,11 @@ def _shards(paths: Sequence[str], output: str | None) -> list[Part]:
     name, _, first = parts[0]
     for (other, _, facts), part in product(parts[1:], ("class", "columns")):
         if facts[part] != first[part]:
-            raise InputError(
-                "shards-differ",
+            message = (
                 f"{shown(other)} was made with {part} {json.dumps(facts[part], sort_keys=True)}, "
-                f"{shown(name)} with {json.dumps(first[part], sort_keys=True)}",
-                "summarise all shards with the same options",
+                f"{shown(name)} with {json.dumps(first[part], sort_keys=True)}"
             )
+            raise InputError("shards-differ", message, "summarise all shards with the same options")
     return parts
 
 
@@ -335,11 +329,9 @@ def format_of(path: str | None) -> str | None:
         return None
     suffix = Path(path).suffix.lower()
     if suffix not in _SUFFIXES or path.lower().endswith(SUMMARY_SUFFIX):
-        raise UsageError(
-            "unknown-suffix",
-            f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(_SUFFIXES)}",
-            "the suffix decides the format; .hist.parquet is for the histograms beside it",
-        )
+        message = f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(_SUFFIXES)}"
+        hint = "the suffix decides the format; .hist.parquet is for the histograms beside it"
+        raise UsageError("unknown-suffix", message, hint)
     return suffix.removeprefix(".")
 
 
@@ -395,8 +387,6 @@ def write_together(files: Mapping[str, bytes]) -> None:
     except (OSError, OutputError) as error:
         cause = error.__cause__ or error
         reason = getattr(cause, "strerror", None) or cause
-        raise OutputError(
-            "cannot-write",
-            f"{shown_path(str(target))} could not be written ({reason}); what stood there is unchanged",
-            "check the folder's permissions and the space left, or choose another place with -o",
-        ) from error
+        message = f"{shown_path(str(target))} could not be written ({reason}); what stood there is unchanged"
+        hint = "check the folder's permissions and the space left, or choose another place with -o"
+        raise OutputError("cannot-write", message, hint) from error

@@ -85,12 +85,11 @@ class Sums:
         numbers = column.cast("float64").to_numpy() if len(column) else np.zeros(0)
         missing = ~np.isfinite(numbers)
         if missing.any():
-            raise InputError(
-                "step-missing",
+            message = (
                 f"{int(tokens[missing].sum()):,} of {int(tokens.sum()):,} rows have no step "
-                "(null, nan, or text that is no whole number)",
-                "give every token its step, or leave these rows out",
+                "(null, nan, or text that is no whole number)"
             )
+            raise InputError("step-missing", message, "give every token its step, or leave these rows out")
         broken = (numbers != np.floor(numbers)) | (np.abs(numbers) > _LARGEST_STEP)
         if broken.any():
             raise InputError(
