@@ -110,8 +110,7 @@ class DuckDB:
 
     def parquet(self, path: Path) -> ir.Table:
         """One Parquet file."""
-        table: ir.Table = self._connection.read_parquet(str(path))
-        return table
+        return self._connection.read_parquet(str(path))
 
     def write(self, expression: ir.Table, path: Path) -> None:
         """Write a large result to a Parquet file, in its order."""
@@ -175,12 +174,9 @@ def _cause(error: BaseException) -> str:
 
 @contextmanager
 def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spark]:
-    """A Spark session on ``master``; without it, what Spark's own configuration says.
+    """A Spark session on ``master`` or as Spark's own configuration says.
 
-    Raises
-    ------
-    UsageError
-        ``spark-not-installed``, ``spark-failed``.
+    What fails is a UsageError ``spark-not-installed`` or ``spark-failed``.
     """
     known = r"(local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+)$"
     if master is not None and not re.match(known, master):
@@ -273,8 +269,7 @@ class Spark:
 
                 frame = frame.withColumn(ROW, monotonically_increasing_id())
             frame.createOrReplaceTempView("entropylaw_tokens")
-            table: ir.Table = self._connection.table("entropylaw_tokens")
-            return table
+            return self._connection.table("entropylaw_tokens")
 
     def run(self, expression: ir.Table) -> pa.Table:
         """Run on the cluster; Ctrl-C cancels the jobs."""
@@ -309,21 +304,18 @@ def json_types(
     """SQL types of the columns that are used, for engines that would otherwise each guess their own.
 
     Numbers that are measured are ``double``, whatever the first records show; flags are text, because a later
-    value of another kind (0.5 for a mask) would be rounded to a flag without a word. ``array`` is how the
-    engine writes a list's type, ``other`` the type of what is neither number, flag nor text.
+    0.5 would be rounded to a flag. ``array`` is how the engine writes a list's type, ``other`` the type of
+    what is neither number, flag nor text.
     """
-    types = {}
     sql = {"bool": "boolean", "int64": "bigint", "double": "double", "string": "string"}
+    flags, numbers = (columns.planning, columns.mask, columns.correct), {"int64", "double"}
+    types = {}
     for name in columns.stored:
         seen = {file.types[name].removeprefix("list of ") for file in files} - {"null"}
-        measured = (columns.entropy, columns.logprob, columns.position)
-        numbers = {"int64", "double"}
-        if name in (columns.planning, columns.mask, columns.correct):
-            kind = "string"
-        elif name in measured or seen == numbers or (name == columns.step and seen <= numbers):
+        measured = name in (columns.entropy, columns.logprob, columns.position)
+        kind = "string" if name in flags else min(seen, default="string")
+        if name not in flags and (measured or seen == numbers or (name == columns.step and seen <= numbers)):
             kind = "double"
-        else:
-            kind = min(seen, default="string")
         types[name] = (array if name in columns.lists else "{}").format(sql.get(kind, other))
     return types
 

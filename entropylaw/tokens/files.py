@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
-from itertools import chain
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.wording import listing, shown, shown_path
@@ -38,8 +37,8 @@ class TokenFile:
     """A file of a token table: where it is, what it is called in documents, what its columns are.
 
     ``types`` maps columns to the name of their type, nested ones as ``list of …``; ``hive`` are the columns
-    that its folders name. ``rows`` is None where the format does not say. ``ours`` is the format of a file
-    that ``entropylaw tokens`` wrote, which holds no tokens.
+    that its folders name, ``rows`` None where the format does not say, ``ours`` the format of a file that
+    ``entropylaw tokens`` wrote, which holds no tokens.
     """
 
     path: Path
@@ -67,7 +66,7 @@ def find(
     """
     opened = _gathered(tables, looked_for)
     ours = {file.name: file for file in opened if file.ours}
-    named = set(map(Path.resolve, filter(Path.is_file, map(Path, tables))))
+    named = {path.resolve() for path in map(Path, tables) if path.is_file()}
     for file in ours.values():
         if file.path.resolve() in named:
             message = f"{shown(file.name)} holds {shown(file.ours)}, which entropylaw tokens wrote: no tokens"
@@ -90,7 +89,7 @@ def find(
 def _gathered(tables: Sequence[str], looked_for: Mapping[str, set[str]]) -> list[TokenFile]:
     """The files of all arguments, each once, in the order of their names, all of one format."""
     found: dict[Path, tuple[str, Path]] = {}
-    for name, path in chain.from_iterable(map(_expanded, tables)):
+    for name, path in [file for table in tables for file in _expanded(table)]:
         found.setdefault(path.resolve(), (name, path))
     lines = [one for one in found.values() if kind_of(one[1]) == "jsonl"]
     if 0 < len(lines) < len(found):
@@ -127,11 +126,10 @@ def _expanded(table: str) -> list[tuple[str, Path]]:
         raise InputError("file-not-found", "a table is named '', and no file is", "name a file or a folder")
     path, expected = Path(table), "expected .parquet, .jsonl or .ndjson"
     if path.is_dir():
-        files = sorted(_logs_in(table))
-        if not files:
-            message = f"{shown_path(table)} holds no token logs, {expected}"
-            raise InputError("no-token-files", message, "name the folder with the files, or the files")
-        return [(file.relative_to(path).as_posix(), file) for file in files]
+        if files := sorted(_logs_in(table)):
+            return [(file.relative_to(path).as_posix(), file) for file in files]
+        message = f"{shown_path(table)} holds no token logs, {expected}"
+        raise InputError("no-token-files", message, "name the folder with the files, or the files")
     if path.is_file():
         if kind_of(path) is None:
             message = f"{shown_path(table)} is no token log by its suffix, {expected}"
@@ -141,18 +139,14 @@ def _expanded(table: str) -> list[tuple[str, Path]]:
     found = matching(table)
     if found is None:
         raise InputError("file-not-found", f"{shown_path(table)} does not exist", "check the path")
-    files = list(filter(kind_of, found))
-    if not files:
+    if not any(map(kind_of, found)):
         raise InputError("file-not-found", f"no file is named {shown_path(table)}", "check the pattern")
-    return [(each.name, each) for each in files]
+    return [(each.name, each) for each in found if kind_of(each)]
 
 
 def _logs_in(folder: str) -> Iterator[Path]:
     """The logs in a folder: no marker, no hidden file, no summary of ours."""
-    for visit in walk(folder):
-        if isinstance(visit, OSError):
-            continue
-        where, inner, names = visit
+    for where, inner, names in (visit for visit in walk(folder) if not isinstance(visit, OSError)):
         inner[:] = filter(_SEEN.fullmatch, inner)
         for path in (Path(where, name) for name in filter(_SEEN.fullmatch, names)):
             if not path.name.endswith(SUMMARY_SUFFIX) and kind_of(path) and path.is_file():
@@ -240,18 +234,13 @@ def _record_types(path: Path, name: str, roles: Mapping[str, set[str]]) -> dict[
         size += length
         for key, value in record.items():
             types[key] = both(types.get(key, "null"), _json_type(value))
+        there = {key.casefold(): kind for key, kind in types.items()}
+        unknown = any(there.get(each, "").endswith("null") for names in roles.values() for each in names)
+        needed = all(roles[role] & there.keys() for role in ("step", "entropy"))
         few, most = number >= 20 or size >= 1 << 18, number >= 1000 or size >= 1 << 22
-        if (few and _settled(types, roles)) or most:
+        if (few and needed and not unknown) or most:
             break
     return types
-
-
-def _settled(types: Mapping[str, str], roles: Mapping[str, set[str]]) -> bool:
-    """Whether every column of interest has a type, and those that no table goes without are there."""
-    there = {key.casefold(): kind for key, kind in types.items()}
-    found = {role: [there[name] for name in names if name in there] for role, names in roles.items()}
-    unknown = any(kind.endswith("null") for kinds in found.values() for kind in kinds)
-    return bool(found["step"] and found["entropy"]) and not unknown
 
 
 def _records(path: Path, name: str) -> Iterator[tuple[dict[str, Any], int]]:
@@ -262,16 +251,17 @@ def _records(path: Path, name: str) -> Iterator[tuple[dict[str, Any], int]]:
     import gzip
 
     hint, number = "one JSON object a line is needed", 0
-    file: IO[bytes]
     try:
-        packed = path.name.lower().endswith(_PACKED)
-        with gzip.open(path, "rb") if packed else path.open("rb") as file:  # type: ignore[assignment]
-            for line in filter(bytes.strip, file):
-                number += 1
+        with gzip.open(path) if path.name.lower().endswith(_PACKED) else path.open("rb") as file:
+            for number, line in enumerate(filter(bytes.strip, file), 1):
                 record = json.loads(line)
-                if not isinstance(record, dict):
-                    break
-                yield record, len(line)
+                if isinstance(record, dict):
+                    yield record, len(line)
+                    continue
+                if number > 1:
+                    return
+                message = f"{shown(name)} starts with {type(record).__name__}"
+                raise InputError("file-corrupt", message, hint)
     except (OSError, EOFError, ValueError, RecursionError) as problem:
         if number > 1 and not isinstance(problem, (OSError, EOFError)):
             return
@@ -279,8 +269,6 @@ def _records(path: Path, name: str) -> Iterator[tuple[dict[str, Any], int]]:
         raise InputError("file-corrupt", message, hint) from None
     if not number:
         raise InputError("file-corrupt", f"{shown(name)} starts with no line", hint)
-    if number == 1 and not isinstance(record, dict):
-        raise InputError("file-corrupt", f"{shown(name)} starts with {type(record).__name__}", hint)
 
 
 def _json_type(value: object) -> str:
@@ -310,12 +298,12 @@ def check_alike(files: Sequence[TokenFile], columns: Sequence[str]) -> None:
             if got == first or (file.kind == "jsonl" and _same_json(got, first)):
                 continue
             there = f"column {shown(column)} as {got}" if got else f"no column {shown(column)}"
-            raise InputError(
-                "shards-differ",
-                f"{shown(file.name)} has {there}, {shown(files[0].name)} has it as {first or 'no column'}",
+            message = f"{shown(file.name)} has {there}, {shown(files[0].name)} has it as "
+            hint = (
                 "write all files with the same columns and types, or name only those that belong together; "
-                f"the file's columns are {listing(list(file.types))}",
             )
+            hint += f"the file's columns are {listing(list(file.types))}"
+            raise InputError("shards-differ", message + (first or "no column"), hint)
 
 
 def _same_json(one: str, other: str) -> bool:
