@@ -12,13 +12,12 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest.wording import shown
-from entropylaw.options import TokenOptions
 from entropylaw.paths import is_file
 from entropylaw.tokens.files import TokenFile
 from entropylaw.tokens.query import ROW, TokenColumns
@@ -57,13 +56,6 @@ def temporary_folder() -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def open_backend(options: TokenOptions, progress: Progress | None = None) -> AbstractContextManager[Backend]:
-    """The engine of the options, which tells ``progress`` how far it is."""
-    if options.backend == "spark":
-        return spark_backend(options.master, console=progress is not None)
-    return duckdb_backend(progress)
 
 
 @contextmanager

@@ -23,12 +23,6 @@ from entropylaw.tokens.sums import Sums
 BITS = 1 / math.log(2)
 _SHIFT = math.log(BITS)
 _MOST_STEPS, _FEWEST_STEPS, _TOLERANCE = 5, 3, 0.04
-_NEGATED = "negated entropies and log-probabilities are negative: name the entropies with --entropy"
-_NOT_NATS = "entropies are per token and in nats: divide bits by 1.4427, and sums by their tokens"
-_BESIDE = {
-    query.NEGATIVE: ", and an entropy is 0 or more",
-    query.TOO_HIGH: ", and a choice among a million tokens has at most 13.82",
-}
 
 
 def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> None:
@@ -48,16 +42,24 @@ def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> Non
         hint = "check that the run has logged something"
         raise InputError("no-records", "the table has columns and no rows", hint)
     masks = "a mask is 1 (or true) for the tokens that count; name another with --mask, or --mask ''"
-    for code, column, what, slug, hint in (
-        (query.MASK_UNKNOWN, columns.mask, "neither 0 nor 1", "mask-not-binary", masks),
-        (query.NEGATIVE, name, "negative", "entropy-negative", _NEGATED),
-        (query.TOO_HIGH, name, f"{query.LIMIT:.4g} nats or more", "entropy-too-high", _NOT_NATS),
-    ):
-        if counts[code]:
-            steps = np.unique(sums.cells["step"][sums.cells["bin"] == code])
-            where = f"step {steps[0]}" if len(steps) == 1 else f"in {len(steps)} steps, first {steps[0]}"
-            message = f"{counts[code]:,} of {rows:,} values of '{column}' are {what} ({where})"
-            raise InputError(slug, message + _BESIDE.get(code, ""), hint)
+
+    def such(code: int, column: str | None, what: str) -> str:
+        steps = np.unique(sums.cells["step"][sums.cells["bin"] == code])
+        where = f"step {steps[0]}" if len(steps) == 1 else f"in {len(steps)} steps, first {steps[0]}"
+        return f"{counts[code]:,} of {rows:,} values of '{column}' are {what} ({where})"
+
+    if counts[query.MASK_UNKNOWN]:
+        message = such(query.MASK_UNKNOWN, columns.mask, "neither 0 nor 1")
+        raise InputError("mask-not-binary", message, masks)
+    if counts[query.NEGATIVE]:
+        message = f"{such(query.NEGATIVE, name, 'negative')}, and an entropy is 0 or more"
+        hint = "negated entropies and log-probabilities are negative: name the entropies with --entropy"
+        raise InputError("entropy-negative", message, hint)
+    if counts[query.TOO_HIGH]:
+        message = such(query.TOO_HIGH, name, f"{query.LIMIT:.4g} nats or more")
+        message += ", and a choice among a million tokens has at most 13.82"
+        hint = "entropies are per token and in nats: divide bits by 1.4427, and sums by their tokens"
+        raise InputError("entropy-too-high", message, hint)
     masked = counts[query.MASKED] + counts[query.NO_MASK]
     if masked == rows:
         raise InputError("all-masked", f"'{columns.mask}' leaves out every one of {rows:,} rows", masks)

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any, Literal
@@ -26,8 +26,7 @@ SUMMARY_SUFFIX = ".hist.parquet"
 """How the files end that :mod:`entropylaw.tokens.sums` writes; a folder's are none of its token logs."""
 
 _SUFFIXES: dict[str, Kind] = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-_PACKED = ".gz"
-_HIVE = re.compile(r"(?P<name>[^=/\\]+)=(?P<value>[^/\\]*)$")
+_HIVE = re.compile(r"([^=/\\]+)=[^/\\]*$")
 _SEEN = re.compile(r"[^_].*|_.*=.*", re.DOTALL)
 _PLAIN = {bool: "bool", int: "int64", float: "double", str: "string"}
 
@@ -64,15 +63,26 @@ def find(
         ``file-not-found``, ``no-token-files``, ``mixed-formats``, ``shard-missing``, ``file-corrupt``,
         ``file-empty``, ``already-summarised``.
     """
-    opened = _gathered(tables, looked_for)
-    ours = {file.name: file for file in opened if file.ours}
+    found: dict[Path, tuple[str, Path]] = {}
+    for name, path in [file for table in tables for file in _expanded(table)]:
+        found.setdefault(path.resolve(), (name, path))
+    lines = [one for one in found.values() if kind_of(one[1]) == "jsonl"]
+    if 0 < len(lines) < len(found):
+        one = shown(min(lines, key=_natural)[0])
+        message = f"the table has Parquet files and {one}, one format is needed"
+        hint = (
+            "name the files of one format, or summarise each and join them: entropylaw tokens *.hist.parquet"
+        )
+        raise InputError("mixed-formats", message, hint)
+    opened = [_opened(path, name, looked_for) for name, path in sorted(found.values(), key=_natural)]
+    ours = [file for file in opened if file.ours]
     named = {path.resolve() for path in map(Path, tables) if path.is_file()}
-    for file in ours.values():
+    for file in ours:
         if file.path.resolve() in named:
             message = f"{shown(file.name)} holds {shown(file.ours)}, which entropylaw tokens wrote: no tokens"
             hint = "leave it out; sums of shards are joined from their .hist.parquet"
             raise InputError("already-summarised", message, hint)
-    skipped = listing(list(ours))
+    skipped = listing(list(dict.fromkeys(file.name for file in ours)))
     files = [file for file in opened if not file.ours]
     if not files:
         message = f"all that is there is what entropylaw tokens wrote: {skipped}"
@@ -86,21 +96,6 @@ def find(
     return files, notes
 
 
-def _gathered(tables: Sequence[str], looked_for: Mapping[str, set[str]]) -> list[TokenFile]:
-    """The files of all arguments, each once, in the order of their names, all of one format."""
-    found: dict[Path, tuple[str, Path]] = {}
-    for name, path in [file for table in tables for file in _expanded(table)]:
-        found.setdefault(path.resolve(), (name, path))
-    lines = [one for one in found.values() if kind_of(one[1]) == "jsonl"]
-    if 0 < len(lines) < len(found):
-        raise InputError(
-            "mixed-formats",
-            f"the table has Parquet files and {shown(min(lines, key=_natural)[0])}, one format is needed",
-            "name the files of one format, or summarise each and join them: entropylaw tokens *.hist.parquet",
-        )
-    return [_opened(path, name, looked_for) for name, path in sorted(found.values(), key=_natural)]
-
-
 def _natural(file: tuple[str, Path]) -> tuple[list[tuple[int, str]], str]:
     """Numbers in names in their own order."""
     parts = re.split(r"(\d+)", file[0])
@@ -109,7 +104,7 @@ def _natural(file: tuple[str, Path]) -> tuple[list[tuple[int, str]], str]:
 
 def kind_of(path: Path) -> Kind | None:
     """The format that a file's suffix stands for; None for what is no token log."""
-    return _SUFFIXES.get(Path(path.name.lower().removesuffix(_PACKED)).suffix)
+    return _SUFFIXES.get(Path(path.name.lower().removesuffix(".gz")).suffix)
 
 
 def matching(pattern: str) -> list[Path] | None:
@@ -167,23 +162,18 @@ def _opened(path: Path, name: str, looked_for: Mapping[str, set[str]]) -> TokenF
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
-            schema, rows = file.schema_arrow, file.metadata.num_rows
+        with pq.ParquetFile(path) as opened:
+            schema, rows = opened.schema_arrow, opened.metadata.num_rows
     except (pa.ArrowException, OSError, ValueError) as problem:
         message = f"{shown(name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}"
         hint = "copy the file again, or write it again: a killed job leaves Parquet without its footer"
         raise InputError("file-corrupt", message, hint) from None
-    ours = facts_of(schema.metadata).get("format")
-    return TokenFile(
-        path=path,
-        name=name,
-        kind="parquet",
-        size=size,
-        types={field.name: _arrow_type(field.type) for field in schema},
-        hive=tuple(match["name"] for part in Path(name).parts[:-1] if (match := _HIVE.match(part))),
-        rows=rows,
-        ours=ours if isinstance(ours, str) and ours.startswith("entropylaw ") else "",
-    )
+    types = {field.name: _arrow_type(field.type) for field in schema}
+    hive = tuple(match[1] for part in Path(name).parts[:-1] if (match := _HIVE.match(part)))
+    ours = str(facts_of(schema.metadata).get("format"))
+    ours = ours if ours.startswith("entropylaw ") else ""
+    file = TokenFile(path=path, name=name, kind="parquet", size=size, types=types)
+    return replace(file, hive=hive, rows=rows, ours=ours)
 
 
 def facts_of(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
@@ -252,7 +242,7 @@ def _records(path: Path, name: str) -> Iterator[tuple[dict[str, Any], int]]:
 
     hint, number = "one JSON object a line is needed", 0
     try:
-        with gzip.open(path) if path.name.lower().endswith(_PACKED) else path.open("rb") as file:
+        with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as file:
             for number, line in enumerate(filter(bytes.strip, file), 1):
                 record = json.loads(line)
                 if isinstance(record, dict):
@@ -308,9 +298,7 @@ def check_alike(files: Sequence[TokenFile], columns: Sequence[str]) -> None:
 
 def _same_json(one: str, other: str) -> bool:
     """Whether two JSON types are one: 0 and 0.5 are both numbers, and null may be anything."""
-    if "" in (one, other):
-        return False
-    if one.startswith("list") != other.startswith("list"):
-        return "null" in (one, other)
     plain = {one.removeprefix("list of "), other.removeprefix("list of ")}
+    if "" in plain or one.startswith("list") != other.startswith("list"):
+        return "null" in (one, other) and "" not in plain
     return "null" in plain or plain <= {"int64", "double"}

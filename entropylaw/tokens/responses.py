@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 KeyArray = NDArray[np.uint64]
+Columns = dict[str, NDArray[Any]]
 
 MOST = 1_000_000
 """Responses that are kept one by one, 32 bytes each; of more only their sums by step are known."""
@@ -150,12 +151,8 @@ def _mixed(numbers: KeyArray) -> KeyArray:
 def joined(parts: Sequence[Each]) -> Each:
     """Responses of shards, by step and key; what has both in common is one response, unless each row is."""
     names = [one.name for one in fields(Each)]
-    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    order = np.lexsort([columns[name] for name in reversed(names)])
-    columns = {name: values[order] for name, values in columns.items()}
-    key = columns["key"]
-    new = changes(columns["step"]) | changes(key) | (key == ROW_KEY)
-    return Each(**by_group(columns, new, ("tokens", "total")))
+    columns = [{name: getattr(part, name) for name in names} for part in parts]
+    return Each(**added(columns, names[:2], ("tokens", "total"), then=names[2:]))
 
 
 def changes(column: NDArray[Any]) -> NDArray[np.bool_]:
@@ -163,15 +160,25 @@ def changes(column: NDArray[Any]) -> NDArray[np.bool_]:
     return np.append(np.ones(len(column[:1]), dtype=bool), column[1:] != column[:-1])
 
 
-def by_group(
-    columns: dict[str, NDArray[Any]], new: NDArray[np.bool_], summed: Sequence[str]
-) -> dict[str, NDArray[Any]]:
-    """A row per group, which begins where ``new`` says: what is ``summed``, and of all else the first."""
-    if new.all():
-        return columns
-    starts = np.flatnonzero(new)
+def added(
+    parts: Sequence[Columns], keys: Sequence[str], summed: Sequence[str], then: Sequence[str] = ()
+) -> Columns:
+    """Add up rows of the same ``keys``, in their order and ``then`` others'; what is not summed is the first.
+
+    Rows with :data:`ROW_KEY` stay apart.
+    """
+    columns = dict(parts[0])
+    # One column at a time: with hundreds of bins in each of thousands of steps, copies of all are large.
+    if len(parts) > 1:
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in columns}
+    order = np.lexsort([columns[name] for name in reversed((*keys, *then))])
     for name in columns:
-        values = columns[name]
+        columns[name] = columns[name][order]
+    new = np.any([changes(columns[name]) for name in keys], axis=0)
+    if "key" in columns:
+        new |= columns["key"] == ROW_KEY
+    starts = np.flatnonzero(new)
+    for name, values in columns.items() if not new.all() else ():
         columns[name] = np.add.reduceat(values, starts) if name in summed else values[starts]
     return columns
 

@@ -77,18 +77,16 @@ def summarise_tokens(
         raise UsageError("two-class-rules", message, "give one of them")
     stored = [table for table in tables if table.endswith(SUMMARY_SUFFIX)]
     if stored and len(stored) < len(tables):
-        raise UsageError(
-            "sums-are-fixed",
-            f"{shown(stored[0])} holds sums, and {shown(next(t for t in tables if t not in stored))} tokens",
-            "summarise the tokens first, then join the sums",
-        )
+        tokens = next(table for table in tables if table not in stored)
+        message = f"{shown(stored[0])} holds sums, and {shown(tokens)} tokens"
+        raise UsageError("sums-are-fixed", message, "summarise the tokens first, then join the sums")
     return _joined(stored, options, output) if stored else _summarised(tables, options, output, progress)
 
 
 def _summarised(
     tables: Sequence[str], options: TokenOptions, output: str | None, progress: Progress | None
 ) -> Summarised:
-    from entropylaw.tokens.backends import open_backend
+    from entropylaw.tokens.backends import duckdb_backend, spark_backend
 
     # Before it is started, which takes Spark a while.
     if options.grams is not None and options.backend == "spark":
@@ -104,7 +102,8 @@ def _summarised(
     about: dict[str, Any] = {"read": _read(read), "columns": columns.named()}
     if columns.planning is not None:
         about["class"] = {"rule": f"column '{columns.planning}'", "column": columns.planning}
-    with open_backend(options, progress) as engine:
+    spark = spark_backend(options.master, console=progress is not None)
+    with spark if options.backend == "spark" else duckdb_backend(progress) as engine:
         table = engine.table(files, columns)
         notes += more
         if columns.lists:
@@ -125,8 +124,7 @@ def _check_apart(output: str | None, files: Sequence[Path]) -> None:
     """Note the files that are read, and refuse an output that would be written over one of them."""
     for file in files:
         note_input(file)
-    if output is not None:
-        check_targets((beside(output), output))
+    check_targets(() if output is None else (beside(output), output))
 
 
 def _queried(engine: Backend, table: Any, columns: query.TokenColumns) -> Sums:
@@ -177,10 +175,8 @@ def _by_grams(
     name = "our own default list" if given == "default" else repr(Path(given).name)
     rule = {"rule": f"{len(grams)} n-grams of {name}", "grams": len(grams), "sha256": grams.fingerprint}
     by_long = ("step", "planning_share", "tokens_planning", "entropy_planning", "entropy_execution")
-    without_short = [
-        (each, "_long") for each in (summarise(long).select(by_long), scan.result(long_only=True))
-    ]
-    return sums.with_masked(everything), rule, [without_short[0], (scan.result(), ""), without_short[1]]
+    more = [(summarise(long).select(by_long), "_long"), (scan.result(), "")]
+    return sums.with_masked(everything), rule, [*more, (scan.result(long_only=True), "_long")]
 
 
 def _finished(
@@ -258,10 +254,8 @@ def _shards(paths: Sequence[str], output: str | None) -> list[Part]:
     name, _, first = parts[0]
     for (other, _, facts), part in product(parts[1:], ("class", "columns")):
         if facts[part] != first[part]:
-            message = (
-                f"{shown(other)} was made with {part} {json.dumps(facts[part], sort_keys=True)}, "
-                f"{shown(name)} with {json.dumps(first[part], sort_keys=True)}"
-            )
+            here, there = (json.dumps(each[part], sort_keys=True) for each in (first, facts))
+            message = f"{shown(other)} was made with {part} {there}, {shown(name)} with {here}"
             raise InputError("shards-differ", message, "summarise all shards with the same options")
     return parts
 

@@ -5,8 +5,8 @@ no token entropy, and the two part: in arXiv:2509.03646 it rises while the token
 stays flat or falls.
 
 Counted frequencies make H too small, by about (K − 1)/(2N) for K types among N occurrences, so that H rises
-with the amount of text alone. Two remedies are given beside the plug-in value: Miller and Madow's (1955),
-which adds (K − 1)/(2N) with the types *seen*, and rarefaction, the expected plug-in value of N occurrences
+with the amount of text alone. Beside the plug-in value stand two remedies: Miller and Madow's (1955), which
+adds (K − 1)/(2N) with the types *seen*, and rarefaction, the expected plug-in value of N occurrences
 drawn without replacement, with one N for all steps: still too small, equally much for equal plans, and so for
 comparing steps.
 
@@ -43,20 +43,13 @@ class CountEntropy:
 
     Parameters
     ----------
-    step
-        Steps, increasing.
-    count
-        Occurrences N (of a gram, or of a gram with what follows it).
-    types
-        Different ones among them, K.
-    contexts
-        Different grams s among them, S; 1 for the plans.
-    clusters
-        Clusters among them; None where no clusters were given and occurrences count as independent.
-    plug_in
-        Of the frequencies as they are; None where a step has no occurrence.
-    miller_madow
-        The same + (K − S)/(2N).
+    step, count
+        Steps, increasing, and their occurrences N (of a gram, or of a gram with what follows it).
+    types, contexts, clusters
+        Different ones among them, K; different grams s among them, S (1 for the plans); their clusters, or
+        None where none were given and occurrences count as independent.
+    plug_in, miller_madow
+        Of the frequencies as they are, None where a step has no occurrence; and the same + (K − S)/(2N).
     rarefied
         Expected plug-in value of ``common`` occurrences drawn without replacement; None where a step has
         fewer, as nothing is extrapolated.
@@ -208,23 +201,23 @@ def _one(context: IntArray, label: IntArray, cluster: IntArray | None, size: int
     around = np.bincount(inverse, weights=counts).astype(np.int64)
     share = counts / around[inverse]
     value = float(-(counts / n) @ np.log(share)) + 0.0
-    reasons = []
     error = _standard_error(-np.log(share), counts, code, cluster)
+    note = ""
     if error is None:
-        reasons.append("its standard error is unknown: one cluster, or all types equally frequent")
+        note = "its standard error is unknown: one cluster, or all types equally frequent; "
     rarefied = rarefied_error = None
-    if size is not None and n >= size:
+    if size is None:
+        note += "not rarefied: no common number of at least 2 occurrences"
+    elif n < size:
+        note += f"not rarefied: {n} occurrences, fewer than the common {size}"
+    else:
         rarefied = rarefied_entropy(counts, size) - rarefied_entropy(around, size) + 0.0
         slope = _rarefied_slopes(counts / n, size) - _rarefied_slopes(around / n, size)[inverse]
         rarefied_error = _standard_error(slope, counts, code, cluster)
-    elif size is None:
-        reasons.append("not rarefied: no common number of at least 2 occurrences")
-    else:
-        reasons.append(f"not rarefied: {n} occurrences, fewer than the common {size}")
     clusters = 0 if cluster is None else len(np.unique(cluster))
     corrected = value + (len(counts) - len(outer)) / (2 * n)
-    note = "; ".join(reasons) or None
-    return len(counts), len(outer), clusters, value, error, corrected, rarefied, rarefied_error, note
+    values = (value, error, corrected, rarefied, rarefied_error)
+    return len(counts), len(outer), clusters, *values, note.removesuffix("; ") or None
 
 
 def _standard_error(

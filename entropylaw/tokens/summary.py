@@ -82,10 +82,9 @@ class Cells:
         return int(self.tokens[:at].sum()) / self.n if self.n else None
 
     def percentiles(self) -> list[float | None]:
-        """Values at :data:`PERCENTS`, in nats.
+        """Values at :data:`PERCENTS`, in nats: the ⌈p·n/100⌉-th smallest entropies.
 
-        The p-th percentile is the ⌈p·n/100⌉-th smallest entropy. It is known to its bin; the value within
-        the bin follows from the bin's mean and standard deviation (:meth:`_pieces`).
+        Each is known to its bin; within, it follows from the bin's mean and deviation (:meth:`_pieces`).
         """
         n = self.n
         if not n:
@@ -155,8 +154,8 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
     pyarrow.Table
         A row a step, by step; null is a number that is not known. Entropies in nats.
 
-        ``tokens, entropy, entropy_sd, entropy_se``: number, mean, standard deviation (n − 1), sd/√n.
-        The last takes tokens for independent, and those of one response are not.
+        ``tokens, entropy, entropy_sd, entropy_se``: number, mean, standard deviation (n − 1), and sd/√n, as
+        if tokens of one response were independent.
         ``entropy_p05`` to ``entropy_p99``: the ⌈p·n/100⌉-th smallest entropy, known to its bin.
         ``share_below_0.01``: share of tokens below 0.01 nats. ``share_top20``: share of all entropy in the
         fifth of tokens that has most of it.
@@ -166,12 +165,11 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
         responses' means, where ``entropy`` weighs a response by its length. ``entropy_se_responses``:
         standard error of ``entropy`` with responses, not tokens, as independent, by the ratio estimator
         (Cochran 1977, *Sampling Techniques*, eq. 6.13) :math:`\sqrt{m/(m-1)\sum_i(s_i-Hn_i)^2}/\sum_i n_i`
-        with s the sum of entropies and n the tokens of a response. Responses to one prompt are taken as
-        independent. ``prompts, entropy_se_prompts``: the same with prompts in place of responses, where a
-        column names them: the larger of the two is the noise of ``entropy``.
-        ``logprob``: mean log-probability of the tokens that were drawn. ``tokens_masked``,
-        ``tokens_without_entropy`` (null, nan, infinite): rows that count nowhere else. What has no mask
-        counts as masked.
+        with s the sum of entropies and n the tokens of a response. ``prompts, entropy_se_prompts``: the same
+        with prompts in place of responses, which to one prompt are not independent: the larger of the two
+        is the noise of ``entropy``. ``logprob``: mean log-probability of the tokens that were drawn.
+        ``tokens_masked`` (a null mask included), ``tokens_without_entropy`` (null, nan, infinite): rows that
+        count nowhere else.
     """
     import pyarrow as pa
 

@@ -17,7 +17,7 @@ from entropylaw.ingest.wording import shown
 from entropylaw.tokens import query, responses
 from entropylaw.tokens.files import METADATA, facts_of
 from entropylaw.tokens.query import BINS, EDGES, POINT, IntArray
-from entropylaw.tokens.responses import ByStep, Each, by_group, changes
+from entropylaw.tokens.responses import ByStep, Each, added
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,9 +60,7 @@ class Sums:
 
     def counts(self) -> dict[int, int]:
         """Tokens by bin, or by the code that stands in its place."""
-        order = np.argsort(self.cells["bin"], kind="stable")
-        columns = {name: self.cells[name][order] for name in ("bin", "tokens")}
-        totals = by_group(columns, changes(columns["bin"]), ("tokens",))
+        totals = added([{name: self.cells[name] for name in ("bin", "tokens")}], ("bin",), ("tokens",))
         return dict(zip(totals["bin"].tolist(), totals["tokens"].tolist(), strict=True))
 
     def identity(self) -> str:
@@ -98,7 +96,7 @@ class Sums:
             columns[name] = cells.column(name).to_numpy().astype(np.int64, copy=False)
             # Each column is in memory once: the caller keeps no other hold of the table.
             cells = cells.drop_columns([name])
-        return cls(cells=added([columns]), has_logprob=has_logprob)
+        return cls(cells=added([columns], KEYS, SUMS), has_logprob=has_logprob)
 
     def with_responses(self, each: Each, *, prompts: bool) -> Sums:
         """The sums with their responses, one by one and by step."""
@@ -114,7 +112,7 @@ class Sums:
         not kept, they are unknown in steps of several shards: some may have tokens in two.
         """
         has_logprob = all(part.has_logprob for part in parts)
-        sums = cls(cells=added([part.cells for part in parts]), has_logprob=has_logprob)
+        sums = cls(cells=added([part.cells for part in parts], KEYS, SUMS), has_logprob=has_logprob)
         known, clusters, kept = (
             [found for part in parts if (found := getattr(part, name)) is not None]
             for name in ("responses", "prompts", "each")
@@ -132,7 +130,7 @@ class Sums:
         """The sums, and beside them the tokens of ``everything`` that a mask leaves out."""
         here = np.isin(everything.cells["bin"], (query.MASKED, query.NO_MASK))
         masked = {name: values[here] for name, values in everything.cells.items()}
-        return replace(self, cells=added([self.cells, masked]))
+        return replace(self, cells=added([self.cells, masked], KEYS, SUMS))
 
     def by_quantile(self, share: float) -> tuple[Sums, dict[int, float]]:
         """Call the ``share`` of each step's tokens with most entropy planning, the rest execution.
@@ -150,7 +148,7 @@ class Sums:
             cut = int(np.argmin(np.abs(above - share * above[0])))
             cuts[step] = float(EDGES[cut])
             planning[rows] = np.where(bins[rows] >= cut, query.PLANNING, query.EXECUTION)
-        return replace(self, cells=added([self.cells | {"planning": planning}])), cuts
+        return replace(self, cells=added([self.cells | {"planning": planning}], KEYS, SUMS)), cuts
 
     def to_arrow(self, about: dict[str, Any]) -> pa.Table:
         """The sums as a table that a heat map can be drawn from, and that :meth:`read` reads back.
@@ -207,7 +205,7 @@ class Sums:
             cells["planning"] = _codes(table.column("class"), _CLASSES)
             cells["correct"] = _codes(table.column("correct"), _ANSWERS)
             return cls(
-                cells=added([cells]),
+                cells=added([cells], KEYS, SUMS),
                 has_logprob=facts.pop("has_logprob"),
                 responses=responses.from_facts(facts.pop("responses")),
                 # An earlier version knew no prompts and kept no responses one by one.
@@ -217,18 +215,6 @@ class Sums:
         except (pa.ArrowException, KeyError, TypeError, ValueError, AttributeError) as problem:
             message = f"{shown(path.name)} says that it holds sums of tokens, and they are damaged: "
             raise InputError("file-corrupt", message + type(problem).__name__, hint) from None
-
-
-def added(parts: Sequence[dict[str, IntArray]]) -> dict[str, IntArray]:
-    """Add up rows of the same key; the result is in the order of the keys."""
-    # One column at a time: with hundreds of bins in each of thousands of steps, copies of all are large.
-    columns = dict(parts[0])
-    if len(parts) > 1:
-        columns = {name: np.concatenate([part[name] for part in parts]) for name in columns}
-    order = np.lexsort([columns[name] for name in reversed(KEYS)])
-    for name in columns:
-        columns[name] = columns[name][order]
-    return by_group(columns, np.any([changes(columns[name]) for name in KEYS], axis=0), SUMS)
 
 
 def _codes(column: pa.ChunkedArray, names: Sequence[Any]) -> IntArray:
