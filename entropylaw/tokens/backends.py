@@ -12,13 +12,12 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest.wording import shown
-from entropylaw.options import TokenOptions
 from entropylaw.paths import is_file
 from entropylaw.tokens.files import TokenFile
 from entropylaw.tokens.query import ROW, TokenColumns
@@ -57,13 +56,6 @@ def temporary_folder() -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def open_backend(options: TokenOptions, progress: Progress | None = None) -> AbstractContextManager[Backend]:
-    """The engine of the options, which tells ``progress`` how far it is."""
-    if options.backend == "spark":
-        return spark_backend(options.master, console=progress is not None)
-    return duckdb_backend(progress)
 
 
 @contextmanager
@@ -110,8 +102,7 @@ class DuckDB:
 
     def parquet(self, path: Path) -> ir.Table:
         """One Parquet file."""
-        table: ir.Table = self._connection.read_parquet(str(path))
-        return table
+        return self._connection.read_parquet(str(path))
 
     def write(self, expression: ir.Table, path: Path) -> None:
         """Write a large result to a Parquet file, in its order."""
@@ -159,17 +150,13 @@ def _explained() -> Iterator[None]:
             raise KeyboardInterrupt from None
         raise
     except duckdb.OutOfMemoryException as error:
-        raise EntropyLawError(
-            "out-of-memory",
-            f"DuckDB ran out of its {MEMORY}: {shown(_cause(error))}",
-            "free space in the folder for temporary files, or use --backend spark",
-        ) from None
+        message = f"DuckDB ran out of its {MEMORY}: {shown(_cause(error))}"
+        hint = "free space in the folder for temporary files, or use --backend spark"
+        raise EntropyLawError("out-of-memory", message, hint) from None
     except duckdb.Error as error:
-        raise InputError(
-            "file-corrupt",
-            f"the table cannot be read: {shown(_cause(error), 300)}",
-            "copy or write the file again that the message names",
-        ) from None
+        message = f"the table cannot be read: {shown(_cause(error), 300)}"
+        hint = "copy or write the file again that the message names"
+        raise InputError("file-corrupt", message, hint) from None
 
 
 def _cause(error: BaseException) -> str:
@@ -179,12 +166,9 @@ def _cause(error: BaseException) -> str:
 
 @contextmanager
 def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spark]:
-    """A Spark session on ``master``; without it, what Spark's own configuration says.
+    """A Spark session on ``master`` or as Spark's own configuration says.
 
-    Raises
-    ------
-    UsageError
-        ``spark-not-installed``, ``spark-failed``.
+    What fails is a UsageError ``spark-not-installed`` or ``spark-failed``.
     """
     known = r"(local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+)$"
     if master is not None and not re.match(known, master):
@@ -197,11 +181,9 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
             import ibis
             from pyspark.sql import SparkSession
     except ImportError as error:
-        raise UsageError(
-            "spark-not-installed",
-            f"--backend spark needs pyspark, which cannot be imported ({error})",
-            "pip install 'entropylaw[spark]', and Java 17 or later",
-        ) from None
+        message = f"--backend spark needs pyspark, which cannot be imported ({error})"
+        hint = "pip install 'entropylaw[spark]', and Java 17 or later"
+        raise UsageError("spark-not-installed", message, hint) from None
 
     builder = (
         SparkSession.builder.appName("entropylaw tokens")
@@ -279,8 +261,7 @@ class Spark:
 
                 frame = frame.withColumn(ROW, monotonically_increasing_id())
             frame.createOrReplaceTempView("entropylaw_tokens")
-            table: ir.Table = self._connection.table("entropylaw_tokens")
-            return table
+            return self._connection.table("entropylaw_tokens")
 
     def run(self, expression: ir.Table) -> pa.Table:
         """Run on the cluster; Ctrl-C cancels the jobs."""
@@ -315,21 +296,18 @@ def json_types(
     """SQL types of the columns that are used, for engines that would otherwise each guess their own.
 
     Numbers that are measured are ``double``, whatever the first records show; flags are text, because a later
-    value of another kind (0.5 for a mask) would be rounded to a flag without a word. ``array`` is how the
-    engine writes a list's type, ``other`` the type of what is neither number, flag nor text.
+    0.5 would be rounded to a flag. ``array`` is how the engine writes a list's type, ``other`` the type of
+    what is neither number, flag nor text.
     """
-    types = {}
     sql = {"bool": "boolean", "int64": "bigint", "double": "double", "string": "string"}
+    flags, numbers = (columns.planning, columns.mask, columns.correct), {"int64", "double"}
+    types = {}
     for name in columns.stored:
         seen = {file.types[name].removeprefix("list of ") for file in files} - {"null"}
-        measured = (columns.entropy, columns.logprob, columns.position)
-        numbers = {"int64", "double"}
-        if name in (columns.planning, columns.mask, columns.correct):
-            kind = "string"
-        elif name in measured or seen == numbers or (name == columns.step and seen <= numbers):
+        measured = name in (columns.entropy, columns.logprob, columns.position)
+        kind = "string" if name in flags else min(seen, default="string")
+        if name not in flags and (measured or seen == numbers or (name == columns.step and seen <= numbers)):
             kind = "double"
-        else:
-            kind = min(seen, default="string")
         types[name] = (array if name in columns.lists else "{}").format(sql.get(kind, other))
     return types
 

@@ -1,13 +1,13 @@
-"""What makes a table of tokens no table of entropies, and what deserves a word beside the numbers.
+"""What makes a table of tokens no table of entropies, and notes on what it may mean.
 
-Whether entropies are in nats throughout is a suspicion only, by their jumps and by the log-probabilities. A
-change of units moves every percentile by the one factor 1.4427 from one step to the next, where a policy
-moves gradually and its percentiles differently. A mixture of units within the steps leaves no such trace.
+Whether entropies are in nats throughout is a suspicion only. A change of units moves every percentile by the
+factor 1.4427 from one step to the next, where a policy moves gradually and its percentiles differently.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,16 +20,9 @@ from entropylaw.tokens.query import EDGES, HIGH, POINT, FloatArray, TokenColumns
 from entropylaw.tokens.summary import PERCENTS, Cells
 from entropylaw.tokens.sums import Sums
 
-_NO_TOKENS = {"tokens": 0, "total": 0, "first": 0}
-
 BITS = 1 / math.log(2)
 _SHIFT = math.log(BITS)
-_MOST_STEPS = 5
-_TOKENS = 2000
-"""Tokens on either side of a change, from as many steps as that takes, five at most."""
-
-_TOLERANCE, _ERRORS = 0.04, 2.0
-_APART, _SURE, _FEWEST_STEPS, _FEWEST_TOKENS = 0.1, 4.0, 3, 1000
+_MOST_STEPS, _FEWEST_STEPS, _TOLERANCE = 5, 3, 0.04
 
 
 def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> None:
@@ -43,40 +36,37 @@ def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> Non
         ``no-records``, ``mask-not-binary``, ``entropy-negative``, ``entropy-too-high``, ``all-masked``,
         ``entropy-missing``, ``class-unknown``, ``correct-not-binary``.
     """
-    counts, name = sums.counts(), columns.entropy
-    rows = sum(counts.values())
+    counts, name = Counter(sums.counts()), columns.entropy
+    rows, tokens = counts.total(), sums.cells["tokens"]
     if not rows:
-        raise InputError(
-            "no-records", "the table has columns and no rows", "check that the run has logged something"
-        )
-
+        hint = "check that the run has logged something"
+        raise InputError("no-records", "the table has columns and no rows", hint)
     masks = "a mask is 1 (or true) for the tokens that count; name another with --mask, or --mask ''"
-    if counts.get(query.MASK_UNKNOWN):
-        unknown = _such(sums, query.MASK_UNKNOWN, columns.mask, "neither 0 nor 1")
-        raise InputError("mask-not-binary", unknown, masks)
-    if counts.get(query.NEGATIVE):
-        raise InputError(
-            "entropy-negative",
-            f"{_such(sums, query.NEGATIVE, name, 'negative')}, and an entropy is 0 or more",
-            "negated entropies and log-probabilities are negative: name the entropies with --entropy",
-        )
-    if counts.get(query.TOO_HIGH):
-        high = _such(sums, query.TOO_HIGH, name, f"{query.LIMIT:.4g} nats or more")
-        raise InputError(
-            "entropy-too-high",
-            f"{high}, and a choice among a million tokens has at most 13.82",
-            "entropies are per token and in nats: divide bits by 1.4427, and sums by their tokens",
-        )
-    masked = counts.get(query.MASKED, 0) + counts.get(query.NO_MASK, 0)
+
+    def such(code: int, column: str | None, what: str) -> str:
+        steps = np.unique(sums.cells["step"][sums.cells["bin"] == code])
+        where = f"step {steps[0]}" if len(steps) == 1 else f"in {len(steps)} steps, first {steps[0]}"
+        return f"{counts[code]:,} of {rows:,} values of '{column}' are {what} ({where})"
+
+    if counts[query.MASK_UNKNOWN]:
+        message = such(query.MASK_UNKNOWN, columns.mask, "neither 0 nor 1")
+        raise InputError("mask-not-binary", message, masks)
+    if counts[query.NEGATIVE]:
+        message = f"{such(query.NEGATIVE, name, 'negative')}, and an entropy is 0 or more"
+        hint = "negated entropies and log-probabilities are negative: name the entropies with --entropy"
+        raise InputError("entropy-negative", message, hint)
+    if counts[query.TOO_HIGH]:
+        message = such(query.TOO_HIGH, name, f"{query.LIMIT:.4g} nats or more")
+        message += ", and a choice among a million tokens has at most 13.82"
+        hint = "entropies are per token and in nats: divide bits by 1.4427, and sums by their tokens"
+        raise InputError("entropy-too-high", message, hint)
+    masked = counts[query.MASKED] + counts[query.NO_MASK]
     if masked == rows:
         raise InputError("all-masked", f"'{columns.mask}' leaves out every one of {rows:,} rows", masks)
-    if masked + counts.get(query.MISSING, 0) + counts.get(query.NOT_FINITE, 0) == rows:
+    if masked + counts[query.MISSING] + counts[query.NOT_FINITE] == rows:
         message = f"'{name}' has no number in any of {rows:,} rows"
         raise InputError("entropy-missing", message, "name the column of entropies with --entropy")
-    tokens = sums.cells["tokens"]
-    classless = int(tokens[sums.cells["planning"] == query.UNKNOWN_CLASS].sum())
-    unjudged = int(tokens[sums.cells["correct"] == query.NOT_BINARY].sum())
-    if classless:
+    if classless := int(tokens[sums.cells["planning"] == query.UNKNOWN_CLASS].sum()):
         raise InputError(
             "class-unknown",
             f"{classless:,} values of '{columns.planning}' name no class"
@@ -84,7 +74,7 @@ def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> Non
             "a class is planning or execution (or true and false, 1 and 0); name its column with --class, "
             "or --class '' for none",
         )
-    if unjudged:
+    if unjudged := int(tokens[sums.cells["correct"] == query.NOT_BINARY].sum()):
         raise InputError(
             "correct-not-binary",
             f"{unjudged:,} values of '{columns.correct}' are neither 0 nor 1",
@@ -92,19 +82,10 @@ def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> Non
         )
 
 
-def _such(sums: Sums, code: int, column: str | None, what: str) -> str:
-    """How many values of a column are ``what``, as their code says, and in which steps."""
-    counts = sums.counts()
-    steps = np.unique(sums.cells["step"][sums.cells["bin"] == code])
-    where = f"step {steps[0]}" if len(steps) == 1 else f"in {len(steps)} steps, first {steps[0]}"
-    return f"{counts[code]:,} of {sum(counts.values()):,} values of '{column}' are {what} ({where})"
-
-
 def above(sums: Sums) -> int:
     """Tokens so high that padding could be among them."""
-    cells = sums.cells
-    here = cells["bin"] >= int(np.searchsorted(EDGES, HIGH, side="right")) - 1
-    return int(cells["tokens"][here].sum())
+    here = sums.cells["bin"] >= int(np.searchsorted(EDGES, HIGH, side="right")) - 1
+    return int(sums.cells["tokens"][here].sum())
 
 
 def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenColumns) -> None:
@@ -113,10 +94,9 @@ def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenCo
     ``values`` are from the query ``high``.
     """
     # What is rounded two ways can lie on both sides of a boundary between two values.
-    rows = {row["value"]: row for row in values}
-    groups = [[row, rows.get(value + 1, _NO_TOKENS)] for value, row in rows.items()]
-    group = max(groups, key=lambda group: sum(row["tokens"] for row in group), default=[_NO_TOKENS])
-    count, total, first = (sum(row[name] for row in group) for name in ("tokens", "total", "first"))
+    rows = {row["value"]: np.array([row[name] for name in ("tokens", "total", "first")]) for row in values}
+    groups = (row + rows.get(value + 1, 0) for value, row in rows.items())
+    count, total, first = max(groups, key=lambda group: group[0], default=np.zeros(3)).tolist()
     # Padding is a fifth of the tokens above HIGH: of many nearly uniform choices a few agree by chance.
     if count < max(3, 0.2 * above(sums)):
         return
@@ -176,8 +156,12 @@ def notes(sums: Sums) -> list[str]:
         query.MISSING: "without a value",
         query.NOT_FINITE: "nan or infinite",
     }
-    rows, out = sum(counts.values()), {code: why for code, why in left_out.items() if counts.get(code)}
-    found = [f"{counts[code]:,} of {rows:,} tokens left out: {why}" for code, why in out.items()]
+    rows = sum(counts.values())
+    found = [
+        f"{counts[code]:,} of {rows:,} tokens left out: {why}"
+        for code, why in left_out.items()
+        if code in counts
+    ]
     if counts.get(query.ROUNDED):
         found.append(f"{counts[query.ROUNDED]:,} entropies between -1e-6 and 0 count as 0")
     lost = int((cells["tokens"] - cells["logprobs"])[sums.usable].sum())
@@ -187,7 +171,7 @@ def notes(sums: Sums) -> list[str]:
     classes = set(np.unique(cells["planning"][regular]).tolist())
     known = classes - {query.UNCLASSED}
     if len(known) == 1:
-        only = "planning" if query.PLANNING in known else "execution"
+        only = ("execution", "planning")[known.pop()]
         found.append(f"every token with a class is {only}: the other is empty")
     elif known and query.UNCLASSED in classes:
         tokens = int(cells["tokens"][(cells["planning"] == query.UNCLASSED) & regular].sum())
@@ -207,7 +191,8 @@ def unit_changes(sums: Sums) -> Iterator[str]:
         return
     rows = np.append(starts, len(cells["step"]))
     tokens, total = np.add.reduceat(cells["tokens"], starts), np.add.reduceat(cells["total"], starts)
-    width = math.ceil(_TOKENS / float(np.median(tokens)))
+    # As many steps on either side of a change as 2000 tokens take, five at most.
+    width = math.ceil(2000 / float(np.median(tokens)))
     if width > _MOST_STEPS:
         return
     # Logarithm of the mean of the next ``width`` steps over that of the last, from the second step on.
@@ -218,12 +203,11 @@ def unit_changes(sums: Sums) -> Iterator[str]:
     change = np.subtract(*map(np.log, means))
     # Six times the median of all changes: a policy that moves fast anyway shows no change of units.
     steep = np.abs(change) > 6.0 * np.median(np.abs(change))
-    found: dict[int, float] = {}
     near = np.abs(np.abs(change) - _SHIFT) < 0.15
+    found: dict[int, float] = {}
     for at in (1 + np.flatnonzero(steep & near)).tolist():
-        before = Cells.of(cells, slice(rows[max(at - width, 0)], rows[at]))
-        after = Cells.of(cells, slice(rows[at], rows[min(at + width, len(steps))]))
-        off = _off(before, after)
+        sides = (slice(rows[low[at - 1]], rows[at]), slice(rows[at], rows[high[at - 1]]))
+        off = _off(*(Cells.of(cells, side) for side in sides))
         if off is not None:
             found[at] = off
     while found:
@@ -240,8 +224,7 @@ def unit_changes(sums: Sums) -> Iterator[str]:
 
 def _off(before: Cells, after: Cells) -> float | None:
     """Mean distance of the percentiles' log-ratios from a change of units; None where one is far from it."""
-    old, old_error = _logs(before)
-    new, new_error = _logs(after)
+    (old, old_error), (new, new_error) = _logs(before), _logs(after)
     error = np.hypot(old_error, new_error)
     # In the bins below 0.01 nats a percentile is known to a tenth of itself, which shows no such factor.
     usable = (np.minimum(old, new) > math.log(0.01)) & (error < 0.1)
@@ -249,7 +232,7 @@ def _off(before: Cells, after: Cells) -> float | None:
         return None
     shift = (new - old)[usable]
     off = np.abs(shift - math.copysign(_SHIFT, float(shift.mean())))
-    return None if np.any(off > np.maximum(_TOLERANCE, _ERRORS * error[usable])) else float(off.mean())
+    return None if np.any(off > np.maximum(_TOLERANCE, 2.0 * error[usable])) else float(off.mean())
 
 
 def _logs(cells: Cells) -> tuple[FloatArray, FloatArray]:
@@ -271,18 +254,17 @@ def beside_logprobs(sums: Sums) -> Iterator[str]:
     here = sums.usable
     cells = {name: values[here] for name, values in sums.cells.items()}
     tokens, known = int(cells["tokens"].sum()), int(cells["logprobs"].sum())
-    if not sums.has_logprob or known < max(_FEWEST_TOKENS, 0.99 * tokens):
+    if not sums.has_logprob or known < max(1000, 0.99 * tokens):
         return
     steps, where = np.unique(cells["step"], return_inverse=True)
-    surprise, entropy = np.zeros(len(steps)), np.zeros(len(steps))
-    np.add.at(surprise, where, -cells["logprob_total"] / query.LOGPROB_POINT)
-    np.add.at(entropy, where, cells["total"] * (cells["bin"] >= 0) / POINT)
+    surprise = np.bincount(where, -cells["logprob_total"] / query.LOGPROB_POINT)
+    entropy = np.bincount(where, cells["total"] * (cells["bin"] >= 0) / POINT)
     if len(steps) < _FEWEST_STEPS or surprise.sum() <= 0 or entropy.sum() <= 0:
         return
     ratio, m = surprise.sum() / entropy.sum(), len(steps)
     error = math.sqrt(m / (m - 1) * ((surprise - ratio * entropy) ** 2).sum()) / surprise.sum()
     factor = abs(math.log(ratio))
-    if factor < max(_APART, _SURE * error):
+    if factor < max(0.1, 4.0 * error):
         return
     unit = " (the factor between nats and bits)" if abs(factor - _SHIFT) < _TOLERANCE else ""
     yield (

@@ -6,11 +6,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import chain
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.wording import listing, shown, shown_path
@@ -27,8 +26,7 @@ SUMMARY_SUFFIX = ".hist.parquet"
 """How the files end that :mod:`entropylaw.tokens.sums` writes; a folder's are none of its token logs."""
 
 _SUFFIXES: dict[str, Kind] = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-_PACKED = ".gz"
-_HIVE = re.compile(r"(?P<name>[^=/\\]+)=(?P<value>[^/\\]*)$")
+_HIVE = re.compile(r"([^=/\\]+)=[^/\\]*$")
 _SEEN = re.compile(r"[^_].*|_.*=.*", re.DOTALL)
 _PLAIN = {bool: "bool", int: "int64", float: "double", str: "string"}
 
@@ -38,8 +36,8 @@ class TokenFile:
     """A file of a token table: where it is, what it is called in documents, what its columns are.
 
     ``types`` maps columns to the name of their type, nested ones as ``list of …``; ``hive`` are the columns
-    that its folders name. ``rows`` is None where the format does not say. ``ours`` is the format of a file
-    that ``entropylaw tokens`` wrote, which holds no tokens.
+    that its folders name, ``rows`` None where the format does not say, ``ours`` the format of a file that
+    ``entropylaw tokens`` wrote, which holds no tokens.
     """
 
     path: Path
@@ -65,17 +63,26 @@ def find(
         ``file-not-found``, ``no-token-files``, ``mixed-formats``, ``shard-missing``, ``file-corrupt``,
         ``file-empty``, ``already-summarised``.
     """
-    opened = _gathered(tables, looked_for)
-    ours = {file.name: file for file in opened if file.ours}
-    named = set(map(Path.resolve, filter(Path.is_file, map(Path, tables))))
-    for file in ours.values():
+    found: dict[Path, tuple[str, Path]] = {}
+    for name, path in [file for table in tables for file in _expanded(table)]:
+        found.setdefault(path.resolve(), (name, path))
+    lines = [one for one in found.values() if kind_of(one[1]) == "jsonl"]
+    if 0 < len(lines) < len(found):
+        one = shown(min(lines, key=_natural)[0])
+        message = f"the table has Parquet files and {one}, one format is needed"
+        hint = (
+            "name the files of one format, or summarise each and join them: entropylaw tokens *.hist.parquet"
+        )
+        raise InputError("mixed-formats", message, hint)
+    opened = [_opened(path, name, looked_for) for name, path in sorted(found.values(), key=_natural)]
+    ours = [file for file in opened if file.ours]
+    named = {path.resolve() for path in map(Path, tables) if path.is_file()}
+    for file in ours:
         if file.path.resolve() in named:
-            raise InputError(
-                "already-summarised",
-                f"{shown(file.name)} holds {shown(file.ours)}, which entropylaw tokens wrote: no tokens",
-                "leave it out; sums of shards are joined from their .hist.parquet",
-            )
-    skipped = listing(list(ours))
+            message = f"{shown(file.name)} holds {shown(file.ours)}, which entropylaw tokens wrote: no tokens"
+            hint = "leave it out; sums of shards are joined from their .hist.parquet"
+            raise InputError("already-summarised", message, hint)
+    skipped = listing(list(dict.fromkeys(file.name for file in ours)))
     files = [file for file in opened if not file.ours]
     if not files:
         message = f"all that is there is what entropylaw tokens wrote: {skipped}"
@@ -89,21 +96,6 @@ def find(
     return files, notes
 
 
-def _gathered(tables: Sequence[str], looked_for: Mapping[str, set[str]]) -> list[TokenFile]:
-    """The files of all arguments, each once, in the order of their names, all of one format."""
-    found: dict[Path, tuple[str, Path]] = {}
-    for name, path in chain.from_iterable(map(_expanded, tables)):
-        found.setdefault(path.resolve(), (name, path))
-    lines = [one for one in found.values() if kind_of(one[1]) == "jsonl"]
-    if 0 < len(lines) < len(found):
-        raise InputError(
-            "mixed-formats",
-            f"the table has Parquet files and {shown(min(lines, key=_natural)[0])}, one format is needed",
-            "name the files of one format, or summarise each and join them: entropylaw tokens *.hist.parquet",
-        )
-    return [_opened(path, name, looked_for) for name, path in sorted(found.values(), key=_natural)]
-
-
 def _natural(file: tuple[str, Path]) -> tuple[list[tuple[int, str]], str]:
     """Numbers in names in their own order."""
     parts = re.split(r"(\d+)", file[0])
@@ -112,7 +104,7 @@ def _natural(file: tuple[str, Path]) -> tuple[list[tuple[int, str]], str]:
 
 def kind_of(path: Path) -> Kind | None:
     """The format that a file's suffix stands for; None for what is no token log."""
-    return _SUFFIXES.get(Path(path.name.lower().removesuffix(_PACKED)).suffix)
+    return _SUFFIXES.get(Path(path.name.lower().removesuffix(".gz")).suffix)
 
 
 def matching(pattern: str) -> list[Path] | None:
@@ -129,34 +121,27 @@ def _expanded(table: str) -> list[tuple[str, Path]]:
         raise InputError("file-not-found", "a table is named '', and no file is", "name a file or a folder")
     path, expected = Path(table), "expected .parquet, .jsonl or .ndjson"
     if path.is_dir():
-        files = sorted(_logs_in(table))
-        if not files:
-            message = f"{shown_path(table)} holds no token logs, {expected}"
-            raise InputError("no-token-files", message, "name the folder with the files, or the files")
-        return [(file.relative_to(path).as_posix(), file) for file in files]
+        if files := sorted(_logs_in(table)):
+            return [(file.relative_to(path).as_posix(), file) for file in files]
+        message = f"{shown_path(table)} holds no token logs, {expected}"
+        raise InputError("no-token-files", message, "name the folder with the files, or the files")
     if path.is_file():
         if kind_of(path) is None:
-            raise InputError(
-                "no-token-files",
-                f"{shown_path(table)} is no token log by its suffix, {expected}",
-                "a table of tokens has one row a token, or one sequence of tokens a line",
-            )
+            message = f"{shown_path(table)} is no token log by its suffix, {expected}"
+            hint = "a table of tokens has one row a token, or one sequence of tokens a line"
+            raise InputError("no-token-files", message, hint)
         return [(path.name, path)]
     found = matching(table)
     if found is None:
         raise InputError("file-not-found", f"{shown_path(table)} does not exist", "check the path")
-    files = list(filter(kind_of, found))
-    if not files:
+    if not any(map(kind_of, found)):
         raise InputError("file-not-found", f"no file is named {shown_path(table)}", "check the pattern")
-    return [(each.name, each) for each in files]
+    return [(each.name, each) for each in found if kind_of(each)]
 
 
 def _logs_in(folder: str) -> Iterator[Path]:
     """The logs in a folder: no marker, no hidden file, no summary of ours."""
-    for visit in walk(folder):
-        if isinstance(visit, OSError):
-            continue
-        where, inner, names = visit
+    for where, inner, names in (visit for visit in walk(folder) if not isinstance(visit, OSError)):
         inner[:] = filter(_SEEN.fullmatch, inner)
         for path in (Path(where, name) for name in filter(_SEEN.fullmatch, names)):
             if not path.name.endswith(SUMMARY_SUFFIX) and kind_of(path) and path.is_file():
@@ -177,25 +162,18 @@ def _opened(path: Path, name: str, looked_for: Mapping[str, set[str]]) -> TokenF
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
-            schema, rows = file.schema_arrow, file.metadata.num_rows
+        with pq.ParquetFile(path) as opened:
+            schema, rows = opened.schema_arrow, opened.metadata.num_rows
     except (pa.ArrowException, OSError, ValueError) as problem:
-        raise InputError(
-            "file-corrupt",
-            f"{shown(name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}",
-            "copy the file again, or write it again: a killed job leaves Parquet without its footer",
-        ) from None
-    ours = facts_of(schema.metadata).get("format")
-    return TokenFile(
-        path=path,
-        name=name,
-        kind="parquet",
-        size=size,
-        types={field.name: _arrow_type(field.type) for field in schema},
-        hive=tuple(match["name"] for part in Path(name).parts[:-1] if (match := _HIVE.match(part))),
-        rows=rows,
-        ours=ours if isinstance(ours, str) and ours.startswith("entropylaw ") else "",
-    )
+        message = f"{shown(name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}"
+        hint = "copy the file again, or write it again: a killed job leaves Parquet without its footer"
+        raise InputError("file-corrupt", message, hint) from None
+    types = {field.name: _arrow_type(field.type) for field in schema}
+    hive = tuple(match[1] for part in Path(name).parts[:-1] if (match := _HIVE.match(part)))
+    ours = str(facts_of(schema.metadata).get("format"))
+    ours = ours if ours.startswith("entropylaw ") else ""
+    file = TokenFile(path=path, name=name, kind="parquet", size=size, types=types)
+    return replace(file, hive=hive, rows=rows, ours=ours)
 
 
 def facts_of(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
@@ -246,18 +224,13 @@ def _record_types(path: Path, name: str, roles: Mapping[str, set[str]]) -> dict[
         size += length
         for key, value in record.items():
             types[key] = both(types.get(key, "null"), _json_type(value))
+        there = {key.casefold(): kind for key, kind in types.items()}
+        unknown = any(there.get(each, "").endswith("null") for names in roles.values() for each in names)
+        needed = all(roles[role] & there.keys() for role in ("step", "entropy"))
         few, most = number >= 20 or size >= 1 << 18, number >= 1000 or size >= 1 << 22
-        if (few and _settled(types, roles)) or most:
+        if (few and needed and not unknown) or most:
             break
     return types
-
-
-def _settled(types: Mapping[str, str], roles: Mapping[str, set[str]]) -> bool:
-    """Whether every column of interest has a type, and those that no table goes without are there."""
-    there = {key.casefold(): kind for key, kind in types.items()}
-    found = {role: [there[name] for name in names if name in there] for role, names in roles.items()}
-    unknown = any(kind.endswith("null") for kinds in found.values() for kind in kinds)
-    return bool(found["step"] and found["entropy"]) and not unknown
 
 
 def _records(path: Path, name: str) -> Iterator[tuple[dict[str, Any], int]]:
@@ -268,16 +241,17 @@ def _records(path: Path, name: str) -> Iterator[tuple[dict[str, Any], int]]:
     import gzip
 
     hint, number = "one JSON object a line is needed", 0
-    file: IO[bytes]
     try:
-        packed = path.name.lower().endswith(_PACKED)
-        with gzip.open(path, "rb") if packed else path.open("rb") as file:  # type: ignore[assignment]
-            for line in filter(bytes.strip, file):
-                number += 1
+        with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as file:
+            for number, line in enumerate(filter(bytes.strip, file), 1):
                 record = json.loads(line)
-                if not isinstance(record, dict):
-                    break
-                yield record, len(line)
+                if isinstance(record, dict):
+                    yield record, len(line)
+                    continue
+                if number > 1:
+                    return
+                message = f"{shown(name)} starts with {type(record).__name__}"
+                raise InputError("file-corrupt", message, hint)
     except (OSError, EOFError, ValueError, RecursionError) as problem:
         if number > 1 and not isinstance(problem, (OSError, EOFError)):
             return
@@ -285,8 +259,6 @@ def _records(path: Path, name: str) -> Iterator[tuple[dict[str, Any], int]]:
         raise InputError("file-corrupt", message, hint) from None
     if not number:
         raise InputError("file-corrupt", f"{shown(name)} starts with no line", hint)
-    if number == 1 and not isinstance(record, dict):
-        raise InputError("file-corrupt", f"{shown(name)} starts with {type(record).__name__}", hint)
 
 
 def _json_type(value: object) -> str:
@@ -316,19 +288,17 @@ def check_alike(files: Sequence[TokenFile], columns: Sequence[str]) -> None:
             if got == first or (file.kind == "jsonl" and _same_json(got, first)):
                 continue
             there = f"column {shown(column)} as {got}" if got else f"no column {shown(column)}"
-            raise InputError(
-                "shards-differ",
-                f"{shown(file.name)} has {there}, {shown(files[0].name)} has it as {first or 'no column'}",
+            message = f"{shown(file.name)} has {there}, {shown(files[0].name)} has it as "
+            hint = (
                 "write all files with the same columns and types, or name only those that belong together; "
-                f"the file's columns are {listing(list(file.types))}",
             )
+            hint += f"the file's columns are {listing(list(file.types))}"
+            raise InputError("shards-differ", message + (first or "no column"), hint)
 
 
 def _same_json(one: str, other: str) -> bool:
     """Whether two JSON types are one: 0 and 0.5 are both numbers, and null may be anything."""
-    if "" in (one, other):
-        return False
-    if one.startswith("list") != other.startswith("list"):
-        return "null" in (one, other)
     plain = {one.removeprefix("list of "), other.removeprefix("list of ")}
+    if "" in plain or one.startswith("list") != other.startswith("list"):
+        return "null" in (one, other) and "" not in plain
     return "null" in plain or plain <= {"int64", "double"}

@@ -1,14 +1,11 @@
 """Strategic n-grams in text: which tokens announce a plan, and which gram each of them belongs to.
 
-A gram is a turn of phrase ("let's try", "on the other hand") by which a model says what it is going to do.
-Hierarchical reasoning in language models is read off such grams (arXiv:2509.03646): tokens inside one are
-*planning*, all others *execution*. Their list comes from clustering a corpus; here the list is the caller's,
-or a short one of our own, :func:`default_grams`.
+A gram is a turn of phrase ("let's try") by which a model says what it is going to do (arXiv:2509.03646):
+tokens inside one are *planning*, all others *execution*. The list is the caller's, or a short one of our own.
 
-Text is cut into units: words, single punctuation marks, and single characters in scripts that are written
-without spaces. A gram matches whole units only, so that "try" is not found in "trying" nor "let" in "let's".
-Units are compared after NFKC and case folding, with every apostrophe the same; white space between them does
-not matter, punctuation does.
+Text is cut into units: words, punctuation marks, and single characters in scripts without spaces. A gram
+matches whole units, so that "try" is not found in "trying" nor "let" in "let's". Units are compared after
+NFKC and case folding, with apostrophes the same; white space between them does not matter, punctuation does.
 """
 
 from __future__ import annotations
@@ -34,11 +31,8 @@ from entropylaw.tokens.query import IntArray
 BoolArray = NDArray[np.bool_]
 Notation = Literal["byte-level", "sentencepiece", "plain"]
 
-MOST_GRAMS = 10_000
-"""Most entries of a list; the published one has 249."""
-
-MOST_WORDS = 32
-"""Most words of a gram; a longer line is prose, and the file no list of grams."""
+MOST_GRAMS, MOST_WORDS = 10_000, 32
+"""Most entries of a list (the published one has 249), and most words of a gram: a longer line is prose."""
 
 SHORT = 2
 """Grams of this many words or fewer are short: results are shown with and without them."""
@@ -88,9 +82,8 @@ class GramMatches:
     ``gram`` its index in the list, ``start`` and ``stop`` its tokens, start included, stop not, and
     ``follower`` the word after it, folded (None where the text ends before that; punctuation is skipped).
 
-    Of two occurrences that overlap only one is counted: the one with more words, then the one with more
-    units, then the earlier one. Short grams so never displace longer ones, and leaving their occurrences
-    out is the same as a list without them.
+    Of two occurrences that overlap only one is counted: the one with more words, then with more units, then
+    the earlier. Leaving out the occurrences of short grams is so the same as a list without them.
     """
 
     covered: BoolArray
@@ -157,24 +150,15 @@ def match_tokens(grams: GramList, tokens: Iterable[bytes], breaks: BoolArray | N
     if breaks is not None:
         parts = [b"\0" + part if cut else part for part, cut in zip(parts, breaks.tolist(), strict=True)]
     joined = b"".join(parts)
-    lengths = _lengths(parts)
-    stop = np.cumsum(lengths)
-    start = stop - lengths
+    start, stop = _extents(parts)
     text = joined.decode("utf-8", "surrogateescape")
     matcher = _matcher(grams)
     units = _pattern().findall(text)
-    lengths = _lengths(units)
     codes = matcher.encode(units)
     solid = np.flatnonzero(codes != _SPACE)
-    end = np.cumsum(lengths)[solid]
-    begin, codes = end - lengths[solid], codes[solid]
-    if len(text) < len(joined):
-        # UTF-8 bytes before every character and at the end; an escaped byte counts as one.
-        point = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-        width = 1 + (point >= 0x80).astype(np.int64) + (point >= 0x800) + (point >= 0x10000)
-        width[(point >= 0xDC80) & (point <= 0xDCFF)] = 1
-        places = np.append(0, np.cumsum(width))
-        begin, end = places[begin], places[end]
+    ascii_only = len(text) == len(joined)
+    places = _extents(units if ascii_only else [unit.encode("utf-8", "surrogateescape") for unit in units])
+    codes, begin, end = codes[solid], places[0][solid], places[1][solid]
     place, gram = matcher.events(codes)
     last = place + matcher.length[gram] - 1
     first_token = np.searchsorted(stop, begin[place], side="right")
@@ -286,13 +270,12 @@ class _Matcher:
         order = np.lexsort((place, -length, -self.words[gram]))
         first, last = place[order].tolist(), (place + length)[order].tolist()
         taken: set[int] = set()
-        kept = []
+        kept = np.zeros(len(place), dtype=bool)
         for event, a, b in zip(order.tolist(), first, last, strict=True):
             if taken.isdisjoint(range(a, b)):
                 taken.update(range(a, b))
-                kept.append(event)
-        chosen = np.array(kept, dtype=np.int64)
-        return chosen[np.argsort(place[chosen])]
+                kept[event] = True
+        return np.flatnonzero(kept)
 
     def next_words(self, codes: IntArray, after: IntArray) -> IntArray:
         """The first word from each unit ``after`` on; -1 where a break or the end comes first."""
@@ -305,8 +288,10 @@ class _Matcher:
 _matcher = lru_cache(maxsize=4)(_Matcher)
 
 
-def _lengths(parts: Sequence[str] | Sequence[bytes]) -> IntArray:
-    return np.fromiter(map(len, parts), np.int64, len(parts))
+def _extents(parts: Sequence[str] | Sequence[bytes]) -> tuple[IntArray, IntArray]:
+    """Where each part starts and stops in all of them joined."""
+    lengths = np.fromiter(map(len, parts), np.int64, len(parts))
+    return np.cumsum(lengths) - lengths, np.cumsum(lengths)
 
 
 def _covered(n: int, first: IntArray, after: IntArray) -> BoolArray:

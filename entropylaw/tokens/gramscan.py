@@ -30,11 +30,8 @@ from entropylaw.tokens.semantic import semantic_entropy
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PLANNING = "planning_by_gram"
-"""Column of the rows that a gram covers."""
-
-PLANNING_LONG = "planning_by_long_gram"
-"""The same without the grams of one or two words."""
+PLANNING, PLANNING_LONG = "planning_by_gram", "planning_by_long_gram"
+"""Columns of the rows that a gram covers, and one of more than two words."""
 
 _NAME_THEM = "name the columns of step, response, position and token"
 
@@ -46,8 +43,7 @@ def mark(ordered: Path, columns: TokenColumns, grams: GramList, target: Path) ->
     """Write a token table with its classes by n-grams to ``target``, a Parquet file.
 
     ``ordered`` is one too, by step, response and position (:func:`query.in_order`), and is read piece by
-    piece. Beside the columns that a summary needs, the new one has :data:`PLANNING` and
-    :data:`PLANNING_LONG`: part of any gram, and part of one of more than two words. Returns what the grams
+    piece. The new one has no text, but :data:`PLANNING` and :data:`PLANNING_LONG`. Returns what the grams
     themselves amount to.
     """
     import pyarrow as pa
@@ -56,8 +52,7 @@ def mark(ordered: Path, columns: TokenColumns, grams: GramList, target: Path) ->
     scan, writer = GramScan(grams, columns), None
     try:
         for batch in scan.batches(pq.ParquetFile(ordered).iter_batches()):
-            dropped = [name for name in (columns.token, columns.position) if name in batch.schema.names]
-            marked = pa.Table.from_batches([batch]).drop_columns(dropped)
+            marked = pa.Table.from_batches([batch]).drop_columns([columns.token, columns.position])
             writer = writer or pq.ParquetWriter(target, marked.schema)
             writer.write_table(marked)
     finally:
@@ -85,8 +80,7 @@ class GramScan:
     def __init__(self, grams: GramList, columns: TokenColumns, *, chunk_rows: int = CHUNK_ROWS) -> None:
         assert columns.position is not None
         assert columns.token is not None
-        self.grams = grams
-        self.chunk_rows = chunk_rows
+        self.grams, self.chunk_rows = grams, chunk_rows
         self._key = tuple(dict.fromkeys((columns.step, *columns.response)))
         self._step, self._position, self._token = columns.step, columns.position, columns.token
         self._notation: Notation | None = None
@@ -122,8 +116,7 @@ class GramScan:
                     yield from self._classified(table.slice(0, cut))
                 else:
                     self._jumps(table, starts)  # rather than gathering all rows where the key is no key
-                waiting = table.slice(cut).to_batches()
-                rows = table.num_rows - cut
+                waiting, rows = table.slice(cut).to_batches(), table.num_rows - cut
                 enough = max(self.chunk_rows, 2 * rows)
         if rows:
             yield from self._classified(pa.Table.from_batches(waiting).combine_chunks())
@@ -140,27 +133,18 @@ class GramScan:
 
         parts = self._parts or [(np.zeros(0, dtype=np.int64),) * 4]
         step, gram, response, follower = map(np.concatenate, zip(*parts, strict=True))
-        if long_only:
-            kept = np.array(self.grams.words)[gram] > SHORT
-            step, gram, response, follower = (c[kept] for c in (step, gram, response, follower))
+        kept = np.array(self.grams.words)[gram] > (SHORT if long_only else 0)
         steps = np.array(sorted(self._steps), dtype=np.int64)
-        semantic = semantic_entropy(step, gram, cluster=response, steps=steps)
-        pair = follower >= 0
-        conditional = semantic_entropy(
-            step[pair], follower[pair], context=gram[pair], cluster=response[pair], steps=steps
+        plans = semantic_entropy(step[kept], gram[kept], cluster=response[kept], steps=steps)
+        kept &= follower >= 0
+        next_words = semantic_entropy(
+            step[kept], follower[kept], context=gram[kept], cluster=response[kept], steps=steps
         )
-        return pa.table(
-            {
-                "step": steps,
-                "grams": semantic.count,
-                "gram_types": semantic.types,
-                **semantic.columns("entropy_semantic"),
-                "gram_pairs": conditional.count,
-                "gram_contexts": conditional.contexts,
-                "grams_unfollowed": semantic.count - conditional.count,
-                **conditional.columns("entropy_conditional"),
-            }
-        )
+        columns = {"step": steps, "grams": plans.count, "gram_types": plans.types}
+        columns |= plans.columns("entropy_semantic")
+        columns |= {"gram_pairs": next_words.count, "gram_contexts": next_words.contexts}
+        columns |= {"grams_unfollowed": plans.count - next_words.count}
+        return pa.table(columns | next_words.columns("entropy_conditional"))
 
     def _starts(self, table: pa.Table) -> BoolArray:
         """Rows at which a response begins."""
@@ -171,8 +155,7 @@ class GramScan:
             message = f"the tokens have no column {listing(missing)}, found {listing(table.column_names)}"
             raise InputError("tokens-without-column", message, _NAME_THEM)
         starts: BoolArray = np.arange(table.num_rows) == 0
-        for name in self._key:
-            column = _plain(table, name)
+        for column in (_plain(table, name) for name in self._key):
             starts[1:] |= np.asarray(pc.not_equal(column[1:], column[:-1]), dtype=bool)
         return starts
 
@@ -183,7 +166,7 @@ class GramScan:
         breaks = starts | self._jumps(table, starts)
         found = match_tokens(self.grams, self._texts(table), breaks)
         step = _integers(table, self._step)
-        self._steps.update(np.unique(step).tolist())
+        self._steps.update(step.tolist())
         names = self._followers
         follower = [-1 if f is None else names.setdefault(f, len(names)) for f in found.follower]
         response = self._responses + np.cumsum(starts) - 1
@@ -191,30 +174,25 @@ class GramScan:
         # Three of the four fit in 32 bits, and there can be millions of each.
         short = (np.asarray(c, dtype=np.int32) for c in (found.gram, response[found.start], follower))
         self._parts.append((step[found.start], *short))
-        for name, mask in ((PLANNING, found.covered), (PLANNING_LONG, found.covered_long)):
-            table = table.append_column(name, pa.array(mask))
-        yield from table.to_batches()
+        table = table.append_column(PLANNING, pa.array(found.covered))
+        yield from table.append_column(PLANNING_LONG, pa.array(found.covered_long)).to_batches()
 
     def _texts(self, table: pa.Table) -> list[bytes]:
         import pyarrow as pa
 
         column = table[self._token].combine_chunks()
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
-            raise InputError(
-                "tokens-without-text",
-                f"column {shown(self._token)} holds {kind}, the text of tokens was expected",
-                "decode the token ids with the run's tokenizer first",
-            )
+        if kind not in (pa.string(), pa.large_string(), pa.string_view()):
+            message = f"column {shown(self._token)} holds {kind}, the text of tokens was expected"
+            hint = "decode the token ids with the run's tokenizer first"
+            raise InputError("tokens-without-text", message, hint)
         coded = column.cast(pa.string()).dictionary_encode()
-        names = coded.dictionary.to_pylist()
         if self._notation is None:
             known = column.drop_null().slice(0, 100_000).cast(pa.string())
             self._notation = token_notation(known.to_pylist())
-        texts = [token_bytes(name, self._notation or "plain") for name in names]
-        texts.append(b"\0")  # of a token that is null nothing is known: no gram reaches over it
-        index = coded.indices.fill_null(len(names)).to_pylist()
-        return [texts[i] for i in index]
+        texts = [token_bytes(name, self._notation or "plain") for name in coded.dictionary.to_pylist()]
+        # Nothing is known of a token that is null: no gram reaches over it.
+        return [b"\0" if i is None else texts[i] for i in coded.indices.to_pylist()]
 
     def _jumps(self, table: pa.Table, starts: BoolArray) -> BoolArray:
         """Rows before which positions are left out."""
@@ -238,11 +216,9 @@ def _plain(table: pa.Table, name: str) -> pa.Array:
 
     array = table[name].combine_chunks()
     if array.null_count:
-        raise InputError(
-            "tokens-without-column",
-            f"column {shown(name)} is null in {array.null_count} rows",
-            "leave out rows whose step, response or position is unknown",
-        )
+        message = f"column {shown(name)} is null in {array.null_count} rows"
+        hint = "leave out rows whose step, response or position is unknown"
+        raise InputError("tokens-without-column", message, hint)
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 

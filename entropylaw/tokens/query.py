@@ -1,24 +1,20 @@
 """The queries: tokens counted and summed by step, class, correctness and bin, as Ibis expressions.
 
-They are written once and run on every engine; all that depends on the engine's arithmetic is integer sums,
-comparisons, and square roots, which IEEE 754 fixes to the last bit.
+They are written once and run on every engine. A float's sum depends on the order in which it is made, and so
+on shards, threads and engines. Entropies are therefore summed as integers, ``q = round(H · 2^27)``, and q² in
+two halves of 31 bits: exact, and the same bytes in whatever pieces they were summed.
 
-A float's sum depends on the order in which it is made, and so on shards, threads and engines. Entropies are
-therefore summed as integers: ``q = round(H · 2^27)``, and q² in two halves of 31 bits. Sums of integers are
-exact; what comes out is the same bytes wherever and in whatever pieces it was summed.
-
-The bins are equally wide in the fourth root of H: ``k = floor(128 · H^(1/4))``. Square roots are correctly
-rounded by IEEE 754, logarithms are not, so that every engine finds the same bin. A bin is 3.4 % wide at
-0.672 nats, 10 % at 0.01, 31 % at 1e-4. What is read off within it is far finer, because its mean and standard
-deviation are known; twice as many bins made the query half as long again. Two more edges lie at 0.01 and
-0.672 nats exactly, the thresholds of arXiv:2506.01939.
+The bins are equally wide in the fourth root of H: ``k = floor(128 · H^(1/4))``. IEEE 754 fixes square roots,
+not logarithms, to the last bit, so that every engine finds the same bin. A bin is 3.4 % wide at 0.672 nats,
+10 % at 0.01, 31 % at 1e-4; as its mean and standard deviation are known, what is read off it is far finer.
+Two more edges lie at 0.01 and 0.672 nats exactly, the thresholds of arXiv:2506.01939.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +27,11 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-FINENESS = 128
-"""Bins to a unit of the fourth root of H."""
+FINENESS, TOP = 128, 247
+"""Bins to a unit of the fourth root of H, and all of them.
 
-TOP = 247
-"""Bins of the fourth root. The last ends at 13.87 nats: a uniform choice among a million tokens has 13.82."""
+The last ends at 13.87 nats: a uniform choice among a million tokens has 13.82.
+"""
 
 LIMIT = (TOP / FINENESS) ** 4
 """Nats; nothing at or above it is an entropy of a token in nats."""
@@ -54,7 +50,6 @@ EDGES: FloatArray = np.union1d((np.arange(TOP + 1) / FINENESS) ** 4, [LOW, FORK]
 """Edges of the bins in nats, ascending; bin i is [EDGES[i], EDGES[i + 1])."""
 
 BINS = len(EDGES) - 1
-"""Number of bins."""
 
 PLANNING, EXECUTION, UNCLASSED, UNKNOWN_CLASS = 1, 0, -1, -2
 CORRECT, WRONG, UNJUDGED, NOT_BINARY = 1, 0, -1, -2
@@ -82,11 +77,11 @@ YES, NO = ("true", "1", "1.0"), ("false", "0", "0.0")
 WHOLE = r"^\s*[+-]?[0-9]{1,15}(\.0*)?\s*$"
 """Text that is a whole number."""
 
-HIGH = 8.0
-"""Nats: e^8 = 2,981 equally likely tokens; vocabularies are larger, and padding is as high as they are."""
+HIGH, HIGH_POINT = 8.0, 1 << 14
+"""Nats that only padding is likely to have: e^8 = 2,981 equally likely tokens, and vocabularies are larger.
 
-HIGH_POINT = 1 << 14
-"""One nat in the fixed point in which high entropies are compared: 7.6e-6 of 8 nats."""
+High entropies are compared in a fixed point of HIGH_POINT to the nat: 7.6e-6 of 8 nats.
+"""
 
 ROW = "entropylaw_row"
 """Column that numbers the rows, each with a number of its own, where nothing else tells responses apart."""
@@ -117,8 +112,8 @@ class TokenColumns:
     def all(self) -> tuple[str, ...]:
         """Every column that is read, each once."""
         one = (self.step, self.entropy, self.planning, self.mask, self.logprob, self.correct)
-        parts = (*one, *self.response, self.position, self.token)
-        return tuple(dict.fromkeys(name for name in parts if name is not None))
+        parts = dict.fromkeys((*one, *self.response, self.position, self.token))
+        return tuple(name for name in parts if name is not None)
 
     @property
     def stored(self) -> tuple[str, ...]:
@@ -127,12 +122,10 @@ class TokenColumns:
 
     def named(self) -> dict[str, str | list[str]]:
         """The columns by role as a summary names them, without those that are not there."""
-        parts: dict[str, Any] = {
-            "class" if role == "planning" else role: getattr(self, role)
-            for role in ("step", "entropy", "planning", "mask", "logprob", "correct", "response", "prompt")
-        }
-        parts["response"] = ["(each row)" if name == ROW else name for name in self.response]
-        return {role: name for role, name in parts.items() if name}
+        response = ["(each row)" if name == ROW else name for name in self.response]
+        one = {"step": self.step, "entropy": self.entropy, "class": self.planning, "mask": self.mask}
+        more = {"logprob": self.logprob, "correct": self.correct, "response": response, "prompt": self.prompt}
+        return {role: name for role, name in (one | more).items() if name}
 
 
 def cells(table: ir.Table, columns: TokenColumns) -> ir.Table:
@@ -177,12 +170,8 @@ def responses(table: ir.Table, columns: TokenColumns) -> ir.Table:
     ``mean_total`` = Σ s/n in units of 1/MEAN_POINT nats, Σn, Σt, and Σt², Σtn, Σn² in two halves each.
     """
     one = each_response(table, columns)
-    one = one.select(
-        "step",
-        "n",
-        t=(one.s + (1 << (SUM_SHIFT - 1))) >> SUM_SHIFT,
-        mean=_fixed(one.s.cast("float64") / one.n.cast("float64"), MEAN_POINT // POINT),
-    )
+    mean = _fixed(one.s.cast("float64") / one.n.cast("float64"), MEAN_POINT // POINT)
+    one = one.select("step", "n", t=(one.s + (1 << (SUM_SHIFT - 1))) >> SUM_SHIFT, mean=mean)
     sums = {"responses": one.count(), "mean_total": one["mean"].sum(), "n": one.n.sum(), "t": one.t.sum()}
     for name, product in (("tt", one.t * one.t), ("tn", one.t * one.n), ("nn", one.n * one.n)):
         sums |= _halves(name, product)
@@ -212,8 +201,8 @@ def high(table: ir.Table, columns: TokenColumns) -> ir.Table:
 def in_order(table: ir.Table, columns: TokenColumns) -> ir.Table:
     """The columns that are needed of the tokens that no mask leaves out, by step, response and position."""
     kept = table if columns.mask is None else table.filter(_flag(table[columns.mask])[0])
-    names = dict.fromkeys((columns.step, *columns.response, columns.position))
-    return kept.select(*columns.all).order_by(*(name for name in names if name is not None))
+    keys = dict.fromkeys((columns.step, *columns.response, columns.position))
+    return kept.select(*columns.all).order_by(*filter(None, keys))
 
 
 def unknown_classes(table: ir.Table, columns: TokenColumns) -> ir.Table:
@@ -279,15 +268,16 @@ def _coded(table: ir.Table, columns: TokenColumns, keys: Sequence[str] = ()) -> 
         outside = [(dropped, float(MASKED)), (unknown, float(NO_MASK)), (~kept, float(MASK_UNKNOWN))]
         branches = [*outside, *branches]
     nothing = ibis.literal(-1, "int8")
-    parts = {
-        "step": _step(table[columns.step]),
-        "entropy": ibis.cases((good, entropy), *branches, else_=float(ROUNDED)),
-        "planning": nothing if columns.planning is None else _class_code(table[columns.planning]),
-        "correct": nothing if columns.correct is None else _code(*_flag(table[columns.correct])),
-    }
+    parts = {f"key_{i}": table[name] for i, name in enumerate(keys)}
     if columns.logprob is not None and not keys:
         parts["logprob"] = table[columns.logprob].cast("float64")
-    return table.select(**parts, **{f"key_{i}": table[name] for i, name in enumerate(keys)})
+    return table.select(
+        step=_step(table[columns.step]),
+        entropy=ibis.cases((good, entropy), *branches, else_=float(ROUNDED)),
+        planning=nothing if columns.planning is None else _class_code(table[columns.planning]),
+        correct=nothing if columns.correct is None else _code(*_flag(table[columns.correct])),
+        **parts,
+    )
 
 
 def _fixed(value: ir.Value, point: int) -> ir.Value:

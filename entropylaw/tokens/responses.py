@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import reduce
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 KeyArray = NDArray[np.uint64]
+Columns = dict[str, NDArray[Any]]
 
 MOST = 1_000_000
 """Responses that are kept one by one, 32 bytes each; of more only their sums by step are known."""
@@ -86,25 +88,16 @@ class Each:
 
     def by_step(self) -> ByStep:
         """What the responses of each step sum to: the same numbers as the engine's query gives."""
+        found: ByStep = {}
         starts = np.flatnonzero(changes(self.step))
-        if not len(starts):
-            return {}
-        n, s = self.tokens, self.total
-        t = (s + (1 << (SUM_SHIFT - 1))) >> SUM_SHIFT
-        mean = np.floor(s.astype(float) / n.astype(float) * (MEAN_POINT // POINT) + 0.5).astype(np.int64)
-        sums = [np.diff(np.append(starts, len(n))), *(np.add.reduceat(x, starts) for x in (mean, n, t))]
-        # The square of nothing larger fits into 63 bits.
-        wide = object if max(int(n.max()), int(t.max())) > 3_000_000_000 else np.int64
-        products = []
-        for one, other in ((t, t), (t, n), (n, n)):
-            product = one.astype(wide, copy=False) * other
-            high, low = (
-                np.add.reduceat(half, starts).tolist()
-                for half in (product >> HALF, product & ((1 << HALF) - 1))
-            )
-            products.append([(upper << HALF) + lower for upper, lower in zip(high, low, strict=True)])
-        rows = zip(*(one.tolist() for one in sums), *products, strict=True)
-        return dict(zip(self.step[starts].tolist(), map(Responses._make, rows), strict=True))
+        for rows in np.split(np.arange(len(self.step)), starts)[1:]:
+            n, s = self.tokens[rows], self.total[rows]
+            mean = np.floor(s.astype(float) / n.astype(float) * (MEAN_POINT // POINT) + 0.5).astype(np.int64)
+            # Python's integers: not every square fits into 63 bits.
+            wide, t = n.astype(object), ((s + (1 << (SUM_SHIFT - 1))) >> SUM_SHIFT).astype(object)
+            sums = (int(mean.sum()), sum(wide), sum(t), t @ t, t @ wide, wide @ wide)
+            found[int(self.step[rows[0]])] = Responses(len(n), *sums)
+        return found
 
 
 def each_of(table: pa.Table, columns: TokenColumns) -> Each:
@@ -116,8 +109,8 @@ def each_of(table: pa.Table, columns: TokenColumns) -> Each:
     hashes = {name: _hashed(table.column(f"key_{i}")) for i, name in enumerate(columns.response)}
     nothing = np.full(table.num_rows, ROW_KEY, dtype=np.uint64)
     key = nothing if ROW in hashes else reduce(lambda all_, one: _mixed(all_ ^ one), hashes.values(), nothing)
-    step, tokens, total = (table.column(name).to_numpy().astype(np.int64) for name in ("step", "n", "s"))
     prompt = nothing if columns.prompt is None else _mixed(hashes[columns.prompt])
+    step, tokens, total = (table.column(name).to_numpy().astype(np.int64) for name in ("step", "n", "s"))
     return joined([Each(step=step, key=key, prompt=prompt, tokens=tokens, total=total)])
 
 
@@ -137,12 +130,10 @@ def _hashed(column: pa.ChunkedArray) -> KeyArray:
         numbers = np.where(whole, integers, values.copy().view(np.uint64))
     else:
         coded = array.cast(pa.string()).dictionary_encode()
-        names = [
-            int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
-            for name in coded.dictionary.to_pylist()
-        ]
+        names = coded.dictionary.to_pylist()
+        hashes = b"".join(hashlib.blake2b(name.encode(), digest_size=8).digest() for name in names)
         index = coded.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
-        numbers = np.array([*names, 0], dtype=np.uint64)[index]
+        numbers = np.append(np.frombuffer(hashes, "<u8"), np.uint64(0))[index]
     absent = array.is_null().to_numpy(zero_copy_only=False)
     # A null differs from zero by bits that a mixed number has at random.
     return np.asarray(np.where(absent, np.uint64(0x9E3779B97F4A7C15), _mixed(numbers)))
@@ -160,12 +151,8 @@ def _mixed(numbers: KeyArray) -> KeyArray:
 def joined(parts: Sequence[Each]) -> Each:
     """Responses of shards, by step and key; what has both in common is one response, unless each row is."""
     names = [one.name for one in fields(Each)]
-    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    order = np.lexsort([columns[name] for name in reversed(names)])
-    columns = {name: values[order] for name, values in columns.items()}
-    key = columns["key"]
-    new = changes(columns["step"]) | changes(key) | (key == ROW_KEY)
-    return Each(**by_group(columns, new, ("tokens", "total")))
+    columns = [{name: getattr(part, name) for name in names} for part in parts]
+    return Each(**added(columns, names[:2], ("tokens", "total"), then=names[2:]))
 
 
 def changes(column: NDArray[Any]) -> NDArray[np.bool_]:
@@ -173,15 +160,25 @@ def changes(column: NDArray[Any]) -> NDArray[np.bool_]:
     return np.append(np.ones(len(column[:1]), dtype=bool), column[1:] != column[:-1])
 
 
-def by_group(
-    columns: dict[str, NDArray[Any]], new: NDArray[np.bool_], summed: Sequence[str]
-) -> dict[str, NDArray[Any]]:
-    """A row per group, which begins where ``new`` says: what is ``summed``, and of all else the first."""
-    if new.all():
-        return columns
-    starts = np.flatnonzero(new)
+def added(
+    parts: Sequence[Columns], keys: Sequence[str], summed: Sequence[str], then: Sequence[str] = ()
+) -> Columns:
+    """Add up rows of the same ``keys``, in their order and ``then`` others'; what is not summed is the first.
+
+    Rows with :data:`ROW_KEY` stay apart.
+    """
+    columns = dict(parts[0])
+    # One column at a time: with hundreds of bins in each of thousands of steps, copies of all are large.
+    if len(parts) > 1:
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in columns}
+    order = np.lexsort([columns[name] for name in reversed((*keys, *then))])
     for name in columns:
-        values = columns[name]
+        columns[name] = columns[name][order]
+    new = np.any([changes(columns[name]) for name in keys], axis=0)
+    if "key" in columns:
+        new |= columns["key"] == ROW_KEY
+    starts = np.flatnonzero(new)
+    for name, values in columns.items() if not new.all() else ():
         columns[name] = np.add.reduceat(values, starts) if name in summed else values[starts]
     return columns
 
@@ -191,18 +188,15 @@ def by_step_of(table: pa.Table) -> ByStep:
     found: ByStep = {}
     for row in table.to_pylist():
         products = ((row[f"{name}_high"] << HALF) + row[f"{name}_low"] for name in ("tt", "tn", "nn"))
-        found[int(row["step"])] = Responses(
-            row["responses"], row["mean_total"], row["n"], row["t"], *products
-        )
+        sums = (row[name] for name in ("responses", "mean_total", "n", "t"))
+        found[int(row["step"])] = Responses(*sums, *products)
     return found
 
 
 def joined_by_step(parts: Sequence[ByStep]) -> ByStep:
     """Sums of shards whose responses are not kept: None for a step that lies in several of them."""
-    found: ByStep = {}
-    for step, sums in (item for part in parts for item in part.items()):
-        found[step] = None if step in found else sums
-    return found
+    known = Counter(step for part in parts for step in part)
+    return {step: sums if known[step] == 1 else None for part in parts for step, sums in part.items()}
 
 
 def to_facts(sums: ByStep | None) -> dict[str, list[str] | None] | None:
@@ -240,8 +234,7 @@ def from_lists(table: pa.Table) -> Each | None:
     lists = [table.column(name).combine_chunks() for name in LISTS]
     lengths = lists[0].value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
     step = np.repeat(table.column("step").to_numpy().astype(np.int64), lengths)
+    kinds = dict(zip(("key", "prompt", "tokens", "total"), "uuii", strict=True))
     values = (one.flatten().to_numpy(zero_copy_only=False) for one in lists)
-    key, prompt, tokens, total = (
-        one.astype(kind) for one, kind in zip(values, (np.uint64, np.uint64, np.int64, np.int64), strict=True)
-    )
-    return joined([Each(step=step, key=key, prompt=prompt, tokens=tokens, total=total)])
+    columns = {name: one.astype(f"{kind}8") for (name, kind), one in zip(kinds.items(), values, strict=True)}
+    return joined([Each(step=step, **columns)])

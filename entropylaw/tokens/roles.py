@@ -41,9 +41,7 @@ _ALSO: dict[str, tuple[str, ...]] = {"step": ("string",), "entropy": (), "logpro
 def looked_for(options: TokenOptions) -> dict[str, set[str]]:
     """Names by role that stand for a column, in lower case: the one of the options, or :data:`NAMES`."""
     given = {role: getattr(options, role) for role in NAMES}
-    return {
-        role: set(names) if given[role] is None else {given[role].casefold()} for role, names in NAMES.items()
-    }
+    return {role: set(NAMES[role]) if name is None else {name.casefold()} for role, name in given.items()}
 
 
 def resolve(files: Sequence[TokenFile], options: TokenOptions) -> tuple[TokenColumns, list[str]]:
@@ -66,11 +64,8 @@ def resolve(files: Sequence[TokenFile], options: TokenOptions) -> tuple[TokenCol
     nested = types.get(columns.entropy, "").startswith("list")
     # Beside lists of entropies a column without a value holds lists, too.
     per_token = ("planning", "mask", "logprob", "position", "token")
-    empty = [getattr(columns, role) for role in per_token] if nested else []
-    kinds = {name: types.get(name, "") for name in columns.all}
-    lists = tuple(
-        n for n, kind in kinds.items() if kind.startswith("list") or (kind == "null" and n in empty)
-    )
+    empty = [name for role in per_token if types.get(name := getattr(columns, role)) == "null" and nested]
+    lists = tuple(n for n in columns.all if types.get(n, "").startswith("list") or n in empty)
     notes: list[str] = []
     more: list[str] = []
     if lists and not nested:

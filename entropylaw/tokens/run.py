@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import product
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 Part = tuple[str, Sums, dict[str, Any]]
 """A shard: its name, its sums, what stands beside them."""
-
-_SUFFIXES = (".parquet", ".csv", ".json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,87 +64,75 @@ def summarise_tokens(
         ``bad-quantile``, ``two-class-rules``, ``sums-are-fixed``, ``grams-need-duckdb``,
         ``master-needs-spark``, ``output-is-input``.
     """
-    _check(options)
-    stored = [table for table in tables if table.endswith(SUMMARY_SUFFIX)]
-    if stored and len(stored) < len(tables):
-        raise UsageError(
-            "sums-are-fixed",
-            f"{shown(stored[0])} holds sums, and {shown(next(t for t in tables if t not in stored))} tokens",
-            "summarise the tokens first, then join the sums",
-        )
-    return _joined(stored, options, output) if stored else _summarised(tables, options, output, progress)
-
-
-def _check(options: TokenOptions) -> None:
-    """Refuse options that exclude each other, and a share that is none."""
-    if options.master is not None and options.backend != "spark":
-        raise UsageError(
-            "master-needs-spark", f"--master {options.master} names a Spark cluster", "add --backend spark"
-        )
     share = options.top_quantile
+    if options.master is not None and options.backend != "spark":
+        message = f"--master {options.master} names a Spark cluster"
+        raise UsageError("master-needs-spark", message, "add --backend spark")
     if share is not None and not 0 < share < 1:
-        raise UsageError(
-            "bad-quantile",
-            f"--top-quantile {share:g} is no share, expected a number between 0 and 1",
-            "0.2 calls the fifth of each step's tokens with most entropy planning",
-        )
+        message = f"--top-quantile {share:g} is no share, expected a number between 0 and 1"
+        hint = "0.2 calls the fifth of each step's tokens with most entropy planning"
+        raise UsageError("bad-quantile", message, hint)
     if sum(rule not in (None, "") for rule in (options.planning, share, options.grams)) > 1:
         message = "--class, --top-quantile and --grams each make classes, and several were given"
         raise UsageError("two-class-rules", message, "give one of them")
+    stored = [table for table in tables if table.endswith(SUMMARY_SUFFIX)]
+    if stored and len(stored) < len(tables):
+        tokens = next(table for table in tables if table not in stored)
+        message = f"{shown(stored[0])} holds sums, and {shown(tokens)} tokens"
+        raise UsageError("sums-are-fixed", message, "summarise the tokens first, then join the sums")
+    return _joined(stored, options, output) if stored else _summarised(tables, options, output, progress)
 
 
 def _summarised(
     tables: Sequence[str], options: TokenOptions, output: str | None, progress: Progress | None
 ) -> Summarised:
-    from entropylaw.tokens.backends import open_backend
+    from entropylaw.tokens.backends import duckdb_backend, spark_backend
 
     # Before it is started, which takes Spark a while.
     if options.grams is not None and options.backend == "spark":
-        raise UsageError(
-            "grams-need-duckdb",
-            "--grams reads the tokens of each response in their order, which --backend spark does not",
-            "mark the tokens in a column of the table, or use --backend duckdb",
-        )
+        message = "--grams reads the tokens of each response in their order, which --backend spark does not"
+        hint = "mark the tokens in a column of the table, or use --backend duckdb"
+        raise UsageError("grams-need-duckdb", message, hint)
     files, notes = find(tables, allow_missing=options.allow_missing, looked_for=looked_for(options))
     lists = [] if options.grams in (None, "default") else [Path(options.grams or "")]
     _check_apart(output, [*(file.path for file in files), *lists])
     columns, more = resolve(files, options)
     check_alike(files, columns.stored)
     read = [{"name": file.name, "bytes": file.size, "rows": file.rows} for file in files]
-    about: dict[str, Any] = {
-        "read": {"files": read, "bytes": sum(file.size for file in files)},
-        "columns": columns.named(),
-    }
+    about: dict[str, Any] = {"read": _read(read), "columns": columns.named()}
     if columns.planning is not None:
         about["class"] = {"rule": f"column '{columns.planning}'", "column": columns.planning}
-    with open_backend(options, progress) as engine:
+    spark = spark_backend(options.master, console=progress is not None)
+    with spark if options.backend == "spark" else duckdb_backend(progress) as engine:
         table = engine.table(files, columns)
         notes += more
         if columns.lists:
             (found,) = engine.run(query.inspected(table, columns)).to_pylist()
             notes += checks.check_lists(found, columns)
             table = query.unrolled(table, columns)
-        if options.grams is not None:
-            return _by_grams(engine, table, columns, options, about, notes)
-        sums = _queried(engine, table, columns)
-    return _finished(sums, options, about, notes)
+        if options.grams is None:
+            return _finished(_queried(engine, table, columns), options, about, notes)
+        sums, about["class"], others = _by_grams(engine, table, columns, options.grams)
+    return _finished(sums, options, about, notes, others)
+
+
+def _read(files: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"files": files, "bytes": sum(file["bytes"] for file in files)}
 
 
 def _check_apart(output: str | None, files: Sequence[Path]) -> None:
     """Note the files that are read, and refuse an output that would be written over one of them."""
     for file in files:
         note_input(file)
-    if output is not None:
-        check_targets((beside(output), output))
+    check_targets(() if output is None else (beside(output), output))
 
 
 def _queried(engine: Backend, table: Any, columns: query.TokenColumns) -> Sums:
     """The queries, and the checks between them."""
     sums = Sums.from_table(engine.run(query.cells(table, columns)))
-    strange: list[str] = []
-    if (sums.cells["planning"] == query.UNKNOWN_CLASS).any():
-        strange = engine.run(query.unknown_classes(table, columns)).column("value").to_pylist()
-    checks.check(sums, columns, strange)
+    strange = (sums.cells["planning"] == query.UNKNOWN_CLASS).any()
+    unknown = engine.run(query.unknown_classes(table, columns))["value"].to_pylist() if strange else ()
+    checks.check(sums, columns, unknown)
     if checks.above(sums):
         checks.check_padding(engine.run(query.high(table, columns)).to_pylist(), sums, columns)
     if not columns.response:
@@ -154,33 +140,28 @@ def _queried(engine: Backend, table: Any, columns: query.TokenColumns) -> Sums:
     # Responses one by one, or where they are too many what they sum to.
     rows = engine.run(query.each_response(table, columns).limit(responses.MOST + 1))
     if rows.num_rows <= responses.MOST:
-        each = responses.each_of(rows, columns)
-        return sums.with_responses(each, prompts=columns.prompt is not None)
+        return sums.with_responses(responses.each_of(rows, columns), prompts=columns.prompt is not None)
     del rows
-    sums = replace(sums, responses=responses.by_step_of(engine.run(query.responses(table, columns))))
-    if columns.prompt is None:
-        return sums
-    by_prompt = engine.run(query.responses(table, replace(columns, response=(columns.prompt,))))
-    return replace(sums, prompts=responses.by_step_of(by_prompt))
+    clusters = (columns.prompt,) if columns.prompt else ()
+    found: dict[str, Any] = {
+        role: responses.by_step_of(engine.run(query.responses(table, replace(columns, response=keys))))
+        for role, keys in (("responses", columns.response), ("prompts", clusters))
+        if keys
+    }
+    return replace(sums, **found)
 
 
 def _by_grams(
-    engine: Backend,
-    table: Any,
-    columns: query.TokenColumns,
-    options: TokenOptions,
-    about: dict[str, Any],
-    notes: Sequence[str],
-) -> Summarised:
-    """Mark tokens that strategic n-grams cover, then summarise, with and without the short ones."""
+    engine: Backend, table: Any, columns: query.TokenColumns, given: str
+) -> tuple[Sums, dict[str, Any], Sequence[tuple[pa.Table, str]]]:
+    """Sums with the tokens that strategic n-grams cover as planning, the rule, and more columns."""
     from entropylaw.tokens.backends import DuckDB, temporary_folder
     from entropylaw.tokens.grams import default_grams, read_grams
     from entropylaw.tokens.gramscan import PLANNING, PLANNING_LONG, mark
 
-    assert options.grams is not None
     assert isinstance(engine, DuckDB)
     checks.check_text(columns)
-    grams = default_grams() if options.grams == "default" else read_grams(options.grams)
+    grams = default_grams() if given == "default" else read_grams(given)
     with temporary_folder() as folder:
         target, ordered = folder / "marked.parquet", folder / "ordered.parquet"
         everything = _queried(engine, table, replace(columns, response=(), prompt=None))
@@ -191,16 +172,11 @@ def _by_grams(
         columns = replace(columns, position=None, token=None)
         sums = _queried(engine, marked, replace(columns, planning=PLANNING))
         long = _queried(engine, marked, replace(columns, planning=PLANNING_LONG, response=(), prompt=None))
-    name = "our own default list" if options.grams == "default" else repr(Path(options.grams).name)
-    rule = f"{len(grams)} n-grams of {name}"
-    about |= {"class": {"rule": rule, "grams": len(grams), "sha256": grams.fingerprint}}
+    name = "our own default list" if given == "default" else repr(Path(given).name)
+    rule = {"rule": f"{len(grams)} n-grams of {name}", "grams": len(grams), "sha256": grams.fingerprint}
     by_long = ("step", "planning_share", "tokens_planning", "entropy_planning", "entropy_execution")
-    others = (
-        (summarise(long).select(by_long), "_long"),
-        (scan.result(), ""),
-        (scan.result(long_only=True), "_long"),
-    )
-    return _finished(sums.with_masked(everything), options, about, notes, others)
+    more = [(summarise(long).select(by_long), "_long"), (scan.result(), "")]
+    return sums.with_masked(everything), rule, [*more, (scan.result(long_only=True), "_long")]
 
 
 def _finished(
@@ -230,16 +206,11 @@ def _finished(
         for name in other.column_names[1:]:
             steps = steps.append_column(f"{name}{suffix}", other[name].take(at))
     facts = json.dumps({"format": "entropylaw steps 1", **about}, sort_keys=True)
-    noted = (*notes, *checks.notes(sums), *checks.unit_changes(sums), *checks.beside_logprobs(sums))
-    return Summarised(
-        result=TokenSummary(
-            columns={name: tuple(cells) for name, cells in steps.to_pydict().items()},
-            about=about,
-            notes=noted,
-        ),
-        steps=steps.replace_schema_metadata({METADATA: facts.encode()}),
-        histogram=sums.to_arrow(about),
-    )
+    notes = (*notes, *checks.notes(sums), *checks.unit_changes(sums), *checks.beside_logprobs(sums))
+    cells = {name: tuple(column) for name, column in steps.to_pydict().items()}
+    steps = steps.replace_schema_metadata({METADATA: facts.encode()})
+    result = TokenSummary(columns=cells, about=about, notes=notes)
+    return Summarised(result=result, steps=steps, histogram=sums.to_arrow(about))
 
 
 def _joined(paths: Sequence[str], options: TokenOptions, output: str | None) -> Summarised:
@@ -250,15 +221,12 @@ def _joined(paths: Sequence[str], options: TokenOptions, output: str | None) -> 
     parts = _shards(paths, output)
     sums, first = Sums.merged([sums for _, sums, _ in parts]), parts[0][2]
     checks.check(sums, query.TokenColumns(step="step", entropy="entropy"))
-    read = [facts["read"] for _, _, facts in parts]
+    read = [(name, file) for name, _, facts in parts for file in facts["read"]["files"]]
     about = {
-        "read": {
-            "files": sorted((file for one in read for file in one["files"]), key=lambda f: str(f["name"])),
-            "bytes": sum(one["bytes"] for one in read),
-        },
+        "read": _read(sorted((file for _, file in read), key=lambda file: str(file["name"]))),
         "columns": first["columns"],
     }
-    notes = [*_repeated(parts), *_spread(parts, sums)]
+    notes = [*_repeated(read), *_spread(parts, sums)]
     if "grams" in first["class"]:
         notes.append(
             "the shards' n-grams are not in their sums: grams, entropy_semantic and entropy_conditional, and "
@@ -273,8 +241,8 @@ def _joined(paths: Sequence[str], options: TokenOptions, output: str | None) -> 
 def _shards(paths: Sequence[str], output: str | None) -> list[Part]:
     """The sums of each file, each given once and all made with the same options."""
     files: list[Path] = []
-    for path in paths:
-        files += [Path(path)] if Path(path).exists() else matching(path) or [Path(path)]
+    for path in map(Path, paths):
+        files += [path] if path.exists() else matching(str(path)) or [path]
     for file in files:
         if not file.is_file():
             raise InputError("file-not-found", f"{shown(str(file))} does not exist", "check the path")
@@ -286,27 +254,22 @@ def _shards(paths: Sequence[str], output: str | None) -> list[Part]:
     name, _, first = parts[0]
     for (other, _, facts), part in product(parts[1:], ("class", "columns")):
         if facts[part] != first[part]:
-            raise InputError(
-                "shards-differ",
-                f"{shown(other)} was made with {part} {json.dumps(facts[part], sort_keys=True)}, "
-                f"{shown(name)} with {json.dumps(first[part], sort_keys=True)}",
-                "summarise all shards with the same options",
-            )
+            here, there = (json.dumps(each[part], sort_keys=True) for each in (first, facts))
+            message = f"{shown(other)} was made with {part} {there}, {shown(name)} with {here}"
+            raise InputError("shards-differ", message, "summarise all shards with the same options")
     return parts
 
 
-def _repeated(parts: Sequence[Part]) -> list[str]:
-    """A note on files of tokens that two shards say they were made from."""
+def _repeated(read: Sequence[tuple[str, dict[str, Any]]]) -> Iterator[str]:
+    """A note on each file of tokens that two shards, which are named beside it, say they were made from."""
     seen: dict[tuple[str, int, int | None], str] = {}
-    notes = []
-    for name, file in [(name, file) for name, _, facts in parts for file in facts["read"]["files"]]:
+    for name, file in read:
         earlier = seen.setdefault((file["name"], file["bytes"], file["rows"]), name)
         if earlier != name:
-            notes.append(
+            yield (
                 f"{shown(name)} and {shown(earlier)} were both made from a file {shown(file['name'])} "
                 f"of {file['bytes']:,} bytes: if it is one file, its tokens count twice"
             )
-    return notes
 
 
 def _spread(parts: Sequence[Part], sums: Sums) -> list[str]:
@@ -333,13 +296,11 @@ def format_of(path: str | None) -> str | None:
     """
     if path is None or path == "-":
         return None
-    suffix = Path(path).suffix.lower()
-    if suffix not in _SUFFIXES or path.lower().endswith(SUMMARY_SUFFIX):
-        raise UsageError(
-            "unknown-suffix",
-            f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(_SUFFIXES)}",
-            "the suffix decides the format; .hist.parquet is for the histograms beside it",
-        )
+    suffix, known = Path(path).suffix.lower(), (".parquet", ".csv", ".json")
+    if suffix not in known or path.lower().endswith(SUMMARY_SUFFIX):
+        message = f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(known)}"
+        hint = "the suffix decides the format; .hist.parquet is for the histograms beside it"
+        raise UsageError("unknown-suffix", message, hint)
     return suffix.removeprefix(".")
 
 
@@ -360,8 +321,8 @@ def as_parquet(table: pa.Table) -> bytes:
 def write_together(files: Mapping[str, bytes]) -> None:
     """Write several files so that a reader finds all of the old ones or, but for an instant, all new ones.
 
-    All are written beside their targets before the first takes its place; where one cannot take it
-    (``cannot-write``), those before it are put back.
+    All are written beside their targets before the first takes its place; where one cannot take it, an
+    OutputError ``cannot-write``, those before it are put back.
     """
     from entropylaw.documents.store import TEMPORARY, write_atomically
 
@@ -369,18 +330,18 @@ def write_together(files: Mapping[str, bytes]) -> None:
     target = Path()
     try:
         with ExitStack() as stack:
-            staged: list[tuple[Path, Path]] = []
+            staged: dict[Path, Path] = {}
             for target, data in zip(map(Path, files), files.values(), strict=True):
                 if target.is_dir():
                     raise OSError("it is a folder")
                 target.parent.mkdir(parents=True, exist_ok=True)
                 # A folder of our own: no name in it can be somebody's file.
                 place = TemporaryDirectory(dir=target.parent, prefix=TEMPORARY, ignore_cleanup_errors=True)
-                staged.append((target, Path(stack.enter_context(place))))
-                write_atomically(staged[-1][1] / "new", data)
+                staged[target] = Path(stack.enter_context(place))
+                write_atomically(staged[target] / "new", data)
             # Whatever stops it half-way, the files that were replaced come back.
             undo = stack.enter_context(ExitStack())
-            for target, folder in staged:
+            for target, folder in staged.items():
                 old = folder / "old"
                 if target.exists():
                     try:
@@ -395,8 +356,6 @@ def write_together(files: Mapping[str, bytes]) -> None:
     except (OSError, OutputError) as error:
         cause = error.__cause__ or error
         reason = getattr(cause, "strerror", None) or cause
-        raise OutputError(
-            "cannot-write",
-            f"{shown_path(str(target))} could not be written ({reason}); what stood there is unchanged",
-            "check the folder's permissions and the space left, or choose another place with -o",
-        ) from error
+        message = f"{shown_path(str(target))} could not be written ({reason}); what stood there is unchanged"
+        hint = "check the folder's permissions and the space left, or choose another place with -o"
+        raise OutputError("cannot-write", message, hint) from error

@@ -5,10 +5,10 @@ no token entropy, and the two part: in arXiv:2509.03646 it rises while the token
 stays flat or falls.
 
 Counted frequencies make H too small, by about (K − 1)/(2N) for K types among N occurrences, so that H rises
-with the amount of text alone. Two remedies are given beside the plug-in value: Miller and Madow's (1955),
-which adds (K − 1)/(2N) with the types *seen*, and rarefaction, the expected plug-in value of N occurrences
-drawn without replacement, with one N for all steps. The rarefied value is still too small, equally much for
-equal plans: it is for comparing steps, not for the true H.
+with the amount of text alone. Beside the plug-in value stand two remedies: Miller and Madow's (1955), which
+adds (K − 1)/(2N) with the types *seen*, and rarefaction, the expected plug-in value of N occurrences
+drawn without replacement, with one N for all steps: still too small, equally much for equal plans, and so for
+comparing steps.
 
 Standard errors are the delta method's: the spread of the first-order influence of an occurrence, summed
 within clusters (responses or prompts) where these are given, because the grams of one answer go together.
@@ -21,7 +21,7 @@ with Zipf's frequencies; 0.97 for 5000), and near equal frequencies.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,30 +33,23 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _Maybe = float | None
+_COUNTS = ("types", "contexts", "clusters")
+_ENTRIES = (*_COUNTS, "plug_in", "plug_in_se", "miller_madow", "rarefied", "rarefied_se", "note")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountEntropy:
-    """Entropy of counted frequencies by step, nats; every field has one entry a step unless it says so.
-
-    Either of the plans, or Σ p(s) H(next | s), of what follows a gram s.
+    """Entropy by step in nats, of plans or Σ p(s) H(next | s) of what follows grams s; an entry per step.
 
     Parameters
     ----------
-    step
-        Steps, increasing.
-    count
-        Occurrences N (of a gram, or of a gram with what follows it).
-    types
-        Different ones among them, K.
-    contexts
-        Different grams s among them, S; 1 for the plans.
-    clusters
-        Clusters among them; None where no clusters were given and occurrences count as independent.
-    plug_in
-        Of the frequencies as they are; None where a step has no occurrence.
-    miller_madow
-        The same + (K − S)/(2N).
+    step, count
+        Steps, increasing, and their occurrences N (of a gram, or of a gram with what follows it).
+    types, contexts, clusters
+        Different ones among them, K; different grams s among them, S (1 for the plans); their clusters, or
+        None where none were given and occurrences count as independent.
+    plug_in, miller_madow
+        Of the frequencies as they are, None where a step has no occurrence; and the same + (K − S)/(2N).
     rarefied
         Expected plug-in value of ``common`` occurrences drawn without replacement; None where a step has
         fewer, as nothing is extrapolated.
@@ -100,14 +93,13 @@ def rarefied_entropy(counts: ArrayLike, size: int) -> float:
     ``size`` is below 1 or above the number of occurrences, or a count is below 0.
     """
     counts = np.asarray(counts, dtype=np.int64)
+    total = int(counts.sum())
     if np.any(counts < 0):
         raise ValueError("counts are at least 0")
-    counts = counts[counts > 0]
-    if not 1 <= size <= counts.sum():
-        raise ValueError(f"{size} of {counts.sum()} occurrences cannot be drawn")
-    different, times = np.unique(counts, return_counts=True)
+    if not 1 <= size <= total:
+        raise ValueError(f"{size} of {total} occurrences cannot be drawn")
+    different, times = np.unique(counts[counts > 0], return_counts=True)
     # E[−(j/n) log(j/n)] of every type, j hypergeometric: n = size of total, c of them of the type.
-    total = int(counts.sum())
     mean = different * (size / total)
     spread = np.sqrt(mean * (1 - different / total) * (total - size) / max(total - 1, 1))
     least, most = np.maximum(0, size - (total - different)), np.minimum(different, size)
@@ -115,7 +107,7 @@ def rarefied_entropy(counts: ArrayLike, size: int) -> float:
     c = different[which]
     p = np.exp(_log_choose(c, j) + _log_choose(total - c, size - j) - _log_choose(total, size))
     # The probabilities of a type sum to 1; dividing takes out the rounding of the log-gammas.
-    terms = np.bincount(which, p * _term(j, size)) / np.bincount(which, p)
+    terms = np.bincount(which, -p * xlogy(j / size, j / size)) / np.bincount(which, p)
     return float(times @ terms) + 0.0
 
 
@@ -130,9 +122,8 @@ def semantic_entropy(
 ) -> CountEntropy:
     """Entropy by step of the frequencies of plans; or Σ p(s) H(label | s) of what follows the grams s.
 
-    The latter is H(s, label) − H(s), and so is its rarefied value: both at the same number of *pairs*. With
-    more grams in use each has fewer pairs, and the plug-in value of each is lower; read it beside
-    ``contexts``.
+    The latter is H(s, label) − H(s), and so is its rarefied value: both at the same number of *pairs*. More
+    grams in use have fewer pairs each, and lower plug-in values: read it beside ``contexts``.
 
     Parameters
     ----------
@@ -169,16 +160,12 @@ def semantic_entropy(
     size = common_size(count, common)
     parts = np.split(kept, bounds[1:])[:-1]
     rows = [_one(given[p], pairs[p], None if cluster is None else groups[p], size) for p in parts]
-    types, contexts, clusters, *values = zip(*rows, strict=True) if rows else [()] * len(_One._fields)
-    return CountEntropy(
-        step=every,
-        count=count,
-        types=np.array(types, dtype=np.int64),
-        contexts=np.array(contexts, dtype=np.int64),
-        clusters=None if cluster is None else np.array(clusters, dtype=np.int64),
-        common=size,
-        **dict(zip(_One._fields[3:], values, strict=True)),
-    )
+    entries = zip(*rows, strict=True) if rows else [()] * len(_ENTRIES)
+    found: dict[str, Any] = dict(zip(_ENTRIES, entries, strict=True))
+    found |= {name: np.array(found[name], dtype=np.int64) for name in _COUNTS}
+    if cluster is None:
+        found["clusters"] = None
+    return CountEntropy(step=every, count=count, common=size, **found)
 
 
 def common_size(counts: ArrayLike, common: int | None = None) -> int | None:
@@ -197,62 +184,40 @@ def _codes(values: Any) -> IntArray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    array = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values)
-    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    array = pa.table({"values": values})["values"].combine_chunks()
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     return np.asarray(pc.fill_null(array.dictionary_encode().indices, -1), dtype=np.int64)
 
 
-class _One(NamedTuple):
-    """The entries of one step."""
-
-    types: int = 0
-    contexts: int = 0
-    clusters: int = 0
-    plug_in: _Maybe = None
-    plug_in_se: _Maybe = None
-    miller_madow: _Maybe = None
-    rarefied: _Maybe = None
-    rarefied_se: _Maybe = None
-    note: str | None = "no occurrence"
-
-
-def _one(context: IntArray, label: IntArray, cluster: IntArray | None, size: int | None) -> _One:
-    """The entries of the step with these occurrences."""
+def _one(context: IntArray, label: IntArray, cluster: IntArray | None, size: int | None) -> tuple[Any, ...]:
+    """The entries of the step with these occurrences, in the order of :data:`_ENTRIES`."""
     n = len(label)
     if n == 0:
-        return _One()
+        return 0, 0, 0, None, None, None, None, None, "no occurrence"
     _, first, code, counts = np.unique(label, return_index=True, return_inverse=True, return_counts=True)
     # A pair's code holds its context: the context of one occurrence of a type is that of all.
     outer, inverse = np.unique(context[first], return_inverse=True)
     around = np.bincount(inverse, weights=counts).astype(np.int64)
     share = counts / around[inverse]
     value = float(-(counts / n) @ np.log(share)) + 0.0
-    reasons = []
     error = _standard_error(-np.log(share), counts, code, cluster)
+    note = ""
     if error is None:
-        reasons.append("its standard error is unknown: one cluster, or all types equally frequent")
+        note = "its standard error is unknown: one cluster, or all types equally frequent; "
     rarefied = rarefied_error = None
-    if size is not None and n >= size:
+    if size is None:
+        note += "not rarefied: no common number of at least 2 occurrences"
+    elif n < size:
+        note += f"not rarefied: {n} occurrences, fewer than the common {size}"
+    else:
         rarefied = rarefied_entropy(counts, size) - rarefied_entropy(around, size) + 0.0
         slope = _rarefied_slopes(counts / n, size) - _rarefied_slopes(around / n, size)[inverse]
         rarefied_error = _standard_error(slope, counts, code, cluster)
-    elif size is None:
-        reasons.append("not rarefied: no common number of at least 2 occurrences")
-    else:
-        reasons.append(f"not rarefied: {n} occurrences, fewer than the common {size}")
-    return _One(
-        types=len(counts),
-        contexts=len(outer),
-        clusters=0 if cluster is None else len(np.unique(cluster)),
-        plug_in=value,
-        plug_in_se=error,
-        miller_madow=value + (len(counts) - len(outer)) / (2 * n),
-        rarefied=rarefied,
-        rarefied_se=rarefied_error,
-        note="; ".join(reasons) or None,
-    )
+    clusters = 0 if cluster is None else len(np.unique(cluster))
+    corrected = value + (len(counts) - len(outer)) / (2 * n)
+    values = (value, error, corrected, rarefied, rarefied_error)
+    return len(counts), len(outer), clusters, *values, note.removesuffix("; ") or None
 
 
 def _standard_error(
@@ -278,7 +243,7 @@ def _rarefied_slopes(share: FloatArray, size: int) -> FloatArray:
     which, j = _around(mean, np.sqrt(mean * (1 - different)), 0, draws)
     p = different[which]
     log_p = _log_choose(draws, j) + xlogy(j, p) + xlog1py(draws - j, -p)
-    rise = _term(j + 1, size) - _term(j, size)
+    rise = xlogy(j / size, j / size) - xlogy((j + 1) / size, (j + 1) / size)
     return np.asarray(size * np.bincount(which, np.exp(log_p) * rise)[inverse])
 
 
@@ -291,10 +256,6 @@ def _around(
     length = high - low + 1
     which = np.repeat(np.arange(len(low)), length)
     return which, np.arange(len(which)) - np.repeat(np.cumsum(length) - length, length) + low[which]
-
-
-def _term(j: IntArray, size: int) -> FloatArray:
-    return np.asarray(-xlogy(j / size, j / size))
 
 
 def _log_choose(n: ArrayLike, k: ArrayLike) -> FloatArray:

@@ -6,8 +6,9 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.wording import counted, listing, shown
@@ -19,7 +20,7 @@ _NUMBERED = re.compile(
 )
 _STEP_FOLDER = re.compile(r"step_(?P<step>\d+)$")
 _NEVER_THERE = "were they written, and not copied?"
-_BLOCK, _END = 1 << 20, 1 << 16
+_END = 1 << 16
 
 
 def absent(paths: Sequence[Path], *, allow_missing: bool) -> list[str]:
@@ -29,15 +30,13 @@ def absent(paths: Sequence[Path], *, allow_missing: bool) -> list[str]:
     ``allow_missing``.
     """
     gaps = [*_gaps_of_sets(paths), *_gaps_of_steps(paths)]
-    notes = [*_absent_numbers(paths), *_absent_steps(paths)]
-    if not gaps:
-        return notes
-    if not allow_missing:
+    if gaps and not allow_missing:
         name, why = gaps[0]
         hint = "copy it as well, or go on without it: --allow-missing"
         raise InputError("shard-missing", f"{shown(name)} is missing{why}", hint)
-    missing = counted(len(gaps), "missing file")
-    return [f"went on without {missing}: {listing([name for name, _ in gaps])}", *notes]
+    names = listing([name for name, _ in gaps])
+    missing = [f"went on without {counted(len(gaps), 'missing file')}: {names}"] if gaps else []
+    return [*missing, *_absent_numbers(paths), *_absent_steps(paths)]
 
 
 def _gaps_of_sets(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
@@ -76,8 +75,7 @@ def _absent_numbers(paths: Iterable[Path]) -> Iterator[str]:
     """A sentence for each gap in numbers that say no total: the files may never have been there."""
     numbered: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
     for path in paths:
-        match = None if _OF.match(path.name) else _NUMBERED.match(path.name)
-        if match:
+        if not _OF.match(path.name) and (match := _NUMBERED.match(path.name)):
             numbered[(str(path.parent), match["stem"], match["rest"])][int(match["number"])] = match["number"]
     for (_, stem, rest), found in sorted(numbered.items()):
         width = len(found[max(found)])
@@ -99,38 +97,30 @@ def _absent_steps(paths: Iterable[Path]) -> Iterator[str]:
         usual = min(apart, default=0)
         if len(steps) < 4 or 2 * apart.count(usual) <= len(apart):
             continue
-        gaps = (range(a + usual, b, usual) for a, b in pairs if (b - a) % usual == 0)
-        names = [f"step_{step}" for step in chain.from_iterable(gaps)]
-        if names:
-            yield f"no folder {listing(names, 3)}, and the others are {usual} apart: {_NEVER_THERE}"
+        gaps = [f"step_{s}" for a, b in pairs if (b - a) % usual == 0 for s in range(a + usual, b, usual)]
+        if gaps:
+            yield f"no folder {listing(gaps, 3)}, and the others are {usual} apart: {_NEVER_THERE}"
 
 
 def copies(files: Sequence[tuple[str, Path]]) -> list[tuple[str, str]]:
     """Pairs of files (name of the later, name of the earlier) that hold the same bytes."""
-    sizes: dict[int, list[tuple[str, Path]]] = defaultdict(list)
-    for name, path in files:
-        sizes[path.stat().st_size].append((name, path))
-    found = []
-    for size, alike in sizes.items():
-        # The ends tell most files apart; only those of equal ends are read as a whole.
-        ends = [_digest(path, 0, size) for _, path in alike] if len(alike) > 1 else []
-        seen: dict[bytes, str] = {}
-        for (name, path), end in zip(alike, ends, strict=False):
-            digest = _digest(path) if ends.count(end) > 1 else end
-            if digest in seen:
-                found.append((name, seen[digest]))
-            else:
-                seen[digest] = name
-    return found
+    groups = [list(files)]
+    # Most files differ in size or at their ends; only those that do not are read as a whole.
+    for look in (lambda path: path.stat().st_size, _ends, _whole):
+        alike: dict[tuple[int, Any], list[tuple[str, Path]]] = defaultdict(list)
+        for number, name, path in [(i, *file) for i, group in enumerate(groups) for file in group]:
+            alike[number, look(path)].append((name, path))
+        groups = [group for group in alike.values() if len(group) > 1]
+    return [(later, group[0][0]) for group in groups for later, _ in group[1:]]
 
 
-def _digest(path: Path, *ends: int) -> bytes:
-    """A hash of a file, or of the blocks before and after its ``ends``."""
-    digest = hashlib.blake2b(digest_size=16)
+def _ends(path: Path) -> bytes:
     with path.open("rb") as file:
-        for end in ends:
-            file.seek(max(0, end - _END))
-            digest.update(file.read(_END))
-        while not ends and (block := file.read(_BLOCK)):
-            digest.update(block)
-    return digest.digest()
+        first = file.read(_END)
+        file.seek(max(0, path.stat().st_size - _END))
+        return hashlib.blake2b(first + file.read(_END)).digest()
+
+
+def _whole(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").digest()

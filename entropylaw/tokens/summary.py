@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,14 +28,10 @@ PERCENTS = (5, 10, 20, 50, 80, 90, 95, 99)
 TOGETHER = 6
 """Neighbouring bins that make one band of a heat map: a band is about 10 % wide at 0.672 nats."""
 
-_NO_RESPONSES = Responses(0, 0, 0, 0, 0, 0, 0)
-_OF_RESPONSES = {
-    "responses": "number",
-    "response_length": "length",
-    "entropy_response_mean": "mean",
-    "entropy_se_responses": "error",
+_LEFT_OUT = {
+    "tokens_masked": (query.MASKED, query.NO_MASK),
+    "tokens_without_entropy": (query.MISSING, query.NOT_FINITE),
 }
-_OF_PROMPTS = {"prompts": "number", "entropy_se_prompts": "error"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +46,10 @@ class Cells:
     @classmethod
     def of(cls, sums: dict[str, IntArray], chosen: Any) -> Cells:
         """The chosen rows of sums by bin; what was rounded up to zero is in the first."""
-        regular = sums["bin"][chosen] >= 0
-        at = np.maximum(sums["bin"][chosen], 0)
-        arrays = {}
-        for name in ("tokens", "total", "square_high", "square_low"):
-            values = sums[name][chosen]
-            arrays[name] = np.zeros(BINS, dtype=np.int64)
-            np.add.at(arrays[name], at, values if name == "tokens" else values * regular)
+        at, regular = np.maximum(sums["bin"][chosen], 0), sums["bin"][chosen] >= 0
+        arrays = {name: np.zeros(BINS, dtype=np.int64) for name in cls.__slots__}
+        for name, array in arrays.items():
+            np.add.at(array, at, sums[name][chosen] * (regular | (name == "tokens")))
         return cls(**arrays)
 
     @property
@@ -88,10 +82,9 @@ class Cells:
         return int(self.tokens[:at].sum()) / self.n if self.n else None
 
     def percentiles(self) -> list[float | None]:
-        """Values at :data:`PERCENTS`, in nats.
+        """Values at :data:`PERCENTS`, in nats: the ⌈p·n/100⌉-th smallest entropies.
 
-        The p-th percentile is the ⌈p·n/100⌉-th smallest entropy. It is known to its bin; the value within
-        the bin follows from the bin's mean and standard deviation (:meth:`_pieces`).
+        Each is known to its bin; within, it follows from the bin's mean and deviation (:meth:`_pieces`).
         """
         n = self.n
         if not n:
@@ -130,9 +123,8 @@ class Cells:
         Their mean is the bin's. The ends are the bin's, drawn in to √3 standard deviations around the mean,
         which is where a uniform distribution ends: tokens of one value stay that value.
         """
-        n = self.tokens[at].astype(float)
         left, right = EDGES[at], EDGES[at + 1]
-        mean = np.clip(self.total[at] / n / POINT, left, right)
+        mean = np.clip(self.total[at] / self.tokens[at].astype(float) / POINT, left, right)
         # √3 standard deviations of each bin, in integers of any size until the root.
         columns = (self.tokens, self.total, self.square_high, self.square_low)
         reach = np.array(
@@ -162,8 +154,8 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
     pyarrow.Table
         A row a step, by step; null is a number that is not known. Entropies in nats.
 
-        ``tokens, entropy, entropy_sd, entropy_se``: number, mean, standard deviation (n − 1), sd/√n.
-        The last takes tokens for independent, and those of one response are not.
+        ``tokens, entropy, entropy_sd, entropy_se``: number, mean, standard deviation (n − 1), and sd/√n, as
+        if tokens of one response were independent.
         ``entropy_p05`` to ``entropy_p99``: the ⌈p·n/100⌉-th smallest entropy, known to its bin.
         ``share_below_0.01``: share of tokens below 0.01 nats. ``share_top20``: share of all entropy in the
         fifth of tokens that has most of it.
@@ -173,22 +165,18 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
         responses' means, where ``entropy`` weighs a response by its length. ``entropy_se_responses``:
         standard error of ``entropy`` with responses, not tokens, as independent, by the ratio estimator
         (Cochran 1977, *Sampling Techniques*, eq. 6.13) :math:`\sqrt{m/(m-1)\sum_i(s_i-Hn_i)^2}/\sum_i n_i`
-        with s the sum of entropies and n the tokens of a response. Responses to one prompt are taken as
-        independent. ``prompts, entropy_se_prompts``: the same with prompts in place of responses, where a
-        column names them: the larger of the two is the noise of ``entropy``.
-        ``logprob``: mean log-probability of the tokens that were drawn. ``tokens_masked``,
-        ``tokens_without_entropy`` (null, nan, infinite): rows that count nowhere else. What has no mask
-        counts as masked.
+        with s the sum of entropies and n the tokens of a response. ``prompts, entropy_se_prompts``: the same
+        with prompts in place of responses, which to one prompt are not independent: the larger of the two
+        is the noise of ``entropy``. ``logprob``: mean log-probability of the tokens that were drawn.
+        ``tokens_masked`` (a null mask included), ``tokens_without_entropy`` (null, nan, infinite): rows that
+        count nowhere else.
     """
     import pyarrow as pa
 
     rows = list(_rows(sums, cuts))
-    whole = ("step", "responses", "prompts")
-    kinds = {
-        name: pa.int64() if name in whole or name.startswith("tokens") else pa.float64()
-        for name in (rows[0] if rows else ())
-    }
-    return pa.table({name: pa.array([row[name] for row in rows], kind) for name, kind in kinds.items()})
+    whole = re.compile("step|responses|prompts|tokens.*")
+    kinds = {name: pa.int64() if whole.fullmatch(name) else pa.float64() for name in (rows or [{}])[0]}
+    return pa.Table.from_pylist(rows, pa.schema(kinds))
 
 
 def _rows(sums: Sums, cuts: dict[int, float] | None) -> Iterator[dict[str, Value]]:
@@ -236,35 +224,32 @@ def _others(
     if sums.has_logprob:
         number, total = (int(part[name][usable].sum()) for name in ("logprobs", "logprob_total"))
         row["logprob"] = total / (number * query.LOGPROB_POINT) if number else None
-    for by_step, columns in ((sums.responses, _OF_RESPONSES), (sums.prompts, _OF_PROMPTS)):
+    for name, by_step in (("responses", sums.responses), ("prompts", sums.prompts)):
+        one = (by_step or {}).get(step, Responses(0, 0, 0, 0, 0, 0, 0))
         if by_step is not None:
-            one = by_step.get(step, _NO_RESPONSES)
-            row |= {column: getattr(one, name, None) for column, name in columns.items()}
+            row[name] = one and one.number
+            if name == "responses":
+                row |= {"response_length": one and one.length, "entropy_response_mean": one and one.mean}
+            row[f"entropy_se_{name}"] = one and one.error
     if cuts is not None:
         row["class_cut"] = cuts[step]
-    left_out = {"masked": (query.MASKED, query.NO_MASK), "without_entropy": (query.MISSING, query.NOT_FINITE)}
-    for name, codes in left_out.items():
-        row[f"tokens_{name}"] = int(part["tokens"][np.isin(part["bin"], codes)].sum())
-    return row
+    return row | {n: int(part["tokens"][np.isin(part["bin"], codes)].sum()) for n, codes in _LEFT_OUT.items()}
 
 
 def read_histogram(path: str) -> TokenHistogram:
     """Read a ``.hist.parquet``: all classes of tokens together. Errors as :meth:`Sums.read`."""
     sums, _ = Sums.read(Path(path))
-    cells = sums.cells
-    steps = np.array(sums.steps, dtype=float)
-    usable = sums.usable
+    cells, steps = sums.cells, np.array(sums.steps, dtype=float)
     counts = np.zeros((steps.size, BINS), dtype=np.int64)
-    row = np.searchsorted(steps, cells["step"][usable])
-    np.add.at(counts, (row, np.maximum(cells["bin"][usable], 0)), cells["tokens"][usable])
+    place = (np.searchsorted(steps, cells["step"]), np.maximum(cells["bin"], 0))
+    np.add.at(counts, place, cells["tokens"] * sums.usable)
     starts = np.arange(0, BINS, TOGETHER)
     bands = np.add.reduceat(counts, starts, axis=1)
-    total = np.maximum(bands.sum(axis=1, keepdims=True), 1)
     summary = summarise(sums)
     return TokenHistogram(
         step=steps,
         edges=np.append(EDGES[starts], EDGES[-1]),
-        share=bands / total,
+        share=bands / np.maximum(bands.sum(axis=1, keepdims=True), 1),
         top20=summary.column("share_top20").to_numpy().astype(float),
         low=summary.column("share_below_0.01").to_numpy().astype(float),
     )

@@ -17,7 +17,7 @@ from entropylaw.ingest.wording import shown
 from entropylaw.tokens import query, responses
 from entropylaw.tokens.files import METADATA, facts_of
 from entropylaw.tokens.query import BINS, EDGES, POINT, IntArray
-from entropylaw.tokens.responses import ByStep, Each, by_group, changes
+from entropylaw.tokens.responses import ByStep, Each, added
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +26,6 @@ KEYS = ("step", "planning", "correct", "bin")
 SUMS = ("tokens", "total", "square_high", "square_low", "logprobs", "logprob_total")
 FORMAT = "entropylaw tokens 1"
 
-_LARGEST_STEP = 2.0**53
 _CLASSES, _ANSWERS = ("execution", "planning"), (False, True)
 
 
@@ -35,8 +34,7 @@ class Sums:
     """Sorted cells (m,): by step, class, correctness and bin; and the responses of each step, if known.
 
     ``each`` are the responses one by one, None where they were too many to keep; ``responses`` and
-    ``prompts`` what responses and prompts sum to, None where no column tells them apart. ``has_logprob``
-    says whether the table had log-probabilities. Two ``Sums`` add up by :meth:`merged`.
+    ``prompts`` what responses and prompts sum to, None where no column tells them apart.
     """
 
     cells: dict[str, IntArray]
@@ -62,10 +60,8 @@ class Sums:
 
     def counts(self) -> dict[int, int]:
         """Tokens by bin, or by the code that stands in its place."""
-        bins, where = np.unique(self.cells["bin"], return_inverse=True)
-        totals = np.zeros(len(bins), dtype=np.int64)
-        np.add.at(totals, where, self.cells["tokens"])
-        return dict(zip(bins.tolist(), totals.tolist(), strict=True))
+        totals = added([{name: self.cells[name] for name in ("bin", "tokens")}], ("bin",), ("tokens",))
+        return dict(zip(totals["bin"].tolist(), totals["tokens"].tolist(), strict=True))
 
     def identity(self) -> str:
         """A hash of the sums: a summary and the histograms beside it name the same one."""
@@ -85,27 +81,22 @@ class Sums:
         numbers = column.cast("float64").to_numpy() if len(column) else np.zeros(0)
         missing = ~np.isfinite(numbers)
         if missing.any():
-            raise InputError(
-                "step-missing",
-                f"{int(tokens[missing].sum()):,} of {int(tokens.sum()):,} rows have no step "
-                "(null, nan, or text that is no whole number)",
-                "give every token its step, or leave these rows out",
-            )
-        broken = (numbers != np.floor(numbers)) | (np.abs(numbers) > _LARGEST_STEP)
+            message = f"{int(tokens[missing].sum()):,} of {int(tokens.sum()):,} rows have no step "
+            message += "(null, nan, or text that is no whole number)"
+            raise InputError("step-missing", message, "give every token its step, or leave these rows out")
+        broken = (numbers != np.floor(numbers)) | (np.abs(numbers) > 2.0**53)
         if broken.any():
-            raise InputError(
-                "step-not-whole",
-                f"step {numbers[broken].min():g} is no whole number below 2^53 "
-                f"({int(tokens[broken].sum()):,} rows)",
-                "name the column of steps with --step; an epoch or a time is none",
-            )
+            message = f"step {numbers[broken].min():g} is no whole number below 2^53 "
+            message += f"({int(tokens[broken].sum()):,} rows)"
+            hint = "name the column of steps with --step; an epoch or a time is none"
+            raise InputError("step-not-whole", message, hint)
         has_logprob = "logprobs" in cells.column_names
         columns = dict.fromkeys((*KEYS, *SUMS), np.zeros(len(tokens), dtype=np.int64))
         for name in cells.column_names:
             columns[name] = cells.column(name).to_numpy().astype(np.int64, copy=False)
             # Each column is in memory once: the caller keeps no other hold of the table.
             cells = cells.drop_columns([name])
-        return cls(cells=added([columns]), has_logprob=has_logprob)
+        return cls(cells=added([columns], KEYS, SUMS), has_logprob=has_logprob)
 
     def with_responses(self, each: Each, *, prompts: bool) -> Sums:
         """The sums with their responses, one by one and by step."""
@@ -117,12 +108,11 @@ class Sums:
     def merged(cls, parts: Sequence[Sums]) -> Sums:
         """The sums of several shards: exactly those of all their tokens, read at once.
 
-        Where the responses of a shard are not kept, those of a step that lies in several shards are not
-        known: some may have tokens in two. Responses are known only where they are in all shards, prompts
-        likewise.
+        Responses are known only where they are in all shards, prompts likewise. Where those of a shard are
+        not kept, they are unknown in steps of several shards: some may have tokens in two.
         """
         has_logprob = all(part.has_logprob for part in parts)
-        sums = cls(cells=added([part.cells for part in parts]), has_logprob=has_logprob)
+        sums = cls(cells=added([part.cells for part in parts], KEYS, SUMS), has_logprob=has_logprob)
         known, clusters, kept = (
             [found for part in parts if (found := getattr(part, name)) is not None]
             for name in ("responses", "prompts", "each")
@@ -140,29 +130,25 @@ class Sums:
         """The sums, and beside them the tokens of ``everything`` that a mask leaves out."""
         here = np.isin(everything.cells["bin"], (query.MASKED, query.NO_MASK))
         masked = {name: values[here] for name, values in everything.cells.items()}
-        return replace(self, cells=added([self.cells, masked]))
+        return replace(self, cells=added([self.cells, masked], KEYS, SUMS))
 
     def by_quantile(self, share: float) -> tuple[Sums, dict[int, float]]:
         """Call the ``share`` of each step's tokens with most entropy planning, the rest execution.
 
         The cut is the edge of a bin, the one that comes nearest to ``share``, so that sums stay exact and
-        shards still add up; the share that it leaves above is in the summary. Returns the sums with these
-        classes, and the cut of each step in nats.
+        shards still add up. Returns the sums with these classes, and the cut of each step in nats.
         """
-        cells = {name: values.copy() for name, values in self.cells.items()}
-        usable = self.usable
-        cuts = {}
+        bins, cuts = self.cells["bin"], {}
+        planning = np.full_like(bins, query.UNCLASSED)
         for step in self.steps:
-            rows = np.flatnonzero(cells["step"] == step)
-            bins = cells["bin"][rows]
+            rows = np.flatnonzero((self.cells["step"] == step) & self.usable)
             counts = np.zeros(BINS, dtype=np.int64)
-            np.add.at(counts, np.maximum(bins, 0), cells["tokens"][rows] * usable[rows])
+            np.add.at(counts, np.maximum(bins[rows], 0), self.cells["tokens"][rows])
             above = np.append(np.cumsum(counts[::-1])[::-1], 0)
             cut = int(np.argmin(np.abs(above - share * above[0])))
             cuts[step] = float(EDGES[cut])
-            code = np.where(bins >= cut, query.PLANNING, query.EXECUTION)
-            cells["planning"][rows] = np.where(usable[rows], code, query.UNCLASSED)
-        return replace(self, cells=added([cells])), cuts
+            planning[rows] = np.where(bins[rows] >= cut, query.PLANNING, query.EXECUTION)
+        return replace(self, cells=added([self.cells | {"planning": planning}], KEYS, SUMS)), cuts
 
     def to_arrow(self, about: dict[str, Any]) -> pa.Table:
         """The sums as a table that a heat map can be drawn from, and that :meth:`read` reads back.
@@ -174,8 +160,7 @@ class Sums:
         import pyarrow as pa
 
         cells = self.cells
-        regular = cells["bin"] >= 0
-        at = np.maximum(cells["bin"], 0)
+        regular, at = cells["bin"] >= 0, np.maximum(cells["bin"], 0)
         columns = {
             "step": pa.array(cells["step"]),
             "class": pa.array([None, None, *_CLASSES]).take(pa.array(cells["planning"] + 2)),
@@ -207,22 +192,20 @@ class Sums:
         try:
             table = pq.read_table(path)
         except (pa.ArrowException, OSError, ValueError) as problem:
-            message = f"cannot be read as Parquet: {shown(str(problem).splitlines()[0])}"
-            raise InputError("file-corrupt", f"{shown(path.name)} {message}", hint) from None
+            message = f"{shown(path.name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}"
+            raise InputError("file-corrupt", message, hint) from None
         facts = facts_of(table.schema.metadata)
         if facts.get("format") != FORMAT or "bin" not in table.column_names:
-            raise InputError(
-                "not-token-sums",
-                f"{shown(path.name)} is named like sums of tokens and holds format "
-                f"{shown(str(facts.get('format', 'none')))}, expected {shown(FORMAT)}",
-                "give the tokens themselves, or a .hist.parquet that entropylaw tokens wrote",
-            )
+            found = f"format {shown(str(facts.get('format', 'none')))}, expected {shown(FORMAT)}"
+            message = f"{shown(path.name)} is named like sums of tokens and holds {found}"
+            hint = "give the tokens themselves, or a .hist.parquet that entropylaw tokens wrote"
+            raise InputError("not-token-sums", message, hint)
         try:
             cells = {name: table.column(name).to_numpy().astype(np.int64) for name in ("step", "bin", *SUMS)}
             cells["planning"] = _codes(table.column("class"), _CLASSES)
             cells["correct"] = _codes(table.column("correct"), _ANSWERS)
             return cls(
-                cells=added([cells]),
+                cells=added([cells], KEYS, SUMS),
                 has_logprob=facts.pop("has_logprob"),
                 responses=responses.from_facts(facts.pop("responses")),
                 # An earlier version knew no prompts and kept no responses one by one.
@@ -232,18 +215,6 @@ class Sums:
         except (pa.ArrowException, KeyError, TypeError, ValueError, AttributeError) as problem:
             message = f"{shown(path.name)} says that it holds sums of tokens, and they are damaged: "
             raise InputError("file-corrupt", message + type(problem).__name__, hint) from None
-
-
-def added(parts: Sequence[dict[str, IntArray]]) -> dict[str, IntArray]:
-    """Add up rows of the same key; the result is in the order of the keys."""
-    # One column at a time: with hundreds of bins in each of thousands of steps, copies of all are large.
-    columns = dict(parts[0])
-    if len(parts) > 1:
-        columns = {name: np.concatenate([part[name] for part in parts]) for name in columns}
-    order = np.lexsort([columns[name] for name in reversed(KEYS)])
-    for name in columns:
-        columns[name] = columns[name][order]
-    return by_group(columns, np.any([changes(columns[name]) for name in KEYS], axis=0), SUMS)
 
 
 def _codes(column: pa.ChunkedArray, names: Sequence[Any]) -> IntArray:
