@@ -241,7 +241,7 @@ READERS: tuple[Format, ...] = (
     Format(
         "wandb-summary",
         suffixes=(".json",),
-        module="wandb_last_values:is_summary",
+        module="wandb_export:is_summary",
         title="`wandb-summary.json`",
         why="one value of each metric; the law needs their course",
         hint="read the run's `.wandb` file, or export the history",
@@ -302,7 +302,7 @@ READERS: tuple[Format, ...] = (
     Format(
         "wandb-run-table",
         suffixes=(".csv",),
-        module="wandb_last_values:is_run_table",
+        module="wandb_export:is_run_table",
         title="W&B's table of runs, as CSV",
         why="one value of each metric a run; the law needs their course",
         hint="export the charts of entropy and reward, or the history",

@@ -19,15 +19,8 @@ from entropylaw.ingest.values import classify
 _STEP = re.compile(r"(?<!\w)Train step (\d{1,9})/\d{1,9} done\.", re.ASCII)
 _STATS = re.compile(r"(?<!\w)Stats \(\d{1,9}/\d{1,9}\):", re.ASCII)
 _BAR = "│"
-# A table's row has four pairs; a line with far more is no row.
-_MOST_CELLS = 256
 
 LATER_TABLE = "table of a later minibatch of the same step"
-
-
-def matches(text: str) -> bool:
-    """Whether a step has a table."""
-    return any(next(rows(lines, Printout(Content("-"))), None) for lines in openings(text, _STEP))
 
 
 def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
@@ -47,33 +40,35 @@ def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
             expected = True
             printout.dropped[LATER_TABLE] += bool(values)
         elif expected and _BAR in line:
-            pairs, bad = _pairs(line)
-            printout.dropped[BAD_PAIR] += bad
-            values = {**pairs, **values}
+            values = {**_pairs(line, printout), **values}
     if values:
         yield {"step": step, **values}
     if printout.dropped[LATER_TABLE]:
         printout.notes.append("a step has a table for every minibatch: the first one's values are kept")
 
 
-def _pairs(line: str) -> tuple[dict[str, float], int]:
-    """Return the numbers of a table's row, and how many could not be read; a last column may be empty."""
-    _, *cells = (cell.strip() for cell in line.split(_BAR, _MOST_CELLS))
+def _pairs(line: str, printout: Printout) -> dict[str, float]:
+    """Return the numbers of a table's row, of which the last columns may be empty."""
+    # A row has four pairs; a line with far more cells is no row.
+    _, *cells = (cell.strip() for cell in line.split(_BAR, 256))
     pairs: dict[str, float] = {}
     # Behind the last bar is nothing, unless the row was cut off: then its last value may be half a number.
-    bad = int(len(cells) % 2 == 0)
+    printout.dropped[BAD_PAIR] += len(cells) % 2 == 0
     for name, value in zip(cells[:-1:2], cells[1:-1:2], strict=False):
         number, is_text = classify(value)
         if name and not is_text:
             pairs[name] = number
-        elif name or value:
-            bad += 1
-    return pairs, bad
+        else:
+            printout.dropped[BAD_PAIR] += bool(name or value)
+    return pairs
 
 
 CONSOLE = Console(
     rows=rows,
-    matches=matches,
+    # A step that has a table.
+    matches=lambda text: any(
+        next(rows(lines, Printout(Content("-"))), None) for lines in openings(text, _STEP)
+    ),
     needles=(_BAR,),
     reasons=(BAD_PAIR, LATER_TABLE),
     form="table of AReaL's console below a line 'Train step 1/100 done.'",

@@ -22,15 +22,10 @@ from entropylaw.ingest.values import is_missing, parse_step
 from entropylaw.ingest.wording import counted, shown_path
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
-_SAMPLE = 20
 _HEAD = 1 << 16
 # A table with more columns is read in part: those that something is made of. One with many more is no log.
-_WIDE = 1 << 12
-_WIDEST = 1 << 17
+_WIDE, _WIDEST = 1 << 12, 1 << 17
 _LONGEST_ROW = 1 << 26
-
-# Columns that later headers may add, beyond as many as the first one has.
-_MORE_COLUMNS = 64
 
 TOO_LONG = "row with more cells than the header"
 CUT_OFF = "last row cut off"
@@ -46,7 +41,7 @@ def recognises(content: Content) -> bool:
     head = content.opening[:_HEAD]
     with _long_cells():
         split = csv.reader(io.StringIO(head, newline=""), delimiter=_sniff(content))
-        header, *rows = list(islice(filter(None, split), _SAMPLE + 1)) or [[]]
+        header, *rows = list(islice(filter(None, split), 21)) or [[]]
     if len(head) < len(content.opening):
         rows = rows[:-1]  # the sample may have cut the last one
     same = sum(len(row) == len(header) for row in rows)
@@ -80,14 +75,11 @@ def read(content: Content) -> Table:
         shape = _Rectangle(Rows(header, wanted), header, delimiter)
         for row in rows:
             shape.add(row)
-        shape.finish(cut_off=not ended)
+        shape.put_short(whole=ended)
     if shape.rows.rows == len(shape.unreadable):
-        raise InputError(
-            "no-records",
-            f"{shown_path(content.path)} has a header of {counted(len(header), 'column')} "
-            "and no rows below it",
-            "check that the run has logged something",
-        )
+        what = f"has a header of {counted(len(header), 'column')} and no rows below it"
+        hint = "check that the run has logged something"
+        raise InputError("no-records", f"{shown_path(content.path)} {what}", hint)
     if delimiter != ",":
         notes = (*notes, f"columns are separated by {_DELIMITERS[delimiter]}s")
     return Table(
@@ -123,17 +115,18 @@ class _Rectangle:
         self._delimiter = delimiter
         self._names = header
         self._known = frozenset(header)
-        self._most = 2 * len(header) + _MORE_COLUMNS
-        self._width = len(header)
-        self._labels = _label_places(header)
-        self._places: list[int] | None = None
+        # Later headers may add as many columns as the first one has, and some more.
+        self._most = 2 * len(header) + 64
         self._again: list[int] = []
         self._short: list[str] | None = None
+        self._read_by(header)
 
     def add(self, row: list[str]) -> None:
         """Take the next row."""
-        self._put_short()
-        if self._is_header(row):
+        self.put_short(whole=True)
+        # A header holds names of columns, two at least, and nothing that is a number.
+        again = not row[0].strip()[:1].isdecimal() and sum(cell.strip() in self._known for cell in row) > 1
+        if again and all(parse_step(cell) != parse_step(cell) for cell in row):
             self._begin_again(row)
             return
         self.seen += 1
@@ -152,22 +145,18 @@ class _Rectangle:
         else:
             self._refuse(row, TOO_LONG)
 
-    def finish(self, *, cut_off: bool) -> None:
-        """Take the last row for what it is."""
-        if cut_off and self._short is not None:
+    def put_short(self, *, whole: bool) -> None:
+        """Put a short row that was held back, if it is whole."""
+        if self._short is not None and whole:
+            self._put(self._short + [""] * (self._width - len(self._short)))
+        elif self._short is not None:
             self.dropped[CUT_OFF] += 1
-        else:
-            self._put_short()
+        self._short = None
 
     def _refuse(self, row: Sequence[str], reason: str) -> None:
         self.dropped[reason] += 1
         self.unreadable.append(self.rows.rows)
         self._put([row[place] if place in self._labels else "" for place in range(self._width)])
-
-    def _put_short(self) -> None:
-        if self._short is not None:
-            self._put(self._short + [""] * (self._width - len(self._short)))
-            self._short = None
 
     def _put(self, row: list[str]) -> None:
         """Add a row of the current header's length, in the order of all columns."""
@@ -175,11 +164,13 @@ class _Rectangle:
             row = [row[place] if place >= 0 else "" for place in self._places]
         self.rows.add(row)
 
-    def _is_header(self, row: list[str]) -> bool:
-        """Whether a row holds names of columns, two at least, and nothing that is a number."""
-        if row[0].strip()[:1].isdecimal() or sum(cell.strip() in self._known for cell in row) < 2:
-            return False
-        return all(parse_step(cell) != parse_step(cell) for cell in row)
+    def _read_by(self, header: list[str]) -> None:
+        """Read the rows below by this header."""
+        at = {name: place for place, name in enumerate(header)}
+        self._places = None if header is self._names else [at.get(name, -1) for name in self._names]
+        self._width = len(header)
+        # Where the cells stand that name a run.
+        self._labels = frozenset(place for name, place in at.items() if folded(name) in RUN_NAMES)
 
     def _begin_again(self, row: list[str]) -> None:
         header, _ = unique_names(row)
@@ -188,10 +179,7 @@ class _Rectangle:
             self.rows.widen(name)
         self._names = [*self._names, *new]
         self._known |= frozenset(new)
-        at = {name: place for place, name in enumerate(header)}
-        self._places = [at.get(name, -1) for name in self._names]
-        self._width = len(header)
-        self._labels = _label_places(header)
+        self._read_by(header)
         self._again.append(self.seen)
         note = f"the header is written again below row {self._again[0]}; the rows below are read by it"
         if len(self._again) > 1:
@@ -201,18 +189,12 @@ class _Rectangle:
         self.notes = (note,)
 
 
-def _label_places(header: Sequence[str]) -> frozenset[int]:
-    """Where the cells stand that name a run."""
-    return frozenset(place for place, name in enumerate(header) if folded(name) in RUN_NAMES)
-
-
 def _sniff(content: Content) -> str:
     """Return the delimiter that gives the header most cells; a comma where none gives two."""
     first = next((line for line in content.lines() if line), "")[:_HEAD]
     first = next(iter(first.splitlines()), "")
     with _long_cells():
-        widths = {mark: len(next(csv.reader([first], delimiter=mark), [])) for mark in _DELIMITERS}
-    return max(widths, key=lambda mark: widths[mark])
+        return max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
 
 
 @contextmanager

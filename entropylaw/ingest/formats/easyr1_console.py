@@ -28,13 +28,6 @@ _DEEPEST = 8
 _LONGEST = 1000
 
 
-def matches(text: str) -> bool:
-    """Whether a step has metrics of the trainer."""
-    return any(
-        block.is_the_trainers for lines in openings(text, _STEP_LINE) for block in islice(_blocks(lines), 1)
-    )
-
-
 def rows(_: Iterable[str], printout: Printout) -> Iterator[Row]:
     """Yield the blocks of the trainer; an empty line ends one, and a carriage return within a line none."""
     for block in _blocks(printout.content.lines()):
@@ -65,23 +58,18 @@ class _Block:
         """Take a line without its prefix; False where the block ends before it."""
         body = line.lstrip(" ")
         indent = len(line) - len(body)
-        if "%|" in line:
-            return True
-        if self.foreign is not None and (indent > self.foreign or body.startswith("-")):
+        part_of_foreign = self.foreign is not None and (indent > self.foreign or body.startswith("-"))
+        if part_of_foreign or "%|" in line:
             return True
         self.foreign = None
         if body.startswith(("- ", "? ", ": ")):
             self.bad += not body.startswith("- ")
             return True
-        pair = _pair(body.rstrip())
-        if pair is None:
-            return False
-        while self.parents and self.parents[-1][0] >= indent:
-            self.parents.pop()
+        key, value = _pair(body.rstrip())
+        self.parents = [(place, name) for place, name in self.parents if place < indent]
         # Indented without a parent: the start of this part is lost.
-        return bool(indent == 0 or self.parents) and self._put(indent, *pair)
-
-    def _put(self, indent: int, key: str, value: str) -> bool:
+        if value is None or (indent and not self.parents):
+            return False
         if not value and len(self.parents) < _DEEPEST:
             self.parents.append((indent, key))
             return True
@@ -103,34 +91,37 @@ def _blocks(lines: Iterable[str]) -> Iterator[_Block]:
             continue
         line = plain(raw).rstrip("\r")
         ray = _RAY.match(line)
-        prefix = ray[0].rstrip() if ray else ""
-        text = line[ray.end() :] if ray else line
-        if len(text) <= _LONGEST and (found := _STEP.search(text)):
+        prefix, text = (ray[0].rstrip(), line[ray.end() :]) if ray else ("", line)
+        short = len(text) <= _LONGEST
+        if short and (found := _STEP.search(text)):
             if block:
                 yield block
             block = _Block(float(found[1]), prefix)
-        elif block and prefix == block.prefix and not (len(text) <= _LONGEST and block.take(text)):
+        elif block and prefix == block.prefix and not (short and block.take(text)):
             yield block
             block = None
     if block:
         yield block
 
 
-def _pair(body: str) -> tuple[str, str] | None:
+def _pair(body: str) -> tuple[str, str | None]:
     """Return key and value of a line of YAML, the value empty where it stands below; None for other text."""
     if body.startswith("'"):
         end = body.find("':", 1)
         key, rest = body[1:end].replace("''", "'"), body[end + 2 :]
-        return (key, rest.strip()) if end > 0 and (not rest or rest[0] == " ") else None
+        return key, rest.strip() if end > 0 and rest[:1] in ("", " ") else None
     if body.endswith(":"):
         return body[:-1], ""
     key, colon, value = body.partition(": ")
-    return (key, value.strip()) if colon and key else None
+    return key, value.strip() if colon and key else None
 
 
 CONSOLE = Console(
     rows=rows,
-    matches=matches,
+    # A step has metrics of the trainer.
+    matches=lambda text: any(
+        block.is_the_trainers for lines in openings(text, _STEP_LINE) for block in islice(_blocks(lines), 1)
+    ),
     needles=("Step ",),
     form="metrics of EasyR1's console below a line 'Step 1'",
 )

@@ -27,15 +27,8 @@ _RECORD_LINE = re.compile(r"\s*\{\s*\"")
 _PAIR = re.compile(r"\"([^\"\\]{1,80})\"\s*:\s*(\"(?:[^\"\\]|\\.){0,400}\"|-?\d[\d.eE+-]{0,40})")
 _ARRAY = re.compile(r"\[\s*\{")
 _GAP = re.compile(r"[ \t\r\n,\0]*")
-# So many NULs within a file are more than a record that was not written.
-_NULS_OF_RECORDS = 256
-# A million records without a value are no log; each would cost many times its two bytes.
-_MOST_EMPTY = 1 << 20
 _BETWEEN = re.compile(r"\}\s*,?\s*(?=\{)")
-_SAMPLE = 50
 _HEAD = 1 << 16
-# Names below one another add up; a longer one is no metric's.
-_LONGEST_NAME = 1000
 
 UNPARSEABLE = "unparseable line"
 
@@ -47,7 +40,7 @@ def recognises(content: Content) -> bool:
     text = content.opening[:_HEAD]
     if _OPENS.match(text):
         return True
-    lines = [line for line in text.splitlines() if line.strip()][:_SAMPLE]
+    lines = [line for line in text.splitlines() if line.strip()][:50]
     return sum(_RECORD_LINE.match(line) is not None for line in lines) * 2 > len(lines)
 
 
@@ -64,7 +57,7 @@ def read(content: Content) -> Table:
     columns = found.finish()
     rows, bad = found.records.rows, found.bad
     dropped = {UNPARSEABLE: len(bad)} if bad else {}
-    if columns is not None:
+    if columns:
         rows = len(next(iter(columns.values()))) + len(bad)
         return Table(columns=columns, rows=rows, dropped=dropped, notes=content.text_notes)
     if rows == len(bad):
@@ -98,34 +91,33 @@ class _Values:
             if good and self.good == 2:
                 self._add(self._first)
             self._add(value)
-            if self._empty > _MOST_EMPTY:
+            # A million records without a value are no log; each would cost many times its two bytes.
+            if self._empty > 1 << 20:
                 raise _no_records(content)
 
-    def finish(self) -> dict[str, list[object]] | None:
+    def finish(self) -> dict[str, list[object]]:
         """Take the first value for what it is, where it stayed alone; return columns if it holds such."""
-        if self.good != 1:
-            return None
         values = self._first if isinstance(self._first, list) else [self._first]
-        if len(values) == 1 and (columns := _columns(values[0])) is not None:
-            return columns
-        for value in values:
+        columns = _columns(values[0]) if self.good == len(values) == 1 else {}
+        for value in values if self.good == 1 and not columns else ():
             self._add(value)
-        return None
+        return columns
 
     def _add(self, value: object) -> None:
         if isinstance(value, _Broken) or not isinstance(value, dict):
             self.bad.append(self.records.rows)
             self.records.add(value if isinstance(value, _Broken) else {})
-        else:
-            self._empty += not value
-            if self.good > 1 and (columns := _columns(value)):
-                for row in zip(*columns.values(), strict=True):
-                    self.records.add(dict(zip(columns, row, strict=True)))
-                return
-            data = value.get("data")
-            if isinstance(data, dict) and "step" in value and "_type" not in data:
-                value.update(value.pop("data"))
-            self.records.add(dict(leaves(value, _LONGEST_NAME)))
+            return
+        self._empty += not value
+        if self.good > 1 and (columns := _columns(value)):
+            for row in zip(*columns.values(), strict=True):
+                self.records.add(dict(zip(columns, row, strict=True)))
+            return
+        data = value.get("data")
+        if isinstance(data, dict) and "step" in value and "_type" not in data:
+            value.update(value.pop("data"))
+        # Names below one another add up; a longer one is no metric's.
+        self.records.add(dict(leaves(value, 1000)))
 
 
 def _lines(content: Content) -> Iterator[object]:
@@ -135,7 +127,8 @@ def _lines(content: Content) -> Iterator[object]:
         if not line:
             continue
         whole = line.strip("\0")
-        if len(line) - len(whole) >= _NULS_OF_RECORDS:
+        # So many NULs within a file are more than a record that was not written.
+        if len(line) - len(whole) >= 256:
             yield from (_Broken(), _Broken())
         if _ARRAY.match(whole) or _BETWEEN.search(whole):
             # Several records on a line are read one by one, so that they are never in memory as a whole.
@@ -173,12 +166,12 @@ def _stream(text: str) -> Iterator[object]:
         yield value
 
 
-def _columns(value: object) -> dict[str, list[object]] | None:
-    """Return the columns of an object whose every value is a list of the same length, else None."""
+def _columns(value: object) -> dict[str, list[object]]:
+    """Return the columns of an object whose every value is a list of the same length, else nothing."""
     if not isinstance(value, dict) or not all(isinstance(cells, list) for cells in value.values()):
-        return None
+        return {}
     lengths = {len(cells) for cells in value.values()}
-    return dict(value) if len(lengths) == 1 and lengths != {0} else None
+    return dict(value) if len(lengths) == 1 and lengths != {0} else {}
 
 
 def _no_records(content: Content) -> InputError:

@@ -12,9 +12,10 @@ import math
 import os
 import re
 import sqlite3
+import sys
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import repeat
 from pathlib import Path
@@ -33,7 +34,6 @@ from entropylaw.ingest.values import classify
 from entropylaw.ingest.wording import counted, listing, shown, shown_path, sqlite_cause
 from entropylaw.paths import is_file
 
-_META, _METRICS, _PARAMS = "meta.yaml", "metrics", "params"
 # Keys and names are shorter in MLflow; a longer one is none.
 _LONGEST_NAME = 500
 _LONGEST_LINE = 2000
@@ -42,14 +42,6 @@ _RUN_NAME = re.compile(r"^run_name:[ \t]*(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
 _DELETED = re.compile(r"^lifecycle_stage:[ \t]*['\"]?deleted\b", re.MULTILINE)
 # Time in milliseconds, value, step (none before MLflow 1.0), then perhaps a data set's name and digest.
 _LINE = re.compile(r"(-?[0-9]{1,18}) (\S{1,400})(?: (-?[0-9]{1,18})(?: .*)?)?", re.DOTALL)
-
-_COLUMNS = frozenset(("run_uuid", "key", "value", "timestamp", "step"))
-_RUN_COLUMNS = frozenset(("run_uuid", "name", "start_time", "lifecycle_stage"))
-_LONGEST_CELL = 1 << 24
-# A row of metrics takes SQLite some 40 steps and 80 bytes; in a damaged tree of pages it may go on for ever.
-_STEPS_A_BYTE, _STEPS_AT_ONCE, _FEWEST = 4, 1 << 16, 64
-_MOST_PARAMS = 10_000
-_LARGEST = 1.7976931348623157e308  # stands for infinity in the database
 
 
 class MlflowFolder(BundleReader):
@@ -61,7 +53,7 @@ class MlflowFolder(BundleReader):
 
     def files(self, folder: str) -> tuple[str, ...]:
         """List ``meta.yaml``, the metrics and the parameters of a run's folder; none of any other folder."""
-        meta, metrics = Path(folder, _META), Path(folder, _METRICS)
+        meta, metrics = Path(folder, "meta.yaml"), Path(folder, "metrics")
         try:
             if not (metrics.is_dir() and meta.is_file()):
                 return ()
@@ -71,7 +63,7 @@ class MlflowFolder(BundleReader):
             return ()
         if "experiment_id:" not in head or not _IS_RUN.search(head):
             return ()
-        return (str(meta), *_regular_files(metrics), *_regular_files(Path(folder, _PARAMS)))
+        return (str(meta), *_regular_files(metrics), *_regular_files(Path(folder, "params")))
 
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
         """Read metrics and parameters.
@@ -85,9 +77,9 @@ class MlflowFolder(BundleReader):
         for content in contents:
             part, *rest = Path(content.path).relative_to(folder).parts
             key = "/".join(rest)
-            if part == _META:
+            if part == "meta.yaml":
                 meta = content.head.decode("utf-8", "replace")
-            elif part == _PARAMS:
+            elif part == "params":
                 settings[key] = content.head.decode("utf-8", "replace")
             elif content.wanted is not None and not content.wanted(key):
                 unread.append(key)
@@ -118,18 +110,20 @@ def read(content: Content) -> Table:
     try:
         with opened(content) as connection:
             # What a hostile or damaged database can make SQLite do has bounds.
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_CELL)
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1 << 24)
             size = content.size if content.local_file() else len(content.data)
-            left = repeat(0, _FEWEST + size * _STEPS_A_BYTE // _STEPS_AT_ONCE)
-            connection.set_progress_handler(lambda: next(left, 1), _STEPS_AT_ONCE)
+            # A row of metrics takes SQLite some 40 steps and 80 bytes, here it has 4 a byte; in a damaged
+            # tree of pages it may go on for ever.
+            left = repeat(0, 64 + size * 4 // (1 << 16))
+            connection.set_progress_handler(lambda: next(left, 1), 1 << 16)
             return _table(connection, content)
     # SQLite's own errors, and what Python's module makes of sizes and names that make no sense
     except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError, OSError) as problem:
-        raise InputError(
-            "file-corrupt",
-            f"{shown_path(content.path)} is an SQLite database that cannot be read: {sqlite_cause(problem)}",
-            "copy it again while no run writes to it; `sqlite3 FILE .recover` saves what can be saved",
-        ) from None
+        what = (
+            f"{shown_path(content.path)} is an SQLite database that cannot be read: {sqlite_cause(problem)}"
+        )
+        hint = "copy it again while no run writes to it; `sqlite3 FILE .recover` saves what can be saved"
+        raise InputError("file-corrupt", what, hint) from None
 
 
 class _Metric:
@@ -199,15 +193,16 @@ def run_name(meta: str) -> str:
 
 def _table(connection: sqlite3.Connection, content: Content) -> Table:
     """Read all runs of MLflow's tables."""
-    has = plain_columns(connection, "metrics")
-    if not (has >= _COLUMNS and plain_columns(connection, "runs") >= _RUN_COLUMNS):
+    has, run_columns = plain_columns(connection, "metrics"), plain_columns(connection, "runs")
+    if not (
+        has >= {"run_uuid", "key", "value", "timestamp", "step"}
+        and run_columns >= {"run_uuid", "name", "start_time", "lifecycle_stage"}
+    ):
         found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200")
-        raise InputError(
-            "not-a-log",
-            f"{shown_path(content.path)} is an SQLite database without MLflow's tables 'metrics' and "
-            f"'runs'; its tables: {listing([str(name) for (name,) in found])}",
-            "export the metrics to one CSV with a step column and a column a metric",
-        )
+        tables = f"'metrics' and 'runs'; its tables: {listing([str(name) for (name,) in found])}"
+        what = f"{shown_path(content.path)} is an SQLite database without MLflow's tables {tables}"
+        hint = "export the metrics to one CSV with a step column and a column a metric"
+        raise InputError("not-a-log", what, hint)
     listed = connection.execute("SELECT run_uuid, name, lifecycle_stage FROM runs").fetchall()
     labels = _run_labels({str(uuid): str(name or "")[:_LONGEST_NAME].strip() for uuid, name, _ in listed})
     rows, uuids = StepRows(""), list[str]()
@@ -229,37 +224,40 @@ def _table(connection: sqlite3.Connection, content: Content) -> Table:
             if uuids[-1:] != [uuid]:
                 uuids.append(uuid)
                 rows.begin(labels.get(uuid, uuid))
-            number = math.copysign(math.inf, value) if abs(value) == _LARGEST else float(value)
+            # The largest number stands for infinity in the database.
+            infinite = abs(value) == sys.float_info.max
+            number = math.copysign(math.inf, value) if infinite else float(value)
             rows.take(step, key, math.nan if is_nan else number)
     if not rows.steps:
         what = f"{shown_path(content.path)} holds no metric of its {counted(len(labels), 'MLflow run')}"
         raise InputError("no-records", what, "check that the run has logged something, and to this database")
     settings: dict[str, object] = {}
     if len(uuids) == 1 and plain_columns(connection, "params") >= {"run_uuid", "key", "value"}:
-        query = f"SELECT key, value FROM params WHERE run_uuid = ? LIMIT {_MOST_PARAMS}"
+        query = "SELECT key, value FROM params WHERE run_uuid = ? LIMIT 10000"
         cells = connection.execute(query, (uuids[0],))
         settings = {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}
-    deleted = {str(uuid) for uuid, _, stage in listed if stage == "deleted"}
+    notes = list[str]()
+    path = content.local_file()
+    if path and beside(path, "-wal"):
+        notes.append(f"read with {shown(Path(path + '-wal').name)}, where its last rows are")
+    elif path and beside(path, "-journal"):
+        notes.append(
+            f"{shown(Path(path + '-journal').name)} lies beside it: its last rows may be half written"
+        )
+    gone = {str(uuid) for uuid, _, stage in listed if stage == "deleted"}
+    if deleted := [labels[uuid] for uuid in uuids if uuid in gone]:
+        notes.append(f"marked as deleted in MLflow: {listing(deleted, 5)}")
+    if len(uuids) > 1:
+        notes.append(f"the parameters of {counted(len(uuids), 'run')} in one database are not read")
     return rows.table(
         content.extent,
         Counter({UNREADABLE: bad.total()}),
-        tuple(_notes(content.local_file(), [labels[uuid] for uuid in uuids if uuid in deleted], len(uuids))),
+        tuple(notes),
         lost=tuple(labels.get(uuid, uuid) for uuid in bad if uuid not in uuids),
         settings=settings,
         unread=tuple(unread),
         labelled=True,
     )
-
-
-def _notes(path: str | None, deleted: Sequence[str], runs: int) -> Iterator[str]:
-    if path and beside(path, "-wal"):
-        yield f"read with {shown(Path(path + '-wal').name)}, where its last rows are"
-    elif path and beside(path, "-journal"):
-        yield f"{shown(Path(path + '-journal').name)} lies beside it: its last rows may be half written"
-    if deleted:
-        yield f"marked as deleted in MLflow: {listing(deleted, 5)}"
-    if runs > 1:
-        yield f"the parameters of {counted(runs, 'run')} in one database are not read"
 
 
 def _run_labels(names: Mapping[str, str]) -> dict[str, str]:
@@ -270,7 +268,5 @@ def _run_labels(names: Mapping[str, str]) -> dict[str, str]:
         for uuid, name in names.items()
     }
     taken = Counter(labels.values())
-    return {
-        uuid: _label(label if taken[label] == 1 else f"{names[uuid]} ({uuid})")
-        for uuid, label in labels.items()
-    }
+    unique = {uuid: one if taken[one] == 1 else f"{names[uuid]} ({uuid})" for uuid, one in labels.items()}
+    return {uuid: _label(label) for uuid, label in unique.items()}

@@ -41,30 +41,22 @@ _CELL_TYPE = re.compile(r'"cell_type"\s{0,9}:\s{0,9}"(?:code|markdown|raw|headin
 # Pictures are most of a notebook's bytes, and hold no log.
 _PICTURE = re.compile(r'("(?:image/(?:png|jpeg|gif)|png|jpeg)"\s{0,9}:\s{0,9})"[A-Za-z0-9+/=\\]++"')
 _DECODER = json.JSONDecoder(parse_int=float)
-# What Python needs for an empty list or object, and for a short text.
-_BRACKET, _QUOTE = 64, 28
-_SMALL = 1 << 26
-
-_JSON_LINE = re.compile(r"\s*\{\".*\}\s*")
 
 # Not html.parser: its time grew with the square of some malformed text up to Python 3.13.5.
 _HTML = re.compile(r"<(tr|th|td)\b[^<>]{0,400}+>([^<]{0,400}+)", re.IGNORECASE)
 _NAMES = {"Step": "step", "Epoch": "epoch", "Training Loss": "loss", "Validation Loss": "eval_loss"}
-_NOTHING = frozenset(("no log", ""))
-_TABLE = "the Trainer's table"
+_NOTHING = ("no log", "")
 
 TOO_LONG = "row with more cells than the header"
 
 
 def recognises(content: Content) -> bool:
     """Whether it is a JSON object with cells and the format's version, in whatever order."""
-    if not content.is_text or _OPENS.match(content.head) is None:
-        return False
-    text = content.opening
+    text = content.opening if content.is_text and _OPENS.match(content.head) else ""
     if '"cells"' not in text and '"worksheets"' not in text:
         return False
     # The version may stand at the end, beyond what is looked at, or have been cut off.
-    return _FORMAT.search(text) is not None or _CELL_TYPE.search(text) is not None
+    return bool(_FORMAT.search(text) or _CELL_TYPE.search(text))
 
 
 def read(content: Content) -> Table:
@@ -78,14 +70,13 @@ def read(content: Content) -> Table:
     outputs = [_objects(cell.get("outputs")) if isinstance(cell, dict) else [] for cell in cells]
     logs = [log for at, some in enumerate(outputs, start=1) for log in _logs(some, at, content.path)]
     if not logs:
-        with_outputs = sum(map(bool, outputs))
-        raise InputError(
-            "no-records",
-            f"{shown_path(content.path)} is a notebook without a training log in its outputs: "
-            f"{counted(with_outputs, 'cell')} with outputs of {counted(len(cells), 'cell')} looked at",
+        some = f"{counted(sum(map(bool, outputs)), 'cell')} with outputs of {counted(len(cells), 'cell')}"
+        hint = (
             "outputs may have been cleared when it was saved: run it again and save it with its outputs, or "
-            "name the trainer's own log, such as trainer_state.json",
+            "name the trainer's own log, such as trainer_state.json"
         )
+        what = f"is a notebook without a training log in its outputs: {some} looked at"
+        raise InputError("no-records", f"{shown_path(content.path)} {what}", hint)
     return _merged(logs, content)
 
 
@@ -100,7 +91,8 @@ class _Log(NamedTuple):
 def _notebook(content: Content) -> dict[str, Any]:
     text = "".join(_PICTURE.sub(r'\1""', block) for block in content.blocks())
     quotes = text.count('"') - text.count('\\"')
-    if max(_SMALL, 8 * len(text)) < _BRACKET * (text.count("[") + text.count("{")) + _QUOTE * quotes:
+    # Python needs 64 bytes for an empty list or object, and 28 for half a short text.
+    if max(1 << 26, 8 * len(text)) < 64 * (text.count("[") + text.count("{")) + 28 * quotes:
         raise _corrupt(content, "holds little but empty lists and texts, which no notebook does")
     try:
         value = _DECODER.decode(text)
@@ -116,9 +108,8 @@ def _notebook(content: Content) -> dict[str, Any]:
 
 def _logs(outputs: Sequence[Mapping[str, Any]], position: int, path: str) -> Iterator[_Log]:
     """Yield every log in the outputs of one cell."""
-    printed = "".join(
-        _text(output.get("text")) for output in outputs if output.get("output_type") == "stream"
-    )
+    streams = (output for output in outputs if output.get("output_type") == "stream")
+    printed = "".join(_text(stream.get("text")) for stream in streams)
     if printed.strip():
         yield from _console(printed, position, path)
     lists = [line for line in printed.splitlines() if line.startswith("[{'")]
@@ -127,7 +118,7 @@ def _logs(outputs: Sequence[Mapping[str, Any]], position: int, path: str) -> Ite
             # In nbformat 3, the representations stand in the output itself, under short names.
             data = output["data"] if isinstance(output.get("data"), dict) else output
             tables = _html_tables(_text(data.get("text/html", data.get("html"))))
-            yield from (_Log(_TABLE, position, table) for table in tables)
+            yield from (_Log("the Trainer's table", position, table) for table in tables)
             lists.append(_text(data.get("text/plain", data.get("text"))))
     for shown in lists:
         if shown.lstrip().startswith("[{'"):
@@ -146,7 +137,7 @@ def _console(text: str, position: int, path: str) -> Iterator[_Log]:
             with suppress(InputError):
                 yield _Log(reader.name, position, reader.read(content))
                 return
-    lines = list(filter(_JSON_LINE.fullmatch, text.splitlines()))
+    lines = list(filter(re.compile(r"\s*\{\".*\}\s*").fullmatch, text.splitlines()))
     if len(lines) > 1:
         with suppress(InputError):
             table = jsonl.read(_in_memory(path, "\n".join(lines) + "\n"))
@@ -182,33 +173,24 @@ def _html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
         for name in header
     )
     whole = [list(row) for row in rows if len(row) <= len(names)]
-    fillers = _without_fillers(whole)
+    # Fillers in the first row: a float has decimals, a bare 0 is no measurement.
+    fillers = 0
+    for column in range(1, len(whole[0]) if whole else 0):
+        below = [row[column].casefold() for row in whole[1:] if column < len(row)]
+        if whole[0][column] == "0" and all("." in cell or cell in _NOTHING for cell in below):
+            whole[0][column] = ""
+            fillers += 1
     records = Records()
     for row in whole:
         cells = (None if cell.casefold() in _NOTHING else cell for cell in row)
         records.add(dict(zip(names, cells, strict=False)))
     columns, more = records.columns(sum(map(len, rows)) * 8)
-    said = [f"{_TABLE} shows six decimals, to which its values are rounded"]
+    said = ["the Trainer's table shows six decimals, to which its values are rounded"]
     if fillers:
         said.append(f"{counted(fillers, 'cell')} of its first row with a bare 0, which stands for no value")
     too_long = len(rows) - len(whole)
-    return Table(
-        columns=columns,
-        rows=len(rows),
-        dropped={TOO_LONG: too_long} if too_long else {},
-        notes=(*said, *notes, *more),
-    )
-
-
-def _without_fillers(rows: Sequence[list[str]]) -> int:
-    """Empty the first row's fillers, and count them: a float has decimals, a bare 0 is no measurement."""
-    found = 0
-    for column in range(1, len(rows[0]) if rows else 0):
-        below = (row[column] for row in rows[1:] if column < len(row))
-        if rows[0][column] == "0" and all("." in cell or cell.casefold() in _NOTHING for cell in below):
-            rows[0][column] = ""
-            found += 1
-    return found
+    dropped = {TOO_LONG: too_long} if too_long else {}
+    return Table(columns=columns, rows=len(rows), dropped=dropped, notes=(*said, *notes, *more))
 
 
 def _merged(logs: Sequence[_Log], content: Content) -> Table:
@@ -224,21 +206,18 @@ def _merged(logs: Sequence[_Log], content: Content) -> Table:
 
     best = max(kinds, key=rank)
     chosen = kinds.pop(best)
-    records, rows = Records(), 0
-    dropped: Counter[str] = Counter()
-    settings: dict[str, object] = {}
-    for log in chosen:
-        for row in zip(*log.table.columns.values(), strict=True):
-            records.add(dict(zip(log.table.columns, row, strict=True)))
-        rows += log.table.rows
-        dropped.update(log.table.dropped)
-        settings |= log.table.settings
-    said = dict.fromkeys(note for log in chosen for note in log.table.notes)
-    notes = [f"read from {_where(chosen)} of the notebook ({best})"]
-    notes += [
-        f"what {_where(others)} hold of another log ({kind}) was left out" for kind, others in kinds.items()
-    ]
-    return records.table(content, dropped, (*notes, *said), rows=rows, settings=settings)
+    tables = [log.table for log in chosen]
+    records, dropped, settings = Records(), Counter[str](), dict[str, object]()
+    for table in tables:
+        for row in zip(*table.columns.values(), strict=True):
+            records.add(dict(zip(table.columns, row, strict=True)))
+        dropped.update(table.dropped)
+        settings |= table.settings
+    said = dict.fromkeys(note for table in tables for note in table.notes)
+    left = (f"what {_where(logs)} hold of another log ({kind}) was left out" for kind, logs in kinds.items())
+    notes = (f"read from {_where(chosen)} of the notebook ({best})", *left, *said)
+    rows = sum(table.rows for table in tables)
+    return records.table(content, dropped, notes, rows=rows, settings=settings)
 
 
 def _where(logs: Sequence[_Log]) -> str:
@@ -268,9 +247,7 @@ def _text(value: object) -> str:
 
 
 def _corrupt(content: Content, what: str) -> InputError:
-    return InputError(
-        "file-corrupt",
-        f"{shown_path(content.path)} {what}",
-        "copy the notebook again, or open it in Jupyter and save it; what a cell printed can also be pasted "
-        "into a text file",
+    hint = (
+        "copy the notebook again, or open it in Jupyter and save it; what a cell printed can also be pasted"
     )
+    return InputError("file-corrupt", f"{shown_path(content.path)} {what}", f"{hint} into a text file")

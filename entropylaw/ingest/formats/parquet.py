@@ -20,12 +20,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-_LONGEST_CELL = 1000
-# A table with more columns than this is read in part: those that something is made of.
-_WIDE = 256
-# What unpacks to many times its size, and to more than this, is no log of metrics.
-_MOST_UNPACKED = 40
-_SMALL = 1 << 28
 
 FRAME = "<frame>"
 """The path of a table that has no file: a pandas or other frame, an Arrow table, a mapping of columns."""
@@ -52,8 +46,8 @@ def read_parts(path: str, parts: Sequence[Content]) -> Table:
         names, leaves = files[0].schema_arrow.names, _leaves(files[0])
         useful = parts[0].useful
         kept: frozenset[str] | None = None
-        # All of a table that is neither wide nor large is read.
-        if useful is not None and (parts[0].wanted is not None or len(leaves) > _WIDE):
+        # Of a table that is wide or large, those columns are read that something is made of.
+        if useful is not None and (parts[0].wanted is not None or len(leaves) > 256):
             kept = frozenset(filter(useful, leaves))
         _check_size(path, parts, files, kept)
         steps = [name for name in names if name.casefold() in ("step", "global_step")]
@@ -80,8 +74,7 @@ def _opened(part: Content) -> pq.ParquetFile:
     import pyarrow.parquet as pq
 
     source = part.random_access()
-    schema = pq.read_schema(source)
-    texts = [field.name for field in schema if _is_text(field.type)]
+    texts = [field.name for field in pq.read_schema(source) if _is_text(field.type)]
     if not isinstance(source, str):
         source.seek(0)
     return pq.ParquetFile(source, read_dictionary=texts)
@@ -96,13 +89,10 @@ def _check_size(
     groups = (file.metadata.row_group(i) for file in files for i in range(file.metadata.num_row_groups))
     pages = sum(group.total_byte_size for group in groups) if kept is None else 0
     size = sum(part.size for part in parts)
-    if max(cells * 8, pages) > max(_MOST_UNPACKED * size, _SMALL):
-        raise InputError(
-            "file-too-large",
-            f"{shown_path(path)} unpacks {counted(size, 'byte')} to {counted(rows, 'row')} of "
-            f"{counted(cells, 'cell')}",
-            "write the columns of metrics alone into a file of their own",
-        )
+    if max(cells * 8, pages) > max(40 * size, 1 << 28):
+        what = f"{counted(size, 'byte')} to {counted(rows, 'row')} of {counted(cells, 'cell')}"
+        hint = "write the columns of metrics alone into a file of their own"
+        raise InputError("file-too-large", f"{shown_path(path)} unpacks {what}", hint)
 
 
 def _leaves(file: pq.ParquetFile) -> list[str]:
@@ -124,11 +114,8 @@ def from_arrow(table: pa.Table, path: str) -> Table:
         what = f"{shown_path(path)} has {table.num_columns} columns and no rows"
         raise InputError("no-records", what, "check that the run has logged something")
     names, notes = unique_names(table.column_names)
-    columns = {
-        name: arrow_column(column)
-        for name, column in zip(names, table.columns, strict=True)
-        if not pa.types.is_nested(column.type)
-    }
+    pairs = zip(names, table.columns, strict=True)
+    columns = {name: arrow_column(column) for name, column in pairs if not pa.types.is_nested(column.type)}
     return Table(columns=columns, rows=table.num_rows, notes=notes)
 
 
@@ -155,14 +142,14 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _of_words(column: pa.ChunkedArray) -> Column:
-    """Cells of a column of text, each different one held once."""
+    """Cells of a column of text, each different one held once, in at most 1000 characters."""
     import pyarrow as pa
 
     words: dict[str, int] = {}
     codes = np.full(len(column), -1, dtype=np.int32)
     at = 0
     for chunk in column.chunks:
-        cells = (cell[:_LONGEST_CELL] for cell in chunk.dictionary.to_pylist())
+        cells = (cell[:1000] for cell in chunk.dictionary.to_pylist())
         texts = (cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell for cell in cells)
         known = [words.setdefault(text, len(words)) for text in texts]
         # By Arrow's own ways to fill or convert, pandas would be imported where it is installed.
@@ -180,11 +167,8 @@ def arrow_column(column: pa.ChunkedArray) -> Column:
     import pyarrow as pa
 
     kind = column.type
-    if pa.types.is_dictionary(kind) and _is_text(kind.value_type):
-        return _of_words(column)
     if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-        kind = column.type
+        return _of_words(column) if _is_text(kind.value_type) else arrow_column(column.cast(kind.value_type))
     if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
         return _floats(column)
     if pa.types.is_null(kind):
@@ -243,10 +227,8 @@ def fingerprint(table: Table) -> str:
 def _frame_columns(frame: Any) -> list[tuple[str, Column]]:
     if isinstance(frame, Mapping):
         return [(str(name), _cells(cells)) for name, cells in frame.items()]
-    pairs: list[tuple[str, Column]] = []
     index: Any = getattr(frame, "index", None)
-    if getattr(index, "name", None) is not None:
-        pairs.append((str(index.name), _cells(index)))
+    pairs = [] if getattr(index, "name", None) is None else [(str(index.name), _cells(index))]
     by_position = getattr(frame, "iloc", None)  # two columns may share a name
     for position, name in enumerate(frame.columns):
         cells = frame[name] if by_position is None else by_position[:, position]
@@ -257,8 +239,6 @@ def _frame_columns(frame: Any) -> list[tuple[str, Column]]:
 
 def _cells(cells: Any) -> Column:
     values = cells.to_numpy() if hasattr(cells, "to_numpy") else cells
-    if isinstance(values, np.ndarray):
-        if values.ndim != 1:
-            raise ValueError("a column has one dimension")
-        return values
-    return list(values)
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        raise ValueError("a column has one dimension")
+    return values if isinstance(values, np.ndarray) else list(values)

@@ -43,14 +43,12 @@ _EVALUATED = re.compile(
     r"Evaluated (?P<env>[^\s|]{1,200}) (?:\(Step (?P<step>\d{1,9})\) \| |in [\d.]{1,20}s \()"
 )
 _SCORE = re.compile(rf"(?P<kind>Avg|Pass)@(?P<of>\d{{1,9}})(?:=|: )(?P<value>{_NUMBER})", re.ASCII)
-_POLICY = re.compile(r"Policy v(\d{1,9}) \|", re.ASCII)
 
 # No message has more characters, save a stranger's.
 _LONGEST = 4000
-_ENTROPY, _REWARD = "entropy/all/mean", "reward/all/mean"
 _NAMES = {
-    "Entropy": _ENTROPY,
-    "Reward": _REWARD,
+    "Entropy": "entropy/all/mean",
+    "Reward": "reward/all/mean",
     "Val. Reward": "val_reward/mean",
     "Loss": "loss/mean",
     "Mismatch KL": "mismatch_kl/all/mean",
@@ -60,8 +58,8 @@ _NAMES = {
     "Seq. Length": "seq_len/all/mean",
 }
 _HALVES = {
-    _ENTROPY: "the log of prime-rl's trainer: the rewards stand in the log of its orchestrator",
-    _REWARD: "the log of prime-rl's orchestrator: the entropy stands in the log of its trainer",
+    "entropy/all/mean": "the log of prime-rl's trainer: the rewards stand in the log of its orchestrator",
+    "reward/all/mean": "the log of prime-rl's orchestrator: the entropy stands in the log of its trainer",
 }
 
 
@@ -107,17 +105,17 @@ def _evaluation(found: re.Match[str], announced: float) -> dict[str, float]:
 
     Older versions print its step in a line of its own, newer ones in this one.
     """
-    env, rest = found["env"], found.string[found.end() :]
-    values = {"step": float(found["step"]) if found["step"] else announced}
+    env, rest = f"eval/{found['env']}", found.string[found.end() :]
     if not found["step"]:
-        for score in _SCORE.finditer(rest[:_LONGEST]):
-            values[f"eval/{env}/{score['kind'].lower()}@{score['of']}"] = float(score["value"])
-        return values
-    if policy := _POLICY.match(rest):
-        values[f"eval/{env}/policy_version"] = float(policy[1])
+        scores = _SCORE.finditer(rest[:_LONGEST])
+        named = {f"{env}/{score['kind'].lower()}@{score['of']}": float(score["value"]) for score in scores}
+        return {"step": announced, **named}
+    values = {"step": float(found["step"])}
+    if policy := re.match(r"Policy v(\d{1,9}) \|", rest, re.ASCII):
+        values[f"{env}/policy_version"] = float(policy[1])
     for pair in (_PAIR.fullmatch(part.strip()) for part in rest[:_LONGEST].split("|")):
         if pair and pair["name"] == "Reward":
-            values[f"eval/{env}/reward/mean"] = float(pair["value"])
+            values[f"{env}/reward/mean"] = float(pair["value"])
     return values
 
 

@@ -17,7 +17,6 @@ from entropylaw.ingest.table import Table, unique_names
 from entropylaw.ingest.values import Column
 from entropylaw.ingest.wording import counted, shown_path
 
-_WIDTHS = {1: 8, 5: 4}
 #: No record of metrics goes beyond this. It bounds what a hostile file can make of its bytes in memory.
 MOST_VALUES = 1 << 16
 
@@ -111,19 +110,16 @@ class StepRows:
 
         The file has ``size`` bytes; ``dropped`` counts lost records, ``more`` are further fields.
         """
-        self._records.rows = len(self.steps)
+        self._records.rows = rows = len(self.steps)
         found, filled = self._records.columns(size)
         first: dict[str, Column] = {"step": np.array(self.steps, dtype=np.float64)}
         if self._label is not None:
             first["run"] = self._labels
         names, renamed = unique_names((*first, *found))
-        return Table(
-            columns=dict(zip(names, (*first.values(), *found.values()), strict=True)),
-            rows=len(self.steps) + dropped.total(),
-            dropped=dict(dropped + Counter({OVERWRITTEN: self.overwritten})),
-            notes=(*notes, *filled, *renamed),
-            **more,
-        )
+        columns = dict(zip(names, (*first.values(), *found.values()), strict=True))
+        losses = dict(dropped + Counter({OVERWRITTEN: self.overwritten}))
+        notes = (*notes, *filled, *renamed)
+        return Table(columns=columns, rows=rows + dropped.total(), dropped=losses, notes=notes, **more)
 
     def _fall_back(self) -> None:
         self._row_of = {}
@@ -166,7 +162,7 @@ def fields(message: bytes) -> Iterator[tuple[int, Any]]:
             yield key, value
             continue
         else:
-            size = _WIDTHS.get(kind, end)
+            size = {1: 8, 5: 4}.get(kind, end)
         if size > end - at:
             raise ValueError("no field, or one that is longer than its message")
         yield key, message[at : at + size]

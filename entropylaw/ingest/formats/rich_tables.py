@@ -29,11 +29,9 @@ def shows_table(text: str) -> bool:
     """Whether a table stands below a step."""
     titled = 0
     for line in map(plain, text.split("\n")):
-        if _TITLE.fullmatch(line.rstrip("\r")):
-            titled = 3
-        elif titled and _TABLE_HEAD.search(line):
+        if titled and _TABLE_HEAD.search(line):
             return True
-        titled -= titled > 0
+        titled = 2 if _TITLE.fullmatch(line.rstrip("\r")) else max(titled - 1, 0)
     return False
 
 
@@ -66,11 +64,10 @@ def panels(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
             printout.dropped[CUT_OFF] += rows is not None
             rows = []
         elif rows is not None and line.rstrip().endswith("╯"):
-            values, cut = _grouped(rows)
+            values = _grouped(rows, printout)
             evaluations += "training_step" not in values
             step = values.pop("training_step", step)
             yield {"training_step": step, **values}
-            printout.dropped[CUT_NAME] += cut
             rows = None
         elif rows is not None and len(cells := line.split("│")) == 3:
             # A row holds a group, or more of the group above.
@@ -84,18 +81,17 @@ def panels(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
         printout.notes.append("evaluations are printed without a step: theirs is that of the training before")
 
 
-def _grouped(rows: list[list[str]]) -> tuple[dict[str, float], int]:
-    """Return the numbers of a panel by their whole names, and how many names are cut off."""
+def _grouped(rows: list[list[str]], printout: Printout) -> dict[str, float]:
+    """Return the numbers of a panel by their whole names, and count the names that are cut off."""
     values: dict[str, float] = {}
-    cut = 0
     for group, *parts in rows:
         for pair in " ".join(parts).split(" | "):
             name, colon, cell = pair.strip().removesuffix("|").rpartition(": ")
             if colon:
                 _put(values, name if group == "other" else f"{group}/{name}", cell)
             else:
-                cut += "…" in pair
-    return values, cut
+                printout.dropped[CUT_NAME] += "…" in pair
+    return values
 
 
 def _put(values: dict[str, float], name: str, cell: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import Any
@@ -30,8 +30,6 @@ _SHOWN_BARE = re.compile(rf'"(?:{"|".join(_FAMILIES)})[^\n]*')
 _DECODER = json.JSONDecoder(parse_int=float)
 # A step's metrics are some hundreds; JSON may take 30 times its length in memory.
 _LONGEST = 1 << 20
-# To recognise it, so many lines are looked at.
-_MOST_TRIED = 1000
 
 BAD_METRICS = "unreadable metrics of a step"
 
@@ -42,8 +40,8 @@ def matches(text: str) -> bool:
         return True
     started = _STARTS.search(text)
     found = _SHOWN_BARE.finditer(text, started.end()) if started else ()
-    lines = (text[text.rfind("\n", 0, one.start()) + 1 : one.end()] for one in islice(found, _MOST_TRIED))
-    return any(map(_bare, lines))
+    # So many lines are looked at.
+    return any(_bare(text[text.rfind("\n", 0, one.start()) + 1 : one.end()]) for one in islice(found, 1000))
 
 
 def rows(tagged: Iterable[str], printout: Printout) -> Iterator[Row]:
@@ -51,29 +49,27 @@ def rows(tagged: Iterable[str], printout: Printout) -> Iterator[Row]:
     found, step = False, None
     for line in tagged:
         entry = _decoded(line, line.index(_TAG) + len(_TAG) - 1)
-        metrics = entry.get("metrics")
-        if values := _numbers(metrics) if isinstance(metrics, dict) else {}:
+        if values := _numbers(entry.get("metrics")):
             found = True
             yield {"step": entry.get("step"), **values}
         else:
             printout.lost += 1
             printout.dropped[BAD_METRICS] += 1
     if not found:
-        printout.notes.append(
-            "no line of ROLL's stdout tracker: metrics are those that the pipeline itself prints"
-        )
-        for line in (line for line in lines(printout.content) if _TAG not in line):
-            if started := _STARTS.search(line):
+        what = "no line of ROLL's stdout tracker: metrics are those that the pipeline itself prints"
+        printout.notes.append(what)
+        for line in lines(printout.content):
+            if _TAG not in line and (started := _STARTS.search(line)):
                 step = float(started[1])
-            elif step is not None and (values := _bare(line)):
+            elif _TAG not in line and step is not None and (values := _bare(line)):
                 yield {"step": step, **values}
 
 
 def _bare(line: str) -> dict[str, float]:
     """Return the metrics that are all that the logger was given; none where the line holds no such."""
     found = _BARE.search(line) if '{"' in line and _SHOWN_BARE.search(line) else None
-    value = _decoded(line, found.end()) if found else None
-    return _numbers(value) if value and any(name.startswith(_FAMILIES) for name in value) else {}
+    value = _decoded(line, found.end()) if found else {}
+    return _numbers(value) if any(name.startswith(_FAMILIES) for name in value) else {}
 
 
 def _decoded(line: str, position: int) -> dict[str, Any]:
@@ -85,9 +81,9 @@ def _decoded(line: str, position: int) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _numbers(value: Mapping[str, Any]) -> dict[str, float]:
-    cells = ((path, cell) for path, cell in leaves(value, _LONGEST) if not isinstance(cell, bool))
-    numbers = ((path, cell, parse_number(cell)) for path, cell in cells)
+def _numbers(value: object) -> dict[str, float]:
+    found = leaves(value, _LONGEST) if isinstance(value, dict) else ()
+    numbers = ((path, cell, parse_number(cell)) for path, cell in found if not isinstance(cell, bool))
     return {path: number for path, cell, number in numbers if number == number or not isinstance(cell, str)}
 
 

@@ -17,15 +17,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from entropylaw.ingest.formats.console import (
-    CUT_OFF,
-    MOST_PAIRS,
-    Console,
-    Printout,
-    Row,
-    dict_pairs,
-    openings,
-)
+from entropylaw.ingest.formats import console
+from entropylaw.ingest.formats.console import CUT_OFF, MOST_PAIRS, Console, Printout, Row, openings
 
 _ANNOUNCED = re.compile(r"(?<!\w)Step \d{1,9}: {0,2}(?:\x1b\[0m)?\r?\n", re.ASCII)
 _HEADING = re.compile(r"(?<!\w)Step (\d{1,9}): {0,2}\Z", re.ASCII)
@@ -70,7 +63,7 @@ def _parts(lines: Iterable[str]) -> Iterator[tuple[dict[str, float], float, bool
             others += 1
             step = None if others > _PATIENCE else step
             continue
-        values, ends, _ = dict_pairs(line, place + 1)
+        values, ends, _ = console.dict_pairs(line, place + 1)
         yield values, step, not opened, ends
         step, opened, others = None if ends else step, True, 0
 

@@ -23,7 +23,7 @@ _OPENS = re.compile(
     re.ASCII,
 )
 _FIRST = re.compile(r"(?<![\w/-])(?:rollout \d{1,9}: \{'rollout/|step \d{1,9}: \{'train/)", re.ASCII)
-_ROLLOUT = re.compile(r"(?<![\w/-])rollout \d{1,9}: \{'", re.ASCII)
+
 # No part gives back what it took, and each is bounded, so that a dict that is none costs little.
 _PAIR = re.compile(
     r"""'(?P<key>[^'\\]{1,300}+)':[ ]
@@ -34,8 +34,6 @@ _PAIR = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _NEXT_PAIR = re.compile(r", (?='[^'\\]{1,300}+': )")
-# These are the numbers that stand before the dict.
-_AXES = ("rollout/step", "train/step", "eval/step")
 
 LATER_STEP = "later training step of the same rollout"
 EARLY_STEP = "training step before the first rollout that the file shows"
@@ -43,17 +41,17 @@ EARLY_STEP = "training step before the first rollout that the file shows"
 
 def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """Yield each entry on the step of its rollout."""
-    log = _Log(printout, shows_rollouts=_ROLLOUT.search(printout.content.opening) is not None)
+    log = _Log(printout)
     for line in lines:
         opened = _OPENS.search(line)
         while opened:  # two processes may have written into one line
             following = _OPENS.search(line, opened.end())
-            values, bad = _values(line, opened.end(), following.start() if following else len(line))
-            printout.dropped[BAD_PAIR] += bad
+            values = _values(line, opened.end(), following.start() if following else len(line), printout)
             step = log.step(opened["kind"], int(opened["number"]))
             # Durations are left out, too: two processes print them, neither in time with the other.
             names = [name for name in values if opened["kind"] != "perf" or not name.startswith("perf/")]
-            metrics = {name: values[name] for name in names if name not in _AXES}
+            axes = ("rollout/step", "train/step", "eval/step")  # the numbers that stand before the dict
+            metrics = {name: values[name] for name in names if name not in axes}
             if step is not None and metrics:
                 yield {"step": float(step), **metrics}
             else:
@@ -65,9 +63,10 @@ def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
 class _Log:
     """Finds the rollout that each entry belongs to."""
 
-    def __init__(self, printout: Printout, *, shows_rollouts: bool) -> None:
+    def __init__(self, printout: Printout) -> None:
         self._printout = printout
-        self._shows_rollouts = shows_rollouts
+        shown = re.search(r"(?<![\w/-])rollout \d{1,9}: \{'", printout.content.opening, re.ASCII)
+        self._shows_rollouts = shown is not None
         self._rollout, self._trained, self._initial = -1, False, 0
         # Of the actor and of the critic: the training step that was printed first for this rollout.
         self._first: dict[str, int] = {}
@@ -96,11 +95,9 @@ class _Log:
 
     def describe(self) -> None:
         """Note how steps of different kinds were brought together."""
-        notes = self._printout.notes
-        if self._shows_rollouts:
-            notes.append("steps are rollouts, counted from 0 as slime prints them")
-        else:
-            notes.append("no line shows a rollout's data: each training step is taken for one rollout")
+        unknown = "no line shows a rollout's data: each training step is taken for one rollout"
+        known = "steps are rollouts, counted from 0 as slime prints them"
+        notes = [known if self._shows_rollouts else unknown]
         if self._printout.dropped[LATER_STEP]:
             notes.append(
                 "a rollout has several training steps: its first one's values are kept, which are of the "
@@ -108,24 +105,24 @@ class _Log:
             )
         if self._initial:
             notes.append(f"{counted(self._initial, 'evaluation')} from before training: at step -1")
+        self._printout.notes += notes
 
 
-def _values(line: str, position: int, end: int) -> tuple[dict[str, float], int]:
-    """Return the numbers of the dict that opens here and ends before ``end``, and how many pairs are lost.
+def _values(line: str, position: int, end: int, printout: Printout) -> dict[str, float]:
+    """Return the numbers of the dict that opens here and ends before ``end``; count pairs that are lost.
 
     What is no number by its nature, such as a list or a text, is no loss.
     """
     values: dict[str, float] = {}
-    bad = 0
     while True:
         pair = _PAIR.match(line, position, end)
         number, is_text = classify(pair["value"] if pair else None)
         if pair and not is_text:
             values[pair["key"]] = number
-        bad += pair is None
+        printout.dropped[BAD_PAIR] += pair is None
         following = pair or _NEXT_PAIR.search(line, position, end)
         if following is None or (pair and pair["end"] == "}"):
-            return values, bad
+            return values
         position = following.end()
 
 

@@ -23,11 +23,6 @@ from entropylaw.ingest.gather import Records
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, listing, shown_path
 
-_VALUE, _CLOCK = "_step", "_timestamp"
-# Where an experiment's name ends is tried at so many dashes, and told by comparing so many columns.
-_MOST_DASHES = 12
-_MOST_COMPARED = 1000
-
 OTHER_LENGTH = "row with more or fewer cells than the header"
 
 
@@ -47,7 +42,7 @@ def read(content: Content) -> Table:
 
     Raises ``no-records`` where there is no row, ``file-corrupt`` where the header is another one.
     """
-    rows = csv.reader(line for line in content.lines() if line)
+    rows = csv.reader(filter(None, content.lines()))
     shared: Counter[tuple[bool, str]] = Counter()
 
     def likely(split: tuple[str, str]) -> tuple[bool, int, int]:
@@ -58,28 +53,29 @@ def read(content: Content) -> Table:
 
     try:
         labels = _labels(next(rows, []))
-        for run, metric in (split for label in labels[:_MOST_COMPARED] for split in _splits(label)):
+        for run, metric in (split for label in labels[:1000] for split in _splits(label)):
             shared.update(((True, run), (False, metric)))
         series = [max(_splits(label), key=likely) for label in labels]
-        if not series:
-            raise _corrupt(content, "has no header as SwanLab writes it (step, EXPERIMENT-METRIC_step, …)")
-        return _table(content, series, rows)
+        if series:
+            return _table(content, series, rows)
+        what = "has no header as SwanLab writes it (step, EXPERIMENT-METRIC_step, …)"
     except csv.Error as problem:
-        raise _corrupt(content, f"cannot be read to its end: {problem}") from None
+        what = f"cannot be read to its end: {problem}"
+    raise InputError("file-corrupt", f"{shown_path(content.path)} {what}", "download the file again")
 
 
 def _labels(header: Sequence[str]) -> list[str]:
     """Return ``<experiment>-<metric>`` of each pair of columns; nothing where the header is another one."""
     step, *names = [name.strip() for name in header] or [""]
-    labels = [name.removesuffix(_VALUE) for name in names[::2]]
-    paired = [label + end for label in labels for end in (_VALUE, _CLOCK)]
+    labels = [name.removesuffix("_step") for name in names[::2]]
+    paired = [label + end for label in labels for end in ("_step", "_timestamp")]
     return labels if step.lower() == "step" and names == paired and all("-" in one for one in labels) else []
 
 
 def _splits(label: str) -> Iterator[tuple[str, str]]:
-    """Yield what may be the experiment and the metric of a pair of columns."""
+    """Yield what may be the experiment and the metric of a pair of columns, for the last 12 dashes."""
     dashes = [place for place, mark in enumerate(label) if mark == "-"]
-    for end in reversed(dashes[-_MOST_DASHES:]):
+    for end in reversed(dashes[-12:]):
         yield label[:end], label[end + 1 :]
 
 
@@ -87,13 +83,11 @@ def _table(content: Content, series: Sequence[tuple[str, str]], rows: Iterable[S
     runs: dict[str, list[tuple[int, str]]] = {}
     for number, (run, metric) in enumerate(series):
         runs.setdefault(run, []).append((1 + 2 * number, metric))
-    records = Records()
-    other = 0
+    records, other = Records(), 0
     for row in rows:
-        if len(row) != 1 + 2 * len(series):
-            other += 1
-            continue
-        for run, places in runs.items():
+        whole = len(row) == 1 + 2 * len(series)
+        other += not whole
+        for run, places in runs.items() if whole else ():
             if cells := {metric: row[place] for place, metric in places if row[place]}:
                 records.add({"step": row[0], "run": run, **cells})
     if not records.rows:
@@ -107,7 +101,3 @@ def _table(content: Content, series: Sequence[tuple[str, str]], rows: Iterable[S
     )
     # Of an experiment's metrics, one, or sixteen at most.
     return records.table(content, {OTHER_LENGTH: other}, (decided,), partial=True)
-
-
-def _corrupt(content: Content, what: str) -> InputError:
-    return InputError("file-corrupt", f"{shown_path(content.path)} {what}", "download the file again")

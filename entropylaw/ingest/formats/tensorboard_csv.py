@@ -27,31 +27,23 @@ from entropylaw.ingest.table import Table, unique_names
 from entropylaw.ingest.values import Column, classify, parse_number
 from entropylaw.ingest.wording import shown_path
 
-_SUFFIXES = (".csv", ".json")
-_HEAD = 1 << 12
 _NUMBER = r"-?[0-9]{1,20}(?:\.[0-9]{1,40})?(?:[eE][-+]?[0-9]{1,4})?"
 _POINT = re.compile(
     rf'\[\s*({_NUMBER})\s*,\s*(-?[0-9]{{1,18}})\s*,\s*({_NUMBER}|"?-?(?:NaN|Infinity)"?)\s*\]'
 )
 _LIST = re.compile(r"\s*\[\s*(?=\[)")
-# Wall times are seconds since 1970. Without one, a list of triples may be anything.
-_EARLIEST, _LATEST = 1e8, 1e11
-
 _NAMED = re.compile(r"run[-_](?P<run>.*)(?:-tag-|,tag_)(?P<tag>.+)", re.DOTALL)
 # What browsers and Windows add to the name of a further copy.
 _COPY = re.compile(r"(?: - Copy)?(?: ?\([0-9]{1,4}\))?\Z")
-# As many points as the page gives by default, drawn from all that were logged.
-_SAMPLED = 1000
 
 
 def recognises(content: Content) -> bool:
     """Whether it has that header, or opens with a wall time, a step and a value."""
-    if not content.is_text:
-        return False
-    head = _head(content)
+    head = _head(content) if content.is_text else ""
     opening = _LIST.match(head)
     point = _POINT.match(head, opening.end()) if opening else None
-    return _has_header(head) or (point is not None and _EARLIEST < float(point[1]) < _LATEST)
+    # Wall times are seconds since 1970. Without one, a list of triples may be anything.
+    return _has_header(head) or (point is not None and 1e8 < float(point[1]) < 1e11)
 
 
 def read(content: Content) -> Table:
@@ -79,24 +71,21 @@ def read(content: Content) -> Table:
             notes=content.text_notes,
         )
     if not table.columns:
-        raise InputError(
-            "no-records",
-            f"{shown_path(content.path)} holds no point of a curve as TensorBoard's page gives it "
-            "('Wall time,Step,Value')",
-            "download it again once the run has logged something, or leave the format out",
-        )
+        what = "holds no point of a curve as TensorBoard's page gives it ('Wall time,Step,Value')"
+        hint = "download it again once the run has logged something, or leave the format out"
+        raise InputError("no-records", f"{shown_path(content.path)} {what}", hint)
     cells = {name.strip().casefold(): column for name, column in table.columns.items()}
     (step, label, metric), notes = unique_names(("step", "run", tag))
     columns: dict[str, Column] = {step: cells["step"], metric: cells["value"]}
     if run:
         columns[label] = [run] * len(cells["step"])
-    if table.rows == _SAMPLED:
-        notes += (f"{_SAMPLED} points, as many as TensorBoard's page gives: steps between may be missing",)
+    if table.rows == 1000:  # by default, drawn from all that were logged
+        notes += ("1000 points, as many as TensorBoard's page gives: steps between may be missing",)
     return replace(table, columns=columns, notes=(*table.notes, *notes), partial=True, unreadable=None)
 
 
 def _head(content: Content) -> str:
-    start = content.head[:_HEAD]
+    start = content.head[: 1 << 12]
     wide = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return start.decode("utf-16" if wide else "utf-8-sig", "replace").lstrip()
 
@@ -110,18 +99,20 @@ def _has_header(head: str) -> bool:
 def _named(content: Content) -> tuple[str, str]:
     """Return the run, empty where the name has none or TensorBoard's ``.``, and the tag."""
     stem = PurePath(content.path).name
-    for suffixes in (tuple(packed.SUFFIXES) if content.packed else (), _SUFFIXES):
+    for suffixes in (tuple(packed.SUFFIXES) if content.packed else (), (".csv", ".json")):
         if stem.casefold().endswith(suffixes):
             stem = stem.rpartition(".")[0]
     found = _NAMED.fullmatch(_COPY.sub("", stem, count=1).strip())
     if found is None:
-        what = "standard input" if content.path == "-" else shown_path(content.path)
-        raise InputError(
-            "metric-unnamed",
-            f"{what} is a curve downloaded from TensorBoard, which holds steps and values of one metric and "
-            "does not say which; its name should, as in 'run-NAME-tag-actor_entropy.csv'",
-            "rename it to run-NAME-tag-TAG.csv, with the metric's name as TAG, beside the run's other curves",
+        what = (
+            f"{'standard input' if content.path == '-' else shown_path(content.path)} is a curve downloaded "
+            "from TensorBoard, which holds steps and values of one metric and does not say which; its name "
+            "should, as in 'run-NAME-tag-actor_entropy.csv'"
         )
+        hint = (
+            "rename it to run-NAME-tag-TAG.csv, with the metric's name as TAG, beside the run's other curves"
+        )
+        raise InputError("metric-unnamed", what, hint)
     run, tag = found["run"].strip(), found["tag"].strip()
     if classify(run)[1]:
         return "" if run == "." else run, tag

@@ -23,15 +23,8 @@ from numpy.typing import NDArray
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.records import (
-    MOST_VALUES,
-    UNREADABLE,
-    Damage,
-    StepRows,
-    fields,
-    signed,
-    varint,
-)
+from entropylaw.ingest.formats import records
+from entropylaw.ingest.formats.records import UNREADABLE, Damage, StepRows, fields, signed, varint
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import shown_path
 
@@ -41,11 +34,9 @@ _EVENT_FILE = re.compile(rb".{12}.{0,20}brain\.Event:", re.DOTALL)
 _LENGTH = struct.Struct("<Q")
 _HEAD, _TAIL = 12, 4  # length and its checksum before the content, the content's checksum after it
 _START = b"Td\x1fd"
-# So many frames, or bytes in them, have their checksums tested at once.
-_BATCH, _BATCH_BYTES = 1 << 14, 1 << 20
 
 # Keys as fields() yields them: field number × 8 + wire type.
-_WALL_TIME = bytes((1 << 3 | 1,))
+
 _EVENT_STEP, _EVENT_SUMMARY, _SUMMARY_VALUE = 2 << 3, 5 << 3 | 2, 1 << 3 | 2
 _VALUE_TAG, _VALUE_SIMPLE, _VALUE_TENSOR = 1 << 3 | 2, 2 << 3 | 5, 8 << 3 | 2
 _TENSOR_SHAPE, _TENSOR_TYPE, _TENSOR_CONTENT = 2 << 3 | 2, 1, 4  # the latter two by field number alone
@@ -55,7 +46,6 @@ _SHAPE_DIM, _DIM_SIZE = 2 << 3 | 2, 1 << 3
 _NUMBERS = {1: ("<f", 5), 2: ("<d", 6), 3: ("<i", 7), 9: ("<q", 10), 19: ("<e", 13)}
 _VARINTS = frozenset(("<i", "<q", "<e"))
 
-_LONGEST_TAG = 500
 BAD_CHECKSUM = "record with a bad checksum"
 
 
@@ -63,9 +53,8 @@ def recognises(content: Content) -> bool:
     """Whether it opens with the event that names the version; or with a whole frame, and is called so."""
     if _EVENT_FILE.match(content.head):
         return True
-    head = content.head[:_HEAD]
-    called = "tfevents" in PurePath(content.path).name
-    return called and len(head) == _HEAD and bool(_intact([head[:8]], [head[8:]])[0])
+    head = content.head[:_HEAD] if "tfevents" in PurePath(content.path).name else b""
+    return len(head) == _HEAD and bool(_intact([head[:8]], [head[8:]])[0])
 
 
 def read(content: Content) -> Table:
@@ -75,38 +64,35 @@ def read(content: Content) -> Table:
     """
     damage = Damage()
     rows = StepRows()
-    bad = unreadable = others = 0
+    dropped, others = Counter({BAD_CHECKSUM: 0, UNREADABLE: 0}), 0
     for event in _events(content.data, damage):
-        if event is None:
-            bad += 1
-            continue
         try:
-            step, scalars = _scalars(event)
+            step, scalars = _scalars(event or b"")
         except ValueError:
-            unreadable += 1
+            dropped[UNREADABLE] += 1
             continue
-        others += not scalars
+        dropped[BAD_CHECKSUM] += event is None
+        others += event is not None and not scalars
         for tag, value in scalars:
             rows.take(step, tag, value)
     # The first event names the version only.
-    if not rows.steps and others > 1 and not (bad or unreadable or damage.dropped):
+    if not rows.steps and others > 1 and not (dropped.total() or damage.dropped):
         what = f"{shown_path(content.path)} holds {others - 1} records of other kinds and no scalar"
         hint = "name the event file of the run; hyperparameters have one of their own"
         raise InputError("no-scalars", what, hint)
     if not rows.steps:
         raise damage.nothing_whole(content.path, "with a scalar")
-    # A record with a bad checksum is a damaged place, and counted already.
-    dropped = Counter({BAD_CHECKSUM: bad, UNREADABLE: unreadable})
     table = rows.table(len(content.data), dropped, damage.notes, lost_bytes=damage.size)
-    return table if bad else replace(table, dropped={**table.dropped, **damage.dropped})
+    # A record with a bad checksum is a damaged place, and counted already.
+    return table if dropped[BAD_CHECKSUM] else replace(table, dropped={**table.dropped, **damage.dropped})
 
 
 def wall_times(data: bytes) -> tuple[float, float]:
     """Return when the first and the last whole event were written, in seconds; nan where there is none."""
     first = last = math.nan
     for begin, end in _frames(data, 0, len(data)):
-        # The time is the first field of an event that TensorBoard writes.
-        if data[begin : begin + 1] == _WALL_TIME and end - begin >= 9:
+        # The time is the first field of an event that TensorBoard writes, of wire type 1.
+        if data[begin : begin + 1] == b"\t" and end - begin >= 9:
             now = struct.unpack_from("<d", data, begin + 1)[0]
             last = now if now > 0 else last
             first = last if math.isnan(first) else first
@@ -117,28 +103,22 @@ def _scalars(event: bytes) -> tuple[int, list[tuple[str, float]]]:
     """Return an event's step and its scalars."""
     step, scalars = 0, list[tuple[str, float]]()
     for key, part in fields(event):
-        if key == _EVENT_STEP:
-            step = signed(part)
-        elif key == _EVENT_SUMMARY:
-            for inner, value in fields(part):
-                if inner == _SUMMARY_VALUE:
-                    scalars += _scalar(value)
-                    if len(scalars) > MOST_VALUES:
-                        raise ValueError("more scalars than an event has")
+        step = signed(part) if key == _EVENT_STEP else step
+        for inner, message in fields(part) if key == _EVENT_SUMMARY else ():
+            # Text, images and histograms have no number.
+            tag, number = b"", None
+            for kind, value in fields(message) if inner == _SUMMARY_VALUE else ():
+                if kind == _VALUE_TAG:
+                    tag = value
+                elif kind == _VALUE_SIMPLE:
+                    number = struct.unpack("<f", value)[0]
+                elif kind == _VALUE_TENSOR:
+                    number = _only_number(value)
+            if number is not None and len(tag) <= 500:
+                scalars.append((tag.decode(errors="replace"), number))
+            if len(scalars) > records.MOST_VALUES:
+                raise ValueError("more scalars than an event has")
     return step, scalars
-
-
-def _scalar(message: bytes) -> list[tuple[str, float]]:
-    """Return tag and number of a summary's value; nothing for text, images, histograms."""
-    tag, number = b"", None
-    for key, value in fields(message):
-        if key == _VALUE_TAG:
-            tag = value
-        elif key == _VALUE_SIMPLE:
-            number = struct.unpack("<f", value)[0]
-        elif key == _VALUE_TENSOR:
-            number = _only_number(value)
-    return [] if number is None or len(tag) > _LONGEST_TAG else [(tag.decode(errors="replace"), number)]
 
 
 def _only_number(tensor: bytes) -> float | None:
@@ -165,7 +145,8 @@ def _events(data: bytes, damage: Damage) -> Iterator[bytes | None]:
     """Yield the content of each frame; None where its checksum is bad. A bad length ends the file for us."""
     at = 0
     while at < len(data):
-        spans = list(islice(_frames(data, at, at + _BATCH_BYTES), _BATCH))
+        # So many bytes, or frames in them, have their checksums tested at once.
+        spans = list(islice(_frames(data, at, at + (1 << 20)), 1 << 14))
         good = _intact([data[a - _HEAD : a - 4] for a, _ in spans], [data[a - 4 : a] for a, _ in spans])
         spans = spans[: int(np.argmin([*good, False]))]
         if not spans:

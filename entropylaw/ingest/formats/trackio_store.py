@@ -28,7 +28,7 @@ from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import Column
 from entropylaw.ingest.wording import shown_path, sqlite_cause
 
-_COLUMNS = frozenset(("run_name", "step", "metrics"))
+_COLUMNS = {"run_name", "step", "metrics"}
 # Where the file is damaged, its schema may be unreadable and still tell whose it is.
 _MARKS = (b"CREATE TABLE metrics", b"run_name TEXT NOT NULL", b"metrics TEXT NOT NULL")
 # A log call may hold a table of answers, too.
@@ -37,12 +37,9 @@ _LONGEST_NAME = 500
 
 # The count of log calls is the last resort among steps under this name.
 _OWN_STEP = "_step"
-_STEPS = frozenset(map(folded, STEP_NAMES))
 
 # Where damage makes SQLite complain with bytes that are no text, its complaint cannot be decoded.
 _DAMAGE = (sqlite3.Error, UnicodeError)
-
-_LEFT_BEHIND = "what may still have lain in the write-ahead log (.db-wal) beside the file was not read"
 
 
 def recognises(content: Content) -> bool:
@@ -70,12 +67,9 @@ def read(content: Content) -> Table:
             what = f"{shown_path(content.path)} is locked by another program"
             hint = "try again when it has finished, or copy the file together with its -wal file"
             raise InputError("file-unreadable", what, hint) from None
-        raise InputError(
-            "file-corrupt",
-            f"{shown_path(content.path)} is an SQLite file that cannot be read to the end: "
-            f"{sqlite_cause(problem)}",
-            "copy the file again together with the -wal file beside it",
-        ) from None
+        what = f"is an SQLite file that cannot be read to the end: {sqlite_cause(problem)}"
+        hint = "copy the file again together with the -wal file beside it"
+        raise InputError("file-corrupt", f"{shown_path(content.path)} {what}", hint) from None
     except OSError as problem:
         what = f"{shown_path(content.path)} cannot be read with its write-ahead log: {problem.strerror}"
         raise InputError("file-unreadable", what, "check the permissions of the files beside it") from None
@@ -101,10 +95,8 @@ class _Log:
             raise InputError("file-corrupt", what, hint)
         identity = "run_id" if "run_id" in columns else "run_name"
         # Rows and bytes of a damaged file may be reached again and again.
-        (pages,), (page,) = (
-            database.execute(f"PRAGMA {what}").fetchone() for what in ("page_count", "page_size")
-        )
-        room = pages * page
+        query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        (room,) = database.execute(query).fetchone()
         # No other order: the order of the table is that of its log calls.
         query = f"SELECT run_name, {identity}, step, metrics FROM metrics NOT INDEXED"
         for run, run_id, step, metrics in database.execute(query):
@@ -113,32 +105,34 @@ class _Log:
                 problem = sqlite3.DatabaseError()
                 problem.sqlite_errorname = "the same pages appear again and again"
                 raise problem
-            self._take(str(run)[:_LONGEST_NAME], str(run_id)[:_LONGEST_NAME], step, metrics)
-        self.settings = _settings(database) if len(self._runs) == 1 else {}
-
-    def _take(self, run: str, run_id: str, step: object, metrics: object) -> None:
-        value = None
-        if isinstance(metrics, (bytes, str)) and len(metrics) <= _LONGEST_RECORD:
-            with suppress(ValueError, RecursionError):
-                value = json.loads(metrics, parse_int=float)
-        if not isinstance(value, dict):
-            self._bad[run, run_id] += 1
-            return
-        self.records.put(_OWN_STEP, step)
-        for name, cell in leaves(value, _LONGEST_NAME):
-            if name not in (_OWN_STEP, "step", "run_name"):
-                self.records.put(name, cell)
-        self.records.close()
-        self._run_of.append(self._runs.setdefault((run, run_id), len(self._runs)))
+            key = str(run)[:_LONGEST_NAME], str(run_id)[:_LONGEST_NAME]
+            value = _decoded(metrics, float)
+            if value is None:
+                self._bad[key] += 1
+                continue
+            self.records.put(_OWN_STEP, step)
+            for name, cell in leaves(value, _LONGEST_NAME):
+                if name not in (_OWN_STEP, "step", "run_name"):
+                    self.records.put(name, cell)
+            self.records.close()
+            self._run_of.append(self._runs.setdefault(key, len(self._runs)))
+        self.settings: dict[str, object] = {}
+        # Of the only run, without what Trackio adds: the user's name and the time.
+        if len(self._runs) == 1 and "config" in plain_columns(database, "configs"):
+            found = database.execute("SELECT config FROM configs NOT INDEXED LIMIT 2").fetchall()
+            items = leaves(_decoded(found[0][0]) or {} if len(found) == 1 else {}, _LONGEST_NAME)
+            self.settings = {name: leaf for name, leaf in items if not name.startswith("_")}
 
     def table(self, content: Content) -> Table:
         """Return the columns, and the run's name in each row."""
         found, notes = self.records.columns(content.size)
-        left_behind = content.local_file() is None and content.head[18:19] == b"\2"
+        if content.local_file() is None and content.head[18:19] == b"\2":
+            left = "what may still have lain in the write-ahead log (.db-wal) beside the file was not read"
+            notes = (left, *notes)
         taken = Counter(run for run, _ in self._runs)
         names = [run if taken[run] == 1 else f"{run} ({run_id[:8]})" for run, run_id in self._runs]
         columns: dict[str, Column] = {"run_name": [names[number] for number in self._run_of], **found}
-        if _STEPS.isdisjoint(map(folded, found)):
+        if {*map(folded, STEP_NAMES)}.isdisjoint(map(folded, found)):
             columns["step"] = columns.pop(_OWN_STEP)
         return Table(
             labelled=True,
@@ -146,18 +140,15 @@ class _Log:
             rows=self.records.rows + self._bad.total(),
             dropped={UNREADABLE: self._bad.total()} if self._bad else {},
             lost=tuple(run for run, run_id in self._bad if (run, run_id) not in self._runs),
-            notes=(_LEFT_BEHIND, *notes) if left_behind else notes,
+            notes=notes,
             settings=self.settings,
         )
 
 
-def _settings(database: sqlite3.Connection) -> dict[str, object]:
-    """Return the only run's configuration, without what Trackio adds: the user's name and the time."""
-    if "config" not in plain_columns(database, "configs"):
-        return {}
-    found = database.execute("SELECT config FROM configs NOT INDEXED LIMIT 2").fetchall()
-    value = None
-    with suppress(ValueError, TypeError, RecursionError):
-        value = json.loads(found[0][0]) if len(found) == 1 and len(found[0][0]) <= _LONGEST_RECORD else None
-    items = leaves(value, _LONGEST_NAME) if isinstance(value, dict) else ()
-    return {name: leaf for name, leaf in items if not name.startswith("_")}
+def _decoded(cell: object, parse_int: type | None = None) -> dict[str, object] | None:
+    """Return the JSON object in a cell; None where there is none, or one that is too long."""
+    with suppress(ValueError, RecursionError):
+        if isinstance(cell, (bytes, str)) and len(cell) <= _LONGEST_RECORD:
+            value = json.loads(cell, parse_int=parse_int)
+            return value if isinstance(value, dict) else None
+    return None

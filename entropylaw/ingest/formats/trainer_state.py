@@ -18,17 +18,13 @@ from entropylaw.ingest.gather import Records
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.wording import counted, shown_path
 
-_KEY = "log_history"
 _OPENS = re.compile(r"\s*\{")
-_HISTORY = re.compile(rf'"{_KEY}"\s*:\s*\[')
+_HISTORY = re.compile(r'"log_history"\s*:\s*\[')
 _BETWEEN = re.compile(r"[\s,]*")
 _NEXT_ENTRY = re.compile(r"\}\s*,\s*(?=\{)")
 # int() refuses more than 4300 digits; float() makes them infinite, which pairing counts.
 _DECODER = json.JSONDecoder(parse_int=float)
 
-# Each broken entry costs a walk through the text: the decoder's error counts its lines.
-_MOST_BROKEN = 100
-_MOST_CELLS = 50_000_000
 
 BAD_ENTRY = "unreadable log entry"
 
@@ -39,7 +35,7 @@ def recognises(content: Content) -> bool:
     Where another object follows, these are the records of a JSONL file, one of which has such a list.
     """
     text = content.opening
-    opens = _OPENS.match(text) if content.is_text and _KEY in text else None
+    opens = _OPENS.match(text) if content.is_text and "log_history" in text else None
     if opens is None or _HISTORY.search(text) is None:
         return False
     try:
@@ -58,7 +54,7 @@ def read(content: Content) -> Table:
     found, bad, broken = None, 0, None
     try:
         whole = _DECODER.decode(text)
-        found = whole.get(_KEY) if isinstance(whole, dict) else None
+        found = whole.get("log_history") if isinstance(whole, dict) else None
     except (ValueError, RecursionError) as error:
         broken = getattr(error, "pos", len(text))
     if not isinstance(found, list):
@@ -93,41 +89,32 @@ def log_table(
     records = [entry for entry in entries if "train_runtime" not in entry or "loss" in entry]
     if not records:
         found = counted(bad, "unreadable one", "unreadable ones") if bad else "none"
-        raise InputError(
-            "no-records",
-            f"{shown_path(content.path)} should hold log entries of a Hugging Face Trainer, and holds "
-            f"{found}",
-            "check that the run has logged something; of several checkpoints, the last one has the whole log",
+        what = f"should hold log entries of a Hugging Face Trainer, and holds {found}"
+        hint = (
+            "check that the run has logged something; of several checkpoints, the last one has the whole log"
         )
-    merged = _merged(records)
-    names = {name for record in merged for name in record}
-    if len(names) * len(merged) > _MOST_CELLS:
-        raise InputError(
-            "file-corrupt",
-            f"{shown_path(content.path)} has {len(names)} different keys in its {len(merged)} log entries; "
-            "a trainer has some dozens",
-            "check how the file was made",
-        )
-    left_out = counted(len(entries) - len(records), "closing summary", "closing summaries")
-    closing = f"{left_out} (train_runtime, train_loss and the like) left out"
-    gathered = Records()
-    for record in merged:
-        gathered.add(record)
-    notes += (closing,) if len(records) < len(entries) else ()
-    return gathered.table(content, {BAD_ENTRY: bad}, notes, rows=len(entries) + bad)
-
-
-def _merged(entries: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
-    """Merge neighbours of the same step whose common keys, such as the epoch, have the same values."""
-    records: list[dict[str, object]] = []
-    for entry in entries:
-        last = records[-1] if records else {}
+        raise InputError("no-records", f"{shown_path(content.path)} {what}", hint)
+    merged: list[dict[str, object]] = []
+    for entry in records:
+        # Neighbours of the same step whose common keys, such as the epoch, have the same values.
+        last = merged[-1] if merged else {}
         same = last.get("step") is not None and last["step"] == entry.get("step")
         if same and all(last[key] == value for key, value in entry.items() if key in last):
             last.update(entry)
         else:
-            records.append(dict(entry))
-    return records
+            merged.append(dict(entry))
+    names = {name for record in merged for name in record}
+    if len(names) * len(merged) > 50_000_000:
+        what = f"has {len(names)} different keys in its {len(merged)} log entries; a trainer has some dozens"
+        hint = "check how the file was made"
+        raise InputError("file-corrupt", f"{shown_path(content.path)} {what}", hint)
+    gathered = Records()
+    for record in merged:
+        gathered.add(record)
+    if len(records) < len(entries):
+        left_out = counted(len(entries) - len(records), "closing summary", "closing summaries")
+        notes += (f"{left_out} (train_runtime, train_loss and the like) left out",)
+    return gathered.table(content, {BAD_ENTRY: bad}, notes, rows=len(entries) + bad)
 
 
 def _salvaged(text: str) -> tuple[list[object], int]:
@@ -146,6 +133,7 @@ def _salvaged(text: str) -> tuple[list[object], int]:
         except (ValueError, RecursionError) as error:
             bad += 1
             following = _NEXT_ENTRY.search(text, getattr(error, "pos", position))
-            if following is None or bad == _MOST_BROKEN:
+            # Each broken entry costs a walk through the text: the decoder's error counts its lines.
+            if following is None or bad == 100:
                 return entries, bad
             position = following.end()

@@ -33,8 +33,7 @@ _BAR = re.compile(
 _OPENS = re.compile(r"\{(?<!\[\{)(?<!\}, \{)(?=')")
 _KEY = re.compile(r"'([^'\\{}]{1,200}+)'")
 # What ms-swift adds, as "10/438".
-_FRACTION = "global_step/max_steps"
-_FRACTION_CELL = re.compile(rf"'{_FRACTION}': ['\"]?([^'\",}}]{{1,400}})")
+_FRACTION = re.compile(r"'global_step/max_steps': ['\"]?([^'\",}]{1,400})")
 
 
 def recognises(content: Content) -> bool:
@@ -71,10 +70,6 @@ class _Bar(NamedTuple):
     step: int
     total: int
 
-    def follows(self, other: _Bar) -> bool:
-        """Whether the other one was drawn before it in the same start of the run."""
-        return self.total == other.total and self.step >= other.step
-
 
 class _Entry(NamedTuple):
     """A dict that was printed: its first key, and its numbers, none where it breaks off."""
@@ -100,7 +95,8 @@ def _telling(marks: Iterable[_Mark]) -> Iterator[_Mark]:
     held: _Bar | None = None
     last: _Mark = None
     for mark in marks:
-        if isinstance(mark, _Bar) and isinstance(last, _Bar) and mark.follows(last):
+        bars = isinstance(mark, _Bar) and isinstance(last, _Bar)
+        if bars and mark.total == last.total and mark.step >= last.step:
             held = mark
         else:
             yield from (held, mark) if held else (mark,)
@@ -126,10 +122,9 @@ def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
         drawn = _BAR.finditer(line) if "%|" in line else ()
         bars = [bar for bar in drawn if not bar["name"] and not bar["below"]]
         width = bars[-1].end() if bars else width
-        marks: list[tuple[int, _Mark]] = [
-            (bar.start(), _Bar(int(bar["step"]), int(bar["total"]))) for bar in bars
-        ]
-        yield from (mark for _, mark in sorted([*marks, *_entries(line, openings)], key=itemgetter(0)))
+        marks: list[tuple[int, _Mark]] = list(_entries(line, openings))
+        marks += [(bar.start(), _Bar(int(bar["step"]), int(bar["total"]))) for bar in bars]
+        yield from (mark for _, mark in sorted(marks, key=itemgetter(0)))
 
 
 def _entries(line: str, openings: set[str]) -> Iterator[tuple[int, _Entry]]:
@@ -138,8 +133,8 @@ def _entries(line: str, openings: set[str]) -> Iterator[tuple[int, _Entry]]:
     while opened := _OPENS.search(line, position):
         key = _KEY.match(line, opened.end())
         values, whole, position = dict_pairs(line, opened.end(), listed=True)
-        if fraction := _FRACTION_CELL.search(line, opened.end(), position):
-            values.pop(_FRACTION, None)
+        if fraction := _FRACTION.search(line, opened.end(), position):
+            values.pop("global_step/max_steps", None)
             values["step"] = parse_step(fraction[1])
         if whole and key and "epoch" in values:
             openings.add(key[1])
@@ -173,8 +168,7 @@ class _Stretch(NamedTuple):
 def _starts(marks: list[_Mark]) -> list[list[_Stretch]]:
     """List the stretches of every start of the run: where the bar falls, there is another."""
     starts: list[list[_Stretch]] = [[]]
-    before, wiped = -1, 0
-    entries: list[_Entry] = []
+    before, wiped, entries = -1, 0, list[_Entry]()
     for mark in marks:
         if isinstance(mark, _Bar):
             falls = mark.step < before
@@ -232,8 +226,8 @@ def _counted(entries: list[_Entry], total: int) -> tuple[list[float], str]:
                 note = "; where the epoch falls, the count goes back with it"
             epochs.append(epoch)
         places.append(len(epochs))
+    every, how = 1, f"steps are counted from 1, logging_steps is not known{note}"
     if total and epochs and not note and total % len(epochs) == 0:
         every = total // len(epochs)
-        note = f"steps are counted: {len(epochs)} entries in {total} steps, so that logging_steps is {every}"
-        return [float(place * every) for place in places], note
-    return [float(place) for place in places], f"steps are counted from 1, logging_steps is not known{note}"
+        how = f"steps are counted: {len(epochs)} entries in {total} steps, so that logging_steps is {every}"
+    return [float(place * every) for place in places], how

@@ -25,7 +25,10 @@ def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
             record: dict[str, float] = {}
             for pair in line[found.start() :].split(" - "):
                 key, _, value = pair.rpartition(":")
-                number = _number(value)
+                try:  # nearly all values are plain numbers; all else is looked at closely
+                    number = float(value) if value.isascii() and "_" not in value else math.nan
+                except ValueError:
+                    number = math.nan
                 if number != number:
                     called = _CALL_PAIR.fullmatch(pair.strip())
                     key, _, value = called.groups() if called else (key, "", value)
@@ -35,16 +38,6 @@ def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
                 else:
                     record[key.strip()] = number
             yield record
-
-
-def _number(text: str) -> float:
-    """Read what nearly all values are; nan for all else, which is looked at closely."""
-    if not text.isascii() or "_" in text:
-        return math.nan
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
 
 
 CONSOLE = Console(

@@ -44,18 +44,12 @@ from entropylaw.ingest.wording import counted, listing, shown, shown_path
 
 _BETWEEN = " - "
 _LOW, _HIGH = _BOUNDS = "__MIN", "__MAX"
-_COUNTER = "_step"
-_RUN = "run"
-_NAMELESS = "run="
-_STEP_AXIS = "Step"
+_COUNTER, _STEP_AXIS = "_step", "Step"
+_RUN, _NAMELESS = "run", "run="
 _CLOCK_AXIS = re.compile(r"relative time|wall time|(?:_absolute)?_runtime$|_timestamp$", re.IGNORECASE)
 # Axes that tell a chart from a table that happens to have " - " in its names; "step" alone does not.
 _TELLING_AXES = frozenset(map(folded, (*STEP_NAMES, *COUNTERS))) - {"step", "iter", "iteration"}
 
-_MOST_COLUMNS = 1 << 16
-_FEW_METRICS = 3
-# So many points has a line that was drawn at random: 1500, by an older page of W&B's documentation 1000.
-_DRAWN = (1000, 1500)
 
 SHORT = "row with fewer cells than the header"
 UNREADABLE_ROW = "unreadable row"
@@ -72,31 +66,24 @@ def read(content: Content) -> Table:
     Raises ``no-records`` where it is no such chart, or one without points; ``no-step-column`` where its x
     axis is a clock and no step stands beside it.
     """
-    layout = _layout(content)
+    layout, path = _layout(content), shown_path(content.path)
     if layout is None:
-        raise InputError(
-            "no-records",
-            f"{shown_path(content.path)} is no chart exported from W&B: its columns are not called "
-            "'RUN - METRIC'",
-            "leave the format out and let the content decide",
-        )
+        what = f"{path} is no chart exported from W&B: its columns are not called 'RUN - METRIC'"
+        raise InputError("no-records", what, "leave the format out and let the content decide")
     if _CLOCK_AXIS.match(layout.axis) and not layout.counters:
-        raise InputError(
-            "no-step-column",
-            f"the x axis of the W&B chart {shown_path(content.path)} is {shown(layout.axis)}, a clock, "
-            "and no column holds a step",
+        axis = f"{shown(layout.axis)}, a clock, and no column holds a step"
+        hint = (
             "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
-            f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}",
+            f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}"
         )
+        raise InputError("no-step-column", f"the x axis of the W&B chart {path} is {axis}", hint)
     points = _Points(layout, content)
+    for cells in _rows(content, layout, points.dropped):
+        points.take(cells)
     if not points.records.rows:
-        raise InputError(
-            "no-records",
-            f"{shown_path(content.path)} is a chart from W&B, of {counted(len(layout.runs), 'run')}, "
-            "without a single point",
-            "check that the chart shows something, and export it again",
-        )
-    return points.table()
+        what = f"{path} is a chart from W&B, of {counted(len(layout.runs), 'run')}, without a single point"
+        raise InputError("no-records", what, "check that the chart shows something, and export it again")
+    return points.table(content)
 
 
 @dataclass(slots=True)
@@ -130,21 +117,21 @@ class _Layout:
 
 def _layout(content: Content) -> _Layout | None:
     """Understand the header; None where it is not a chart's."""
-    first, *more = [*islice((line for line in content.lines() if line.strip()), 2)] or [""]
+    first, *more = [*islice(filter(str.strip, content.lines()), 2)] or [""]
     if _BETWEEN not in first and _HIGH not in first:
         return None
     quoted = bool(more) and all(map(_quoted, (first, *more)))
-    marks = [mark for mark in ",;\t" if 0 < first.count(mark) < _MOST_COLUMNS]
-    layouts = (_columns(_split(first, mark) or [], mark) for mark in marks)
+    marks = [mark for mark in ",;\t" if 0 < first.count(mark) < 1 << 16]
+    layouts = (_columns(_split(first, mark), mark) for mark in marks)
     return next((one for one in layouts if one is not None and _is_chart(one, quoted=quoted)), None)
 
 
-def _split(line: str, delimiter: str) -> list[str] | None:
-    """Split one line; None where its quotes do not match."""
+def _split(line: str, delimiter: str) -> list[str]:
+    """Split one line; empty where its quotes do not match."""
     try:
         return next(csv.reader([line], delimiter=delimiter, strict=True), [])
     except csv.Error:
-        return None
+        return []
 
 
 def _quoted(line: str) -> bool:
@@ -181,11 +168,10 @@ def _columns(names: list[str], delimiter: str) -> _Layout | None:
             bounds.append((key, index, name))
         elif series.setdefault(key, _Series(*key, index)).at != index:
             layout.ignored.append(name)
+    layout.ignored += [name for key, _, name in bounds if key not in series]
     for key, index, name in bounds:
         if key in series:
             series[key].bounds[name[-len(_LOW) :]] = index
-        else:
-            layout.ignored.append(name)
     # No reader of columns takes such a label for a number or for nothing.
     layout.runs, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
     layout.series = [one for one in series.values() if one.metric != _COUNTER]
@@ -200,11 +186,10 @@ def _is_chart(layout: _Layout, *, quoted: bool) -> bool:
         return False
     axis = layout.axis
     telling = axis == _STEP_AXIS or _CLOCK_AXIS.match(axis) is not None or folded(axis) in _TELLING_AXES
-    bounded = sum(len(one.bounds) == 2 for one in layout.series)
-    if bounded:
+    if bounded := sum(len(one.bounds) == 2 for one in layout.series):
         named = layout.runs != [_NAMELESS] or (telling and not layout.ignored)
         return named and bounded * 2 >= len(layout.series)
-    few = len(layout.runs) == 1 or len({one.metric for one in layout.series}) <= _FEW_METRICS
+    few = len(layout.runs) == 1 or len({one.metric for one in layout.series}) <= 3
     return not layout.ignored and few and (quoted or telling or bool(layout.counters))
 
 
@@ -213,29 +198,26 @@ def _rows(content: Content, layout: _Layout, dropped: Counter[str]) -> Iterator[
 
     The page writes no line end behind the last row: only the row itself shows whether it is whole.
     """
-    cells: list[str] | str = []
-    for line in islice((line for line in content.lines() if line.strip()), 1, None):
-        cells = _row(line, layout)
-        if isinstance(cells, str):
-            dropped[cells] += 1
+    why = ""
+    for line in islice(filter(str.strip, content.lines()), 1, None):
+        many = line.count(layout.delimiter) > 2 * layout.width + 16
+        cells = [] if many else _split(line, layout.delimiter)
+        if many:
+            why = TOO_LONG
+        elif not cells:
+            why = UNREADABLE_ROW
+        # The page quotes empty cells, too: a last one without quotes was cut off.
+        elif len(cells) < layout.width or (line.startswith('"') and not _quoted(line)):
+            why = SHORT
+        else:
+            why = "" if all(map(is_missing, cells[layout.width :])) else TOO_LONG
+        if why:
+            dropped[why] += 1
         else:
             yield cells
-    if isinstance(cells, str) and cells != TOO_LONG:
-        dropped.subtract([cells])
+    if why not in ("", TOO_LONG):
+        dropped.subtract([why])
         dropped[CUT_OFF] += 1
-
-
-def _row(line: str, layout: _Layout) -> list[str] | str:
-    """Return the cells of a line, or why they cannot be used."""
-    if line.count(layout.delimiter) > 2 * layout.width + 16:
-        return TOO_LONG
-    cells = _split(line, layout.delimiter)
-    if cells is None:
-        return UNREADABLE_ROW
-    # The page quotes empty cells, too: a last one without quotes was cut off.
-    if len(cells) < layout.width or (line.startswith('"') and not _quoted(line)):
-        return SHORT
-    return cells if all(map(is_missing, cells[layout.width :])) else TOO_LONG
 
 
 class _Points:
@@ -243,36 +225,37 @@ class _Points:
 
     def __init__(self, layout: _Layout, content: Content) -> None:
         self.records = Records(content.wanted)
-        self._layout, self._content = layout, content
+        self._layout = layout
         self._axis, self._runs = array("d"), array("i")
         self._summarised, self._numbers = Counter[str](), Counter[str]()
-        self._dropped = Counter[str]()
-        by_run: dict[int, list[_Series]] = {}
+        self.dropped = Counter[str]()
+        self._by_run: dict[int, list[_Series]] = {}
         for one in layout.series:
-            by_run.setdefault(one.run, []).append(one)
-        for cells in _rows(content, layout, self._dropped):
-            for run, series in by_run.items():
-                if any(cells[one.at] for one in series):
-                    self._take(run, series, cells)
+            self._by_run.setdefault(one.run, []).append(one)
 
-    def _take(self, run: int, series: Sequence[_Series], cells: Sequence[str]) -> None:
-        layout = self._layout
-        self._axis.append(parse_step(cells[layout.first]))
-        self._runs.append(run)
-        if run in layout.counters and layout.axis != _STEP_AXIS:
-            self.records.put(_COUNTER, cells[layout.counters[run]])
-        for one in series:
-            name = one.metric if one.metric not in (_RUN, _COUNTER, layout.axis) else f"{one.metric}#2"
-            value, is_text = classify(cells[one.at])
-            self.records.put(name, cells[one.at] if is_text else value)
-            self._numbers[one.metric] += value == value
-            bounds = {mark: parse_number(cells[one.bounds[mark]]) for mark in _BOUNDS if mark in one.bounds}
-            for mark, bound in bounds.items():
-                self.records.put(name + mark, bound)
-            self._summarised[one.metric] += len(bounds) == 2 and bounds[_LOW] < bounds[_HIGH]
-        self.records.close()
+    def take(self, cells: Sequence[str]) -> None:
+        """Take a row."""
+        layout, put = self._layout, self.records.put
+        for run, series in self._by_run.items():
+            if not any(cells[one.at] for one in series):
+                continue
+            self._axis.append(parse_step(cells[layout.first]))
+            self._runs.append(run)
+            if run in layout.counters and layout.axis != _STEP_AXIS:
+                put(_COUNTER, cells[layout.counters[run]])
+            for one in series:
+                name = one.metric if one.metric not in (_RUN, _COUNTER, layout.axis) else f"{one.metric}#2"
+                value, is_text = classify(cells[one.at])
+                put(name, cells[one.at] if is_text else value)
+                self._numbers[one.metric] += value == value
+                at = one.bounds
+                bounds = {mark: parse_number(cells[at[mark]]) for mark in _BOUNDS if mark in at}
+                for mark, bound in bounds.items():
+                    put(name + mark, bound)
+                self._summarised[one.metric] += len(bounds) == 2 and bounds[_LOW] < bounds[_HIGH]
+            self.records.close()
 
-    def table(self) -> Table:
+    def table(self, content: Content) -> Table:
         """Return the long table."""
         layout = self._layout
         axis = np.frombuffer(self._axis, dtype=np.float64)
@@ -281,7 +264,7 @@ class _Points:
         if layout.runs != [_NAMELESS]:
             columns[_RUN] = MixedColumn(np.full(len(codes), np.nan), codes, layout.runs)
         notes = tuple(self._notes(axis, codes))
-        return self.records.table(self._content, self._dropped, notes, columns=columns, partial=True)
+        return self.records.table(content, self.dropped, notes, columns=columns, partial=True)
 
     def _notes(self, axis: FloatArray, codes: NDArray[np.int32]) -> Iterator[str]:
         layout = self._layout
@@ -306,12 +289,9 @@ class _Points:
                 "which the page took the average or the last; they are kept, but better export the complete "
                 f"history: {COMPLETE_HISTORY}"
             )
-        drawn = [
-            layout.runs[run]
-            for run in np.flatnonzero(np.isin(np.bincount(codes), _DRAWN))
-            if np.unique(np.diff(axis[codes == run])).size > 1
-        ]
-        if drawn:
+        # So many points has a line that was drawn at random: 1500, by an older documentation 1000.
+        full = np.flatnonzero(np.isin(np.bincount(codes), (1000, 1500)))
+        if drawn := [layout.runs[run] for run in full if np.unique(np.diff(axis[codes == run])).size > 1]:
             yield (
                 f"{listing(drawn, 4)}: exactly 1000 or 1500 points at uneven distances, as where the page "
                 f"draws a random sample; the complete history: {COMPLETE_HISTORY}"

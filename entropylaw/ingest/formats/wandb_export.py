@@ -1,25 +1,50 @@
-"""A run's history from W&B's API, in which rows may be missing.
+"""What W&B's API and page give of a run: a history, in which rows may be missing, or last values only.
 
 ``Run.history`` in ``wandb/apis/public/runs.py`` (wandb 0.31) returns 500 sampled rows unless told otherwise,
 and users have got up to 524 (wandb/wandb issues 3680 and 5014); ``Run.scan_history`` returns all, or with
 ``keys`` those that have every key.
+
+Last values are in a run's ``files/wandb-summary.json``, and in the table of runs, exported as CSV. These are
+recognised and refused, for they have no curves. The table's columns,
+``Name,Agent,State,Notes,User,Tags,Created,Runtime,Sweep`` and then configuration and last values, are those
+of exports in public repositories; users hide and add columns. ``summary``, ``config`` and ``name`` are the
+columns of the table that W&B's documentation makes with its API.
 """
 
 from __future__ import annotations
 
+import csv
+import json
 from collections.abc import Sequence
+from contextlib import suppress
+from itertools import islice
 
 import numpy as np
 
+from entropylaw.ingest.content import Content
 from entropylaw.ingest.values import Column, parse_column
 from entropylaw.ingest.wording import counted
 
 #: How every row of a run's history gets into a file.
 COMPLETE_HISTORY = "pandas.DataFrame(wandb.Api().run(PATH).scan_history()).to_csv(FILE)"
 
-#: The names of W&B's own clocks in a history and in a summary.
-CLOCKS = ("_runtime", "_timestamp")
+# W&B's own clocks in a history and in a summary.
+_CLOCKS = ("_runtime", "_timestamp")
 _SAMPLED = range(500, 526)
+
+# W&B writes these itself, with capitals; a user's configuration and metrics follow.
+_RUN_COLUMNS = (
+    *("Name", "ID", "Agent", "State", "Notes", "User", "Tags", "Created", "Updated", "Runtime"),
+    *("Sweep", "Group", "Job Type", "Hostname", "GPU Type"),
+)
+_STATES = (
+    *("finished", "crashed", "failed", "killed", "running"),
+    *("pending", "preempting", "preempted", "stopped", "stopping"),
+)
+_MOST_COLUMNS = 1 << 16
+_HEAD = 1 << 16
+# int() refuses more than 4300 digits.
+_DECODER = json.JSONDecoder(parse_int=float)
 
 
 def history_notes(columns: Sequence[str], step_values: Column | None, rows: int) -> tuple[str, ...]:
@@ -38,7 +63,7 @@ def history_notes(columns: Sequence[str], step_values: Column | None, rows: int)
         Number of records of the table.
     """
     names = frozenset(columns)
-    if "_step" not in names or names.isdisjoint(CLOCKS):
+    if "_step" not in names or names.isdisjoint(_CLOCKS):
         return ()
     if step_values is None:
         return (f"a W&B history, maybe sampled, as run.history() does; every row: {COMPLETE_HISTORY}",)
@@ -69,3 +94,66 @@ def history_notes(columns: Sequence[str], step_values: Column | None, rows: int)
         f"a W&B history in which {where}: it was sampled, as run.history() does, or only rows with certain "
         f"keys were asked for, which would be no loss; every row: {COMPLETE_HISTORY}",
     )
+
+
+def is_run_table(content: Content) -> bool:
+    """Whether the columns are W&B's own, and hardly two rows are of the same run."""
+    first = next(filter(str.strip, content.lines()), "") if content.is_text else ""
+    if not ("Name" in first or ("summary" in first and "config" in first)):
+        return False
+    header, *rows = _sample(content, first)
+    if frozenset(header) - {""} == {"summary", "config", "name"}:
+        place = header.index("summary")
+        return bool(rows) and all(len(row) > place and row[place].startswith("{") for row in rows)
+    at = {name: index for index, name in reversed(list(enumerate(header))) if name in _RUN_COLUMNS}
+    whole = [row for row in rows if len(row) == len(header)]
+    if "Name" not in at or len(at) < 4 or not whole:
+        return False
+    states = [row[at["State"]].casefold() for row in whole] if "State" in at else []
+    # While a run lives, its running time changes; the others are the same in each of its rows.
+    telling = [index for name, index in at.items() if name not in ("Runtime", "Updated")]
+    distinct = {tuple(row[index] for index in telling) for row in whole}
+    known = sum(state in _STATES for state in states) * 2 >= len(states)
+    return known and len(distinct) * 2 > len(whole)
+
+
+def _sample(content: Content, first: str) -> list[list[str]]:
+    """Split the first rows, as far as they can be; quoted cells may hold line ends."""
+    marks = [mark for mark in ",;\t" if first.count(mark) < _MOST_COLUMNS]
+    delimiter = max(marks, key=first.count, default=",")
+    lines, size = list[str](), 0
+    for line in islice(content.lines(), 1000):
+        size += len(line)
+        if size > 1 << 22 or line.count(delimiter) >= _MOST_COLUMNS:
+            break
+        lines.append(line + "\n")
+    found: list[list[str]] = []
+    with suppress(csv.Error):
+        found.extend(islice(filter(None, csv.reader(lines, delimiter=delimiter)), 51))
+    return found or [[]]
+
+
+def is_summary(content: Content) -> bool:
+    """Whether it is a single JSON object with W&B's own keys, whose step is one number."""
+    text = content.opening.lstrip() if content.is_text and content.extent <= 1 << 25 else ""
+    if not text.startswith("{"):
+        return False
+    # Of records, a line each, the first few are enough to find out.
+    value, rest = _decoded(text[:_HEAD])
+    if len(text) > _HEAD and not rest.strip() and ('"_wandb"' in text or '"_step"' in text):
+        value, rest = _decoded(text)
+    if rest.strip() or not isinstance(value, dict) or isinstance(value.get("_step"), (list, dict)):
+        return False
+    clocks = any(isinstance(value.get(clock), float) for clock in _CLOCKS)
+    if isinstance(own := value.get("_wandb"), dict):
+        return clocks or "runtime" in own
+    return clocks and isinstance(value.get("_step"), float)
+
+
+def _decoded(text: str) -> tuple[object, str]:
+    """Return the first JSON value of a text, None where there is none, and what is behind it."""
+    try:
+        value, end = _DECODER.raw_decode(text)
+    except (ValueError, RecursionError):
+        return None, ""
+    return value, text[end:]

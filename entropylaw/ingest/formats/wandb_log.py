@@ -16,15 +16,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.formats.records import (
-    MOST_VALUES,
-    UNREADABLE,
-    Damage,
-    fields,
-    leaves,
-    signed,
-    varint,
-)
+from entropylaw.ingest.formats import records
+from entropylaw.ingest.formats.records import UNREADABLE, Damage, fields, leaves, signed, varint
 from entropylaw.ingest.gather import Records
 from entropylaw.ingest.regime import relevant
 from entropylaw.ingest.settings import flat_settings
@@ -47,17 +40,9 @@ _ITEM_INTEGER, _ITEM_NUMBER, _ITEM_JSON = 5 << 3, 6 << 3 | 1, 8 << 3 | 2
 
 _CONFIG_UPDATE = 1 << 3 | 2
 
-_ITEM_MARK = bytes((_HISTORY_ITEM,))
-_NESTED_MARK = bytes((_ITEM_NESTED_KEY,))
-_KEY_AND_MARK = b"%c%c%b\x82\x01"
 _DIGITS = frozenset(b"-0123456789")
-
-_CLOCKS = frozenset(("_timestamp", "_runtime", "_wandb"))
-# No metric goes beyond these.
+_CLOCKS = ("_timestamp", "_runtime", "_wandb")
 _LONGEST_NAME = 500
-_LONGEST_JSON = 1 << 16
-_LONGEST_SETTING = 1 << 20
-_MOST_SETTINGS = 1 << 14
 # Items beyond this have sizes of several bytes. So many keys are known by their bytes.
 _LONGEST_USUAL = 127
 _MOST_KNOWN = 1 << 14
@@ -70,8 +55,7 @@ def read(content: Content) -> Table:
 
     Raises ``no-records`` where no record of the history is whole.
     """
-    damage = Damage()
-    history = _History()
+    damage, history = Damage(), _History()
     for record in _records(content.data, damage):
         history.take(record)
     if not history.records.rows:
@@ -88,8 +72,14 @@ def _records(data: bytes, damage: Damage) -> Iterator[bytes]:
         if room < _FRAME.size:  # too small for a frame, filled up with zeros
             at += room
             continue
-        kind, part = _frame(data, at, room)
-        following = min(at + (_FRAME.size + len(part) if kind else room), len(data))
+        begin = at + _FRAME.size
+        checksum, size, kind = _FRAME.unpack(data[at:begin].ljust(_FRAME.size, b"\0"))
+        end = begin + size
+        # The checksum is over the kind, which is the byte before the content, and the content.
+        intact = end <= min(at + room, len(data)) and zlib.crc32(data[begin - 1 : end]) == checksum
+        if not intact or kind not in (_FULL, _FIRST, _MIDDLE, _LAST):
+            kind, end = 0, at + room
+        part, following = data[begin:end], min(end, len(data))
         if parts and kind not in (_MIDDLE, _LAST):
             damage.add(start, at)
             parts = []
@@ -106,22 +96,11 @@ def _records(data: bytes, damage: Damage) -> Iterator[bytes]:
         damage.add(start, len(data))
 
 
-def _frame(data: bytes, at: int, room: int) -> tuple[int, bytes]:
-    """Return a frame's kind and content; kind 0 where it is damaged or cut off."""
-    begin = at + _FRAME.size
-    checksum, size, kind = _FRAME.unpack(data[at:begin].ljust(_FRAME.size, b"\0"))
-    whole = kind in (_FULL, _FIRST, _MIDDLE, _LAST) and begin + size <= min(at + room, len(data))
-    # The checksum is over the kind, which is the byte before the content, and the content.
-    if whole and zlib.crc32(data[begin - 1 : begin + size]) == checksum:
-        return kind, data[begin : begin + size]
-    return 0, b""
-
-
 class _History:
     """Collects what the records say."""
 
     def __init__(self) -> None:
-        self._bad = self._bad_values = 0
+        self._lost = {UNREADABLE: 0, UNREADABLE_VALUE: 0}
         self.records = Records()
         self._names: dict[int, str] = {}
         self._settings: dict[str, object] = {}
@@ -142,7 +121,7 @@ class _History:
                 elif key == _RUN_CONFIG:
                     self._settings |= _settings(value)
         except ValueError:
-            self._bad += 1
+            self._lost[UNREADABLE] += 1
 
     def table(self, size: int, damage: Damage) -> Table:
         """Return the columns, and the run's name as column ``run``, from which assembly takes a label."""
@@ -151,11 +130,10 @@ class _History:
         label = self._names.get(_RUN_DISPLAY_NAME) or self._names.get(_RUN_ID) or ""
         if label and math.isnan(parse_number(label)):  # a number would pass for a metric
             columns.setdefault("run", [label] * rows)
-        lost = {UNREADABLE: self._bad, UNREADABLE_VALUE: self._bad_values}
         return Table(
             columns=columns,
-            rows=rows + self._bad,
-            dropped={reason: number for reason, number in lost.items() if number} | damage.dropped,
+            rows=rows + self._lost[UNREADABLE],
+            dropped={reason: number for reason, number in self._lost.items() if number} | damage.dropped,
             notes=(*damage.notes, *more),
             settings=relevant(self._settings),
         )
@@ -163,7 +141,7 @@ class _History:
     def _row(self, message: bytes) -> None:
         values: dict[str, float] = {}
         at = self._usual_items(message, 0, values)
-        while message.startswith(_ITEM_MARK, at):
+        while message[at : at + 1] == b"\n":  # the mark of an item
             size, begin = varint(message, at + 1)
             if size > len(message) - begin:
                 raise ValueError("an item that is longer than its record")
@@ -211,9 +189,9 @@ class _History:
             return
         clock = path.split(".")[0] in _CLOCKS
         if len(keys) == 1 and keys[0] and len(message) <= _LONGEST_USUAL and len(self._known) < _MOST_KNOWN:
-            mark = _ITEM_NESTED_KEY if message.startswith(_NESTED_MARK) else _ITEM_KEY
-            self._known[_KEY_AND_MARK % (mark, len(keys[0]), keys[0])] = "" if clock else path
-        if clock or not 0 < len(text) <= _LONGEST_JSON:
+            mark = _ITEM_NESTED_KEY if message[0] == _ITEM_NESTED_KEY else _ITEM_KEY
+            self._known[b"%c%c%b\x82\x01" % (mark, len(keys[0]), keys[0])] = "" if clock else path
+        if clock or not 0 < len(text) <= 1 << 16:
             return
         try:
             if text[0] in _DIGITS:
@@ -225,8 +203,8 @@ class _History:
                     if len(str(cell)) <= _LONGEST_NAME and not is_text:
                         values[name] = number
         except (ValueError, RecursionError):
-            self._bad_values += 1
-        if len(values) > MOST_VALUES:
+            self._lost[UNREADABLE_VALUE] += 1
+        if len(values) > records.MOST_VALUES:
             raise ValueError("more values than a record of metrics has")
 
 
@@ -251,10 +229,10 @@ def _settings(message: bytes) -> dict[str, object]:
     """Return the settings of one record of the configuration, flat; what is no JSON is left out."""
     found: dict[str, object] = {}
     updates = [value for key, value in fields(message) if key == _CONFIG_UPDATE]
-    for item in updates[:_MOST_SETTINGS]:
+    for item in updates[: 1 << 14]:
         keys, text = _parts(item)
         path = b"/".join(keys).decode(errors="replace")
-        if path and len(path) <= _LONGEST_NAME and len(text) <= _LONGEST_SETTING:
+        if 0 < len(path) <= _LONGEST_NAME and len(text) <= 1 << 20:
             with suppress(ValueError, RecursionError):
                 found |= flat_settings({path: json.loads(text)})
     return found
