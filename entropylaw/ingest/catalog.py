@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from entropylaw.ingest.labels import RUN_NAMES
+from entropylaw.ingest.run import Run
 from entropylaw.ingest.segments import BOOKKEEPING
 from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded, sample_columns
 from entropylaw.ingest.trainers import Key, Trainer, names, trainers
@@ -83,6 +84,12 @@ def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
             if column not in found and _matches(key, column):
                 found[column] = Match(column=column, key=key, rank=rank)
     return list(found.values())
+
+
+def found(run: Run, *roles: str) -> list[Match]:
+    """List every column of a run that plays one of the roles, role by role, as :func:`matches`."""
+    trainer = detect(run.names).trainer
+    return [match for role in roles for match in matches(role, tuple(run.columns), trainer)]
 
 
 def initial_column(key: Key, column: str, columns: Iterable[str]) -> str | None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from entropylaw.errors import EntropyLawError
 from entropylaw.ingest import catalog, regime
 from entropylaw.ingest.run import Run
-from entropylaw.ingest.select import Chosen, ChosenReward, choose_entropy, choose_reward, select
+from entropylaw.ingest.select import Chosen, ChosenReward, choose_entropy, choose_reward, finite, select
 from entropylaw.results.columns import Candidate, Choice, ColumnReport, Decoy, Meaning, Refusal
 from entropylaw.results.findings import sentences
 
@@ -28,17 +26,13 @@ def explain(
         select(run, entropy=entropy, reward=reward, pair=pair)
     except EntropyLawError as error:
         problem = Refusal(slug=error.slug, message=error.message, hint=error.hint)
-    found = catalog.detect(run.names)
-    names = tuple(run.columns)
-    roles = ("entropy", "validation", "training")
-    measures, *graded = (catalog.matches(role, names, found.trainer) for role in roles)
-    entropies = _candidates(run, measures, chosen)
-    rewards = _candidates(run, [match for one in graded for match in one], rewarded, before=entropies)
+    found, names = catalog.detect(run.names), tuple(run.columns)
+    entropies = _candidates(run, catalog.found(run, "entropy"), chosen)
+    rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
     listed = {candidate.column for candidate in (*entropies, *rewards)}
     reasons = {name: catalog.decoy(name) for name in (*names, *run.texts) if name not in listed}
     decoys = tuple(Decoy(column=name, why=why) for name, why in reasons.items() if why)
-    weights = {name: run.columns[name] for name in catalog.coefficients(names)}
-    finite = {name: values[np.isfinite(values)] for name, values in weights.items()}
+    weights = {name: finite(run, name) for name in catalog.coefficients(names)}
     settings = regime.regime_of(run)
     notes = [*run.notes, *(chosen.notes if chosen else ()), *regime.notes(settings)]
     findings = [*regime.findings(settings, run, chosen.values if chosen else None)]
@@ -62,7 +56,7 @@ def explain(
         entropy=entropies,
         reward=rewards,
         decoys=decoys,
-        coefficients={name: (float(x[0]), float(x[-1])) for name, x in finite.items() if x.size},
+        coefficients={name: (float(x[0]), float(x[-1])) for name, x in weights.items() if x.size},
         read_dropped=run.dropped,
         notes=tuple(notes),
         cautions=sentences(findings, "caution"),
@@ -87,16 +81,17 @@ def _candidates(
 
 
 def _candidate(run: Run, column: str, meaning: Meaning, used: Choice | None) -> Candidate:
-    finite = run.columns[column][np.isfinite(run.columns[column])]
+    values = finite(run, column)
     is_used = used is not None and used.column == column
-    why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column"
-    why += "; another one is used" if used else ""
+    why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column" + (
+        "; another one is used" if used else ""
+    )
     return Candidate(
         column=column,
         meaning=meaning,
-        usable=finite.size,
-        low=float(finite.min()) if finite.size else None,
-        high=float(finite.max()) if finite.size else None,
+        usable=values.size,
+        low=float(values.min()) if values.size else None,
+        high=float(values.max()) if values.size else None,
         used=is_used,
-        why=used.why if used and is_used else why if finite.size else "no finite value",
+        why=used.why if used and is_used else why if values.size else "no finite value",
     )

@@ -55,10 +55,8 @@ class _Sparse:
     """Cells by row, as they come; where a row has one already, the later one stands."""
 
     def __init__(self) -> None:
-        self.rows = array("q")
-        self.values = array("d")
-        self._text_rows = array("q")
-        self._text_codes = array("i")
+        self.rows, self.values = array("q"), array("d")
+        self._text_rows, self._text_codes = array("q"), array("i")
         self._words = _Words()
 
     def put(self, row: int, cell: object, *, label: bool) -> None:
@@ -129,8 +127,7 @@ class Records:
         Where all of them would need many times the file's ``size`` in bytes, those with most values, and a
         note.
         """
-        most = min(max(size, _FEWEST_CELLS) // max(self.rows, 1), _MOST_COLUMNS - 1)
-        found = self._columns
+        most, found = min(max(size, _FEWEST_CELLS) // max(self.rows, 1), _MOST_COLUMNS - 1), self._columns
         fullest = frozenset(sorted(found, key=lambda name: -len(found[name]))[:most])
         filled: dict[str, Column] = {name: found[name].filled(self.rows) for name in found if name in fullest}
         note = f"far more columns than values: only the {len(filled)} columns with most values are read"
@@ -158,10 +155,9 @@ class _Dense:
     """A column of a rectangular table: numbers chunk by chunk, texts beside them."""
 
     def __init__(self, empty: int, *, label: bool) -> None:
-        self._label = label
+        self._label, self._words = label, _Words()
         self._chunks: list[FloatArray] = [np.full(empty, np.nan)]
         self._texts: list[tuple[int, np.ndarray[Any, np.dtype[np.int32]]]] = []
-        self._words = _Words()
 
     def add(self, cells: Sequence[str], at: int) -> None:
         parsed = parse_column(cells)

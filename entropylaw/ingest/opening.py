@@ -37,12 +37,8 @@ def is_remote(path: str) -> bool:
 def load(path: str) -> Content:
     """Open a file, or standard input for ``-``; nothing but its head is read.
 
-    Raises
-    ------
-    InputError
-        ``file-not-found``, ``file-unreadable`` or ``file-empty``.
-    UsageError
-        ``remote-not-installed``.
+    Raises ``file-not-found``, ``file-unreadable``, ``file-corrupt``, ``file-empty`` or
+    ``remote-not-installed``.
     """
     content = _remote_file(path) if is_remote(path) else _local_file(path)
     if content.packed and not content.head:
@@ -124,13 +120,8 @@ def _spooled(path: str, stream: IO[bytes]) -> Content:
 def remote_files(path: str) -> Any:
     """Return the file system behind a remote path, and the path within it.
 
-    Raises
-    ------
-    UsageError
-        ``remote-not-installed`` where fsspec, or its part for this kind of place, is missing;
-        ``remote-unknown`` where the path alone does not name a place.
-    InputError
-        ``file-unreadable`` where the place does not answer.
+    Raises ``remote-not-installed`` where fsspec, or its part for this kind of place, is missing,
+    ``remote-unknown`` where the path alone names no place, ``file-unreadable`` where it does not answer.
     """
     try:
         import fsspec
@@ -143,12 +134,9 @@ def remote_files(path: str) -> Any:
         except ImportError as problem:
             raise _not_installed(path, str(problem)) from None
         except (ValueError, TypeError, AttributeError, LookupError, NotImplementedError):
-            raise UsageError(
-                "remote-unknown",
-                f"{shown_path(path)} cannot be opened: fsspec knows no such kind of place, or needs more "
-                "than a path for it",
-                "use s3://, gs:// or hf://, or copy the file here first",
-            ) from None
+            what = f"{shown_path(path)} cannot be opened: fsspec knows no such kind of place, or needs more "
+            hint = "use s3://, gs:// or hf://, or copy the file here first"
+            raise UsageError("remote-unknown", f"{what}than a path for it", hint) from None
 
     return _answered(path, found)
 
@@ -204,9 +192,8 @@ def _answered(path: str, call: Callable[[], T]) -> T:
     except (EntropyLawError, MemoryError):
         raise
     except FileNotFoundError:
-        raise InputError(
-            "file-not-found", f"there is no file {shown_path(path)}", "check the path and the credentials"
-        ) from None
+        what = f"there is no file {shown_path(path)}"
+        raise InputError("file-not-found", what, "check the path and the credentials") from None
     except Exception as problem:  # each kind of place has errors of its own
         status = getattr(problem, "status", None) or getattr(problem, "strerror", None)
         why = type(problem).__name__ + (f", {shown(status)}" if status else "")

@@ -123,17 +123,12 @@ def parse_column(cells: Column) -> Parsed:
         listed: list[object] = (cells if cells.dtype.kind in "ObUS" else cells.astype(str)).tolist()
     else:
         listed = list(cells)
-    values = _clean(listed)
-    if values is not None:
-        return Parsed(values=values)
-    values = np.empty(len(listed))
-    texts, example = 0, None
-    for row, cell in enumerate(listed):
-        values[row], is_text = classify(cell)
-        if is_text:
-            texts += 1
-            example = str(cell) if example is None else example
-    return Parsed(values=values, texts=texts, example=example)
+    if (clean := _clean(listed)) is not None:
+        return Parsed(values=clean)
+    read = list(map(classify, listed))
+    texts = [str(cell) for cell, (_, is_text) in zip(listed, read, strict=True) if is_text]
+    values = np.array([value for value, _ in read], dtype=np.float64)
+    return Parsed(values=values, texts=len(texts), example=texts[0] if texts else None)
 
 
 def _clean(cells: Sequence[object]) -> FloatArray | None:
