@@ -93,10 +93,8 @@ def assemble(
         unread=table.unread,
     )
     runs = [one for group in split.groups for one in _starts(group, whole)]
-    without_step = np.isnan(steps.values)
-    if table.unreadable is not None:
-        without_step &= ~table.unreadable
-    dropped = added(table.dropped, {NO_STEP: int(without_step.sum())}, runs[0].dropped)
+    read = True if table.unreadable is None else ~table.unreadable
+    dropped = added(table.dropped, {NO_STEP: int((np.isnan(steps.values) & read).sum())}, runs[0].dropped)
     runs[0] = replace(runs[0], dropped=dropped)
     return tuple(runs), tuple(_lost(split, whole, table))
 

@@ -104,14 +104,14 @@ class WandbFolder(BundleReader):
 
     def files(self, folder: str) -> tuple[str, ...]:
         """List the log and what lies beside it."""
-        where = Path(folder)
+        beside = Path(folder) / "files"
         logs = [path for path in _listed(folder) if path.suffix == ".wandb"]
-        if len(logs) != 1 or not (where / "files").is_dir():
+        if len(logs) != 1 or not beside.is_dir():
             return ()
-        more = [where / "files" / name for name in _WANDB_FILES]
+        more = [beside / name for name in _WANDB_FILES if (beside / name).is_file()]
         # These tell of the machine and of wandb itself: nobody looks into them.
-        debug = [path for path in _listed(str(where / "logs")) if path.name.startswith("debug")]
-        return (str(logs[0]), *(str(path) for path in (*more, *debug) if path.is_file()))
+        debug = [path for path in _listed(f"{folder}/logs") if path.name.startswith("debug")]
+        return tuple(map(str, (*logs, *more, *debug)))
 
     def groups(self, folder: str) -> list[tuple[str, ...]]:
         """List the files of a run's folder, or those of all folders of one run that was resumed."""
@@ -123,10 +123,10 @@ class WandbFolder(BundleReader):
         found = [self.files(folder)]
         for many in starts.values():
             if len(many) > 1:
-                files = [listed for start in many if (listed := self.files(str(start)))]
+                files = filter(None, (self.files(str(start)) for start in many))
                 whole = [listed for listed in files if _opens_as(reader_of("wandb"), Path(listed[0]))]
                 found.append(tuple(file for listed in whole for file in listed))
-        return [files for files in found if files]
+        return list(filter(None, found))
 
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
         """Read the ``.wandb`` file of each start; where no metric can be had from it, the console's copy.
@@ -183,15 +183,15 @@ class ParquetParts(BundleReader):
 
     def files(self, folder: str) -> tuple[str, ...]:
         """List the parts in the order of their names."""
-        paths = [str(path) for path in _listed(folder) if path.suffix == ".parquet"]
-        parts = [path for path in paths if _PART.fullmatch(Path(path).stem)]
+        paths = [path for path in _listed(folder) if path.suffix == ".parquet"]
+        parts = tuple(str(path) for path in paths if _PART.fullmatch(path.stem))
         if len(parts) < 2:
             return ()
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         try:
-            return tuple(parts) if len({tuple(pq.read_schema(path).names) for path in parts}) == 1 else ()
+            return parts if len({tuple(pq.read_schema(path).names) for path in parts}) == 1 else ()
         except (pa.ArrowException, OSError, ValueError):
             return ()
 

@@ -69,8 +69,7 @@ class Content:
     @property
     def suffix(self) -> str:
         """The name's last suffix in lower case, with its dot, that of a compression left out."""
-        pure = packed.plain_name(self.path) if self.packed else PurePath(self.path)
-        return pure.suffix.lower()
+        return (packed.plain_name(self.path) if self.packed else PurePath(self.path)).suffix.lower()
 
     @cached_property
     def packed(self) -> str | None:
@@ -265,20 +264,16 @@ class Content:
                 raise InputError("file-corrupt", what, "copy the file again")
         self.nuls = held
 
-    def _at_once(self, parts: Iterator[Part]) -> Iterator[Part]:
-        """Yield the parts of what has to be in memory as a whole, as long as they may be."""
-        size = 0
-        for part in () if self.size > MOST_AT_ONCE else parts:
-            size += len(part)
-            if size > MOST_AT_ONCE:
-                break
-            yield part
-        if max(size, self.size) > MOST_AT_ONCE:
+    def _at_once(self, parts: Iterator[Part]) -> list[Part]:
+        """Return the parts of what has to be in memory as a whole, as long as they may be."""
+        whole = [] if self.size > MOST_AT_ONCE else list(_first(parts, MOST_AT_ONCE + 1))
+        if max(self.size, sum(map(len, whole))) > MOST_AT_ONCE:
             what = (
                 f"{shown_path(self.path)} holds more than {MOST_AT_ONCE >> 30} GiB in a format that has to "
             )
             hint = "write it as CSV, Parquet or one JSON object a line, which are read piece by piece"
             raise InputError("file-too-large", f"{what}be in memory as a whole", hint)
+        return whole
 
 
 def _first(parts: Iterator[Part], most: int) -> Iterator[Part]:

@@ -107,16 +107,14 @@ def logs_in(folder: str) -> Iterator[Log]:
                 claimed.update(files)
                 inner[:] = [name for name in inner if name not in reader.skips]
                 yield Log(path=where, files=files, reader=reader)
+        place, repeats = Path(where), ((name, whole) for name, whole in _REPEATS.items() if whole in names)
+        copies |= {str(place / name): str(place / whole) for name, whole in repeats}
         copies |= _earlier_checkpoints(where, inner, names)
-        place = Path(where)
-        repeated = {name: whole for name, whole in _REPEATS.items() if whole in names}
-        copies |= {str(place / name): str(place / whole) for name, whole in repeated.items()}
-        for name in names:
-            path = str(place / name)
-            problem = None if path in claimed else _problem(path)
-            if path not in claimed and (may_be_log(name) or not problem):
+        for path, name in ((str(place / name), name) for name in names):
+            named, problem = may_be_log(name), None if path in claimed else _problem(path)
+            if path not in claimed and (named or not problem):
                 copy_of = copies.get(path) or copies.get(where, "")
-                yield Log(path=path, copy_of=copy_of, named=may_be_log(name), problem=problem)
+                yield Log(path=path, copy_of=copy_of, named=named, problem=problem)
 
 
 def _problem(path: str) -> InputError | None:
@@ -194,8 +192,7 @@ def resembles(path: str, table: Table | None, logs: Collection[PurePath]) -> boo
     Its table has no metric, and a column that numbers its rows; or it has none, since it is empty or damaged.
     """
     own = PurePath(path)
-    kinds = {(log.parent, log.suffix) for log in logs}
-    alike = (own.parent, own.suffix) in kinds or own.name in {log.name for log in logs}
+    alike = any((log.parent, log.suffix) == (own.parent, own.suffix) or log.name == own.name for log in logs)
     return alike and (table is None or (_counts_rows(table) and not table.partial))
 
 
@@ -237,11 +234,11 @@ def _table_may_be_log(table: Table, slug: str, suffix: str, *, named: bool) -> b
     """Whether a table that could be read and not be used may be a run's."""
     if _is_headless(table) or (named and _counts_rows(table)):
         return True
-    metrics = [column for column in table.columns if catalog.is_metric(column)]
-    if slug == "several-rows-a-step":
+    metrics = list(filter(catalog.is_metric, table.columns))
+    if slug == "several-rows-a-step" or not metrics:
         return len(metrics) > 1
-    numbers = any(np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
-    return numbers or (bool(metrics) and (named or suffix in _TABLES))
+    numbers = (np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
+    return named or suffix in _TABLES or any(numbers)
 
 
 def _text_may_be_log(opening: str, slug: str, suffix: str, *, named: bool) -> bool:

@@ -47,7 +47,8 @@ def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
     """
     order: list[list[Run]] = []
     for run in runs:
-        known = (parts for parts in order if run.partial and parts[0].partial and parts[0].name == run.name)
+        key = (True, True, run.name)
+        known = (parts for parts in order if (run.partial, parts[0].partial, parts[0].name) == key)
         home = next((parts for parts in known if all(_compatible(run, part) for part in parts)), None)
         if home is None:
             order.append(home := [])
@@ -154,10 +155,8 @@ def whole_source(path: str, kind: str, parts: tuple[Source, ...]) -> Source:
 def _without_unlike(run: Run) -> Run:
     """Take out averages that stand beside single values: the two are not of the same steps."""
     metrics = [name for name in run.columns if name + LEAST in run.columns]
-    if len(metrics) < 2:
-        return run
-    there = np.array([~np.isnan(run.columns[name]) for name in metrics])
-    average = np.array([averaged(run, name) for name in metrics]) & there
+    there = np.array([~np.isnan(run.columns[name]) for name in metrics], dtype=bool)
+    average = np.array([averaged(run, name) for name in metrics], dtype=bool) & there
     unlike = average & (there & ~average).any(axis=0)
     if not unlike.any():
         return run
@@ -199,40 +198,38 @@ def _continuation(run: Run, beside: Sequence[Run]) -> Run:
         return run
     note = f"the log begins at step {run.step[0]:g}: what came before is not in it"
     for other in beside:
-        first, last = other.step[0], other.step[-1]
+        first, last, name = other.step[0], other.step[-1], PurePath(other.source.path).name
         goes_on = first < run.step[0] <= last + LATE * spacing and last < run.step[-1]
-        alike = other.step_column == run.step_column and set(other.columns) == set(run.columns)
+        alike = other.step_column == run.step_column and other.columns.keys() == run.columns.keys()
         if goes_on and alike and other.source.path != run.source.path:
-            note += f"; {shown(PurePath(other.source.path).name)} beside it has steps {first:g} to {last:g}: "
-            note += "if this is the same run resumed, append the one file to the other"
+            note += f"; {shown(name)} beside it has steps {first:g} to {last:g}: if this is the same run "
+            note += "resumed, append the one file to the other"
             break
     return replace(run, notes=(*run.notes, note))
 
 
 def _half(run: Run) -> str | None:
     """Say which half a run is, of a trainer whose logs come in halves; None where it is none."""
-    found = catalog.detect((*run.columns, *run.unread)).trainer
-    if not found.halves or run.partial:
+    if run.partial or not catalog.detect((*run.columns, *run.unread)).trainer.halves:
         return None
-    roles = ("entropy", "training", "validation")
-    entropy, *rewards = (bool(catalog.matches(role, tuple(run.columns), found)) for role in roles)
-    return None if entropy == any(rewards) else "entropy" if entropy else "reward"
+    entropy = bool(catalog.found(run, "entropy"))
+    rewarded = bool(catalog.found(run, "training", "validation"))
+    return None if entropy == rewarded else "entropy" if entropy else "reward"
 
 
 def _partner(one: Run, others: Sequence[Run]) -> Run | None:
     """Find the only other half that lies nearest: in the same folder, or in the one above or beside it."""
-    first = _folder(one)
-
-    def is_next(second: PurePath) -> bool:
-        common = first if second.parent == first else second if first.parent == second else first.parent
-        # Folders called after runs are different runs.
-        unnamed = all(says_nothing(folder.name) for folder in (first, second) if folder != common)
-        return unnamed and first != second and common in (second, second.parent)
-
     alike = [run for run in others if run.step_column == one.step_column]
-    beside = [run for run in alike if run.source.path != one.source.path and _folder(run) == first]
-    found = beside or [run for run in alike if is_next(_folder(run))]
+    beside = [run for run in alike if run.source.path != one.source.path and _folder(run) == _folder(one)]
+    found = beside or [run for run in alike if _next(_folder(one), _folder(run))]
     return found[0] if len(found) == 1 else None
+
+
+def _next(first: PurePath, second: PurePath) -> bool:
+    common = first if second.parent == first else second if first.parent == second else first.parent
+    # Folders called after runs are different runs.
+    unnamed = all(says_nothing(folder.name) for folder in (first, second) if folder != common)
+    return unnamed and first != second and common in (second, second.parent)
 
 
 def without_copies(

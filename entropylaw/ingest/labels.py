@@ -49,12 +49,11 @@ def split_runs(table: Table, step: FloatArray, path: str, wanted: str | None = N
     Raises ``column-not-found``, with the ``path``.
     """
     rows = np.flatnonzero(np.isfinite(step))
-    if wanted is not None:
-        name = require_column(wanted, tuple(table.columns), path, "--run")
-        labels = {name: _labels(table, name)}
-        notes = [f"runs are told apart by column {shown(name)}"]
-    else:
+    if wanted is None:
         labels, notes = _choose_labels(table, step, rows)
+    else:
+        name = require_column(wanted, tuple(table.columns), path, "--run")
+        labels, notes = {name: _labels(table, name)}, [f"runs are told apart by column {shown(name)}"]
     cells = list(labels.values())
     groups = _grouped(rows, cells)
     if len(groups) > 1:

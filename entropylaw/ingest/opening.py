@@ -20,7 +20,6 @@ from entropylaw.inputs import note_input
 
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _IN_MEMORY = 1 << 26
-_PIECE = 1 << 20
 # Beyond this, standard input has no end.
 _MOST_SPOOLED = 1 << 32
 # Seconds that another place has for each answer.
@@ -103,7 +102,7 @@ def _spooled(path: str, stream: IO[bytes]) -> Content:
         return Content(path, head)
     spool = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the content
     spool.write(head)
-    while piece := stream.read(_PIECE):
+    while piece := stream.read(1 << 20):
         spool.write(piece)
         if spool.tell() > _MOST_SPOOLED:
             spool.close()
@@ -145,8 +144,9 @@ def _remote_file(path: str) -> Content:
     files, inside = remote_files(path)
     info = _answered(path, lambda: files.info(inside))
     if info.get("type", "file") != "file":
-        what = f"{shown_path(path)} cannot be read: it is no file"
-        raise InputError("file-unreadable", what, "name a file")
+        raise InputError(
+            "file-unreadable", f"{shown_path(path)} cannot be read: it is no file", "name a file"
+        )
 
     def elsewhere() -> Any:  # every piece is waited for no longer than an answer
         file = _answered(path, lambda: files.open(inside, "rb"))
@@ -156,19 +156,13 @@ def _remote_file(path: str) -> Content:
 
 
 def is_remote_folder(path: str) -> bool:
-    """Whether a remote path is a folder there.
-
-    Raises ``file-unreadable`` where the place does not answer.
-    """
+    """Whether a remote path is a folder there; raises ``file-unreadable`` where the place does not answer."""
     files, inside = remote_files(path)
     return bool(_answered(path, lambda: files.isdir(inside)))
 
 
 def remote_listing(path: str) -> list[str]:
-    """List all files below a remote folder, sorted.
-
-    Raises ``file-unreadable`` where the place does not answer.
-    """
+    """List all files below a remote folder, sorted; raises as :func:`is_remote_folder`."""
     files, inside = remote_files(path)
     return _answered(path, lambda: sorted(files.unstrip_protocol(found) for found in files.find(inside)))
 
@@ -198,8 +192,8 @@ def _answered(path: str, call: Callable[[], T]) -> T:
         status = getattr(problem, "status", None) or getattr(problem, "strerror", None)
         why = type(problem).__name__ + (f", {shown(status)}" if status else "")
         why = "no answer in time" if isinstance(problem, TimeoutError) else why
-        what = f"{shown_path(path)} cannot be read: {why}"
-        raise InputError("file-unreadable", what, "check the path, the network and the credentials") from None
+        hint = "check the path, the network and the credentials"
+        raise InputError("file-unreadable", f"{shown_path(path)} cannot be read: {why}", hint) from None
 
 
 def _not_installed(path: str, what: str) -> UsageError:

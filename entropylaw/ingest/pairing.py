@@ -110,19 +110,10 @@ def _next(step: FloatArray, logged: BoolArray) -> IntArray:
 def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
     """Standard deviation of each paired entropy, shape (n,), nats.
 
-    Parameters
-    ----------
-    run, pairs
-        As read, and what was paired of it.
-    given
-        A number for all, or the name of a column that stands on the entropy's rows.
+    ``given`` is a number for all, or the name of a column that stands on the entropy's rows.
 
-    Raises
-    ------
-    InputError
-        ``column-not-found``; ``entropy-sd-missing`` where a paired entropy has no sd above 0.
-    UsageError
-        ``bad-entropy-sd`` for a number that is not above 0.
+    Raises ``column-not-found``, ``entropy-sd-missing`` where a paired entropy has no sd above 0, and
+    ``bad-entropy-sd`` for a number that is not above 0.
     """
     number = as_number(given)
     if number is not None:

@@ -12,15 +12,15 @@ import numpy as np
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest import regime
 from entropylaw.ingest.pairing import ENTROPY_NOT_FINITE, ENTROPY_TOO_HIGH, MOST_NATS
-from entropylaw.ingest.run import FloatArray, Run
+from entropylaw.ingest.run import Run
 from entropylaw.ingest.select import Chosen, as_entropy, choose_entropy, finite, named
 from entropylaw.ingest.steps import by_folded_name, folded
 from entropylaw.ingest.trainers import names
+from entropylaw.ingest.values import FloatArray
 from entropylaw.ingest.wording import shown, shown_path
 from entropylaw.results.columns import SEMANTIC, TOKEN, PhaseColumn
 from entropylaw.results.findings import Finding, caution
 
-RESUMED = "resumed run"
 NO_SHARE = "no share of the entropy is told: a semantic entropy is no part of the token entropy"
 """Why planning's share is not known where one of the curves is a semantic entropy."""
 WHOLE = "all tokens"
@@ -100,29 +100,23 @@ def phase_series(
         Columns that the user names: the entropy of planning tokens (or a semantic entropy), of execution
         tokens, of all tokens. None leaves the choice to the names, for ``entropy`` to the catalog.
 
-    Returns
-    -------
-    PhaseSeries
-        With at least one curve, each with its own gaps. ``dropped`` counts what is there and no entropy.
+    The series has at least one curve, each with its own gaps; what is there and no entropy is dropped.
 
     Raises
     ------
     InputError
         ``no-phase-columns`` where there is neither of the two and no curve of all tokens either;
-        ``entropy-in-bits``, ``entropy-signs-differ``; ``column-not-found``, ``column-not-numeric``,
-        ``column-empty``, ``entropy-both-signs`` and ``entropy-not-a-mean`` as
-        :func:`entropylaw.ingest.select.choose_entropy`.
+        ``entropy-in-bits``, ``entropy-signs-differ``, and those of a column that the user names or that is no
+        entropy, as :func:`entropylaw.ingest.select.select`.
     UsageError
         ``same-column``.
     """
     dropped: dict[str, int] = {}
-    curves = {
-        "planning": _of_class(run, "planning", planning),
-        "execution": _of_class(run, "execution", execution),
-    }
-    _require_two_curves(run, curves["planning"], curves["execution"])
-    curves[WHOLE], notes = _whole(run, entropy, alone=not any(curves.values()))
-    chosen = {kind: curve for kind, curve in curves.items() if curve is not None}
+    classes = _of_class(run, "planning", planning), _of_class(run, "execution", execution)
+    _require_two_curves(run, *classes)
+    whole, notes = _whole(run, entropy, alone=not any(classes))
+    kinds = zip(("planning", "execution", WHOLE), (*classes, whole), strict=True)
+    chosen = {kind: curve for kind, curve in kinds if curve is not None}
     values: dict[str, FloatArray] = {}
     for kind, curve in chosen.items():
         notes += curve.notes
@@ -168,11 +162,9 @@ def _of_class(run: Run, kind: str, wanted: str | None) -> Chosen | None:
         return None
     # An entropy in bits is found, so that it can be refused by name.
     if re.search(r"(?:^|[\W_])bits?(?:$|[\W_])", column, re.IGNORECASE):
-        what = (
-            f"{shown(column)} of run {shown(run.name)} is in bits by its name; every entropy here is in nats"
-        )
+        what = f"{shown(column)} of run {shown(run.name)} is in bits by its name; "
         hint = "multiply the entropies of both classes by ln 2 = 0.693147 and name them without bits"
-        raise InputError("entropy-in-bits", what, hint)
+        raise InputError("entropy-in-bits", f"{what}every entropy here is in nats", hint)
     why = "by its name" if wanted is None else "named by the user"
     return as_entropy(run, column, why, option, own=True)
 
@@ -241,7 +233,7 @@ def _share(run: Run) -> tuple[FloatArray | None, str | None]:
 
 def _findings(run: Run) -> Iterator[Finding]:
     """What bends an entropy curve and is no phase."""
-    if any(RESUMED in note for note in run.notes):
+    if any("resumed run" in note for note in run.notes):
         yield caution("run-resumed")
     name = _first_usable(run, names("prompt_filter"))
     if name is not None:

@@ -41,13 +41,9 @@ class Life(NamedTuple):
 def lives(step: FloatArray, values: Sequence[FloatArray]) -> list[Life]:
     """Tell one run's life from the next, and what a resume superseded.
 
-    Parameters
-    ----------
-    step
-        Shape (m,), finite, in file order.
-    values
-        The columns, each of shape (m,), nan where a record has none, bookkeeping left out. A record that
-        falls back to an earlier step and logs only columns that no later step has was merely written late.
+    ``step`` has shape (m,), finite, in file order; ``values`` are the columns, each of shape (m,), nan where
+    a record has none, bookkeeping left out. A record that falls back to an earlier step and logs only columns
+    that no later step has was merely written late.
     """
     falls = np.flatnonzero(np.diff(step) < 0)
     if not falls.size:

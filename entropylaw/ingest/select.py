@@ -1,15 +1,15 @@
-"""Choosing the columns that an analysis is about, one for each role, and pairing entropy with reward."""
+"""Choosing the columns that an analysis is about, one for each role, pairing them, and saying why these."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from entropylaw.arguments import of_kind, text_or_none
-from entropylaw.errors import InputError, UsageError
+from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest import catalog, regime
 from entropylaw.ingest.joining import averaged
 from entropylaw.ingest.pairing import MOST_NATS, Pairs, noise_of, pair_values
@@ -18,9 +18,9 @@ from entropylaw.ingest.steps import folded, require_column
 from entropylaw.ingest.trainers import Key
 from entropylaw.ingest.values import FloatArray
 from entropylaw.ingest.wording import counted, listing, nearest, shown, shown_cell, shown_path
-from entropylaw.results.columns import Choice, Meaning
+from entropylaw.results.columns import Candidate, Choice, ColumnReport, Decoy, Meaning, Refusal
 from entropylaw.results.fields import replace
-from entropylaw.results.findings import Finding, caution
+from entropylaw.results.findings import Finding, caution, sentences
 
 # Below this many, training rewards say more about the run than its validation does.
 ENOUGH_PAIRS = 5
@@ -74,18 +74,14 @@ def select(
     entropy_sd
         The noise of each logged entropy, as a standard deviation in nats: a number, or a column.
 
-    Returns
-    -------
-    Series
-        At least one pair, finite, the entropy in nats and not negative beyond rounding. ``dropped`` and
-        ``notes`` are the selection's own; what reading dropped and decided stands in the run.
+    The series has at least one pair, finite, the entropy in nats and not negative beyond rounding. Its
+    ``dropped`` and ``notes`` are the selection's own; what reading dropped and decided stands in the run.
 
     Raises
     ------
     InputError
-        ``no-entropy-column``, ``no-reward-column``, ``column-not-found``, ``column-not-numeric``,
-        ``column-empty``, ``entropy-both-signs``, ``entropy-not-a-mean``, ``no-pairs`` or
-        ``entropy-sd-missing``.
+        ``no-entropy-column``, ``no-reward-column``, ``no-pairs``, ``column-not-found``, ``column-empty``,
+        ``column-not-numeric``, ``entropy-both-signs``, ``entropy-not-a-mean``, ``entropy-sd-missing``.
     UsageError
         ``pair-unknown``, ``same-column`` or ``bad-entropy-sd``.
     """
@@ -121,13 +117,7 @@ def select(
 
 
 def choose_entropy(run: Run, wanted: str | None = None) -> Chosen:
-    """Choose the entropy column and undo its sign.
-
-    Raises
-    ------
-    InputError
-        As :func:`select`, save what concerns rewards.
-    """
+    """Choose the entropy column and undo its sign; errors as of :func:`select`."""
     if wanted is not None:
         return as_entropy(run, named(run, wanted, "--entropy"), "named by the user", own=True)
     known = catalog.found(run, "entropy")
@@ -150,9 +140,8 @@ def as_entropy(run: Run, column: str, why: str, option: str = "--entropy", *, ow
     meaning = match.key.meaning if match else Meaning(role="entropy", trainer="user")
     settings = regime.regime_of(run)
     where = f"{shown(column)} of run {shown(run.name)}"
-    if settings.is_sum:
-        assert settings.aggregation is not None
-        value, name = settings.aggregation.value, settings.aggregation.name
+    if settings.is_sum and settings.aggregation is not None:
+        name, value = settings.aggregation
         what = f"{where} is a sum over tokens: its configuration has {value} for {shown(name)}"
         hint = "log the token mean (verl: actor.loss_agg_mode=token-mean)"
         raise InputError("entropy-not-a-mean", what, hint)
@@ -218,12 +207,9 @@ class _Reward(NamedTuple):
 def choose_reward(
     run: Run, entropy: Chosen, wanted: str | None = None, pair: str | None = None
 ) -> ChosenReward:
-    """Choose the reward column by the pairs that it gives, validation first.
+    """Choose the reward column by the pairs that it gives, validation first; errors as of :func:`select`.
 
-    Raises
-    ------
-    InputError
-        As :func:`select`, save what concerns the entropy alone. A column without any pair is returned.
+    A column without any pair is returned.
     """
     if pair not in (None, "same", "next"):
         what = f"--pair is {shown(pair)}; same or next was expected"
@@ -231,26 +217,23 @@ def choose_reward(
     own = entropy.choice.column
     known = [match for match in catalog.found(run, "validation", "training") if match.column != own]
     usable = [_paired(run, entropy, match, pair) for match in known if finite(run, match.column).size]
+    trainings, validations = ([one for one in usable if one.training is kind] for kind in (True, False))
     if wanted is None:
-        best, why = _best_reward(run, known, usable)
+        best, why = _best_reward(run, known, validations, trainings)
     else:
         column, why = named(run, wanted, "--reward"), "named by the user"
         if column == own:
             what = f"{shown(column)} is named as entropy and as reward; two columns are needed"
             raise UsageError("same-column", what, "name another one with --entropy or --reward")
         _require_values(run, column)
-        key = Key(template=column, meaning=Meaning(role="reward", trainer="user"))
-        unknown = catalog.Match(column=column, key=key, rank=0)
+        unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
         match = next((match for match in known if match.column == column), unknown)
         best = _paired(run, entropy, match, pair)
-    # Where this one has few pairs, a training reward that has many is offered.
-    few = len(best.pairs) < ANSWERING_PAIRS and not best.training
-    longer = (one for one in usable if few and one.training and len(one.pairs) >= ANSWERING_PAIRS)
-    return _settled(run, best, why, next(longer, None))
+    return _settled(run, best, why, trainings)
 
 
-def _settled(run: Run, best: _Reward, why: str, longer: _Reward | None) -> ChosenReward:
-    """Decide for one column; ``longer`` is offered and changes nothing."""
+def _settled(run: Run, best: _Reward, why: str, trainings: Sequence[_Reward]) -> ChosenReward:
+    """Decide for one column; where it has few pairs, a training reward that has many is offered."""
     match, pairs, column = best.match, best.pairs, best.match.column
     notes = [f"the reward is a training reward ({shown(column)})"] * best.training
     if pairs.initial:
@@ -265,8 +248,9 @@ def _settled(run: Run, best: _Reward, why: str, longer: _Reward | None) -> Chose
         )
         hint = "use --pair same, or export the whole history in place of a chart"
         raise UsageError("pair-across-buckets", f"{what}of steps", hint)
-    offer = None
-    if longer is not None:
+    offer, few = None, len(pairs) < ANSWERING_PAIRS and not best.training
+    longer = next((one for one in trainings if len(one.pairs) >= ANSWERING_PAIRS), None)
+    if longer and few:
         numbers = {"evaluations": len(longer.pairs), "used": len(pairs)}
         offer = caution("training-reward-longer", **numbers, column=longer.match.column)
     return ChosenReward(
@@ -300,10 +284,10 @@ def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -
     return _Reward(match, how, why, average, pairs)
 
 
-def _best_reward(run: Run, known: Sequence[catalog.Match], usable: Sequence[_Reward]) -> tuple[_Reward, str]:
+def _best_reward(
+    run: Run, known: Sequence[catalog.Match], validations: list[_Reward], trainings: Sequence[_Reward]
+) -> tuple[_Reward, str]:
     """Choose a validation, or the training reward where that gives too few pairs and fewer than training."""
-    trainings = [one for one in usable if one.training]
-    validations = [one for one in usable if not one.training]
     # By the catalog's order, then by pairs, then by name.
     validations.sort(key=lambda one: (one.match.rank, -len(one.pairs), one.match.column))
     enough = next((one for one in validations if len(one.pairs) >= ENOUGH_PAIRS), None)
@@ -311,19 +295,17 @@ def _best_reward(run: Run, known: Sequence[catalog.Match], usable: Sequence[_Rew
         others = [one.match.column for one in validations if one is not enough]
         more = f"; other validation columns: {listing(others, 4)}" if others else ""
         return enough, f"{enough.known_as} ({counted(len(enough.pairs), 'pair')}){more}"
-    few, fewest = "the log has no validation reward", 0
-    best = max(validations, key=lambda one: len(one.pairs), default=None)
-    if best is not None:
-        fewest = len(best.pairs)
-        few = f"validation column {shown(best.match.column)} gives only {counted(fewest, 'pair')}, "
-        few += f"{ENOUGH_PAIRS} are needed"
-    longer = next((one for one in trainings if len(one.pairs) > fewest), None)
-    if longer is None and best is not None:
-        return best, f"{best.known_as}; no training reward gives more pairs"
-    if not trainings:
+    if not (validations or trainings):
         raise _missing(run, known, "reward")
-    longer = longer or trainings[0]
-    return longer, f"training reward: {few}; {longer.known_as}"
+    if not validations:
+        longer = next((one for one in trainings if len(one.pairs)), trainings[0])
+        return longer, f"training reward: the log has no validation reward; {longer.known_as}"
+    best = max(validations, key=lambda one: len(one.pairs))
+    longest = next((one for one in trainings if len(one.pairs) > len(best.pairs)), None)
+    if longest is None:
+        return best, f"{best.known_as}; no training reward gives more pairs"
+    few = f"validation column {shown(best.match.column)} gives only {counted(len(best.pairs), 'pair')}, "
+    return longest, f"training reward: {few}{ENOUGH_PAIRS} are needed; {longest.known_as}"
 
 
 def finite(run: Run, column: str) -> FloatArray:
@@ -334,10 +316,7 @@ def finite(run: Run, column: str) -> FloatArray:
 def named(run: Run, wanted: str, option: str) -> str:
     """Return the column that the user names.
 
-    Raises
-    ------
-    InputError
-        ``column-not-found``, or ``column-not-numeric`` for one that holds text.
+    Raises ``column-not-found``, or ``column-not-numeric`` for one that holds text.
     """
     if wanted not in run.columns and wanted in run.texts:
         first = shown_cell(run.texts[wanted])
@@ -386,3 +365,87 @@ def _missing(run: Run, known: Sequence[catalog.Match], role: str) -> InputError:
     near = near if columns else "it has no column beside its steps"
     what = f"{where} has no {role} column that the catalog knows; {near}"
     return InputError(f"no-{role}-column", what, hint)
+
+
+def explain(
+    run: Run, *, entropy: str | None = None, reward: str | None = None, pair: str | None = None
+) -> ColumnReport:
+    """Say what :func:`select` would do with the same arguments, and why; an error is reported, not raised."""
+    chosen: Chosen | None = None
+    rewarded: ChosenReward | None = None
+    problem: Refusal | None = None
+    try:
+        chosen = choose_entropy(run, entropy)
+        rewarded = choose_reward(run, chosen, reward, pair)
+        select(run, entropy=entropy, reward=reward, pair=pair)
+    except EntropyLawError as error:
+        problem = Refusal(slug=error.slug, message=error.message, hint=error.hint)
+    found, names = catalog.detect(run.names), tuple(run.columns)
+    entropies = _candidates(run, catalog.found(run, "entropy"), chosen)
+    rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
+    listed = {candidate.column for candidate in (*entropies, *rewards)}
+    reasons = {name: catalog.decoy(name) for name in (*names, *run.texts) if name not in listed}
+    decoys = tuple(Decoy(column=name, why=why) for name, why in reasons.items() if why)
+    weights = {name: finite(run, name) for name in catalog.coefficients(names)}
+    settings = regime.regime_of(run)
+    notes = [*run.notes, *(chosen.notes if chosen else ()), *regime.notes(settings)]
+    findings = [*regime.findings(settings, run, chosen.values if chosen else None)]
+    paired: dict[str, Any] = {}
+    if rewarded is not None:
+        notes += rewarded.notes
+        findings += filter(None, [rewarded.offer])
+        paired = {"pair": rewarded.pair, "pair_why": rewarded.pair_why, "pairs": len(rewarded.pairs)}
+        paired |= {"unpaired_entropy": rewarded.pairs.unpaired_entropy, "dropped": rewarded.pairs.dropped}
+    others = set(run.names) - listed - {decoy.column for decoy in decoys} - set(weights) - {run.step_column}
+    return ColumnReport(
+        run=run.name,
+        source=run.source,
+        trainer=found.trainer.name,
+        trainer_why=found.why,
+        step_column=run.step_column,
+        step_why=run.step_why,
+        steps=len(run.step),
+        first_step=float(run.step[0]),
+        last_step=float(run.step[-1]),
+        entropy=entropies,
+        reward=rewards,
+        decoys=decoys,
+        coefficients={name: (float(x[0]), float(x[-1])) for name, x in weights.items() if x.size},
+        read_dropped=run.dropped,
+        notes=tuple(notes),
+        cautions=sentences(findings, "caution"),
+        other_columns=len(others),
+        texts=tuple(run.texts),
+        problem=problem,
+        **paired,
+    )
+
+
+def _candidates(
+    run: Run, matches: Sequence[catalog.Match], chosen: Chosen | None, before: Sequence[Candidate] = ()
+) -> tuple[Candidate, ...]:
+    """List the used one first, then the catalog's order; a column that the user names joins in."""
+    used = chosen.choice if chosen else None
+    taken = {candidate.column for candidate in before}
+    meanings = {used.column: used.meaning} if used else {}
+    for match in matches:
+        if match.column not in taken:
+            meanings.setdefault(match.column, match.key.meaning)
+    return tuple(_candidate(run, column, meaning, used) for column, meaning in meanings.items())
+
+
+def _candidate(run: Run, column: str, meaning: Meaning, used: Choice | None) -> Candidate:
+    values = finite(run, column)
+    is_used = used is not None and used.column == column
+    why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column" + (
+        "; another one is used" if used else ""
+    )
+    return Candidate(
+        column=column,
+        meaning=meaning,
+        usable=values.size,
+        low=float(values.min()) if values.size else None,
+        high=float(values.max()) if values.size else None,
+        used=is_used,
+        why=used.why if used and is_used else why if values.size else "no finite value",
+    )

@@ -87,10 +87,7 @@ def read_yaml(data: bytes) -> Node:
     A tag is left out, its value stays. An alias is the very object that its anchor names, so that the result
     may contain itself: who walks it needs a bound.
 
-    Raises
-    ------
-    ValueError
-        Where the bytes are no YAML, or hold more than 100,000 values or 64 levels; the message says which.
+    Raises a :class:`ValueError` where the bytes are no YAML, or hold more than 100,000 values or 64 levels.
     """
     import yaml
 

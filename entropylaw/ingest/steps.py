@@ -169,11 +169,9 @@ def on_one_axis(table: Table, path: str) -> Table:
         _refuse_two_axes(table, by_fold, path)
     if len(names) < 2 or _ROLLOUT not in names:
         return table
-    none = np.full(len(table.columns[names[_ROLLOUT]]), np.nan)
-    rollout, train, evaluation = (
-        parse_column(table.columns[names[axis]]).values if axis in names else none
-        for axis in (_ROLLOUT, _TRAIN, _EVAL)
-    )
+    read = {axis: parse_column(table.columns[name]).values for axis, name in names.items()}
+    none = np.full(len(read[_ROLLOUT]), np.nan)
+    rollout, train, evaluation = (read.get(axis, none) for axis in (_ROLLOUT, _TRAIN, _EVAL))
     if (np.sum([~np.isnan(step) for step in (rollout, train, evaluation)], axis=0) > 1).any():
         return table
     # Updates of a rollout; 1 where rollouts are numbered by updates already.
