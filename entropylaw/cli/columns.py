@@ -21,7 +21,7 @@ def columns(options: ColumnsCommand) -> None:
     from entropylaw.cli.output import print_result, show_error, shown
     from entropylaw.cli.reading import read_shown
     from entropylaw.documents.columns import columns_document
-    from entropylaw.ingest.explain import explain
+    from entropylaw.ingest.select import explain
 
     entropy, reward = options.entropy, options.reward
     reading = read_shown(options.logs, options, [name for name in (entropy, reward) if name])

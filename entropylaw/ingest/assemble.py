@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,15 +14,7 @@ from entropylaw.ingest.catalog import is_metric
 from entropylaw.ingest.labels import Group, Split, split_runs
 from entropylaw.ingest.run import Run, added
 from entropylaw.ingest.segments import OVERWRITTEN, SUPERSEDED, is_bookkeeping, lives, merge
-from entropylaw.ingest.steps import (
-    COUNTERS,
-    NO_STEP,
-    StepColumn,
-    find_step,
-    folded,
-    on_one_axis,
-    refuse_samples,
-)
+from entropylaw.ingest.steps import COUNTERS, NO_STEP, find_step, folded, on_one_axis, refuse_samples
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import Parsed, classify, parse_column
 from entropylaw.ingest.wording import counted, shown, shown_cell, shown_path
@@ -64,30 +55,16 @@ def display_name(path: str) -> str:
     return pure.stem or path
 
 
-class Assembled(NamedTuple):
-    """The runs of a table, and what was read and gave none: a run's name, empty if unknown, and why."""
-
-    runs: tuple[Run, ...]
-    lost: tuple[tuple[str, InputError], ...] = ()
-
-
 def assemble(
     table: Table, source: Source, name: str, *, step: str | None = None, run: str | None = None
-) -> Assembled:
-    """Turn a table into runs.
+) -> tuple[tuple[Run, ...], tuple[tuple[str, InputError], ...]]:
+    """Turn a table into runs, and what was read and gave none: a run's name, empty if unknown, and why.
 
     Records that belong to no run (without a step, unreadable) are counted in the first run of the file. Where
-    they name a run that has no other record, or are so many that they may be a run, they are returned as
-    lost: nobody may take the file for the runs that are left.
+    they name a run that has no other record, or are so many that they may be a run, they are among what gave
+    none: nobody may take the file for the runs that are left.
 
-    Parameters
-    ----------
-    table, source
-        What was read, and from where.
-    name
-        For runs that have no label of their own.
-    step, run
-        Columns that the user names.
+    ``name`` is for runs without a label of their own; ``step`` and ``run`` are columns that the user names.
 
     Raises ``no-step-column``, ``step-not-numeric``, ``column-not-found``, ``token-level-table`` or
     ``several-rows-a-step``.
@@ -108,7 +85,7 @@ def assemble(
         step=steps.values,
         columns={column: p.values for column, p in parsed.items() if p.numeric},
         texts={column: p.example or "" for column, p in parsed.items() if not p.numeric},
-        notes=(*table.notes, *_notes(table, steps, split, parsed)),
+        notes=(*table.notes, *_notes(table, steps.name, split, parsed)),
         step_column=steps.name,
         step_why=steps.why,
         partial=table.partial,
@@ -116,21 +93,19 @@ def assemble(
         unread=table.unread,
     )
     runs = [one for group in split.groups for one in _starts(group, whole)]
-    without_step = np.isnan(steps.values)
-    if table.unreadable is not None:
-        without_step &= ~table.unreadable
-    dropped = added(table.dropped, {NO_STEP: int(without_step.sum())}, runs[0].dropped)
+    read = True if table.unreadable is None else ~table.unreadable
+    dropped = added(table.dropped, {NO_STEP: int((np.isnan(steps.values) & read).sum())}, runs[0].dropped)
     runs[0] = replace(runs[0], dropped=dropped)
-    return Assembled(tuple(runs), tuple(_lost(split, whole, table)))
+    return tuple(runs), tuple(_lost(split, whole, table))
 
 
 def _lost(split: Split, whole: Run, table: Table) -> Iterator[tuple[str, InputError]]:
     """Yield the runs that have no step, and what may have been a run."""
     where = shown_path(whole.source.path)
     hint = "mend these records, name another step column with --step, or take them out of the file"
-    for group in split.lost:
-        what = f"none of the {counted(len(group.rows), 'record')} of run {shown(group.label)} in {where} "
-        yield group.label, InputError("run-without-steps", f"{what}has a readable step", hint)
+    for label, rows in split.lost:
+        what = f"none of the {counted(len(rows), 'record')} of run {shown(label)} in {where} "
+        yield label, InputError("run-without-steps", f"{what}has a readable step", hint)
     for name in table.lost:
         what = f"none of the records of run {shown(name)} in {where} can be read"
         again = "write the file again, or take the run out of it"
@@ -194,27 +169,25 @@ def _starts(group: Group, whole: Run) -> Iterator[Run]:
         label = name if start == 1 else f"{name}#{start}"
         merged = merge(life, step, columns, watched)
         if len(life.rows) >= _RUN and merged.conflicts * 2 >= len(life.rows):
-            raise InputError(
-                "several-rows-a-step",
+            rows = f"{counted(len(life.rows), 'row')} for {counted(len(merged.step), 'step')}"
+            what = (
                 f"{shown_path(whole.source.path)} has several rows a step with different values of the same "
-                f"columns ({counted(len(life.rows), 'row')} for {counted(len(merged.step), 'step')}, "
-                f"run {shown(label)})",
-                "name the column that tells the runs apart with --run, or summarise to one row a step",
             )
-        dropped = {SUPERSEDED: life.superseded + merged.redone, OVERWRITTEN: merged.overwritten}
+            hint = "name the column that tells the runs apart with --run, or summarise to one row a step"
+            raise InputError("several-rows-a-step", f"{what}columns ({rows}, run {shown(label)})", hint)
         yield replace(
             whole,
             name=label,
             step=merged.step,
             columns=merged.columns,
-            dropped={reason: number for reason, number in dropped.items() if number},
+            dropped=added({SUPERSEDED: life.superseded + merged.redone, OVERWRITTEN: merged.overwritten}),
             notes=(*whole.notes, *life.notes),
         )
 
 
-def _notes(table: Table, steps: StepColumn, split: Split, parsed: Mapping[str, Parsed]) -> Iterator[str]:
-    if folded(steps.name) in COUNTERS:
-        yield f"steps are {shown(steps.name)}, a count of log calls: no column holds the trainer's own step"
+def _notes(table: Table, step: str, split: Split, parsed: Mapping[str, Parsed]) -> Iterator[str]:
+    if folded(step) in COUNTERS:
+        yield f"steps are {shown(step)}, a count of log calls: no column holds the trainer's own step"
     yield from split.notes
     for column, found in parsed.items():
         if found.numeric and found.texts:

@@ -46,26 +46,22 @@ class EventFiles(BundleReader):
 
         One that does not open as such is left to be refused by itself, for it may have been a run.
         """
-        found = [(match, path) for path in _listed(folder) if (match := _EVENT_FILE.fullmatch(path.name))]
+        named = ((_EVENT_FILE.fullmatch(path.name), path) for path in _listed(folder))
+        found = sorted((int(match[1]), path.name, path) for match, path in named if match)
         if len(found) > 1:
-            found = [(match, path) for match, path in found if _opens_as(reader_of("tfevents"), path)]
-        ordered = sorted(found, key=lambda item: (int(item[0][1]), item[1].name))
-        return tuple(str(path) for _, path in ordered) if len(ordered) > 1 else ()
+            found = [item for item in found if _opens_as(reader_of("tfevents"), item[2])]
+        return tuple(str(path) for *_, path in found) if len(found) > 1 else ()
 
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
         """Read one behind the other; a file without scalars, such as of hyperparameters, is left out.
 
-        Raises
-        ------
-        InputError
-            That of the last file, where none has scalars.
+        Raises the error of the last file, where none has scalars.
         """
         from entropylaw.ingest.formats.tfevents import wall_times
 
         tables: list[Table] = []
         times: list[tuple[float, float]] = []
-        problem = None
-        damaged = 0
+        problem, damaged = None, 0
         for content in contents:
             try:
                 tables.append(reader_of("tfevents").read(content))
@@ -95,8 +91,7 @@ def _at_once(tables: Sequence[Table], times: Sequence[tuple[float, float]]) -> l
     runs: list[int] = []
     tags = [set(table.columns) - {"step"} for table in tables]
     for index, (first, _) in enumerate(times):
-        earlier = [i for i in range(index) if first < times[i][1] and tags[index] & tags[i]]
-        overlapping = {runs[i] for i in earlier}
+        overlapping = {runs[i] for i in range(index) if first < times[i][1] and tags[index] & tags[i]}
         runs.append(next(run for run in range(1, index + 2) if run not in overlapping))
     return runs
 
@@ -109,14 +104,14 @@ class WandbFolder(BundleReader):
 
     def files(self, folder: str) -> tuple[str, ...]:
         """List the log and what lies beside it."""
-        where = Path(folder)
+        beside = Path(folder) / "files"
         logs = [path for path in _listed(folder) if path.suffix == ".wandb"]
-        if len(logs) != 1 or not (where / "files").is_dir():
+        if len(logs) != 1 or not beside.is_dir():
             return ()
-        more = [where / "files" / name for name in _WANDB_FILES]
+        more = [beside / name for name in _WANDB_FILES if (beside / name).is_file()]
         # These tell of the machine and of wandb itself: nobody looks into them.
-        debug = [path for path in _listed(str(where / "logs")) if path.name.startswith("debug")]
-        return (str(logs[0]), *(str(path) for path in (*more, *debug) if path.is_file()))
+        debug = [path for path in _listed(f"{folder}/logs") if path.name.startswith("debug")]
+        return tuple(map(str, (*logs, *more, *debug)))
 
     def groups(self, folder: str) -> list[tuple[str, ...]]:
         """List the files of a run's folder, or those of all folders of one run that was resumed."""
@@ -128,18 +123,15 @@ class WandbFolder(BundleReader):
         found = [self.files(folder)]
         for many in starts.values():
             if len(many) > 1:
-                files = [listed for start in many if (listed := self.files(str(start)))]
+                files = filter(None, (self.files(str(start)) for start in many))
                 whole = [listed for listed in files if _opens_as(reader_of("wandb"), Path(listed[0]))]
                 found.append(tuple(file for listed in whole for file in listed))
-        return [files for files in found if files]
+        return list(filter(None, found))
 
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
         """Read the ``.wandb`` file of each start; where no metric can be had from it, the console's copy.
 
-        Raises
-        ------
-        InputError
-            That of the first ``.wandb`` file, where no start has any metric.
+        Raises the error of the first ``.wandb`` file, where no start has any metric.
         """
         tables: list[Table] = []
         problem: InputError | None = None
@@ -156,8 +148,7 @@ class WandbFolder(BundleReader):
             return tables[0]
         whole = stacked(tables, [f"{counted(len(tables), 'folder')} of one run, which was resumed"])
         columns = {name: column for name, column in whole.columns.items() if name != "run"}
-        label = next(iter(tables[0].columns.get("run", ())), None)
-        if label:
+        if label := next(iter(tables[0].columns.get("run", ())), None):
             columns["run"] = [label] * _length(whole)
         return replace(whole, columns=columns, settings=tables[-1].settings)
 
@@ -165,10 +156,7 @@ class WandbFolder(BundleReader):
 def _wandb_table(log: Content, console: Content | None) -> Table:
     """Read a ``.wandb`` file, or the console where that has metrics and the file has none.
 
-    Raises
-    ------
-    InputError
-        That of the ``.wandb`` file, where the console does not help.
+    Raises the error of the ``.wandb`` file, where the console does not help.
     """
     table: Table | InputError
     try:
@@ -195,32 +183,25 @@ class ParquetParts(BundleReader):
 
     def files(self, folder: str) -> tuple[str, ...]:
         """List the parts in the order of their names."""
-        paths = [str(path) for path in _listed(folder) if path.suffix == ".parquet"]
-        parts = [path for path in paths if _PART.fullmatch(Path(path).stem)]
+        paths = [path for path in _listed(folder) if path.suffix == ".parquet"]
+        parts = tuple(str(path) for path in paths if _PART.fullmatch(path.stem))
         if len(parts) < 2:
             return ()
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         try:
-            return tuple(parts) if len({tuple(pq.read_schema(path).names) for path in parts}) == 1 else ()
+            return parts if len({tuple(pq.read_schema(path).names) for path in parts}) == 1 else ()
         except (pa.ArrowException, OSError, ValueError):
             return ()
 
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
-        """Read them as one table.
-
-        Raises
-        ------
-        InputError
-            As :func:`entropylaw.ingest.formats.parquet.read_parts`.
-        """
+        """Read them as one table, with the errors of ``read_parts``."""
         from entropylaw.ingest.formats.parquet import read_parts
 
         table = read_parts(folder, contents)
-        return replace(
-            table, notes=(f"{counted(len(contents), 'part')} of one Parquet data set", *table.notes)
-        )
+        note = f"{counted(len(contents), 'part')} of one Parquet data set"
+        return replace(table, notes=(note, *table.notes))
 
 
 def bundle_readers() -> tuple[BundleReader, ...]:

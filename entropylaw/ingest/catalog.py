@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from entropylaw.ingest.labels import RUN_NAMES
+from entropylaw.ingest.run import Run
 from entropylaw.ingest.segments import BOOKKEEPING
 from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded, sample_columns
 from entropylaw.ingest.trainers import Key, Trainer, names, trainers
@@ -22,8 +23,7 @@ _ROLES = ("entropy", "training", "validation")
 
 # What bears entropy in its name and is none of the policy's. The first match gives the reason.
 _DECOYS: tuple[tuple[str, str], ...] = (
-    (r"(?:.*_)?entropy_(?:loss_)?coef(?:f|ficient)?", "a coefficient, no entropy"),
-    (r"(?:.*_)?(?:ent|entropy)_coef(?:f|ficient)?", "a coefficient, no entropy"),
+    (r"(?:.*_)?(?:ent|entropy|entropy_loss)_coef(?:f|ficient)?", "a coefficient, no entropy"),
     (r"(?:.*_)?target_entropy", "a target, no measurement"),
     (r"(?:.*_)?entropy_threshold", "a threshold, no mean"),
     (r"(?:.*_)?cross_entropy(?:_loss)?", "a loss against labels"),
@@ -39,16 +39,14 @@ _DECOYS: tuple[tuple[str, str], ...] = (
 _FRAME = frozenset(map(folded, (*STEP_NAMES, *COUNTERS, *BOOKKEEPING, *RUN_NAMES)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Detection:
+class Detection(NamedTuple):
     """The trainer that the columns point to, and why."""
 
     trainer: Trainer
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class Match(NamedTuple):
     """A column that the catalog knows; ``rank`` 0 is the best."""
 
     column: str
@@ -59,13 +57,11 @@ class Match:
 def detect(columns: Iterable[str]) -> Detection:
     """Find the trainer by the columns that only it logs; the generic one where nothing points to another."""
     known = trainers()
-    telling = _any_of(tuple(t for trainer in known for t in trainer.telltales))
-    told = [name for name in columns if telling(name)]
+    telling = list(filter(_any_of(tuple(one for trainer in known for one in trainer.telltales)), columns))
     for trainer in known:
-        found = list(filter(_any_of(trainer.telltales), told))
-        if found:
-            return Detection(trainer=trainer, why=f"{trainer.title} logs {listing(found, 3)}")
-    return Detection(trainer=known[-1], why="no column points to a known trainer")
+        if found := list(filter(_any_of(trainer.telltales), telling)):
+            return Detection(trainer, f"{trainer.title} logs {listing(found, 3)}")
+    return Detection(known[-1], "no column points to a known trainer")
 
 
 def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
@@ -76,21 +72,26 @@ def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
     *others, generic = trainers()
     # Beyond the trainer that they belong to, keys with a placeholder match too much.
     exact = (key for other in others for key in getattr(other, role) if "<" not in key.template)
-    found: dict[str, Match] = {}
     known = list(filter(_any_key(), columns))
-    for rank, key in enumerate((*getattr(trainer, role), *getattr(generic, role), *exact)):
-        for column in known:
-            if column not in found and _matches(key, column):
-                found[column] = Match(column=column, key=key, rank=rank)
+    ranked = enumerate((*getattr(trainer, role), *getattr(generic, role), *exact))
+    every = (Match(one, key, rank) for rank, key in ranked for one in known if _matches(key, one))
+    found: dict[str, Match] = {}
+    for match in every:
+        found.setdefault(match.column, match)
     return list(found.values())
+
+
+def found(run: Run, *roles: str) -> list[Match]:
+    """List every column of a run that plays one of the roles, role by role, as :func:`matches`."""
+    trainer = detect(run.names).trainer
+    return [match for role in roles for match in matches(role, tuple(run.columns), trainer)]
 
 
 def initial_column(key: Key, column: str, columns: Iterable[str]) -> str | None:
     """Return the column in which the same evaluation stands for the policy before training."""
     if key.initial is None or not folded(column).startswith(folded(key.initial)):
         return None
-    name = column[len(key.initial) :]
-    return name if name in columns else None
+    return name if (name := column[len(key.initial) :]) in columns else None
 
 
 @lru_cache(maxsize=1 << 14)
@@ -125,7 +126,7 @@ def keys(*roles: str) -> tuple[Key, ...]:
 def decoy(column: str) -> str | None:
     """Say why a column with entropy in its name is none; None where it has no such name."""
     name = folded(column)
-    if "entrop" not in name and "ent_coef" not in name and "kl_ent" not in name:
+    if not any(part in name for part in ("entrop", "ent_coef", "kl_ent")):
         return None
     reasons = (reason for pattern, reason in _DECOYS if re.fullmatch(pattern, name))
     return next(reasons, "a name that the catalog does not know")
@@ -137,9 +138,8 @@ def coefficients(columns: Iterable[str]) -> list[str]:
 
 
 def _matches(key: Key, column: str) -> bool:
-    if column.endswith(_BOUNDS):
-        return False
-    return _any_of((key.template,))(column) and not _any_of(key.but_not)(column)
+    fits = _any_of((key.template,))(column) and not _any_of(key.but_not)(column)
+    return fits and not column.endswith(_BOUNDS)
 
 
 @cache

@@ -38,18 +38,10 @@ PROGRESS: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("progr
 
 
 class Content:
-    """The bytes behind one path.
+    """The bytes behind one path, which is as the user gave it; ``-`` for standard input.
 
-    Parameters
-    ----------
-    path
-        As the user gave it; ``-`` for standard input.
-    data
-        All bytes, where they are in memory already.
-    opened
-        Opens the file anew, where they are not.
-    size
-        Its length in bytes, as it lies on the disk.
+    ``data`` are all bytes, where they are in memory already; where they are not, ``opened`` opens the file
+    anew, and ``size`` is its length in bytes, as it lies on the disk.
     """
 
     def __init__(
@@ -77,8 +69,7 @@ class Content:
     @property
     def suffix(self) -> str:
         """The name's last suffix in lower case, with its dot, that of a compression left out."""
-        pure = packed.plain_name(self.path) if self.packed else PurePath(self.path)
-        return pure.suffix.lower()
+        return (packed.plain_name(self.path) if self.packed else PurePath(self.path)).suffix.lower()
 
     @cached_property
     def packed(self) -> str | None:
@@ -114,13 +105,13 @@ class Content:
     @cached_property
     def sha256(self) -> str:
         """Of the bytes as they lie on the disk."""
-        if self._digest is None:
-            digest = hashlib.sha256()
-            with self._stream() as stream:
-                while piece := stream.read(_PIECE):
-                    digest.update(piece)
-            self._digest = digest.hexdigest()
-        return self._digest
+        if self._digest is not None:
+            return self._digest
+        digest = hashlib.sha256()
+        with self._stream() as stream:
+            while piece := stream.read(_PIECE):
+                digest.update(piece)
+        return digest.hexdigest()
 
     @cached_property
     def text(self) -> str:
@@ -146,7 +137,7 @@ class Content:
         Raises ``file-corrupt`` where a line is longer than 256 MiB.
         """
         bad_lines, wide = 0, self.head.startswith(_UTF16)
-        notes = ["the file is UTF-16"] if wide else []
+        notes = ["the file is UTF-16"] * wide
         narrowed = map(str.encode, codecs.iterdecode(self._plain(), "utf-16", "replace"))
         for block in _whole_lines(narrowed if wide else self._without_tail(), self.path):
             try:
@@ -159,7 +150,7 @@ class Content:
             notes.append(f"{counted(self.nuls, 'NUL byte')} at the end left out")
         if bad_lines:
             notes.append(f"{counted(bad_lines, 'line')} with bytes that are not UTF-8; these were replaced")
-        self._text_notes = (*notes, *((self._cut,) if self._cut else ()))
+        self._text_notes = (*notes, *filter(None, [self._cut]))
 
     def lines(self) -> Iterator[str]:
         """Yield the lines, without their ends; a carriage return within a line stays."""
@@ -195,11 +186,8 @@ class Content:
         if self.size <= _LONGEST_LINE or self.local_file() is None:
             return False
         with self._stream() as stream:
-            for place in (self.size // 2, self.size - _HEAD):
-                stream.seek(place)
-                if stream.read(_HEAD).strip(b"\0"):
-                    return False
-        return True
+            places = (stream.seek(place) for place in (self.size // 2, self.size - _HEAD))
+            return not any(stream.read(_HEAD).strip(b"\0") for _ in places)
 
     def local_file(self) -> str | None:
         """Return the path of a plain file on this machine with these very bytes; None where there is none."""
@@ -245,29 +233,23 @@ class Content:
                 for piece in packed.unpacked(read, self.packed) if self.packed else ():
                     size += len(piece)
                     if size > most:
-                        raise InputError(
-                            "file-too-large",
-                            f"{shown_path(self.path)} unpacks to more than {_MOST_UNPACKED} times its "
-                            f"{counted(self.size, 'byte')}",
-                            "unpack it, and name what is in it",
-                        )
+                        what = f"{shown_path(self.path)} unpacks to more than {_MOST_UNPACKED} times its "
+                        what += counted(self.size, "byte")
+                        raise InputError("file-too-large", what, "unpack it, and name what is in it")
                     yield piece
             except packed.DamagedError as problem:
                 self.damaged = True
-                self._cut = (
-                    f"the compressed file breaks off or is damaged ({problem}): what came before was read"
-                )
+                damage = f"breaks off or is damaged ({problem})"
+                self._cut = f"the compressed file {damage}: what came before was read"
                 return
             if not read(1):
                 self._digest = self._digest or digest.hexdigest()
 
     def _without_tail(self) -> Iterator[bytes]:
         """Yield the bytes without the NULs at the end, and without the mark of UTF-8 at the start."""
-        held = 0
-        first = True
+        held, mark = 0, codecs.BOM_UTF8
         for piece in self._plain():
-            if first:
-                piece, first = piece.removeprefix(codecs.BOM_UTF8), False
+            piece, mark = piece.removeprefix(mark), b""
             kept = piece.rstrip(b"\0")
             while kept and held:
                 yield b"\0" * min(held, _PIECE)
@@ -276,28 +258,22 @@ class Content:
                 yield kept
             held += len(piece) - len(kept)
             if held > _LONGEST_LINE:
-                raise InputError(
-                    "file-corrupt",
-                    f"{shown_path(self.path)} has more than {_LONGEST_LINE >> 20} MiB of NUL bytes in a row",
-                    "copy the file again",
+                what = (
+                    f"{shown_path(self.path)} has more than {_LONGEST_LINE >> 20} MiB of NUL bytes in a row"
                 )
+                raise InputError("file-corrupt", what, "copy the file again")
         self.nuls = held
 
-    def _at_once(self, parts: Iterator[Part]) -> Iterator[Part]:
-        """Yield the parts of what has to be in memory as a whole, as long as they may be."""
-        size = 0
-        for part in () if self.size > MOST_AT_ONCE else parts:
-            size += len(part)
-            if size > MOST_AT_ONCE:
-                break
-            yield part
-        if max(size, self.size) > MOST_AT_ONCE:
-            raise InputError(
-                "file-too-large",
+    def _at_once(self, parts: Iterator[Part]) -> list[Part]:
+        """Return the parts of what has to be in memory as a whole, as long as they may be."""
+        whole = [] if self.size > MOST_AT_ONCE else list(_first(parts, MOST_AT_ONCE + 1))
+        if max(self.size, sum(map(len, whole))) > MOST_AT_ONCE:
+            what = (
                 f"{shown_path(self.path)} holds more than {MOST_AT_ONCE >> 30} GiB in a format that has to "
-                "be in memory as a whole",
-                "write it as CSV, Parquet or one JSON object a line, which are read piece by piece",
             )
+            hint = "write it as CSV, Parquet or one JSON object a line, which are read piece by piece"
+            raise InputError("file-too-large", f"{what}be in memory as a whole", hint)
+        return whole
 
 
 def _first(parts: Iterator[Part], most: int) -> Iterator[Part]:

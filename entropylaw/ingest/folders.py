@@ -107,28 +107,23 @@ def logs_in(folder: str) -> Iterator[Log]:
                 claimed.update(files)
                 inner[:] = [name for name in inner if name not in reader.skips]
                 yield Log(path=where, files=files, reader=reader)
+        place, repeats = Path(where), ((name, whole) for name, whole in _REPEATS.items() if whole in names)
+        copies |= {str(place / name): str(place / whole) for name, whole in repeats}
         copies |= _earlier_checkpoints(where, inner, names)
-        place = Path(where)
-        repeated = {name: whole for name, whole in _REPEATS.items() if whole in names}
-        copies |= {str(place / name): str(place / whole) for name, whole in repeated.items()}
-        for name in names:
-            path = str(place / name)
-            problem = None if path in claimed else _problem(path)
-            if path not in claimed and (may_be_log(name) or not problem):
+        for path, name in ((str(place / name), name) for name in names):
+            named, problem = may_be_log(name), None if path in claimed else _problem(path)
+            if path not in claimed and (named or not problem):
                 copy_of = copies.get(path) or copies.get(where, "")
-                yield Log(path=path, copy_of=copy_of, named=may_be_log(name), problem=problem)
+                yield Log(path=path, copy_of=copy_of, named=named, problem=problem)
 
 
 def _problem(path: str) -> InputError | None:
     """Say why a file of a folder cannot be opened: a pipe would be waited for without end."""
     try:
-        kind = Path(path).stat().st_mode
-    except FileNotFoundError:
-        return missing_file(path)
+        if stat.S_ISREG(Path(path).stat().st_mode):
+            return None
     except OSError as error:
-        return unreadable_file(path, error)
-    if stat.S_ISREG(kind):
-        return None
+        return missing_file(path) if isinstance(error, FileNotFoundError) else unreadable_file(path, error)
     what = f"{shown_path(path)} is a pipe, a socket or a device, a file was expected in a folder"
     hint = "name it on the command line to read from it, or take it out of the folder"
     return InputError("file-unreadable", what, hint)
@@ -197,8 +192,7 @@ def resembles(path: str, table: Table | None, logs: Collection[PurePath]) -> boo
     Its table has no metric, and a column that numbers its rows; or it has none, since it is empty or damaged.
     """
     own = PurePath(path)
-    kinds = {(log.parent, log.suffix) for log in logs}
-    alike = (own.parent, own.suffix) in kinds or own.name in {log.name for log in logs}
+    alike = any((log.parent, log.suffix) == (own.parent, own.suffix) or log.name == own.name for log in logs)
     return alike and (table is None or (_counts_rows(table) and not table.partial))
 
 
@@ -220,48 +214,43 @@ def holds_nothing(error: EntropyLawError, content: Content | None) -> bool:
 
 def why_skipped(path: str, error: EntropyLawError, content: Content | None, table: Table | None) -> str:
     """Say why a file that gave an error may be skipped; nothing where it may be a log that went wrong."""
-    if error.slug in _RECOGNISED:
-        return _RECOGNISED[error.slug]
-    if error.slug not in _UNUSABLE:
-        return ""
+    slug, name, named = error.slug, packed.plain_name(path), names_a_log(path)
+    suffix = name.suffix.lower()
+    if slug in _RECOGNISED or slug not in _UNUSABLE:
+        return _RECOGNISED.get(slug, "")
     if table is not None:
-        may_be = _table_may_be_log(path, error.slug, table)
-    elif error.slug != "file-empty" and content is not None and content.is_text:
-        may_be = _text_may_be_log(path, error.slug, content)
+        may_be = _table_may_be_log(table, slug, suffix, named=named)
+    elif slug != "file-empty" and content is not None and content.is_text:
+        may_be = _text_may_be_log(content.opening, slug, suffix, named=named)
     else:
-        name = packed.plain_name(path)
         other = content is not None and content.head.startswith(b"SQLite format 3\0")
-        if error.slug == "file-empty":
+        if slug == "file-empty":
             other = _ERROR_STREAM.fullmatch(name.name) is not None
-        may_be = (names_a_log(path) or name.suffix.lower() in _TABLES | _OTHERS) and not other
-    return "" if may_be else _UNUSABLE[error.slug]
+        may_be = (named or suffix in _TABLES | _OTHERS) and not other
+    return "" if may_be else _UNUSABLE[slug]
 
 
-def _table_may_be_log(path: str, slug: str, table: Table) -> bool:
+def _table_may_be_log(table: Table, slug: str, suffix: str, *, named: bool) -> bool:
     """Whether a table that could be read and not be used may be a run's."""
-    named = names_a_log(path)
     if _is_headless(table) or (named and _counts_rows(table)):
         return True
-    metrics = [column for column in table.columns if catalog.is_metric(column)]
-    if slug == "several-rows-a-step":
+    metrics = list(filter(catalog.is_metric, table.columns))
+    if slug == "several-rows-a-step" or not metrics:
         return len(metrics) > 1
-    numbers = any(np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
-    return numbers or (bool(metrics) and (named or packed.plain_name(path).suffix.lower() in _TABLES))
+    numbers = (np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
+    return named or suffix in _TABLES or any(numbers)
 
 
-def _text_may_be_log(path: str, slug: str, content: Content) -> bool:
+def _text_may_be_log(opening: str, slug: str, suffix: str, *, named: bool) -> bool:
     """Whether a text of which nothing could be read may be a run's log."""
-    suffix, named = packed.plain_name(path).suffix.lower(), names_a_log(path)
-    opening = content.opening
     if suffix in (".csv", ".tsv") and slug == "no-records":
         first, *rest = filter(str.strip, opening.splitlines())
         header = [cell.strip() for cell in re.split(r"[,;\t]", first)]
         # Rows that do not fit their header are no table's.
         return named or bool(rest) or any(folded(one) in _STEPS or catalog.is_metric(one) for one in header)
-    pairs = set(_PAIR.findall(opening[: 1 << 16]))
-    if _MEASURED.search(opening) or suffix in _TABLES or any(map(catalog.is_metric, pairs)):
+    if _MEASURED.search(opening) or suffix in _TABLES or (named and suffix != ".ipynb"):
         return True
-    return named and suffix != ".ipynb"
+    return any(map(catalog.is_metric, set(_PAIR.findall(opening[: 1 << 16]))))
 
 
 def _is_headless(table: Table) -> bool:

@@ -30,68 +30,62 @@ _CHUNK = 1 << 14
 Wanted = Callable[[str], bool]
 
 
-class _Words:
-    """The different texts of a column, up to a bound; beyond it, one stands for all further ones."""
+class _Texts:
+    """The texts of a column by row, each different one once, up to a bound: beyond it, one stands for all."""
 
     def __init__(self) -> None:
-        self.list: list[str] = []
-        self._codes: dict[str, int] = {}
+        self.rows, self._codes = array("q"), array("i")
+        self._words: list[str] = []
+        self._known: dict[str, int] = {}
         self._size = 0
 
-    def code(self, text: str) -> int:
-        """Return the number of a text."""
+    def put(self, row: int, text: str) -> None:
         text = text[:_LONGEST_CELL]
-        code = self._codes.get(text, -1)
-        if code < 0:
-            if self._size > _MOST_TEXT:
-                return len(self.list) - 1
-            code = self._codes[text] = len(self.list)
-            self.list.append(text)
+        if text not in self._known and self._size <= _MOST_TEXT:
+            self._known[text] = len(self._words)
+            self._words.append(text)
             self._size += len(text) + 64
-        return code
+        self.rows.append(row)
+        self._codes.append(self._known.get(text, len(self._words) - 1))
+
+    def among(self, values: FloatArray) -> FloatArray | MixedColumn:
+        """Return the column with these numbers, and the texts in their rows."""
+        if not self.rows:
+            return values
+        codes = np.full(len(values), -1, dtype=np.int32)
+        codes[np.frombuffer(self.rows, dtype=np.int64)] = np.frombuffer(self._codes, dtype=np.int32)
+        return MixedColumn(values, codes, self._words)
 
 
 class _Sparse:
     """Cells by row, as they come; where a row has one already, the later one stands."""
 
     def __init__(self) -> None:
-        self.rows = array("q")
-        self.values = array("d")
-        self._text_rows = array("q")
-        self._text_codes = array("i")
-        self._words = _Words()
+        self.rows, self.values = array("q"), array("d")
+        self._texts = _Texts()
 
     def put(self, row: int, cell: object, *, label: bool) -> None:
         value, is_text = (cell, False) if type(cell) is float else classify(cell)
         # Labels of digits only may be longer than a float is exact.
         if is_text or (label and type(cell) in (int, str) and value == value):
-            self._text_rows.append(row)
-            self._text_codes.append(self._words.code(str(cell)))
+            self._texts.put(row, str(cell))
         elif value == value:
             self.rows.append(row)
             self.values.append(value)
 
     def __len__(self) -> int:
-        return len(self.rows) + len(self._text_rows)
+        return len(self.rows) + len(self._texts.rows)
 
     def filled(self, rows: int) -> FloatArray | MixedColumn:
         values = np.full(rows, np.nan)
         values[np.frombuffer(self.rows, dtype=np.int64)] = np.frombuffer(self.values)
-        if not self._text_rows:
-            return values
-        codes = np.full(rows, -1, dtype=np.int32)
-        texts = np.frombuffer(self._text_rows, dtype=np.int64)
-        codes[texts] = np.frombuffer(self._text_codes, dtype=np.int32)
-        return MixedColumn(values, codes, self._words.list)
+        return self._texts.among(values)
 
 
 class Records:
     """Records with keys of their own, such as the lines of a JSONL file or of a console.
 
-    Parameters
-    ----------
-    wanted
-        Which columns to keep; all where it is None. Names of the others are in :attr:`unread`.
+    ``wanted`` says which columns to keep; None keeps all. Names of the others are in :attr:`unread`.
     """
 
     def __init__(self, wanted: Wanted | None = None) -> None:
@@ -129,8 +123,7 @@ class Records:
         Where all of them would need many times the file's ``size`` in bytes, those with most values, and a
         note.
         """
-        most = min(max(size, _FEWEST_CELLS) // max(self.rows, 1), _MOST_COLUMNS - 1)
-        found = self._columns
+        most, found = min(max(size, _FEWEST_CELLS) // max(self.rows, 1), _MOST_COLUMNS - 1), self._columns
         fullest = frozenset(sorted(found, key=lambda name: -len(found[name]))[:most])
         filled: dict[str, Column] = {name: found[name].filled(self.rows) for name in found if name in fullest}
         note = f"far more columns than values: only the {len(filled)} columns with most values are read"
@@ -158,31 +151,21 @@ class _Dense:
     """A column of a rectangular table: numbers chunk by chunk, texts beside them."""
 
     def __init__(self, empty: int, *, label: bool) -> None:
-        self._label = label
+        self._label, self._texts = label, _Texts()
         self._chunks: list[FloatArray] = [np.full(empty, np.nan)]
-        self._texts: list[tuple[int, np.ndarray[Any, np.dtype[np.int32]]]] = []
-        self._words = _Words()
 
     def add(self, cells: Sequence[str], at: int) -> None:
         parsed = parse_column(cells)
         self._chunks.append(parsed.values)
-        if parsed.texts or self._label:
-            code = self._words.code
-            texts = [
-                code(cell) if is_text or (self._label and value == value) else -1
-                for cell, (value, is_text) in zip(cells, map(classify, cells), strict=True)
-            ]
-            self._texts.append((at, np.array(texts, dtype=np.int32)))
+        for row, cell in enumerate(cells if parsed.texts or self._label else (), start=at):
+            value, is_text = classify(cell)
+            if is_text or (self._label and value == value):
+                self._texts.put(row, cell)
 
     def column(self) -> FloatArray | MixedColumn:
         values = np.concatenate(self._chunks)
         self._chunks = []
-        if not self._texts:
-            return values
-        codes = np.full(len(values), -1, dtype=np.int32)
-        for at, chunk in self._texts:
-            codes[at : at + len(chunk)] = chunk
-        return MixedColumn(values, codes, self._words.list)
+        return self._texts.among(values)
 
 
 class Rows:

@@ -7,6 +7,7 @@ TensorBoard events, or in a copy beside the log.
 from __future__ import annotations
 
 import hashlib
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
@@ -36,8 +37,6 @@ NO_COUNTERPART = "log call without a step in the other file"
 
 # Evaluations that make an entropy anybody's no longer.
 _FEWEST = 8
-# What a console prints of a number.
-_PRINTED, _LAST_DIGIT = 5e-3, 1e-4
 
 
 def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
@@ -52,9 +51,8 @@ def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
         known = (parts for parts in order if (run.partial, parts[0].partial, parts[0].name) == key)
         home = next((parts for parts in known if all(_compatible(run, part) for part in parts)), None)
         if home is None:
-            order.append([run])
-        else:
-            home.append(run)
+            order.append(home := [])
+        home.append(run)
     whole = _halves_joined([one for parts in order for one in _parts_joined(parts)])
     by_folder: dict[PurePath, list[Run]] = {}
     for run in whole:
@@ -80,37 +78,29 @@ def _compatible(one: Run, other: Run) -> bool:
 
 def averaged(run: Run, column: str) -> BoolArray:
     """Tell which points of a chart's metric stand for several different values."""
-    least, greatest = run.columns.get(column + LEAST), run.columns.get(column + GREATEST)
-    if least is None or greatest is None:
-        return np.zeros(len(run.step), dtype=bool)
-    return np.asarray(least < greatest)
+    missing = np.full(len(run.step), np.nan)
+    return np.asarray(run.columns.get(column + LEAST, missing) < run.columns.get(column + GREATEST, missing))
 
 
 def _parts_joined(parts: list[Run]) -> list[Run]:
     """Join the files of one run, if they count the same steps; otherwise they stay apart, and say so."""
-    if len(parts) == 1:
-        return parts
     by_axis: dict[str, list[Run]] = {}
     for part in parts:
         by_axis.setdefault(part.step_column, []).append(part)
     if len(by_axis) == 1:
         return [_merged(parts)]
-    aligned = _aligned(by_axis)
-    if aligned is not None:
+    if (aligned := _aligned(by_axis)) is not None:
         return [_merged(aligned)]
-    differ = f"for their x axes differ ({listing(list(by_axis), 4)}): export both over one"
-    note = f"not joined with the other files of this run, {differ}"
-    merged = map(_merged, by_axis.values())
-    return [replace(run, notes=(*run.notes, note)) for run in merged]
+    note = "not joined with the other files of this run, for their x axes differ "
+    note += f"({listing(list(by_axis), 4)}): export both over one"
+    return [replace(run, notes=(*run.notes, note)) for run in map(_merged, by_axis.values())]
 
 
 def _aligned(by_axis: Mapping[str, list[Run]]) -> list[Run] | None:
     """Bring charts over W&B's count of log calls to the trainer's step, by a chart that has both."""
-    trainers = [axis for axis in by_axis if axis != "_step"]
-    if "_step" not in by_axis or len(trainers) != 1:
-        return None
-    own = by_axis[trainers[0]]
-    if (both := next((run for run in own if "_step" in run.columns), None)) is None:
+    own = [run for axis, listed in by_axis.items() if axis != "_step" for run in listed]
+    both = next((run for run in own if "_step" in run.columns), None)
+    if "_step" not in by_axis or len(by_axis) != 2 or both is None:
         return None
     place = dict(zip(both.columns["_step"].tolist(), both.step.tolist(), strict=True))
     note = f"log calls turned into {shown(both.step_column)} by {shown(PurePath(both.source.path).name)}"
@@ -133,15 +123,11 @@ def _merged(parts: Sequence[Run]) -> Run:
         return parts[0]
     step = np.unique(np.concatenate([part.step for part in parts]))
     columns: dict[str, FloatArray] = {}
-    texts: dict[str, str] = {}
-    settings: dict[str, object] = {}
     for part in parts:
         at = np.searchsorted(step, part.step)
         for name, values in part.columns.items():
             column = columns.setdefault(name, np.full(len(step), np.nan))
             column[at] = np.where(np.isnan(column[at]), values, column[at])
-        texts |= part.texts
-        settings = {**part.settings, **settings}
     sources = {one.path: one for part in parts for one in (part.source.parts or (part.source,))}
     source = whole_source(" + ".join(sources), parts[0].source.format, tuple(sources.values()))
     files = [shown(PurePath(part.source.path).name) for part in parts]
@@ -151,11 +137,11 @@ def _merged(parts: Sequence[Run]) -> Run:
         source=source,
         step=step,
         columns=columns,
-        texts={name: cell for name, cell in texts.items() if name not in columns},
+        texts={name: cell for part in parts for name, cell in part.texts.items() if name not in columns},
         dropped=added(*(part.dropped for part in parts)),
         notes=tuple(dict.fromkeys((note, *(note for part in parts for note in part.notes)))),
         unread=tuple(dict.fromkeys(name for part in parts for name in part.unread)),
-        settings=settings,
+        settings=dict(ChainMap(*(dict(part.settings) for part in parts))),
     )
     return _without_unlike(run)
 
@@ -169,10 +155,8 @@ def whole_source(path: str, kind: str, parts: tuple[Source, ...]) -> Source:
 def _without_unlike(run: Run) -> Run:
     """Take out averages that stand beside single values: the two are not of the same steps."""
     metrics = [name for name in run.columns if name + LEAST in run.columns]
-    if len(metrics) < 2:
-        return run
-    there = np.array([~np.isnan(run.columns[name]) for name in metrics])
-    average = np.array([averaged(run, name) for name in metrics]) & there
+    there = np.array([~np.isnan(run.columns[name]) for name in metrics], dtype=bool)
+    average = np.array([averaged(run, name) for name in metrics], dtype=bool) & there
     unlike = average & (there & ~average).any(axis=0)
     if not unlike.any():
         return run
@@ -190,19 +174,16 @@ def _halves_joined(runs: list[Run]) -> list[Run]:
     they count steps by the same name, lie in one folder or in neighbours, and nothing else does there.
     """
     halves = [(run, _half(run)) for run in runs]
-    entropies = [run for run, half in halves if half == "entropy"]
-    rewards = [run for run, half in halves if half == "reward"]
+    entropies, rewards = ([run for run, half in halves if half == kind] for kind in ("entropy", "reward"))
     whole = {id(run): run for run in runs}
     for one in entropies:
         other = _partner(one, rewards)
-        if other is None or _partner(other, entropies) is not one:
-            continue
-        why = "entropy and reward are logged by two processes"
-        merged = _merged([one, other])
-        folder = _folder(one) if _folder(one) == _folder(other) else _folder(other).parent
-        notes = (why, *(note for note in merged.notes if not note.startswith(HALF)))
-        whole[id(one)] = replace(merged, name=display_name(str(folder / "log")), notes=notes)
-        del whole[id(other)]
+        if other is not None and _partner(other, entropies) is one:
+            merged = _merged([one, whole.pop(id(other))])
+            folder = _folder(one) if _folder(one) == _folder(other) else _folder(other).parent
+            notes = [note for note in merged.notes if not note.startswith(HALF)]
+            notes.insert(0, "entropy and reward are logged by two processes")
+            whole[id(one)] = replace(merged, name=display_name(str(folder / "log")), notes=tuple(notes))
     return list(whole.values())
 
 
@@ -217,41 +198,38 @@ def _continuation(run: Run, beside: Sequence[Run]) -> Run:
         return run
     note = f"the log begins at step {run.step[0]:g}: what came before is not in it"
     for other in beside:
-        first, last = other.step[0], other.step[-1]
+        first, last, name = other.step[0], other.step[-1], PurePath(other.source.path).name
         goes_on = first < run.step[0] <= last + LATE * spacing and last < run.step[-1]
-        alike = other.step_column == run.step_column and set(other.columns) == set(run.columns)
+        alike = other.step_column == run.step_column and other.columns.keys() == run.columns.keys()
         if goes_on and alike and other.source.path != run.source.path:
-            note += f"; {shown(PurePath(other.source.path).name)} beside it has steps {first:g} to {last:g}: "
-            note += "if this is the same run resumed, append the one file to the other"
+            note += f"; {shown(name)} beside it has steps {first:g} to {last:g}: if this is the same run "
+            note += "resumed, append the one file to the other"
             break
     return replace(run, notes=(*run.notes, note))
 
 
 def _half(run: Run) -> str | None:
     """Say which half a run is, of a trainer whose logs come in halves; None where it is none."""
-    found = catalog.detect((*run.columns, *run.unread)).trainer
-    if not found.halves or run.partial:
+    if run.partial or not catalog.detect((*run.columns, *run.unread)).trainer.halves:
         return None
-    roles = ("entropy", "training", "validation")
-    entropy, *rewards = (bool(catalog.matches(role, tuple(run.columns), found)) for role in roles)
-    return None if entropy == any(rewards) else "entropy" if entropy else "reward"
+    entropy = bool(catalog.found(run, "entropy"))
+    rewarded = bool(catalog.found(run, "training", "validation"))
+    return None if entropy == rewarded else "entropy" if entropy else "reward"
 
 
 def _partner(one: Run, others: Sequence[Run]) -> Run | None:
     """Find the only other half that lies nearest: in the same folder, or in the one above or beside it."""
     alike = [run for run in others if run.step_column == one.step_column]
     beside = [run for run in alike if run.source.path != one.source.path and _folder(run) == _folder(one)]
-    found = beside or [run for run in alike if _next_folder(one, run)]
+    found = beside or [run for run in alike if _next(_folder(one), _folder(run))]
     return found[0] if len(found) == 1 else None
 
 
-def _next_folder(one: Run, other: Run) -> bool:
-    first, second = _folder(one), _folder(other)
+def _next(first: PurePath, second: PurePath) -> bool:
     common = first if second.parent == first else second if first.parent == second else first.parent
-    if first == second or common not in (second, second.parent):
-        return False
     # Folders called after runs are different runs.
-    return all(says_nothing(folder.name) for folder in (first, second) if folder != common)
+    unnamed = all(says_nothing(folder.name) for folder in (first, second) if folder != common)
+    return unnamed and first != second and common in (second, second.parent)
 
 
 def without_copies(
@@ -261,14 +239,8 @@ def without_copies(
 
     A run is a copy of another one where all that it measures stands there, too: the same values at the same
     steps, in the float32 that some files keep, for columns of the same name, and for its other metrics under
-    whatever name.
-
-    Parameters
-    ----------
-    runs
-        In the order in which they were read.
-    supposed
-        File → the log of which it is a copy by its place and name; such a copy may be short, and printed.
+    whatever name. ``supposed`` maps a file to the log of which it is a copy by its place and name; such a
+    copy may be short, and printed.
     """
     order = sorted(range(len(runs)), key=lambda index: (*_richness(runs[index]), -index), reverse=True)
     kept: dict[int, list[str]] = {}
@@ -289,17 +261,15 @@ def without_copies(
             kept[index] = []
             if mark is not None:
                 marks.setdefault(mark, []).append(index)
-    unique = []
-    for index, copies in sorted(kept.items()):
-        notes = [f"the same run is in {', '.join(map(shown_path, copies))}: skipped"] if copies else []
-        unique.append(replace(runs[index], notes=(*runs[index].notes, *notes)))
-    return unique, skipped
+    for copies in filter(None, kept.values()):
+        copies[:] = [f"the same run is in {', '.join(map(shown_path, copies))}: skipped"]
+    notes = ((runs[index], note) for index, note in sorted(kept.items()))
+    return [replace(run, notes=(*run.notes, *note)) for run, note in notes], skipped
 
 
 def _mark(run: Run) -> object | None:
     """Return what tells a run from all others; None where its entropy could be anybody's."""
-    found = catalog.matches("entropy", tuple(run.columns), catalog.detect(run.names).trainer)
-    for match in sorted(found, key=lambda match: match.rank):
+    for match in sorted(catalog.found(run, "entropy"), key=lambda match: match.rank):
         values = run.columns[match.column]
         finite = np.isfinite(values)
         if finite.sum() >= _FEWEST and np.ptp(values[finite]) > 0:
@@ -329,14 +299,11 @@ def _contains(whole: Run, part: Run, *, printed: bool) -> bool:
 
 def _agree(whole: FloatArray, part: FloatArray, *, all_of_them: bool, printed: bool) -> bool:
     """Whether values are the same where both are there, and those of ``part`` are all there if need be."""
-    there = np.isfinite(part)
-    both = there & np.isfinite(whole)
-    if all_of_them and (there & ~both).any():
-        return False
+    both = np.isfinite(part) & np.isfinite(whole)
     left, right = _short(whole[both]), _short(part[both])
-    if printed:
-        return bool((np.abs(left - right) <= _PRINTED * np.abs(left) + _LAST_DIGIT).all())
-    return bool((left == right).all())
+    # What a console prints of a number.
+    same = np.abs(left - right) <= 5e-3 * np.abs(left) + 1e-4 if printed else left == right
+    return bool(same.all()) and not (all_of_them and (np.isfinite(part) & ~both).any())
 
 
 def _unsigned(column: str, values: FloatArray) -> FloatArray:
@@ -351,7 +318,5 @@ def _short(values: FloatArray) -> NDArray[np.float32]:
 
 def _richness(run: Run) -> tuple[bool, bool, int, int]:
     """Order runs by what can be made of them: a validation first, then a reward, then columns."""
-    trainer = catalog.detect(run.names).trainer
-    names = tuple(run.columns)
-    validated, rewarded = (bool(catalog.matches(role, names, trainer)) for role in ("validation", "training"))
-    return validated, rewarded, len(names), len(run.step)
+    validated, rewarded = (bool(catalog.found(run, role)) for role in ("validation", "training"))
+    return validated, rewarded, len(run.columns), len(run.step)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import PurePath
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,49 +23,37 @@ _RUN_NAMES = ("run", "run_name", "run_id", "arm", "experiment", "exp_name", "exp
 RUN_NAMES = (*_RUN_NAMES, "name", "seed")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Group:
+class Group(NamedTuple):
     """Records of one label, in file order; the label is empty where the table has none."""
 
     label: str
     rows: IntArray
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Split:
+class Split(NamedTuple):
     """A table's groups, the columns that tell them apart, and what was decided.
 
     ``lost`` are runs of which no record has a step, ``unowned`` the records without a step that name no run.
     """
 
     groups: tuple[Group, ...]
-    columns: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    lost: tuple[Group, ...] = ()
-    unowned: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    columns: tuple[str, ...]
+    notes: tuple[str, ...]
+    lost: tuple[Group, ...]
+    unowned: IntArray
 
 
 def split_runs(table: Table, step: FloatArray, path: str, wanted: str | None = None) -> Split:
-    """Group the records that have a step by run.
+    """Group the records that have a ``step`` by run: by the ``wanted`` column, if the user names one.
 
-    Parameters
-    ----------
-    table, step
-        The table, and the step of each of its records.
-    path
-        For the error.
-    wanted
-        The run column that the user names; no other is looked at then.
-
-    Raises ``column-not-found``.
+    Raises ``column-not-found``, with the ``path``.
     """
     rows = np.flatnonzero(np.isfinite(step))
-    if wanted is not None:
-        name = require_column(wanted, tuple(table.columns), path, "--run")
-        labels = {name: _labels(table, name)}
-        notes = [f"runs are told apart by column {shown(name)}"]
-    else:
+    if wanted is None:
         labels, notes = _choose_labels(table, step, rows)
+    else:
+        name = require_column(wanted, tuple(table.columns), path, "--run")
+        labels, notes = {name: _labels(table, name)}, [f"runs are told apart by column {shown(name)}"]
     cells = list(labels.values())
     groups = _grouped(rows, cells)
     if len(groups) > 1:
@@ -77,13 +65,8 @@ def split_runs(table: Table, step: FloatArray, path: str, wanted: str | None = N
         names = (zip(key, known, strict=True) for known in groups)
         if any(all(one in ("", other) for one, other in pairs) for pairs in names):
             del lost[key]
-    return Split(
-        groups=_named(groups),
-        columns=tuple(labels),
-        notes=tuple(notes),
-        lost=_named(lost),
-        unowned=np.array(unowned, dtype=np.intp),
-    )
+    nobodys = np.array(unowned, dtype=np.intp)
+    return Split(_named(groups), tuple(labels), tuple(notes), _named(lost), nobodys)
 
 
 def _choose_labels(table: Table, step: FloatArray, rows: IntArray) -> tuple[dict[str, list[str]], list[str]]:
@@ -150,13 +133,13 @@ def told_apart(names: Sequence[str], paths: Sequence[str]) -> list[str]:
     Where runs of different files have the same name, the part of the paths that differs is added; then a
     number, where that does not help.
     """
-    paths = [hostless(path) for path in paths]
+    pairs = [(name, hostless(path)) for name, path in zip(names, paths, strict=True)]
     shared: dict[str, set[str]] = {}
-    for name, path in zip(names, paths, strict=True):
+    for name, path in pairs:
         shared.setdefault(name, set()).add(path)
     seen: Counter[str] = Counter()
     unique: list[str] = []
-    for name, path in zip(names, paths, strict=True):
+    for name, path in pairs:
         own = f"{name} ({_difference(path, shared[name])})" if len(shared[name]) > 1 else name
         seen[own] += 1
         unique.append(own if seen[own] == 1 else f"{own} ({seen[own]})")
@@ -168,8 +151,9 @@ def _difference(path: str, others: set[str]) -> str:
     # Of a run that was joined from several files, the first one stands for all.
     split = {other: PurePath(other.split(" + ")[0]).parts for other in others}
     parts, rows = split[path], split.values()
-    alike = [len(set(places)) == 1 for places in zip(*rows, strict=False)]
-    start = [*alike, False].index(False)
-    alike = [len(set(places)) == 1 for places in zip(*(row[::-1] for row in rows), strict=False)]
-    end = [*alike, False].index(False)
+    # How many parts all of them have in common at the start, and at the end.
+    start, end = (
+        [*(len(set(places)) == 1 for places in zip(*listed, strict=False)), False].index(False)
+        for listed in (rows, [row[::-1] for row in rows])
+    )
     return "/".join(parts[start : len(parts) - end]) or parts[-1]

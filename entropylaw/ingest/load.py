@@ -75,18 +75,6 @@ class Reading:
         }
 
 
-class _Options(NamedTuple):
-    """What the user names: the step column, the run column, further columns that are to be read."""
-
-    step: str | None
-    run: str | None
-    columns: frozenset[str]
-
-    def useful(self, name: str) -> bool:
-        """Whether a column of a large file is worth keeping."""
-        return name in self.columns or name in (self.step, self.run) or catalog.is_useful(name)
-
-
 def read_runs(
     path: object, *, step: str | None = None, run: str | None = None, columns: Sequence[str] = ()
 ) -> tuple[Run, ...]:
@@ -104,20 +92,8 @@ def read_runs(
         Columns of which nothing is known and that are to be read all the same, which matters for files
         beyond 64 MiB and Parquet tables with more than 256 columns: of these, the others are left out.
 
-    Returns
-    -------
-    tuple of Run
-        At least one.
-
-    Raises
-    ------
-    EntropyLawError
-        Where nothing could be read.
-
-    Warns
-    -----
-    UnreadFileWarning
-        For each file of a folder that is a log and could not be read, while others could.
+    At least one run is returned; raises :class:`EntropyLawError` where nothing could be read, and warns with
+    :class:`UnreadFileWarning` of each file of a folder that is a log and could not be read.
     """
     step, run = text_or_none(step, "step"), text_or_none(run, "run")
     columns = several(columns, str, "columns")
@@ -138,7 +114,7 @@ def read_all(
     step. Runs of different files that have the same name get the file's name added. For the parameters see
     :func:`read_runs`.
     """
-    found = _Collector(_Options(step, run, frozenset(columns)))
+    found = _Collector(step, run, frozenset(columns))
     for path in paths:
         found.take(path)
     runs = joined(found.runs)
@@ -156,20 +132,29 @@ def read_all(
     )
 
 
+class _Read(NamedTuple):
+    """A table, its source, what runs without a name are called, and what is gone that may have been a run."""
+
+    table: Table
+    source: Source
+    name: str
+    gone: str
+
+
 class _Collector:
-    """Goes through paths, and collects what they hold.
+    """Goes through paths, and collects what they hold; the user names steps, runs and further columns.
 
     ``copies`` maps a file to the log of which it is a copy by its place and name, ``given`` every path to the
     argument that led to it.
     """
 
-    def __init__(self, options: _Options) -> None:
+    def __init__(self, step: str | None, run: str | None, columns: frozenset[str]) -> None:
         self.runs: list[Run] = []
         self.failures: list[Failure] = []
         self.ignored: list[Ignored] = []
         self.copies: dict[str, str] = {}
         self.given: dict[str, str] = {}
-        self._options = options
+        self._step, self._run, self._columns = step, run, columns
         self._seen: set[object] = set()
         # Files of the folder that is being read which are skipped, each for a reason, unless they resemble
         # the logs beside them.
@@ -183,7 +168,7 @@ class _Collector:
             if is_frame(path):
                 table = from_frame(path)
                 source = Source(path=FRAME, format="frame", sha256=fingerprint(table), rows=table.rows)
-                self._add(_Read(table, source, "frame"))
+                self._add(_Read(table, source, "frame", ""))
             elif not isinstance(path, (str, os.PathLike)):
                 what = f"a path or a table was expected, not {type(path).__name__}"
                 hint = "several paths go to entropylaw.ingest.read_all"
@@ -195,7 +180,7 @@ class _Collector:
                 self.given.setdefault(file, argument)
                 note_input(file)
                 if not self._seen_before(file):
-                    self._add(_table_of([load(file)], self._options, forced=forced))
+                    self._add(self._table_of([load(file)], forced=forced))
         except EntropyLawError as error:
             self.failures.append(Failure(path=argument, error=error))
 
@@ -255,7 +240,7 @@ class _Collector:
                 if not contents:
                     what = f"{shown_path(log.path)} holds empty files only"
                     raise InputError("file-empty", what, "check the folder")
-                read = _table_of(contents, self._options, log=log)
+                read = self._table_of(contents, log=log)
             else:
                 content = load(log.path)
                 whole = content.suffix == ".json" and content.size <= MOST_AT_ONCE
@@ -264,10 +249,10 @@ class _Collector:
                     return False
                 if not (log.named or folders.names_a_log(log.path) or folders.looks_measured(content)):
                     return False
-                read = _table_of([content], self._options)
-            columns, alone = self._options.columns, read.source.format == "jsonl"
-            why = folders.why_no_log(log.path, read.table, columns, alone=alone)
-            if not why or (why == folders.UNMEASURED and self._options.step is not None):
+                read = self._table_of([content])
+            alone = read.source.format == "jsonl"
+            why = folders.why_no_log(log.path, read.table, self._columns, alone=alone)
+            if not why or (why == folders.UNMEASURED and self._step is not None):
                 self._add(read)
                 return True
         except EntropyLawError as error:
@@ -311,9 +296,7 @@ class _Collector:
     def _add(self, read: _Read) -> None:
         """Turn a table into runs; what it holds and cannot be used is a failure."""
         note_input(read.source.path, found=True)
-        runs, lost = assemble(
-            read.table, read.source, read.name, step=self._options.step, run=self._options.run
-        )
+        runs, lost = assemble(read.table, read.source, read.name, step=self._step, run=self._run)
         self.runs += runs
         self.failures += [Failure(path=read.source.path, error=error, run=name) for name, error in lost]
         if read.gone:
@@ -321,52 +304,38 @@ class _Collector:
             error = InputError("records-without-run", f"{read.gone}; a run may have been there", hint)
             self.failures.append(Failure(path=read.source.path, error=error))
 
+    def _table_of(
+        self, contents: Sequence[Content], *, forced: str | None = None, log: folders.Log | None = None
+    ) -> _Read:
+        """Read one file, or the files that are one log together, with the settings in it or beside it."""
+        for content in contents:
+            content.useful = self._useful
+        first, found, parts = contents[0], tuple[str, ...](), tuple[Source, ...]()
+        if log is not None and log.reader is not None:
+            path, kind, lost = log.path, log.reader.name, 0
+            table = log.reader.read(path, contents)
+            parts = tuple(Source(path=one.path, format=kind, sha256=one.sha256, rows=0) for one in contents)
+            digest = whole_source(path, kind, parts).sha256
+        else:
+            reader, found = find_reader(first, forced)
+            path, kind, table = first.path, reader.name, reader.read(first)
+            digest, lost = first.sha256, first.nuls  # which a crashed file system leaves at the end
+        settings, notes = (table.settings, ()) if table.settings else settings_beside(first.path)
+        # A configuration also holds nobody's business. Without any setting, the notes say why there is none.
+        kept = relevant(settings)
+        found += table.notes + (notes if kept or not settings else ())
+        if kind in ("csv", "parquet", "jsonl") and not parts:
+            found += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
+        lost, size = max(lost, table.lost_bytes), sum(content.size for content in contents)
+        gone = ""
+        if lost >= 256 and lost > 0.1 * size:  # less is too little for a run
+            gone = f"{100 * lost / size:.0f} % of {shown_path(path)} are damaged, or NULs at its end"
+        if first.damaged and not parts:
+            gone = f"the compressed file {shown_path(path)} breaks off or is damaged"
+        source = Source(path=path, format=kind, sha256=digest, rows=table.rows, parts=parts)
+        name = display_name(str(Path(path) / "log") if parts else hostless(path))
+        return _Read(replace(table, notes=found, settings=kept), source, name, gone)
 
-class _Read(NamedTuple):
-    """A table, where it came from, and how runs without a name of their own are called."""
-
-    table: Table
-    source: Source
-    name: str
-    gone: str = ""
-    """What of the file could not be read, where that may have been a run."""
-
-
-def _table_of(
-    contents: Sequence[Content],
-    options: _Options,
-    *,
-    forced: str | None = None,
-    log: folders.Log | None = None,
-) -> _Read:
-    """Read one file, or the files that are one log together, with the settings in it or beside it."""
-    for content in contents:
-        content.useful = options.useful
-    first, found, parts = contents[0], tuple[str, ...](), tuple[Source, ...]()
-    if log is not None and log.reader is not None:
-        path, kind, lost = log.path, log.reader.name, 0
-        table = log.reader.read(path, contents)
-        parts = tuple(Source(path=one.path, format=kind, sha256=one.sha256, rows=0) for one in contents)
-        digest = whole_source(path, kind, parts).sha256
-    else:
-        reader, found = find_reader(first, forced)
-        path, kind, table = first.path, reader.name, reader.read(first)
-        digest, lost = first.sha256, first.nuls  # which a crashed file system leaves at the end
-    settings, notes = (table.settings, ()) if table.settings else settings_beside(first.path)
-    # A configuration also holds nobody's business. Without any setting, the notes say why there is none.
-    kept = relevant(settings)
-    found += table.notes + (notes if kept or not settings else ())
-    if kind in ("csv", "parquet", "jsonl") and not parts:
-        found += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
-    lost, size = max(lost, table.lost_bytes), sum(content.size for content in contents)
-    gone = ""
-    if lost >= 256 and lost > 0.1 * size:  # less is too little for a run
-        gone = f"{100 * lost / size:.0f} % of {shown_path(path)} are damaged, or NULs at its end"
-    if first.damaged and not parts:
-        gone = f"the compressed file {shown_path(path)} breaks off or is damaged"
-    return _Read(
-        table=replace(table, notes=found, settings=kept),
-        source=Source(path=path, format=kind, sha256=digest, rows=table.rows, parts=parts),
-        name=display_name(str(Path(path) / "log") if parts else hostless(path)),
-        gone=gone,
-    )
+    def _useful(self, name: str) -> bool:
+        """Whether a column of a large file is worth keeping: it is known, or the user names it."""
+        return name in self._columns or name in (self._step, self._run) or catalog.is_useful(name)

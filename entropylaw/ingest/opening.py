@@ -20,7 +20,6 @@ from entropylaw.inputs import note_input
 
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _IN_MEMORY = 1 << 26
-_PIECE = 1 << 20
 # Beyond this, standard input has no end.
 _MOST_SPOOLED = 1 << 32
 # Seconds that another place has for each answer.
@@ -37,12 +36,8 @@ def is_remote(path: str) -> bool:
 def load(path: str) -> Content:
     """Open a file, or standard input for ``-``; nothing but its head is read.
 
-    Raises
-    ------
-    InputError
-        ``file-not-found``, ``file-unreadable`` or ``file-empty``.
-    UsageError
-        ``remote-not-installed``.
+    Raises ``file-not-found``, ``file-unreadable``, ``file-corrupt``, ``file-empty`` or
+    ``remote-not-installed``.
     """
     content = _remote_file(path) if is_remote(path) else _local_file(path)
     if content.packed and not content.head:
@@ -107,7 +102,7 @@ def _spooled(path: str, stream: IO[bytes]) -> Content:
         return Content(path, head)
     spool = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the content
     spool.write(head)
-    while piece := stream.read(_PIECE):
+    while piece := stream.read(1 << 20):
         spool.write(piece)
         if spool.tell() > _MOST_SPOOLED:
             spool.close()
@@ -124,13 +119,8 @@ def _spooled(path: str, stream: IO[bytes]) -> Content:
 def remote_files(path: str) -> Any:
     """Return the file system behind a remote path, and the path within it.
 
-    Raises
-    ------
-    UsageError
-        ``remote-not-installed`` where fsspec, or its part for this kind of place, is missing;
-        ``remote-unknown`` where the path alone does not name a place.
-    InputError
-        ``file-unreadable`` where the place does not answer.
+    Raises ``remote-not-installed`` where fsspec, or its part for this kind of place, is missing,
+    ``remote-unknown`` where the path alone names no place, ``file-unreadable`` where it does not answer.
     """
     try:
         import fsspec
@@ -143,12 +133,9 @@ def remote_files(path: str) -> Any:
         except ImportError as problem:
             raise _not_installed(path, str(problem)) from None
         except (ValueError, TypeError, AttributeError, LookupError, NotImplementedError):
-            raise UsageError(
-                "remote-unknown",
-                f"{shown_path(path)} cannot be opened: fsspec knows no such kind of place, or needs more "
-                "than a path for it",
-                "use s3://, gs:// or hf://, or copy the file here first",
-            ) from None
+            what = f"{shown_path(path)} cannot be opened: fsspec knows no such kind of place, or needs more "
+            hint = "use s3://, gs:// or hf://, or copy the file here first"
+            raise UsageError("remote-unknown", f"{what}than a path for it", hint) from None
 
     return _answered(path, found)
 
@@ -157,8 +144,9 @@ def _remote_file(path: str) -> Content:
     files, inside = remote_files(path)
     info = _answered(path, lambda: files.info(inside))
     if info.get("type", "file") != "file":
-        what = f"{shown_path(path)} cannot be read: it is no file"
-        raise InputError("file-unreadable", what, "name a file")
+        raise InputError(
+            "file-unreadable", f"{shown_path(path)} cannot be read: it is no file", "name a file"
+        )
 
     def elsewhere() -> Any:  # every piece is waited for no longer than an answer
         file = _answered(path, lambda: files.open(inside, "rb"))
@@ -168,19 +156,13 @@ def _remote_file(path: str) -> Content:
 
 
 def is_remote_folder(path: str) -> bool:
-    """Whether a remote path is a folder there.
-
-    Raises ``file-unreadable`` where the place does not answer.
-    """
+    """Whether a remote path is a folder there; raises ``file-unreadable`` where the place does not answer."""
     files, inside = remote_files(path)
     return bool(_answered(path, lambda: files.isdir(inside)))
 
 
 def remote_listing(path: str) -> list[str]:
-    """List all files below a remote folder, sorted.
-
-    Raises ``file-unreadable`` where the place does not answer.
-    """
+    """List all files below a remote folder, sorted; raises as :func:`is_remote_folder`."""
     files, inside = remote_files(path)
     return _answered(path, lambda: sorted(files.unstrip_protocol(found) for found in files.find(inside)))
 
@@ -204,15 +186,14 @@ def _answered(path: str, call: Callable[[], T]) -> T:
     except (EntropyLawError, MemoryError):
         raise
     except FileNotFoundError:
-        raise InputError(
-            "file-not-found", f"there is no file {shown_path(path)}", "check the path and the credentials"
-        ) from None
+        what = f"there is no file {shown_path(path)}"
+        raise InputError("file-not-found", what, "check the path and the credentials") from None
     except Exception as problem:  # each kind of place has errors of its own
         status = getattr(problem, "status", None) or getattr(problem, "strerror", None)
         why = type(problem).__name__ + (f", {shown(status)}" if status else "")
         why = "no answer in time" if isinstance(problem, TimeoutError) else why
-        what = f"{shown_path(path)} cannot be read: {why}"
-        raise InputError("file-unreadable", what, "check the path, the network and the credentials") from None
+        hint = "check the path, the network and the credentials"
+        raise InputError("file-unreadable", f"{shown_path(path)} cannot be read: {why}", hint) from None
 
 
 def _not_installed(path: str, what: str) -> UsageError:

@@ -43,13 +43,7 @@ def compression(head: bytes) -> str | None:
 
 
 def unpacked(read: Read, how: str) -> Iterator[bytes]:
-    """Yield the unpacked bytes.
-
-    Raises
-    ------
-    DamagedError
-        Where they break off.
-    """
+    """Yield the unpacked bytes; raises :class:`DamagedError` where they break off."""
     try:
         yield from _UNPACKERS[how](read)
     except (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError) as problem:

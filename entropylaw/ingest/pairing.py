@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from entropylaw.errors import InputError, UsageError
-from entropylaw.ingest.run import Run
+from entropylaw.ingest.run import Run, added
 from entropylaw.ingest.segments import IntArray
 from entropylaw.ingest.steps import require_column
 from entropylaw.ingest.values import BoolArray, FloatArray
@@ -78,11 +78,10 @@ def pair_values(
         ENTROPY_NOT_FINITE: ~np.isfinite(beside),
         ENTROPY_TOO_HIGH: beside > MOST_NATS,
     }
-    dropped: dict[str, int] = {}
+    counts: dict[str, int] = {}
     fine = np.ones(len(rows), dtype=bool)
     for reason, bad in tests.items():
-        if (fine & bad).any():
-            dropped[reason] = int((fine & bad).sum())
+        counts[reason] = int((fine & bad).sum())
         fine &= ~bad
     good, partners = rows[fine], partners[fine]
     return Pairs(
@@ -90,7 +89,7 @@ def pair_values(
         entropy=beside[fine],
         reward=reward[good],
         entropy_row=partners,
-        dropped=dropped,
+        dropped=added(counts),
         initial=int(from_initial[good].sum()),
         unpaired_entropy=int(np.isfinite(entropy).sum()) - len(np.unique(partners)),
     )
@@ -111,19 +110,10 @@ def _next(step: FloatArray, logged: BoolArray) -> IntArray:
 def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
     """Standard deviation of each paired entropy, shape (n,), nats.
 
-    Parameters
-    ----------
-    run, pairs
-        As read, and what was paired of it.
-    given
-        A number for all, or the name of a column that stands on the entropy's rows.
+    ``given`` is a number for all, or the name of a column that stands on the entropy's rows.
 
-    Raises
-    ------
-    InputError
-        ``column-not-found``; ``entropy-sd-missing`` where a paired entropy has no sd above 0.
-    UsageError
-        ``bad-entropy-sd`` for a number that is not above 0.
+    Raises ``column-not-found``, ``entropy-sd-missing`` where a paired entropy has no sd above 0, and
+    ``bad-entropy-sd`` for a number that is not above 0.
     """
     number = as_number(given)
     if number is not None:
@@ -136,13 +126,11 @@ def noise_of(run: Run, pairs: Pairs, given: str) -> FloatArray:
     values = run.columns[column][pairs.entropy_row]
     lacking = ~((values > 0) & np.isfinite(values))
     if lacking.any():
-        first = int(np.flatnonzero(lacking)[0])
-        raise InputError(
-            "entropy-sd-missing",
-            f"{shown(column)} of run {shown(run.name)} is {values[first]:g} beside the entropy of step "
-            f"{pairs.step[first]:g}, and no sd above 0 at {counted(int(lacking.sum()), 'evaluation')}",
-            "leave out these rows, or give one number for all: --entropy-sd 0.02",
-        )
+        first, lost = int(np.argmax(lacking)), counted(int(lacking.sum()), "evaluation")
+        what = f"{shown(column)} of run {shown(run.name)} is {values[first]:g} beside the entropy of step "
+        what += f"{pairs.step[first]:g}, and no sd above 0 at {lost}"
+        hint = "leave out these rows, or give one number for all: --entropy-sd 0.02"
+        raise InputError("entropy-sd-missing", what, hint)
     return values
 
 

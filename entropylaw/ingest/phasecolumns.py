@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -11,15 +12,15 @@ import numpy as np
 from entropylaw.errors import InputError, UsageError
 from entropylaw.ingest import regime
 from entropylaw.ingest.pairing import ENTROPY_NOT_FINITE, ENTROPY_TOO_HIGH, MOST_NATS
-from entropylaw.ingest.run import FloatArray, Run
-from entropylaw.ingest.select import Chosen, choose_class, choose_entropy, class_names, first_usable
+from entropylaw.ingest.run import Run
+from entropylaw.ingest.select import Chosen, as_entropy, choose_entropy, finite, named
 from entropylaw.ingest.steps import by_folded_name, folded
 from entropylaw.ingest.trainers import names
+from entropylaw.ingest.values import FloatArray
 from entropylaw.ingest.wording import shown, shown_path
 from entropylaw.results.columns import SEMANTIC, TOKEN, PhaseColumn
 from entropylaw.results.findings import Finding, caution
 
-RESUMED = "resumed run"
 NO_SHARE = "no share of the entropy is told: a semantic entropy is no part of the token entropy"
 """Why planning's share is not known where one of the curves is a semantic entropy."""
 WHOLE = "all tokens"
@@ -33,34 +34,41 @@ def candidates() -> tuple[str, ...]:
     """Every name that is looked for; a large file is read with these and what the catalog knows."""
     counts = (name for pair in _COUNTS for name in pair)
     others = (name for kind in ("planning_share", "length", "prompt_filter") for name in names(kind))
-    return (*class_names("planning"), *class_names("execution"), *counts, *others)
+    return (*_class_names("planning"), *_class_names("execution"), *counts, *others)
+
+
+def _class_names(kind: str) -> tuple[str, ...]:
+    """Names of the entropy of one class of tokens, those in bits among them."""
+    found = tuple(name.replace("<class>", kind) for name in names("class_entropy"))
+    return found + tuple(f"{name}_bits" for name in found)
+
+
+def _first_usable(run: Run, wanted: Sequence[str]) -> str | None:
+    """Return the first of some names that the run has with a finite value; ``/`` and ``.`` count as ``_``."""
+    columns = by_folded_name(run.columns)
+    found = (columns[folded(name)] for name in wanted if folded(name) in columns)
+    return next((name for name in found if finite(run, name).size), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PhaseSeries:
-    """The curves of one run on its steps.
+    """The curves of one run on its steps, arrays of shape (m,) with nan where a value is missing.
 
     Attributes
     ----------
     step
-        Shape (m,), strictly increasing: every step at which planning or execution has a value, or all
-        tokens where there is neither.
+        Strictly increasing: every step at which planning or execution has a value, or all tokens where there
+        is neither.
     planning, execution, aggregate
-        Shape (m,), nats, nan where that curve has no value; None where there is no such column.
-    planning_share
-        Shape (m,), planning tokens' share of the tokens, 0–1, nan where unknown.
-    length
-        Shape (m,), tokens of a response, nan where unknown.
-    planning_column, execution_column, aggregate_column
+        Nats; None where there is no such column.
+    planning_share, length
+        Planning tokens' share of the tokens, 0–1, and tokens of a response.
+    planning_column, execution_column, aggregate_column, share_column, length_column
         Where they come from.
-    share_column, length_column
-        The same as names.
     dropped
         Reason → values that were left out.
-    notes
-        What was decided.
-    findings
-        What may look like a boundary and is none.
+    notes, findings
+        What was decided, and what may look like a boundary and is none.
     """
 
     step: FloatArray
@@ -92,29 +100,23 @@ def phase_series(
         Columns that the user names: the entropy of planning tokens (or a semantic entropy), of execution
         tokens, of all tokens. None leaves the choice to the names, for ``entropy`` to the catalog.
 
-    Returns
-    -------
-    PhaseSeries
-        With at least one curve, each with its own gaps. ``dropped`` counts what is there and no entropy.
+    The series has at least one curve, each with its own gaps; what is there and no entropy is dropped.
 
     Raises
     ------
     InputError
         ``no-phase-columns`` where there is neither of the two and no curve of all tokens either;
-        ``entropy-in-bits``, ``entropy-signs-differ``; ``column-not-found``, ``column-not-numeric``,
-        ``column-empty``, ``entropy-both-signs`` and ``entropy-not-a-mean`` as
-        :func:`entropylaw.ingest.select.choose_entropy`.
+        ``entropy-in-bits``, ``entropy-signs-differ``, and those of a column that the user names or that is no
+        entropy, as :func:`entropylaw.ingest.select.select`.
     UsageError
         ``same-column``.
     """
     dropped: dict[str, int] = {}
-    curves = {
-        "planning": choose_class(run, "planning", planning),
-        "execution": choose_class(run, "execution", execution),
-    }
-    _require_two_curves(run, curves["planning"], curves["execution"])
-    curves[WHOLE], notes = _whole(run, entropy, alone=not any(curves.values()))
-    chosen = {kind: curve for kind, curve in curves.items() if curve is not None}
+    classes = _of_class(run, "planning", planning), _of_class(run, "execution", execution)
+    _require_two_curves(run, *classes)
+    whole, notes = _whole(run, entropy, alone=not any(classes))
+    kinds = zip(("planning", "execution", WHOLE), (*classes, whole), strict=True)
+    chosen = {kind: curve for kind, curve in kinds if curve is not None}
     values: dict[str, FloatArray] = {}
     for kind, curve in chosen.items():
         notes += curve.notes
@@ -132,7 +134,7 @@ def phase_series(
         if len(values) > 1:
             values.pop(WHOLE, None)
         notes.append(NO_SHARE)
-    length = first_usable(run, names("length"))
+    length = _first_usable(run, names("length"))
     kept = {kind: each[there] for kind, each in values.items()}
     return PhaseSeries(
         step=run.step[there],
@@ -152,6 +154,21 @@ def phase_series(
     )
 
 
+def _of_class(run: Run, kind: str, wanted: str | None) -> Chosen | None:
+    """Choose the entropy of one class of tokens, and undo its sign; None where no column has its name."""
+    option = f"--{kind}"
+    column = _first_usable(run, _class_names(kind)) if wanted is None else named(run, wanted, option)
+    if column is None:
+        return None
+    # An entropy in bits is found, so that it can be refused by name.
+    if re.search(r"(?:^|[\W_])bits?(?:$|[\W_])", column, re.IGNORECASE):
+        what = f"{shown(column)} of run {shown(run.name)} is in bits by its name; "
+        hint = "multiply the entropies of both classes by ln 2 = 0.693147 and name them without bits"
+        raise InputError("entropy-in-bits", f"{what}every entropy here is in nats", hint)
+    why = "by its name" if wanted is None else "named by the user"
+    return as_entropy(run, column, why, option, own=True)
+
+
 def _phase_column(chosen: Chosen) -> PhaseColumn:
     choice = chosen.choice
     what = SEMANTIC if "semantic" in folded(choice.column) else TOKEN
@@ -164,24 +181,17 @@ def _require_two_curves(run: Run, planning: Chosen | None, execution: Chosen | N
         return
     one, other = _phase_column(planning), _phase_column(execution)
     if one.column == other.column:
-        raise UsageError(
-            "same-column",
-            f"{shown(one.column)} of run {shown(run.name)} is named as planning and as execution; "
-            "two columns are needed",
-            "name another one with --planning or --execution",
-        )
+        what = f"{shown(one.column)} of run {shown(run.name)} is named as planning and as execution; "
+        hint = "name another one with --planning or --execution"
+        raise UsageError("same-column", f"{what}two columns are needed", hint)
     sign = planning.choice.meaning.sign
     # Two kinds of entropy may come from two loggers.
-    if one.what != other.what or sign == execution.choice.meaning.sign:
-        return
-    less, more = (one, other) if sign < 0 else (other, one)
-    raise InputError(
-        "entropy-signs-differ",
-        f"{shown(less.column)} of run {shown(run.name)} is negative and {shown(more.column)} is positive; "
-        "entropies of one sign were expected",
-        "one of the two is no entropy of its class, or was logged as a loss: name two columns of one logger "
-        "with --planning and --execution",
-    )
+    if one.what == other.what and sign != execution.choice.meaning.sign:
+        less, more = (one, other) if sign < 0 else (other, one)
+        what = f"{shown(less.column)} of run {shown(run.name)} is negative and {shown(more.column)} is "
+        hint = "one of the two is no entropy of its class, or was logged as a loss: name two columns of one "
+        hint += "logger with --planning and --execution"
+        raise InputError("entropy-signs-differ", f"{what}positive; entropies of one sign were expected", hint)
 
 
 def _whole(run: Run, wanted: str | None, *, alone: bool) -> tuple[Chosen | None, list[str]]:
@@ -191,12 +201,12 @@ def _whole(run: Run, wanted: str | None, *, alone: bool) -> tuple[Chosen | None,
     except InputError as error:
         lacking = error.slug == "no-entropy-column"
         if alone and lacking:
-            raise InputError(
-                "no-phase-columns",
+            what = (
                 f"{shown_path(run.source.path)} (run {shown(run.name)}) has no entropy of planning tokens, "
-                "none of execution tokens and none of all tokens",
-                "name the columns with --planning and --execution, or make them with `entropylaw tokens`",
-            ) from error
+            )
+            what += "none of execution tokens and none of all tokens"
+            hint = "name the columns with --planning and --execution, or make them with `entropylaw tokens`"
+            raise InputError("no-phase-columns", what, hint) from error
         if wanted is not None or alone:
             raise
         # Beside the two classes it is not needed; a column that is there and no entropy gets a note.
@@ -205,7 +215,7 @@ def _whole(run: Run, wanted: str | None, *, alone: bool) -> tuple[Chosen | None,
 
 def _share(run: Run) -> tuple[FloatArray | None, str | None]:
     """Planning's share of the tokens, as logged or from counts; shares outside 0–1 are none."""
-    name = first_usable(run, names("planning_share"))
+    name = _first_usable(run, names("planning_share"))
     columns = by_folded_name(run.columns)
     counts = next(((one, other) for one, other in _COUNTS if one in columns and other in columns), None)
     if name is not None:
@@ -223,11 +233,11 @@ def _share(run: Run) -> tuple[FloatArray | None, str | None]:
 
 def _findings(run: Run) -> Iterator[Finding]:
     """What bends an entropy curve and is no phase."""
-    if any(RESUMED in note for note in run.notes):
+    if any("resumed run" in note for note in run.notes):
         yield caution("run-resumed")
-    name = first_usable(run, names("prompt_filter"))
+    name = _first_usable(run, names("prompt_filter"))
     if name is not None:
-        values = run.columns[name][np.isfinite(run.columns[name])]
+        values = finite(run, name)
         if values.max() > values.min():
             yield caution("prompts-filtered", name=name, low=float(values.min()), high=float(values.max()))
     weight = regime.regime_of(run).entropy_weight

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,32 +23,24 @@ _SWITCH = " if "
 _MEANS = {"token-mean": "token mean", "seq-mean-token-mean": "mean of per-response means"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(NamedTuple):
     """One setting and where it stands."""
 
     name: str
     value: float | str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Regime:
+class Regime(NamedTuple):
     """Under which settings an entropy came about; None where no configuration says.
 
-    Attributes
-    ----------
-    temperature
-        Of sampling.
-    aggregation
-        How the entropies of tokens were put together, in verl's words.
-    entropy_weight, kl_weight
-        Weights in the loss or the reward, where they are not 0.
+    ``temperature`` is that of sampling, ``aggregation`` says in verl's words how the entropies of tokens were
+    put together; the two weights are those in the loss or the reward, where they are not 0.
     """
 
-    temperature: Setting | None = None
-    aggregation: Setting | None = None
-    entropy_weight: Setting | None = None
-    kl_weight: Setting | None = None
+    temperature: Setting | None
+    aggregation: Setting | None
+    entropy_weight: Setting | None
+    kl_weight: Setting | None
 
     @property
     def is_sum(self) -> bool:
@@ -65,11 +57,8 @@ def relevant(settings: Mapping[str, object]) -> dict[str, object]:
     """Return those settings that something is made of."""
     kinds = ("temperature", "loss_aggregation", "entropy_weight", "kl_weight")
     read = {folded(part) for kind in kinds for name in names(kind) for part in name.split(_SWITCH)}
-    return {
-        name: value
-        for name, value in settings.items()
-        if folded(name) in read or _ends_with(name, "entropy_control", "entropy_target")
-    }
+    suffixes = ("entropy_control", "entropy_target")
+    return {name: x for name, x in settings.items() if folded(name) in read or _ends_with(name, *suffixes)}
 
 
 def regime_of(run: Run) -> Regime:
@@ -90,14 +79,10 @@ def regime_of(run: Run) -> Regime:
 
 def findings(regime: Regime, run: Run, entropy: FloatArray | None) -> tuple[Finding, ...]:
     """Say what the settings mean for the law; ``entropy`` has the values that are used, None without any."""
-    found: list[Finding] = []
-    weight = regime.entropy_weight
-    if control := _control(run, entropy):
-        found.append(caution("entropy-controlled", **control))
-    elif weight:
-        found.append(caution("entropy-term", weight=weight.value, name=weight.name))
-    if regime.kl_weight:
-        found.append(caution("kl-term", weight=regime.kl_weight.value, name=regime.kl_weight.name))
+    control = _control(run, entropy)
+    terms = {"entropy-term": None if control else regime.entropy_weight, "kl-term": regime.kl_weight}
+    found = [caution("entropy-controlled", **control)] if control else []
+    found += [caution(code, weight=term.value, name=term.name) for code, term in terms.items() if term]
     return tuple(found)
 
 
@@ -105,10 +90,10 @@ def notes(regime: Regime) -> tuple[str, ...]:
     """Say what the settings mean for the numbers."""
     if regime.temperature is None or regime.temperature.value == 1:
         return ()
-    return (
+    note = (
         f"sampled at temperature {regime.temperature.value:g} ({shown(regime.temperature.name)}): a and b do "
-        "not compare with those of runs at another temperature",
     )
+    return (f"{note}not compare with those of runs at another temperature",)
 
 
 def _control(run: Run, entropy: FloatArray | None) -> dict[str, float | str]:
@@ -165,9 +150,9 @@ def _setting(run: Run, *wanted: str, text: bool = False) -> Setting | None:
         return None
     value = run.settings[name]
     if text:
-        return Setting(name=name, value=value) if isinstance(value, str) else None
+        return Setting(name, value) if isinstance(value, str) else None
     number = parse_number(value)
-    return Setting(name=name, value=number) if math.isfinite(number) else None
+    return Setting(name, number) if math.isfinite(number) else None
 
 
 def _logged(run: Run, kind: str) -> Setting | None:
@@ -175,5 +160,5 @@ def _logged(run: Run, kind: str) -> Setting | None:
     for name in catalog.coefficients(run.columns):
         there = run.columns[name][~np.isnan(run.columns[name])]
         if (kind == "ent") == ("ent" in folded(name)) and there.size:
-            return Setting(name=name, value=float(max(there, key=abs)))
+            return Setting(name, float(max(there, key=abs)))
     return None

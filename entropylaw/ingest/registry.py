@@ -45,26 +45,13 @@ class Reader(Protocol):
         """Whether the bytes look like this format; the name may help, and cannot suffice."""
 
     def read(self, content: Content) -> Table:
-        """Read all of it.
-
-        Raises
-        ------
-        InputError
-            Where the content is not what this reader reads.
-        """
+        """Read all of it; raises an :class:`InputError` where the content is not what this reader reads."""
 
 
 class BundleReader(ABC):
     """Reads one kind of folder.
 
-    Attributes
-    ----------
-    name
-        The format, as in :class:`Reader`.
-    about
-        What is read from such a folder, for the documentation.
-    skips
-        Folders in it that nobody looks into.
+    ``name`` and ``about`` are as in :class:`Reader`; ``skips`` are folders in it that nobody looks into.
     """
 
     name: str
@@ -85,13 +72,7 @@ class BundleReader(ABC):
 
     @abstractmethod
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
-        """Read the content of these files.
-
-        Raises
-        ------
-        InputError
-            Where they are not what they seem.
-        """
+        """Read the content of these files; raises an :class:`InputError` where they are something else."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +84,9 @@ class Format:
     name, about, suffixes, joins
         As in :class:`Reader`; the suffixes are those of a console where nothing else is said.
     module
-        The module in ``entropylaw.ingest.formats`` with the functions ``recognises`` and ``read``, or the
-        object in it that has these methods, as ``module:OBJECT``; of a format that is refused, the function
-        that recognises it. Empty where the signature is all; where nothing is said, ``NAME``, or of a console
-        ``NAME_console:CONSOLE``.
+        The module in ``formats`` with the functions ``recognises`` and ``read``, or the object in it that has
+        these methods, as ``module:OBJECT``; of a format that is refused, the function that recognises it.
+        Empty where the signature is all; without it, ``NAME``, or of a console ``NAME_console:CONSOLE``.
     signature
         A pattern for what such a file starts with; only then is ``recognises`` called, which may be absent.
     title, why, hint
@@ -149,41 +129,37 @@ class Format:
         return recognises is None or bool(recognises(content))
 
     def read(self, content: Content) -> Table:
-        """Read all of it, or refuse it.
-
-        Raises
-        ------
-        InputError
-            Where the content is not what this reader reads.
-        """
+        """Read all of it; raises an :class:`InputError` where it is refused, or not what is read."""
         path = shown_path(content.path)
         if self.last_values:
             what, instead = self.last_values
             raise InputError("last-values-only", f"{path} is {what}", instead)
         if self.refuses:
-            what = f"{path} is {self.title}, a format that is not read"
-            raise InputError("format-not-read", what, self.hint)
+            raise InputError(
+                "format-not-read", f"{path} is {self.title}, a format that is not read", self.hint
+            )
         table: Table = self._implementation.read(content)
         return table
 
 
 _SQLITE = b"SQLite format 3\0"
+_WHOLE_COURSE = "the law needs entropy and reward over the course of"
 
 #: The formats in the order in which they are tried: first those with a signature, last the permissive ones.
 READERS: tuple[Format, ...] = (
     Format(
         "wandb",
-        "the history of a run's `.wandb` file, offline or synced, without the wandb package; its settings "
-        "of temperature, aggregation, entropy and KL terms; what is damaged is left out, with a note where "
-        "it is",
+        "the history of a run's `.wandb` file, offline or synced, without the wandb package; its settings of "
+        "temperature, aggregation, entropy and KL terms; what is damaged is left out, with a note where it "
+        "is",
         suffixes=(".wandb",),
         module="wandb_log",
         signature=b":W&B",
     ),
     Format(
         "tfevents",
-        "scalars of a TensorBoard event file, those in tensors too, float32 as TensorBoard keeps "
-        "them, every checksum tested",
+        "scalars of a TensorBoard event file, those in tensors too, float32 as TensorBoard keeps them, every "
+        "checksum tested",
         suffixes=(),
     ),
     Format(
@@ -246,8 +222,7 @@ READERS: tuple[Format, ...] = (
         why="one value of each metric; the law needs their course",
         hint="read the run's `.wandb` file, or export the history",
         last_values=(
-            "a run's summary from W&B: the last value of each metric; the law "
-            "needs entropy and reward over the course of the run",
+            f"a run's summary from W&B: the last value of each metric; {_WHOLE_COURSE} the run",
             f"read the run's .wandb file, one folder up, or export its history: {COMPLETE_HISTORY}",
         ),
     ),
@@ -307,8 +282,7 @@ READERS: tuple[Format, ...] = (
         why="one value of each metric a run; the law needs their course",
         hint="export the charts of entropy and reward, or the history",
         last_values=(
-            "W&B's table of runs: a row a run, with the last value of each metric; the law needs entropy and "
-            "reward over the course of a run",
+            f"W&B's table of runs: a row a run, with the last value of each metric; {_WHOLE_COURSE} a run",
             "export the charts of entropy and reward as CSV from the W&B page, or a run's history: "
             f"{COMPLETE_HISTORY}",
         ),
@@ -360,12 +334,11 @@ class _Plugin:
             if not (callable(self._reader.recognises) and callable(self._reader.read)):
                 raise TypeError("recognises and read are no methods")
         except Exception as problem:  # whatever another package raises
-            raise UsageError(
-                "reader-not-loaded",
+            why = f"{type(problem).__name__}: {shown(problem, 200)}"
+            what = (
                 f"the reader {shown(point.name)} of another package ({shown(point.value)}) cannot be used: "
-                f"{type(problem).__name__}: {shown(problem, 200)}",
-                "update or uninstall that package",
-            ) from problem
+            )
+            raise UsageError("reader-not-loaded", what + why, "update or uninstall that package") from problem
 
     def recognises(self, content: Content) -> bool:
         """Whether it says that the bytes look like its format."""
@@ -379,8 +352,11 @@ class _Plugin:
             if not isinstance(table, Table):
                 raise TypeError(f"it returned {type(table).__name__}, no Table")
             lengths = {len(column) for column in table.columns.values()}
-            named = all(isinstance(name, str) for name in table.columns)
-            if not named or len(lengths) != 1 or lengths == {0}:
+            if (
+                len(lengths) != 1
+                or lengths == {0}
+                or not all(isinstance(name, str) for name in table.columns)
+            ):
                 raise ValueError("its columns need names that are text, and one length")
             return table
 
@@ -392,12 +368,9 @@ class _Plugin:
         except EntropyLawError:
             raise
         except Exception as problem:
-            raise InputError(
-                "reader-failed",
-                f"the reader {shown(self.name)} of another package failed on {shown_path(content.path)}: "
-                f"{type(problem).__name__}",
-                "report it to those who wrote that reader, or force another format with FILE:csv",
-            ) from problem
+            what = f"the reader {shown(self.name)} of another package failed on {shown_path(content.path)}: "
+            hint = "report it to those who wrote that reader, or force another format with FILE:csv"
+            raise InputError("reader-failed", what + type(problem).__name__, hint) from problem
 
 
 def readers() -> tuple[Reader, ...]:
@@ -427,11 +400,11 @@ def split_format(path: str) -> tuple[str, str | None]:
         return path, None
     if name not in format_names():
         close = nearest([name], format_names(), most=1)
-        raise UsageError(
-            "format-unknown",
-            f"{shown(name)} is no format of ours; known are {', '.join(format_names())}",
-            f"did you mean {base}:{close[0]}?" if close else "leave the colon out and let the content decide",
+        hint = (
+            f"did you mean {base}:{close[0]}?" if close else "leave the colon out and let the content decide"
         )
+        known = ", ".join(format_names())
+        raise UsageError("format-unknown", f"{shown(name)} is no format of ours; known are {known}", hint)
     return base, name
 
 
@@ -445,17 +418,17 @@ def find_reader(content: Content, forced: str | None = None) -> tuple[Reader, tu
     everyone = readers()
     for reader in everyone:
         if reader.recognises(content):
-            suffix = content.suffix or None
-            expected = [other.name for other in everyone if suffix in other.suffixes]
+            expected = [other.name for other in everyone if (content.suffix or None) in other.suffixes]
             note = f"the name ends in {content.suffix}, the content is {reader.name}: read as {reader.name}"
             return reader, (note,) if expected and reader.name not in expected else ()
     # Nothing of what is in it is quoted: a file that is no log holds anybody's keys.
     kind = "text" if content.is_text else "binary"
     what = "standard input" if content.path == "-" else shown_path(content.path)
-    raise InputError(
-        "not-a-log",
-        f"{what} is not a training log: {kind} of {counted(content.size, 'byte')} in none of the known "
-        "formats; CSV, Parquet, JSONL, verl's and TRL's console, trainer_state.json, W&B's and TensorBoard's "
-        "files were tried",
-        f"if it is one, force its format: {shown(content.path + ':csv')}, or :parquet, :jsonl, :verl",
+    what += (
+        f" is not a training log: {kind} of {counted(content.size, 'byte')} in none of the known formats; "
     )
+    what += (
+        "CSV, Parquet, JSONL, verl's and TRL's console, trainer_state.json, W&B's and TensorBoard's files "
+    )
+    hint = f"if it is one, force its format: {shown(content.path + ':csv')}, or :parquet, :jsonl, :verl"
+    raise InputError("not-a-log", f"{what}were tried", hint)

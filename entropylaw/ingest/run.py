@@ -6,13 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
+from entropylaw.ingest.values import FloatArray
 from entropylaw.results.columns import Choice, Source
 from entropylaw.results.findings import Finding, sentences
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

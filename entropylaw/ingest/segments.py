@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,7 @@ def is_bookkeeping(name: str) -> bool:
     return folded(name) in _QUIET
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Life:
+class Life(NamedTuple):
     """One start of a run: the records that belong to it, in file order, and what happened to the others.
 
     ``rows`` index the records that were passed in; several may share a step.
@@ -42,17 +41,13 @@ class Life:
 def lives(step: FloatArray, values: Sequence[FloatArray]) -> list[Life]:
     """Tell one run's life from the next, and what a resume superseded.
 
-    Parameters
-    ----------
-    step
-        Shape (m,), finite, in file order.
-    values
-        The columns, each of shape (m,), nan where a record has none, bookkeeping left out. A record that
-        falls back to an earlier step and logs only columns that no later step has was merely written late.
+    ``step`` has shape (m,), finite, in file order; ``values`` are the columns, each of shape (m,), nan where
+    a record has none, bookkeeping left out. A record that falls back to an earlier step and logs only columns
+    that no later step has was merely written late.
     """
     falls = np.flatnonzero(np.diff(step) < 0)
     if not falls.size:
-        return [Life(rows=np.arange(len(step)))]
+        return [Life(np.arange(len(step)))]
     if _out_of_order(step, values, often=falls.size * 4 > len(step)):
         note = "the records are not in the order of their steps; sorted"
         return [Life(rows=np.arange(len(step)), notes=(note,))]
@@ -90,8 +85,7 @@ def _walked(step: FloatArray, present: BoolArray) -> list[Life]:
 
     def close() -> None:
         rows = np.array(sorted(kept + late), dtype=np.intp)
-        at = frozenset(resumed)
-        done.append(Life(rows=rows, superseded=superseded, resumed_at=at, notes=tuple(notes)))
+        done.append(Life(rows, superseded, frozenset(resumed), tuple(notes)))
 
     for row, columns in enumerate(present):
         now = float(step[row])
@@ -123,8 +117,7 @@ def _walked(step: FloatArray, present: BoolArray) -> list[Life]:
     return done
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Merged:
+class Merged(NamedTuple):
     """One row a step, and how many records had a value overwritten.
 
     ``redone`` are those at a step where the run was resumed, ``overwritten`` the others, ``conflicts``
@@ -147,25 +140,16 @@ def merge(life: Life, step: FloatArray, columns: Mapping[str, FloatArray], watch
     unique, slot = np.unique(step[rows], return_inverse=True)
     if len(unique) == len(rows):
         order = rows[np.argsort(step[rows], kind="stable")]
-        table = {name: values[order] for name, values in columns.items()}
-        return Merged(step=unique, columns=table)
-    changed = np.zeros(len(rows), dtype=bool)
-    conflicts = np.zeros(len(rows), dtype=bool)
+        return Merged(unique, {name: values[order] for name, values in columns.items()})
+    changed, conflicts = np.zeros((2, len(rows)), dtype=bool)
     table = {}
     for name, values in columns.items():
         some = values[rows]
         there = ~np.isnan(some)
-        merged = np.full(len(unique), np.nan)
+        table[name] = merged = np.full(len(unique), np.nan)
         merged[slot[there]] = some[there]  # of repeated indices, the last assignment stands
-        table[name] = merged
         other = there & (merged[slot] != some)
         changed |= other & (not is_bookkeeping(name))
         conflicts |= other & (name in watched)
     redone = int((changed & np.isin(unique[slot], list(life.resumed_at))).sum())
-    return Merged(
-        step=unique,
-        columns=table,
-        overwritten=int(changed.sum()) - redone,
-        redone=redone,
-        conflicts=int(conflicts.sum()),
-    )
+    return Merged(unique, table, int(changed.sum()) - redone, redone, int(conflicts.sum()))

@@ -1,26 +1,26 @@
-"""Choosing the columns that an analysis is about, one for each role, and pairing entropy with reward."""
+"""Choosing the columns that an analysis is about, one for each role, pairing them, and saying why these."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from entropylaw.arguments import of_kind, text_or_none
-from entropylaw.errors import InputError, UsageError
+from entropylaw.errors import EntropyLawError, InputError, UsageError
 from entropylaw.ingest import catalog, regime
 from entropylaw.ingest.joining import averaged
 from entropylaw.ingest.pairing import MOST_NATS, Pairs, noise_of, pair_values
 from entropylaw.ingest.run import Run, Series
-from entropylaw.ingest.steps import by_folded_name, folded, require_column
-from entropylaw.ingest.trainers import Key, names
+from entropylaw.ingest.steps import folded, require_column
+from entropylaw.ingest.trainers import Key
 from entropylaw.ingest.values import FloatArray
 from entropylaw.ingest.wording import counted, listing, nearest, shown, shown_cell, shown_path
-from entropylaw.results.columns import Choice, Meaning
+from entropylaw.results.columns import Candidate, Choice, ColumnReport, Decoy, Meaning, Refusal
 from entropylaw.results.fields import replace
-from entropylaw.results.findings import Finding, caution
+from entropylaw.results.findings import Finding, caution, sentences
 
 # Below this many, training rewards say more about the run than its validation does.
 ENOUGH_PAIRS = 5
@@ -28,6 +28,7 @@ ENOUGH_PAIRS = 5
 ANSWERING_PAIRS = 12
 # A sampled estimate of a collapsed policy's entropy may fall this far below zero by rounding.
 _ROUNDING = 1e-6
+_NUMBERS = "or write numbers without unit and with a decimal point"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,18 +74,14 @@ def select(
     entropy_sd
         The noise of each logged entropy, as a standard deviation in nats: a number, or a column.
 
-    Returns
-    -------
-    Series
-        At least one pair, finite, the entropy in nats and not negative beyond rounding. ``dropped`` and
-        ``notes`` are the selection's own; what reading dropped and decided stands in the run.
+    The series has at least one pair, finite, the entropy in nats and not negative beyond rounding. Its
+    ``dropped`` and ``notes`` are the selection's own; what reading dropped and decided stands in the run.
 
     Raises
     ------
     InputError
-        ``no-entropy-column``, ``no-reward-column``, ``column-not-found``, ``column-not-numeric``,
-        ``column-empty``, ``entropy-both-signs``, ``entropy-not-a-mean``, ``no-pairs`` or
-        ``entropy-sd-missing``.
+        ``no-entropy-column``, ``no-reward-column``, ``no-pairs``, ``column-not-found``, ``column-empty``,
+        ``column-not-numeric``, ``entropy-both-signs``, ``entropy-not-a-mean``, ``entropy-sd-missing``.
     UsageError
         ``pair-unknown``, ``same-column`` or ``bad-entropy-sd``.
     """
@@ -95,16 +92,12 @@ def select(
     pairs = rewarded.pairs
     if not len(pairs):
         there = (run.step[np.isfinite(one.values)] for one in (chosen, rewarded))
-        listed = [", ".join(f"{s:g}" for s in steps[:4]) + ", …" * (len(steps) > 4) for steps in there]
+        first, second = (", ".join(f"{s:g}" for s in at[:4]) + ", …" * (len(at) > 4) for at in there)
         reasons = "; ".join(f"{reason}: {number}" for reason, number in pairs.dropped.items())
-        raise InputError(
-            "no-pairs",
-            f"run {shown(run.name)}: no step has both. {shown(chosen.choice.column)} is there at steps "
-            f"{listed[0]}, {shown(rewarded.choice.column)} at steps {listed[1]} ({reasons})",
-            rewarded.offer.sentence
-            if rewarded.offer
-            else "try --pair same or --pair next, or other columns with --entropy and --reward",
-        )
+        what = f"run {shown(run.name)}: no step has both. {shown(chosen.choice.column)} is there at steps "
+        what += f"{first}, {shown(rewarded.choice.column)} at steps {second} ({reasons})"
+        hint = "try --pair same or --pair next, or other columns with --entropy and --reward"
+        raise InputError("no-pairs", what, rewarded.offer.sentence if rewarded.offer else hint)
     settings = regime.regime_of(run)
     return Series(
         run=run.name,
@@ -124,308 +117,232 @@ def select(
 
 
 def choose_entropy(run: Run, wanted: str | None = None) -> Chosen:
-    """Choose the entropy column and undo its sign.
-
-    Raises
-    ------
-    InputError
-        As :func:`select`, save what concerns rewards.
-    """
+    """Choose the entropy column and undo its sign; errors as of :func:`select`."""
     if wanted is not None:
-        return _as_entropy(run, _named(run, wanted, "--entropy"), "named by the user", named=True)
-    known = catalog.matches("entropy", tuple(run.columns), catalog.detect(run.names).trainer)
-    usable = [match for match in known if _finite(run, match.column)]
+        return as_entropy(run, named(run, wanted, "--entropy"), "named by the user", own=True)
+    known = catalog.found(run, "entropy")
+    usable = [match for match in known if finite(run, match.column).size]
     if not usable:
         raise _missing(run, known, "entropy")
     match = min(usable, key=lambda m: m.rank)
-    others = [m.column for m in usable if m.column != match.column]
+    others = [m.column for m in usable if m is not match]
     why = f"{match.key.meaning.trainer}'s key {shown(match.key.template)}"
     why += f", preferred to {listing(others, 4)}" if others else ""
-    return _as_entropy(run, match.column, why)
+    return as_entropy(run, match.column, why)
 
 
-def choose_class(run: Run, kind: str, wanted: str | None = None) -> Chosen | None:
-    """Choose the entropy of one class of tokens, ``kind`` "planning" or "execution", and undo its sign.
+def as_entropy(run: Run, column: str, why: str, option: str = "--entropy", *, own: bool = False) -> Chosen:
+    """Take a column for an entropy: its meaning, its sign, and the errors where it is none.
 
-    None where no column has its name.
-
-    Raises
-    ------
-    InputError
-        As :func:`choose_entropy` with a column named; ``entropy-in-bits``.
+    ``own`` says that the user, or a name of the two-phase curves, vouches for a sum that a trainer logs.
     """
-    option = f"--{kind}"
-    column = first_usable(run, class_names(kind)) if wanted is None else _named(run, wanted, option)
-    if column is None:
-        return None
-    # An entropy in bits is found, so that it can be refused by name.
-    if re.search(r"(?:^|[\W_])bits?(?:$|[\W_])", column, re.IGNORECASE):
-        raise InputError(
-            "entropy-in-bits",
-            f"{shown(column)} of run {shown(run.name)} is in bits by its name; every entropy here is in nats",
-            "multiply the entropies of both classes by ln 2 = 0.693147 and name them without bits",
-        )
-    why = "by its name" if wanted is None else "named by the user"
-    return _as_entropy(run, column, why, option, named=True)
-
-
-def class_names(kind: str) -> tuple[str, ...]:
-    """Names of the entropy of one class of tokens, those in bits among them."""
-    found = tuple(name.replace("<class>", kind) for name in names("class_entropy"))
-    return found + tuple(f"{name}_bits" for name in found)
-
-
-def first_usable(run: Run, wanted: Sequence[str]) -> str | None:
-    """Return the first of some names that the run has with a finite value; ``/`` and ``.`` count as ``_``."""
-    columns = by_folded_name(run.columns)
-    found = (columns[folded(name)] for name in wanted if folded(name) in columns)
-    return next((name for name in found if _finite(run, name)), None)
-
-
-def _as_entropy(run: Run, column: str, why: str, option: str = "--entropy", *, named: bool = False) -> Chosen:
-    """Take a column for an entropy: its meaning, its sign, and the errors where it is none."""
-    known = catalog.matches("entropy", tuple(run.columns), catalog.detect(run.names).trainer)
-    unknown = Meaning(role="entropy", trainer="user")
-    meaning = next((match.key.meaning for match in known if match.column == column), unknown)
+    match = next((match for match in catalog.found(run, "entropy") if match.column == column), None)
+    meaning = match.key.meaning if match else Meaning(role="entropy", trainer="user")
     settings = regime.regime_of(run)
-    if settings.is_sum:
-        assert settings.aggregation is not None
-        raise InputError(
-            "entropy-not-a-mean",
-            f"{shown(column)} of run {shown(run.name)} is a sum over tokens: its configuration has "
-            f"{settings.aggregation.value} for {shown(settings.aggregation.name)}",
-            "log the token mean (verl: actor.loss_agg_mode=token-mean)",
+    where = f"{shown(column)} of run {shown(run.name)}"
+    if settings.is_sum and settings.aggregation is not None:
+        name, value = settings.aggregation
+        what = f"{where} is a sum over tokens: its configuration has {value} for {shown(name)}"
+        hint = "log the token mean (verl: actor.loss_agg_mode=token-mean)"
+        raise InputError("entropy-not-a-mean", what, hint)
+    if meaning.aggregation == "sequence sum" and not own:
+        what = (
+            f"{where} is {meaning.trainer}'s sum over the tokens of a response, and the law is about the mean"
         )
-    if meaning.aggregation == "sequence sum" and not named:
-        raise InputError(
-            "entropy-not-a-mean",
-            f"{shown(column)} of run {shown(run.name)} is {meaning.trainer}'s sum over the tokens of a "
-            "response, and the law is about the mean",
-            f"divide it by the mean response length, or take it as it is with --entropy {column}",
-        )
+        hint = f"divide it by the mean response length, or take it as it is with --entropy {column}"
+        raise InputError("entropy-not-a-mean", what, hint)
     if settings.mean and meaning.aggregation:
         meaning = replace(meaning, aggregation=settings.mean)
-    values, sign, notes = _upright(run, column, option, negated=meaning.sign < 0)
-    meaning = replace(meaning, sign=sign)
-    choice = Choice(column=column, meaning=meaning, why=why, usable=_finite(run, column))
-    return Chosen(choice=choice, values=values, notes=notes)
-
-
-def _upright(run: Run, column: str, option: str, *, negated: bool) -> tuple[FloatArray, int, tuple[str, ...]]:
-    """Return the column as an entropy, the sign that was applied, and a note where that is not expected."""
-    _require_values(run, column, option)
+    sign, high = _sign(run, column, option)
+    notes = [f"{shown(column)} is not positive: it is minus the entropy, its sign was turned"] * (sign < 0)
+    if sign > 0 > meaning.sign and high > _ROUNDING:
+        notes = [f"{shown(column)} is not negated here, though its trainer negates it"]
     values = run.columns[column]
-    finite = values[np.isfinite(values)]
-    low, high = float(finite.min()), float(finite.max())
+    usable = finite(run, column).size
+    choice = Choice(column=column, meaning=replace(meaning, sign=sign), why=why, usable=usable)
+    return Chosen(choice=choice, values=-values if sign < 0 else values, notes=tuple(notes))
+
+
+def _sign(run: Run, column: str, option: str) -> tuple[int, float]:
+    """Return the sign of a column of entropies, and its greatest value."""
+    _require_values(run, column, option)
+    values = finite(run, column)
+    low, high = float(values.min()), float(values.max())
+    where = f"{shown(column)} of run {shown(run.name)}"
     if low < -_ROUNDING and high > _ROUNDING:
-        raise InputError(
-            "entropy-both-signs",
-            f"{shown(column)} of run {shown(run.name)} goes from {low:.6g} to {high:.6g} "
-            f"({int((finite < 0).sum())} values below 0, {int((finite > 0).sum())} above); "
-            "an entropy has one sign",
-            f"name the policy's entropy with {option} COLUMN",
-        )
+        below, above = int((values < 0).sum()), int((values > 0).sum())
+        what = f"{where} goes from {low:.6g} to {high:.6g} ({below} values below 0, {above} above); "
+        hint = f"name the policy's entropy with {option} COLUMN"
+        raise InputError("entropy-both-signs", f"{what}an entropy has one sign", hint)
     sign = -1 if low < -_ROUNDING else 1
-    if (middle := float(np.median(finite * sign))) > MOST_NATS:
-        raise InputError(
-            "entropy-not-a-mean",
-            f"{shown(column)} of run {shown(run.name)} has a median of {middle:.6g}; a mean entropy per "
-            f"token is at most about {MOST_NATS:g} nats, so that this is a sum over tokens",
-            "divide it by the mean response length, or log the token mean "
-            "(verl: actor.loss_agg_mode=token-mean)",
+    if (middle := float(np.median(values * sign))) > MOST_NATS:
+        what = (
+            f"{where} has a median of {middle:.6g}; a mean entropy per token is at most about {MOST_NATS:g} "
         )
-    if sign < 0:
-        note = f"{shown(column)} is not positive: it is minus the entropy, its sign was turned"
-        return -values, -1, (note,)
-    note = f"{shown(column)} is not negated here, though its trainer negates it"
-    return values, 1, (note,) if negated and high > _ROUNDING else ()
+        hint = "divide it by the mean response length, or log the token mean "
+        hint += "(verl: actor.loss_agg_mode=token-mean)"
+        raise InputError("entropy-not-a-mean", f"{what}nats, so that this is a sum over tokens", hint)
+    return sign, high
+
+
+class _Reward(NamedTuple):
+    """A column that may be the reward: how it pairs with the entropy, why so, and the pairs."""
+
+    match: catalog.Match
+    how: str
+    why: str
+    averaged: bool
+    pairs: Pairs
+
+    @property
+    def training(self) -> bool:
+        return self.match.key.meaning.kind == "training"
+
+    @property
+    def known_as(self) -> str:
+        meaning = self.match.key.meaning
+        return f"{meaning.trainer}'s {meaning.kind} key {shown(self.match.key.template)}"
 
 
 def choose_reward(
     run: Run, entropy: Chosen, wanted: str | None = None, pair: str | None = None
 ) -> ChosenReward:
-    """Choose the reward column by the pairs that it gives, validation first.
+    """Choose the reward column by the pairs that it gives, validation first; errors as of :func:`select`.
 
-    Raises
-    ------
-    InputError
-        As :func:`select`, save what concerns the entropy alone. A column without any pair is returned.
+    A column without any pair is returned.
     """
     if pair not in (None, "same", "next"):
-        raise UsageError(
-            "pair-unknown", f"--pair is {shown(pair)}; same or next was expected", "use same or next"
-        )
-    rewards = _Rewards(run, entropy, pair)
-    if wanted is not None:
-        column = _named(run, wanted, "--reward")
-        if column == entropy.choice.column:
+        what = f"--pair is {shown(pair)}; same or next was expected"
+        raise UsageError("pair-unknown", what, "use same or next")
+    own = entropy.choice.column
+    known = [match for match in catalog.found(run, "validation", "training") if match.column != own]
+    usable = [_paired(run, entropy, match, pair) for match in known if finite(run, match.column).size]
+    trainings, validations = ([one for one in usable if one.training is kind] for kind in (True, False))
+    if wanted is None:
+        best, why = _best_reward(run, known, validations, trainings)
+    else:
+        column, why = named(run, wanted, "--reward"), "named by the user"
+        if column == own:
             what = f"{shown(column)} is named as entropy and as reward; two columns are needed"
             raise UsageError("same-column", what, "name another one with --entropy or --reward")
-        key = Key(template=column, meaning=Meaning(role="reward", trainer="user"))
-        unknown = catalog.Match(column=column, key=key, rank=0)
-        match = next((match for match in rewards.known if match.column == column), unknown)
-        return rewards.settle(match, "named by the user")
-    tried = [(match, rewards.pairs(match)) for match in rewards.validations]
-    # By the catalog's order, then by pairs, then by name.
-    tried.sort(key=lambda item: (item[0].rank, -len(item[1]), item[0].column))
-    enough = [(match, len(pairs)) for match, pairs in tried if len(pairs) >= ENOUGH_PAIRS]
-    if not enough:
-        return _training_reward(rewards, tried)
-    match, number = enough[0]
-    others = [other.column for other, _ in tried if other is not match]
-    more = f"; other validation columns: {listing(others, 4)}" if others else ""
-    return rewards.settle(match, f"{_as_key(match)} ({counted(number, 'pair')}){more}")
+        _require_values(run, column)
+        unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
+        match = next((match for match in known if match.column == column), unknown)
+        best = _paired(run, entropy, match, pair)
+    return _settled(run, best, why, trainings)
 
 
-def _training_reward(rewards: _Rewards, tried: Sequence[tuple[catalog.Match, Pairs]]) -> ChosenReward:
-    """Choose the training reward, or the validation where even that gives more pairs."""
-    best, pairs = max(tried, key=lambda item: len(item[1]), default=(None, ()))
-    match = next((match for match in rewards.trainings if len(rewards.pairs(match)) > len(pairs)), None)
-    if match is None and best is not None:
-        return rewards.settle(best, f"{_as_key(best)}; no training reward gives more pairs")
-    if not rewards.trainings:
-        raise _missing(rewards.run, rewards.known, "reward")
-    few = "the log has no validation reward"
-    if best is not None:
-        few = f"validation column {shown(best.column)} gives only {counted(len(pairs), 'pair')}, "
-        few += f"{ENOUGH_PAIRS} are needed"
-    match = match or rewards.trainings[0]
-    return rewards.settle(match, f"training reward: {few}; {_as_key(match)}")
-
-
-class _Rewards:
-    """The reward columns of one run, the best first, and their pairs with its entropy.
-
-    ``known`` are all, ``validations`` and ``trainings`` those with a finite value.
-    """
-
-    def __init__(self, run: Run, entropy: Chosen, pair: str | None) -> None:
-        self.run, self.entropy, self.pair = run, entropy, pair
-        columns = tuple(name for name in run.columns if name != entropy.choice.column)
-        trainer = catalog.detect(run.names).trainer
-        roles = ("validation", "training")
-        validations, trainings = (catalog.matches(role, columns, trainer) for role in roles)
-        self.known = (*validations, *trainings)
-        self.validations = [match for match in validations if _finite(run, match.column)]
-        self.trainings = [match for match in trainings if _finite(run, match.column)]
-
-    def pairs(self, match: catalog.Match) -> Pairs:
-        """Pair one column as the user, or else its key says."""
-        columns = self.run.columns
-        before = catalog.initial_column(match.key, match.column, columns)
-        initial = columns[before] if before else None
-        reward = columns[match.column]
-        return pair_values(self.run.step, self.entropy.values, reward, self._how(match)[0], initial)
-
-    def settle(self, match: catalog.Match, why: str) -> ChosenReward:
-        """Decide for one column."""
-        run = self.run
-        _require_values(run, match.column)
-        pairs = self.pairs(match)
-        notes = []
-        if match.key.meaning.kind == "training":
-            notes.append(f"the reward is a training reward ({shown(match.column)})")
-        if pairs.initial:
-            before = catalog.initial_column(match.key, match.column, run.columns)
-            notes.append(
-                f"{counted(pairs.initial, 'evaluation')} from before training, logged as {shown(before)}, "
-                "stands beside the entropy of its own step"
-            )
-        how, how_why = self._how(match)
-        if how == "next" and self._averaged(match):
-            raise UsageError(
-                "pair-across-buckets",
-                f"--pair next would pair points of run {shown(run.name)} that are means over different "
-                "buckets of steps",
-                "use --pair same, or export the whole history in place of a chart",
-            )
-        # Where this one has few pairs, a training reward that has many is offered.
-        offer, few = None, len(pairs) < ANSWERING_PAIRS and match.key.meaning.kind != "training"
-        for other in self.trainings if few else ():
-            if (many := len(self.pairs(other))) >= ANSWERING_PAIRS:
-                offer = caution(
-                    "training-reward-longer", evaluations=many, used=len(pairs), column=other.column
-                )
-                break
-        usable = _finite(run, match.column)
-        return ChosenReward(
-            choice=Choice(column=match.column, meaning=match.key.meaning, why=why, usable=usable),
-            values=run.columns[match.column],
-            pair=how,
-            pair_why=how_why,
-            pairs=pairs,
-            notes=tuple(notes),
-            offer=offer,
+def _settled(run: Run, best: _Reward, why: str, trainings: Sequence[_Reward]) -> ChosenReward:
+    """Decide for one column; where it has few pairs, a training reward that has many is offered."""
+    match, pairs, column = best.match, best.pairs, best.match.column
+    notes = [f"the reward is a training reward ({shown(column)})"] * best.training
+    if pairs.initial:
+        before = shown(catalog.initial_column(match.key, column, run.columns))
+        note = (
+            f"{counted(pairs.initial, 'evaluation')} from before training, logged as {before}, stands beside "
         )
-
-    def _how(self, match: catalog.Match) -> tuple[str, str]:
-        """Say how a column pairs, and why."""
-        if self.pair is not None:
-            return self.pair, "named by the user"
-        if match.key.pair == "same":
-            return "same", (
-                "entropy and reward of the same policy stand on the same row, as far as the catalog knows"
-            )
-        if self._averaged(match):
-            return "same", "points are means over buckets of steps, and none is paired beyond its bucket"
-        return "next", "the row holds the entropy from before its update and the evaluation from after it"
-
-    def _averaged(self, match: catalog.Match) -> bool:
-        """Whether pairing with the next step would leave the bucket of steps that a point is the mean of."""
-        return any(averaged(self.run, name).any() for name in (self.entropy.choice.column, match.column))
-
-
-def _as_key(match: catalog.Match) -> str:
-    return f"{match.key.meaning.trainer}'s {match.key.meaning.kind} key {shown(match.key.template)}"
-
-
-def _finite(run: Run, column: str) -> int:
-    return int(np.isfinite(run.columns[column]).sum())
+        notes.append(f"{note}the entropy of its own step")
+    if best.how == "next" and best.averaged:
+        what = (
+            f"--pair next would pair points of run {shown(run.name)} that are means over different buckets "
+        )
+        hint = "use --pair same, or export the whole history in place of a chart"
+        raise UsageError("pair-across-buckets", f"{what}of steps", hint)
+    offer, few = None, len(pairs) < ANSWERING_PAIRS and not best.training
+    longer = next((one for one in trainings if len(one.pairs) >= ANSWERING_PAIRS), None)
+    if longer and few:
+        numbers = {"evaluations": len(longer.pairs), "used": len(pairs)}
+        offer = caution("training-reward-longer", **numbers, column=longer.match.column)
+    return ChosenReward(
+        choice=Choice(column=column, meaning=match.key.meaning, why=why, usable=finite(run, column).size),
+        values=run.columns[column],
+        pair=best.how,
+        pair_why=best.why,
+        pairs=pairs,
+        notes=tuple(notes),
+        offer=offer,
+    )
 
 
-def _named(run: Run, wanted: str, option: str) -> str:
+def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -> _Reward:
+    """Pair one column as the user, or else its key says."""
+    # Pairing points of a chart with the next step would leave the bucket that each is the mean of.
+    average = any(averaged(run, name).any() for name in (entropy.choice.column, match.column))
+    if pair is not None:
+        how, why = pair, "named by the user"
+    elif match.key.pair == "same":
+        how = "same"
+        why = "entropy and reward of the same policy stand on the same row, as far as the catalog knows"
+    elif average:
+        how, why = "same", "points are means over buckets of steps, and none is paired beyond its bucket"
+    else:
+        how = "next"
+        why = "the row holds the entropy from before its update and the evaluation from after it"
+    before = catalog.initial_column(match.key, match.column, run.columns)
+    initial = run.columns[before] if before else None
+    pairs = pair_values(run.step, entropy.values, run.columns[match.column], how, initial)
+    return _Reward(match, how, why, average, pairs)
+
+
+def _best_reward(
+    run: Run, known: Sequence[catalog.Match], validations: list[_Reward], trainings: Sequence[_Reward]
+) -> tuple[_Reward, str]:
+    """Choose a validation, or the training reward where that gives too few pairs and fewer than training."""
+    # By the catalog's order, then by pairs, then by name.
+    validations.sort(key=lambda one: (one.match.rank, -len(one.pairs), one.match.column))
+    enough = next((one for one in validations if len(one.pairs) >= ENOUGH_PAIRS), None)
+    if enough is not None:
+        others = [one.match.column for one in validations if one is not enough]
+        more = f"; other validation columns: {listing(others, 4)}" if others else ""
+        return enough, f"{enough.known_as} ({counted(len(enough.pairs), 'pair')}){more}"
+    if not (validations or trainings):
+        raise _missing(run, known, "reward")
+    if not validations:
+        longer = next((one for one in trainings if len(one.pairs)), trainings[0])
+        return longer, f"training reward: the log has no validation reward; {longer.known_as}"
+    best = max(validations, key=lambda one: len(one.pairs))
+    longest = next((one for one in trainings if len(one.pairs) > len(best.pairs)), None)
+    if longest is None:
+        return best, f"{best.known_as}; no training reward gives more pairs"
+    few = f"validation column {shown(best.match.column)} gives only {counted(len(best.pairs), 'pair')}, "
+    return longest, f"training reward: {few}{ENOUGH_PAIRS} are needed; {longest.known_as}"
+
+
+def finite(run: Run, column: str) -> FloatArray:
+    """Return the finite values of a column."""
+    return run.columns[column][np.isfinite(run.columns[column])]
+
+
+def named(run: Run, wanted: str, option: str) -> str:
     """Return the column that the user names.
 
-    Raises
-    ------
-    InputError
-        ``column-not-found``, or ``column-not-numeric`` for one that holds text.
+    Raises ``column-not-found``, or ``column-not-numeric`` for one that holds text.
     """
     if wanted not in run.columns and wanted in run.texts:
-        raise InputError(
-            "column-not-numeric",
-            f"{shown(wanted)} of run {shown(run.name)} holds no number: its first cell is "
-            f"{shown_cell(run.texts[wanted])}",
-            f"name another column with {option}, or write numbers without unit and with a decimal point",
-        )
+        first = shown_cell(run.texts[wanted])
+        what = f"{shown(wanted)} of run {shown(run.name)} holds no number: its first cell is {first}"
+        raise InputError("column-not-numeric", what, f"name another column with {option}, {_NUMBERS}")
     return require_column(wanted, tuple(run.columns), run.source.path, option)
 
 
 def _require_values(run: Run, column: str, option: str = "--entropy") -> None:
-    if not _finite(run, column):
-        raise InputError(
-            "column-empty",
-            f"{shown(column)} of run {shown(run.name)} has no finite value on any of "
-            f"{counted(len(run.step), 'step')}",
-            f"name another column with {option} or --reward",
-        )
+    if not finite(run, column).size:
+        steps = counted(len(run.step), "step")
+        what = f"{shown(column)} of run {shown(run.name)} has no finite value on any of {steps}"
+        raise InputError("column-empty", what, f"name another column with {option} or --reward")
 
 
 def _missing(run: Run, known: Sequence[catalog.Match], role: str) -> InputError:
     """Make the error where no column can play a role: empty, text, or not there, with the nearest names."""
     where = f"{shown_path(run.source.path)} (run {shown(run.name)})"
     if known:
-        return InputError(
-            "column-empty",
-            f"{where}: {listing([m.column for m in known], 4)} would be the {role} and has no finite value "
-            f"on any of {counted(len(run.step), 'step')}",
-            f"name another column with --{role} COLUMN",
-        )
-    text = next((name for name in run.texts if catalog.is_metric(name)), None)
+        empty, steps = listing([match.column for match in known], 4), counted(len(run.step), "step")
+        what = f"{where}: {empty} would be the {role} and has no finite value on any of {steps}"
+        return InputError("column-empty", what, f"name another column with --{role} COLUMN")
+    text = next(filter(catalog.is_metric, run.texts), None)
     if text is not None:
         what = f"{where}: {shown(text)} holds no number, its first cell is {shown_cell(run.texts[text])}"
-        hint = f"name another column with --{role}, or write numbers without unit and with a decimal point"
-        return InputError("column-not-numeric", what, hint)
+        return InputError("column-not-numeric", what, f"name another column with --{role}, {_NUMBERS}")
     hint = f"name it with --{role} COLUMN; `entropylaw columns LOG` lists what was found"
     trainer = catalog.detect(run.names).trainer
     if trainer.halves:
@@ -435,13 +352,100 @@ def _missing(run: Run, known: Sequence[catalog.Match], role: str) -> InputError:
     columns = run.names[1:]
     if role == "entropy":
         hint += f". {trainer.absent}" if trainer.absent else ""
-        alike = [name for name in columns if catalog.decoy(name) is not None]
-        close = [*alike, *nearest(catalog.exact_names("entropy"), columns)]
+        alike, exact = list(filter(catalog.decoy, columns)), catalog.exact_names("entropy")
     else:
         alike = [name for name in columns if "reward" in folded(name)]
-        close = [*alike, *nearest(catalog.exact_names("validation", "training"), columns)]
-    near = f"none of {counted(len(columns), 'column')} is near"
+        exact = catalog.exact_names("validation", "training")
+    close = list(dict.fromkeys([*alike, *nearest(exact, columns)]))[:12]
+    near = (
+        f"nearest by name: {listing(close)}"
+        if close
+        else f"none of {counted(len(columns), 'column')} is near"
+    )
     near = near if columns else "it has no column beside its steps"
-    near = f"nearest by name: {listing(list(dict.fromkeys(close))[:12])}" if close else near
     what = f"{where} has no {role} column that the catalog knows; {near}"
     return InputError(f"no-{role}-column", what, hint)
+
+
+def explain(
+    run: Run, *, entropy: str | None = None, reward: str | None = None, pair: str | None = None
+) -> ColumnReport:
+    """Say what :func:`select` would do with the same arguments, and why; an error is reported, not raised."""
+    chosen: Chosen | None = None
+    rewarded: ChosenReward | None = None
+    problem: Refusal | None = None
+    try:
+        chosen = choose_entropy(run, entropy)
+        rewarded = choose_reward(run, chosen, reward, pair)
+        select(run, entropy=entropy, reward=reward, pair=pair)
+    except EntropyLawError as error:
+        problem = Refusal(slug=error.slug, message=error.message, hint=error.hint)
+    found, names = catalog.detect(run.names), tuple(run.columns)
+    entropies = _candidates(run, catalog.found(run, "entropy"), chosen)
+    rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
+    listed = {candidate.column for candidate in (*entropies, *rewards)}
+    reasons = {name: catalog.decoy(name) for name in (*names, *run.texts) if name not in listed}
+    decoys = tuple(Decoy(column=name, why=why) for name, why in reasons.items() if why)
+    weights = {name: finite(run, name) for name in catalog.coefficients(names)}
+    settings = regime.regime_of(run)
+    notes = [*run.notes, *(chosen.notes if chosen else ()), *regime.notes(settings)]
+    findings = [*regime.findings(settings, run, chosen.values if chosen else None)]
+    paired: dict[str, Any] = {}
+    if rewarded is not None:
+        notes += rewarded.notes
+        findings += filter(None, [rewarded.offer])
+        paired = {"pair": rewarded.pair, "pair_why": rewarded.pair_why, "pairs": len(rewarded.pairs)}
+        paired |= {"unpaired_entropy": rewarded.pairs.unpaired_entropy, "dropped": rewarded.pairs.dropped}
+    others = set(run.names) - listed - {decoy.column for decoy in decoys} - set(weights) - {run.step_column}
+    return ColumnReport(
+        run=run.name,
+        source=run.source,
+        trainer=found.trainer.name,
+        trainer_why=found.why,
+        step_column=run.step_column,
+        step_why=run.step_why,
+        steps=len(run.step),
+        first_step=float(run.step[0]),
+        last_step=float(run.step[-1]),
+        entropy=entropies,
+        reward=rewards,
+        decoys=decoys,
+        coefficients={name: (float(x[0]), float(x[-1])) for name, x in weights.items() if x.size},
+        read_dropped=run.dropped,
+        notes=tuple(notes),
+        cautions=sentences(findings, "caution"),
+        other_columns=len(others),
+        texts=tuple(run.texts),
+        problem=problem,
+        **paired,
+    )
+
+
+def _candidates(
+    run: Run, matches: Sequence[catalog.Match], chosen: Chosen | None, before: Sequence[Candidate] = ()
+) -> tuple[Candidate, ...]:
+    """List the used one first, then the catalog's order; a column that the user names joins in."""
+    used = chosen.choice if chosen else None
+    taken = {candidate.column for candidate in before}
+    meanings = {used.column: used.meaning} if used else {}
+    for match in matches:
+        if match.column not in taken:
+            meanings.setdefault(match.column, match.key.meaning)
+    return tuple(_candidate(run, column, meaning, used) for column, meaning in meanings.items())
+
+
+def _candidate(run: Run, column: str, meaning: Meaning, used: Choice | None) -> Candidate:
+    values = finite(run, column)
+    is_used = used is not None and used.column == column
+    why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column" + (
+        "; another one is used" if used else ""
+    )
+    return Candidate(
+        column=column,
+        meaning=meaning,
+        usable=values.size,
+        low=float(values.min()) if values.size else None,
+        high=float(values.max()) if values.size else None,
+        used=is_used,
+        why=used.why if used and is_used else why if values.size else "no finite value",
+    )

@@ -12,20 +12,15 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from entropylaw.ingest.wording import shown
 from entropylaw.inputs import note_input
 from entropylaw.paths import is_file
 
 # No configuration is longer, deeper or wider; YAML's references could make a small file endless.
-_LONGEST_FILE = 1 << 20
-_MOST_SETTINGS = 100_000
-_LONGEST_NAME = 500
-
-_MOST_NODES = 100_000
-_DEEPEST = 64
-_MERGE = "<<"
+_LONGEST_FILE, _LONGEST_NAME = 1 << 20, 500
+_MOST_NODES, _DEEPEST = 100_000, 64
 # YAML 1.1, which PyYAML, W&B and Hydra write, has all of these.
 _FLAGS = dict.fromkeys(("true", "yes", "on"), True) | dict.fromkeys(("false", "no", "off"), False)
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?", re.IGNORECASE | re.ASCII)
@@ -71,7 +66,7 @@ def flat_settings(whole: object) -> dict[str, object]:
     }
     flat: dict[str, object] = {}
     stack: list[tuple[str, object]] = [("", unwrapped)]
-    budget = _MOST_SETTINGS
+    budget = _MOST_NODES
     while stack:
         path, node = stack.pop()
         if isinstance(node, Mapping):
@@ -92,78 +87,62 @@ def read_yaml(data: bytes) -> Node:
     A tag is left out, its value stays. An alias is the very object that its anchor names, so that the result
     may contain itself: who walks it needs a bound.
 
-    Raises
-    ------
-    ValueError
-        Where the bytes are no YAML, or hold more than 100,000 values or 64 levels; the message says which.
+    Raises a :class:`ValueError` where the bytes are no YAML, or hold more than 100,000 values or 64 levels.
     """
     import yaml
 
     try:
         events = yaml.parse(data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        return _Builder().built(events)
+        found = map(_Builder(events).node, (event for event in events if isinstance(event, yaml.NodeEvent)))
+        root = next(found, None)
+        next(events, None)  # the document's end, before which may stand what is no YAML
+        return root
     except (yaml.YAMLError, UnicodeError) as problem:
         mark = getattr(problem, "problem_mark", None)
         raise ValueError(f"no YAML at line {mark.line + 1}" if mark else "no YAML") from None
 
 
 class _Builder:
-    """Puts events together, innermost collection last."""
+    """Puts events together."""
 
-    def __init__(self) -> None:
+    def __init__(self, events: Iterator[Any]) -> None:
+        self._events = events
         self._anchors: dict[str, Node] = {}
         self._nodes = 0
 
-    def built(self, events: Iterator[Any]) -> Node:
+    def node(self, event: Any, depth: int = 1) -> Node:
+        """Return the value that begins with an event."""
         import yaml
 
-        root: list[Node] = []
-        # Each open collection, and the names that wait for their values.
-        open_nodes: list[Any] = [root]
-        names: list[list[Node]] = [[]]
-        for event in events:
-            if isinstance(event, yaml.CollectionEndEvent):
-                self._merge(open_nodes.pop())
-                names.pop()
+        self._count(1)
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor not in self._anchors:
+                raise ValueError("no YAML: an alias without its anchor")
+            return self._anchors[event.anchor]
+        node: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
+        if isinstance(event, yaml.ScalarEvent):
+            event.value.encode()  # half a surrogate pair, which libyaml refuses by itself
+            node = _plain(event.value) if event.implicit[0] and not event.tag else event.value
+        if event.anchor:
+            self._anchors[event.anchor] = node
+        if isinstance(event, yaml.ScalarEvent):
+            return cast(Node, node)
+        if depth == _DEEPEST:
+            raise ValueError(f"more than {_DEEPEST} levels")
+        while not isinstance(inner := next(self._events), yaml.CollectionEndEvent):
+            first = self.node(inner, depth + 1)
+            if isinstance(node, list):
+                node.append(first)
                 continue
-            if isinstance(event, yaml.DocumentEndEvent):
-                break
-            if not isinstance(event, yaml.NodeEvent):
-                continue
-            self._count(1)
-            node: Node
-            if isinstance(event, yaml.AliasEvent):
-                if event.anchor not in self._anchors:
-                    raise ValueError("no YAML: an alias without its anchor")
-                node = self._anchors[event.anchor]
-            elif isinstance(event, yaml.ScalarEvent):
-                event.value.encode()  # half a surrogate pair, which libyaml refuses by itself
-                node = _plain(event.value) if event.implicit[0] and not event.tag else event.value
-            else:
-                node = {} if isinstance(event, yaml.MappingStartEvent) else []
-            if event.anchor and not isinstance(event, yaml.AliasEvent):
-                self._anchors[event.anchor] = node
-            parent, waiting = open_nodes[-1], names[-1]
-            if isinstance(parent, list):
-                parent.append(node)
-            elif not waiting:
-                waiting.append(node)
-            else:
-                name = waiting.pop()
-                if not isinstance(name, dict | list):
-                    parent[str(name)] = node
-            if isinstance(event, yaml.CollectionStartEvent):
-                open_nodes.append(node)
-                names.append([])
-                if len(open_nodes) > _DEEPEST:
-                    raise ValueError(f"more than {_DEEPEST} levels")
-        return root[0] if root else None
+            value = self.node(next(self._events), depth + 1)
+            if not isinstance(first, dict | list):
+                node[str(first)] = value
+        self._merge(node)
+        return cast(Node, node)
 
     def _merge(self, node: Any) -> None:
         """Take over what ``<<`` names and the mapping itself does not have, the first one named first."""
-        if not isinstance(node, dict) or _MERGE not in node:
-            return
-        merged = node.pop(_MERGE)
+        merged = node.pop("<<", None) if isinstance(node, dict) else None
         for other in merged if isinstance(merged, list) else [merged]:
             if isinstance(other, dict):
                 self._count(len(other))

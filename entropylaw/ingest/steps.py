@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import compress
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,7 +40,6 @@ NO_STEP = "no step in the record"
 LATER_UPDATE = "later update of a rollout"
 
 _ROLLOUT, _TRAIN, _EVAL = "rollout/step", "train/step", "eval/step"
-_ENTROPY, _REWARD = "train/entropy_loss", "rollout/raw_reward"
 _FLAT = str.maketrans("/.", "__")
 
 
@@ -54,8 +54,7 @@ def by_folded_name(names: Iterable[str]) -> dict[str, str]:
     return {folded(name): name for name in reversed(tuple(names))}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class StepColumn:
+class StepColumn(NamedTuple):
     """The step of every record, nan where it has none, and why this column."""
 
     name: str
@@ -70,7 +69,7 @@ def find_step(table: Table, path: str, wanted: str | None = None) -> StepColumn:
     """
     if wanted is not None:
         name = require_column(wanted, tuple(table.columns), path, "--step")
-        return StepColumn(name=name, values=_steps(name, table.columns[name], path), why="named by the user")
+        return StepColumn(name, _steps(name, table.columns[name], path), "named by the user")
     by_fold = by_folded_name(table.columns)
     found = [by_fold[folded(name)] for name in STEP_NAMES if folded(name) in by_fold]
     read: dict[str, FloatArray] = {}
@@ -80,9 +79,9 @@ def find_step(table: Table, path: str, wanted: str | None = None) -> StepColumn:
             read[name] = _steps(name, table.columns[name], path)
         except InputError as unreadable:
             problem = problem or unreadable
-    if not read and problem is not None:
-        raise problem
     if not read:
+        if problem is not None:
+            raise problem
         names = tuple(table.columns)
         # Without a step, the header may be none, but a command line with keys: only plain names are quoted.
         plain = re.compile(r"[A-Za-z_/.]{1,30}\d{0,2}").fullmatch
@@ -98,7 +97,7 @@ def find_step(table: Table, path: str, wanted: str | None = None) -> StepColumn:
         why += "; a count of log calls, used because no column holds the trainer's own step"
     elif others:
         why += f", first among {listing([best, *others], 4)}"
-    return StepColumn(name=best, values=read[best], why=why)
+    return StepColumn(best, read[best], why)
 
 
 def require_column(wanted: str, names: Sequence[str], path: str, option: str) -> str:
@@ -112,19 +111,14 @@ def require_column(wanted: str, names: Sequence[str], path: str, option: str) ->
     if len(alike) == 1:
         return alike[0]
     close = alike or nearest([wanted], names, most=5)
-    raise InputError(
-        "column-not-found",
-        f"{shown_path(path)} has no column {shown(wanted)}, which {option} names, among its "
-        f"{counted(len(names), 'column')}",
-        f"did you mean {listing(close)}?"
-        if close
-        else f"its columns: {listing(sorted(names))}; `entropylaw columns LOG` lists those that matter",
-    )
+    what = f"{shown_path(path)} has no column {shown(wanted)}, which {option} names, among its "
+    hint = f"its columns: {listing(sorted(names))}; `entropylaw columns LOG` lists those that matter"
+    hint = f"did you mean {listing(close)}?" if close else hint
+    raise InputError("column-not-found", f"{what}{counted(len(names), 'column')}", hint)
 
 
 def _steps(name: str, cells: Column, path: str) -> FloatArray:
-    parsed = parse_column(cells)
-    values = parsed.values
+    values = (parsed := parse_column(cells)).values
     if parsed.texts:
         values = np.array([parse_step(cell) for cell in cells], dtype=np.float64)
     counts = np.abs(values) <= _LARGEST_STEP
@@ -155,12 +149,10 @@ def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:
     distinct = len(np.unique(values))
     # A table of tokens or samples is no run: it repeats every step thousands of times.
     if distinct and len(values) >= 4 * distinct:
-        raise InputError(
-            "token-level-table",
-            f"{shown_path(path)} has one row a token or an answer ({counted(len(values), 'row')} for "
-            f"{counted(distinct, 'step')}; columns {listing(marks, 4)}), one row a step is needed",
-            "summarise it to one row a step with `entropylaw tokens`, and read that",
-        )
+        rows = f"{counted(len(values), 'row')} for {counted(distinct, 'step')}; columns {listing(marks, 4)}"
+        what = f"{shown_path(path)} has one row a token or an answer ({rows}), one row a step is needed"
+        hint = "summarise it to one row a step with `entropylaw tokens`, and read that"
+        raise InputError("token-level-table", what, hint)
 
 
 def on_one_axis(table: Table, path: str) -> Table:
@@ -177,11 +169,9 @@ def on_one_axis(table: Table, path: str) -> Table:
         _refuse_two_axes(table, by_fold, path)
     if len(names) < 2 or _ROLLOUT not in names:
         return table
-    none = np.full(len(table.columns[names[_ROLLOUT]]), np.nan)
-    rollout, train, evaluation = (
-        parse_column(table.columns[names[axis]]).values if axis in names else none
-        for axis in (_ROLLOUT, _TRAIN, _EVAL)
-    )
+    read = {axis: parse_column(table.columns[name]).values for axis, name in names.items()}
+    none = np.full(len(read[_ROLLOUT]), np.nan)
+    rollout, train, evaluation = (read.get(axis, none) for axis in (_ROLLOUT, _TRAIN, _EVAL))
     if (np.sum([~np.isnan(step) for step in (rollout, train, evaluation)], axis=0) > 1).any():
         return table
     # Updates of a rollout; 1 where rollouts are numbered by updates already.
@@ -212,15 +202,13 @@ def on_one_axis(table: Table, path: str) -> Table:
 
 
 def _refuse_two_axes(table: Table, by_fold: Mapping[str, str], path: str) -> None:
-    if folded(_ENTROPY) not in by_fold or folded(_REWARD) not in by_fold:
+    wanted = [folded(name) for name in ("train/entropy_loss", "rollout/raw_reward")]
+    if not by_fold.keys() >= set(wanted):
         return
-    cells = (table.columns[by_fold[folded(name)]] for name in (_ENTROPY, _REWARD))
+    cells = (table.columns[by_fold[name]] for name in wanted)
     updates, rollouts = (int(np.isfinite(parse_column(column).values).sum()) for column in cells)
     if rollouts >= 4 and updates >= 1.5 * rollouts:
-        raise InputError(
-            "two-step-axes",
-            f"{shown_path(path)} has the entropy at {counted(updates, 'update')} and the reward at "
-            f"{counted(rollouts, 'rollout')}, both under the one name of steps",
-            "read slime's W&B log or its console, which hold both counters, or log with "
-            "--wandb-always-use-train-step",
-        )
+        what = f"{shown_path(path)} has the entropy at {counted(updates, 'update')} and the reward at "
+        what += f"{counted(rollouts, 'rollout')}, both under the one name of steps"
+        hint = "read slime's W&B log or its console, which hold both counters, or log with "
+        raise InputError("two-step-axes", what, f"{hint}--wandb-always-use-train-step")

@@ -25,17 +25,11 @@ class Table:
         Sentences on what was decided while reading.
     labelled
         Whether the reader itself wrote the column ``run``, so that it tells runs apart whatever is in it.
-    partial
-        Whether the file is by its format only a part of a log, such as one metric of several, and is joined
-        with its like.
-    settings
-        The run's configuration as the log itself holds it, flat, with ``/`` between names.
-    unread
-        Names of columns that were left out of a large file, because nothing would be made of them.
+    partial, settings, unread
+        As in :class:`~entropylaw.ingest.run.Run`.
     unreadable
         Shape (rows of the columns,): True for a record that could not be read and is counted in ``dropped``.
         Its row holds at most the label of its run, so that a run of which nothing else is left has a name.
-        None where every row was read.
     lost
         Names of runs of which the file has records, and none that could be read.
     lost_bytes
@@ -60,10 +54,8 @@ def unique_names(names: Iterable[object]) -> tuple[list[str], tuple[str, ...]]:
 
     An empty name becomes ``column 1`` (its position), a name's second occurrence ``name#2``.
     """
-    taken: set[str] = set()
+    taken, unique, notes = set[str](), list[str](), list[str]()
     occurrences: dict[str, int] = {}
-    unique: list[str] = []
-    notes: list[str] = []
     for position, raw in enumerate(names, start=1):
         wanted = str(raw).strip() or f"column {position}"
         name, occurrence = wanted, occurrences.get(wanted, 1)

@@ -27,12 +27,7 @@ _ENTRY = {"keys": "a list of names", "like": "text", "note": "text"}
 _ENTRIES = {
     "entropy": {**_ENTRY, **dict.fromkeys(_OF_ENTROPY, "text"), "sign": "1 or -1"},
     "training": _ENTRY,
-    "validation": {
-        **_ENTRY,
-        "after_update": "true or false",
-        "initial": "text",
-        "but_not": "a list of names",
-    },
+    "validation": _ENTRY | {"after_update": "true or false", "initial": "text", "but_not": "a list of names"},
 }
 _TRAINER = {
     **dict.fromkeys(("name", "title", "absent"), "text"),
@@ -47,24 +42,15 @@ _NAMES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Key:
     """A key that a trainer logs.
 
-    Attributes
-    ----------
-    template
-        The key, with placeholders where data sets and the like stand.
-    meaning
-        What its values are.
-    pair
-        Which entropy a reward belongs with: ``"same"`` step, or the ``"next"`` one, where the row holds the
-        entropy from before the update and the evaluation from after it.
-    but_not
-        Names that the template would match and that are something else.
-    initial
-        A prefix that is missing where the policy was evaluated before training: such values belong with
-        the entropy of their own step.
+    ``template`` has placeholders where data sets and the like stand, ``but_not`` are names that it would
+    match and that are something else. ``pair`` says which entropy a reward belongs with: that of the
+    ``"same"`` step, or the ``"next"`` one, where the row holds the entropy from before the update and the
+    evaluation from after it. ``initial`` is a prefix that is missing where the policy was evaluated before
+    training: such values belong with the entropy of their own step.
     """
 
     template: str
@@ -114,11 +100,8 @@ def _contents() -> Contents:
 def parse(text: str) -> Contents:
     """Read the text of ``trainers.toml``, every entry checked.
 
-    Raises
-    ------
-    ValueError
-        For a key that no entry has, a value of another type, and an entry without what it needs; the message
-        names the trainer and the key.
+    Raises a :class:`ValueError` for a key that no entry has, a value of another type, and an entry without
+    what it needs; the message names the trainer and the key.
     """
     whole = tomllib.loads(text)
     _check(whole, {"trainer": "tables", "names": "a table"}, "the file", ("trainer", "names"))
@@ -129,21 +112,13 @@ def parse(text: str) -> Contents:
         _check(trainer, _TRAINER, where, ("name", "title"))
         if by_name.setdefault(trainer["name"], trainer) is not trainer:
             raise ValueError(f"trainers.toml: {where} is there twice")
-    found = tuple(
-        Trainer(
-            name=name,
-            title=entry["title"],
-            telltales=tuple(entry.get("telltales", ())),
-            absent=entry.get("absent"),
-            halves=entry.get("halves", False),
-            **{
-                role: tuple(key for one in entry.get(role, ()) for key in _keys(one, role, name, by_name))
-                for role in _ENTRIES
-            },
-        )
-        for name, entry in by_name.items()
-    )
-    return found, {what: tuple(listed) for what, listed in whole["names"].items()}
+    found = []
+    for name, entry in by_name.items():
+        telltales, known = tuple(entry.get("telltales", ())), {**entry}
+        for role in _ENTRIES:
+            known[role] = tuple(key for one in entry.get(role, ()) for key in _keys(one, role, name, by_name))
+        found.append(Trainer(**known | {"telltales": telltales}))
+    return tuple(found), {what: tuple(listed) for what, listed in whole["names"].items()}
 
 
 def _keys(
@@ -164,17 +139,12 @@ def _keys(
         known = {field: entry.get(field) for field in (*_OF_ENTROPY, "note")}
         meaning = Meaning(role=role, trainer=trainer, unit="nats", sign=entry.get("sign", 1), **known)
     else:
-        on_its_rollouts = "before the update, on that step's rollouts" if role == "training" else None
-        timing = "after the update" if after else on_its_rollouts
+        timing = "before the update, on that step's rollouts" if role == "training" else None
+        timing = "after the update" if after else timing
         meaning = Meaning(role="reward", trainer=trainer, kind=role, timing=timing, note=entry.get("note"))
+    but_not, pair = tuple(entry.get("but_not", ())), "next" if after else "same"
     for template in entry["keys"]:
-        yield Key(
-            template=template,
-            meaning=meaning,
-            pair="next" if after else "same",
-            but_not=tuple(entry.get("but_not", ())),
-            initial=entry.get("initial"),
-        )
+        yield Key(template, meaning, pair, but_not, entry.get("initial"))
 
 
 def _check(

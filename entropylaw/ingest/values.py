@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -62,16 +63,12 @@ class MixedColumn(Sequence[object]):
         self._codes = codes
         self._words = words
 
-    @property
-    def texts(self) -> int:
-        """Number of cells with text."""
-        return int((self._codes >= 0).sum())
-
-    @property
-    def example(self) -> str | None:
-        """The first of them."""
-        found = np.flatnonzero(self._codes >= 0)
-        return self._words[self._codes[found[0]]] if found.size else None
+    def parsed(self) -> Parsed:
+        """Return the column as floats."""
+        found = self._codes[self._codes >= 0]
+        return Parsed(
+            values=self.values, texts=found.size, example=self._words[found[0]] if found.size else None
+        )
 
     def __len__(self) -> int:
         return len(self.values)
@@ -115,7 +112,7 @@ def is_missing(cell: object) -> bool:
 def parse_column(cells: Column) -> Parsed:
     """Read a column; whole columns at once where they are clean, cell by cell where they are not."""
     if isinstance(cells, MixedColumn):
-        return Parsed(values=cells.values, texts=cells.texts, example=cells.example)
+        return cells.parsed()
     if isinstance(cells, np.ndarray):
         if cells.dtype.kind in "fiu":
             return Parsed(values=cells.astype(np.float64))
@@ -123,30 +120,23 @@ def parse_column(cells: Column) -> Parsed:
         listed: list[object] = (cells if cells.dtype.kind in "ObUS" else cells.astype(str)).tolist()
     else:
         listed = list(cells)
-    values = _clean(listed)
-    if values is not None:
-        return Parsed(values=values)
-    values = np.empty(len(listed))
-    texts, example = 0, None
-    for row, cell in enumerate(listed):
-        values[row], is_text = classify(cell)
-        if is_text:
-            texts += 1
-            example = str(cell) if example is None else example
-    return Parsed(values=values, texts=texts, example=example)
+    if (clean := _clean(listed)) is not None:
+        return Parsed(values=clean)
+    read = list(map(classify, listed))
+    texts = [str(cell) for cell, (_, is_text) in zip(listed, read, strict=True) if is_text]
+    values = np.array([value for value, _ in read], dtype=np.float64)
+    return Parsed(values=values, texts=len(texts), example=texts[0] if texts else None)
 
 
 def _clean(cells: Sequence[object]) -> FloatArray | None:
     """Parse all cells at once, or None where one of them needs a closer look."""
     types = set(map(type, cells))
-    try:
+    with suppress(ValueError, OverflowError, TypeError):
         if types <= {float, int, type(None)}:
             return np.array(cells, dtype=np.float64)
         # float() reads "1_000" and "١", we do not.
         if types == {str} and "_" not in (joined := "".join(cells)) and joined.isascii():  # type: ignore[arg-type]
             return np.array([cell or "nan" for cell in cells], dtype=np.float64)
-    except (ValueError, OverflowError, TypeError):
-        pass
     return None
 
 

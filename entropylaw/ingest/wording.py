@@ -30,9 +30,7 @@ def shown_path(path: str) -> str:
 
 def listing(names: Sequence[str], most: int = 12) -> str:
     """Join quoted names with commas; beyond ``most`` of them only the number of the others."""
-    if not names:
-        return "none"
-    text = ", ".join(shown(name) for name in names[:most])
+    text = ", ".join(map(shown, names[:most])) or "none"
     return text if len(names) <= most else f"{text} and {len(names) - most} more"
 
 

@@ -168,7 +168,7 @@ def content(text, name="train.log"):
 
 def run_of(reader, text, name="train.log"):
     source = Source(path=name, format=reader.name, sha256="0", rows=1)
-    (run,) = assemble(reader.read(content(text, name)), source, "log").runs
+    (run,) = assemble(reader.read(content(text, name)), source, "log")[0]
     return run
 
 
@@ -325,7 +325,7 @@ def test_slime_resumed_and_started_again():
     np.testing.assert_array_equal(resumed.step, [-1, *STEPS])
     text = slime(stop=2, every=9) + slime()
     source = Source(path="a.log", format="slime", sha256="0", rows=1)
-    runs = assemble(reader_of("slime").read(content(text)), source, "log").runs
+    runs = assemble(reader_of("slime").read(content(text)), source, "log")[0]
     assert [list(run.step) for run in runs] == [[-1, 0, 1], [-1, *STEPS]]
 
 

@@ -116,7 +116,7 @@ def read_bytes(data):
 
 
 def runs_of(table, path="mlruns"):
-    return assemble(table, Source(path=path, format="mlflow", sha256="", rows=table.rows), path).runs
+    return assemble(table, Source(path=path, format="mlflow", sha256="", rows=table.rows), path)[0]
 
 
 def logged_in(run, key):

@@ -78,7 +78,7 @@ def read(data):
 
 def runs(data):
     table = read(data)
-    return assemble(table, Source(path="n.ipynb", format="ipynb", sha256="", rows=table.rows), "n").runs
+    return assemble(table, Source(path="n.ipynb", format="ipynb", sha256="", rows=table.rows), "n")[0]
 
 
 def test_verl_lines_are_read_from_outputs_and_never_from_source_code():

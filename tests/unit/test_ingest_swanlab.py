@@ -37,7 +37,7 @@ def parted(*columns):
 
 def runs_of(columns, rows):
     table = read(exported(columns, rows))
-    return assemble(table, Source(path="p.csv", format="swanlab-csv", sha256="", rows=table.rows), "p").runs
+    return assemble(table, Source(path="p.csv", format="swanlab-csv", sha256="", rows=table.rows), "p")[0]
 
 
 @pytest.mark.parametrize("quoted", [False, True])

@@ -61,7 +61,7 @@ def small(tmp_path):
 
 def runs(content):
     table = reader_of("trackio").read(content)
-    return assemble(table, Source(path="p.db", format="trackio", sha256="", rows=table.rows), "p").runs
+    return assemble(table, Source(path="p.db", format="trackio", sha256="", rows=table.rows), "p")[0]
 
 
 def read(data):

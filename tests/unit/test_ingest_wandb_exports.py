@@ -63,7 +63,7 @@ def read(data):
 def assembled(data):
     table = read(data)
     source = Source(path="x.csv", format=CHART.name, sha256="", rows=table.rows)
-    return {run.name: run for run in assemble(table, source, "x").runs}
+    return {run.name: run for run in assemble(table, source, "x")[0]}
 
 
 def curve(length, start=0.0):
