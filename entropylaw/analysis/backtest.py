@@ -111,10 +111,13 @@ def backtest_run(
         )
     refuse(s, h, r)
     s, h, r, block = blocked(s, h, r)
-    scores = []
-    for protocol, share in SHARES.items():
-        first = min(max(FEWEST, round(share * s.size)), s.size - LEAST_AHEAD)
-        scores += [_score(protocol, blind, (s, h, r), first, level) for blind in (False, True)]
+    scores = [
+        _score(
+            protocol, blind, (s, h, r), min(max(FEWEST, round(share * s.size)), s.size - LEAST_AHEAD), level
+        )
+        for protocol, share in SHARES.items()
+        for blind in (False, True)
+    ]
     # The reverse: predict the first third.
     late = max(FEWEST, s.size - max(LEAST_AHEAD, round(s.size / 3)))
     scores.append(_score("later two thirds", False, (-s[::-1], h[::-1], r[::-1]), late, level))
@@ -150,8 +153,8 @@ def _score(protocol: str, blind: bool, series: Sequence[FloatArray], first: int,
     band = outlook(s, h, r, at, None if blind else later).band
     low, value, high = (band.quantile(p) for p in tails(level))
 
-    def rmse(told: FloatArray) -> float:
-        return max(float(np.sqrt(np.mean((told - truth) ** 2))), RESOLUTION * spread)
+    def rmse(forecast: FloatArray) -> float:
+        return max(float(np.sqrt(np.mean((forecast - truth) ** 2))), RESOLUTION * spread)
 
     return Score(
         protocol=protocol,

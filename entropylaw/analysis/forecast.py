@@ -16,7 +16,7 @@ from entropylaw.analysis.course import entropy_course
 from entropylaw.analysis.estimate import from_mixture, tails, unknown
 from entropylaw.analysis.fitting import LARGEST, complete, refuse
 from entropylaw.analysis.law import HIGHEST_ENTROPY, checked_level, spent_entropy
-from entropylaw.analysis.paths import REWARD_FORMULAS, Band, EntropyPath, level_now, outlook
+from entropylaw.analysis.paths import REWARD_FORMULAS, Band, level_now, outlook
 from entropylaw.analysis.paths import entropy_path as forecast_entropy
 from entropylaw.arguments import as_floats, as_number
 from entropylaw.engine.grid import FloatArray
@@ -87,20 +87,16 @@ def forecast(
     at, given = _targets(at_step, entropy_path, last)
     s, h, r, block = blocked(s, h, r)
     seen = outlook(s, h, r, at, given)
-    if given is None:
-        assert seen.path is not None
-        there, path_members = _estimates(seen.path, level), dict(seen.path.weight)
-    else:
-        path_members = {}
-        there = [
-            Estimate(value=value, low=None, high=None, level=level, method="given", note="given")
-            for value in given.tolist()
-        ]
-    values = np.array([told.value for told in there], dtype=float)
-    outside = (values < lowest) | (values > highest)
+    there = [
+        Estimate(value=value, low=None, high=None, level=level, method="given", note="given")
+        for value in ([] if given is None else given.tolist())
+    ]
+    if seen.path:
+        there = _estimates(seen.path.band, level)
+    outside = [not lowest <= entropy.value <= highest for entropy in there]  # type: ignore[operator]
     findings = [note("averaged-in-blocks", block=block)] if block > 1 else []
-    if outside.any():
-        beyond = {"outside": int(outside.sum()), "steps": outside.size, "low": lowest, "high": highest}
+    if any(outside):
+        beyond = {"outside": sum(outside), "steps": len(outside), "low": lowest, "high": highest}
         findings.append(note("extrapolated", **beyond))
     return Forecast(
         run=run,
@@ -112,12 +108,12 @@ def forecast(
         reward=tuple(_estimates(seen.band, level)),
         entropy=tuple(there),
         blind=given is None,
-        extrapolated=tuple(outside.tolist()),
+        extrapolated=tuple(outside),
         members=tuple(
             ForecastMember(name=name, formula=REWARD_FORMULAS[name], weight=share, error=seen.error.get(name))
             for name, share in sorted(seen.weight.items(), key=lambda item: -float(f"{item[1]:.9g}"))
         ),
-        path_members=path_members,
+        path_members=dict(seen.path.weight) if seen.path else {},
         level=level,
         factor=seen.band.factor,
         origins=seen.origins,
@@ -145,7 +141,7 @@ def saturation_forecast(
     gains
         Numbers of points (reward units) that the run may gain.
     at_step
-        The step by which; where not given, no gain is told.
+        The step by which; where not given, no gain is estimated.
 
     Raises
     ------
@@ -154,32 +150,30 @@ def saturation_forecast(
     """
     level = checked_level(level)
     s, h, r, _ = _checked(step, entropy, reward)
-    last, points = float(s[-1]), as_floats(gains, "gains")
+    last = float(s[-1])
     if at_step is not None:
         _targets(as_number(at_step, "at_step"), None, last)
-    for gain in points:
-        as_number(float(gain), "gains")
+    points = [as_number(gain, "gains") for gain in as_floats(gains, "gains").tolist()]
     s, h, r, _ = blocked(s, h, r)
     now, present = float(entropy_course(h, s).entropy[-1]), _now(s, r, level)
     target = spent_entropy(now, SPENT)
     ahead = last + (s[-1] - s[0]) * REACH * np.linspace(0, 1, 401)[1:]
-    path = forecast_entropy(s, h, ahead)
+    path = forecast_entropy(s, h, ahead).band
     # The first step at which the path is at or below the target; its lower end gets there first.
     below = [np.flatnonzero(path.quantile(p) <= target) for p in tails(level)]
     low, value, high = (float(ahead[at[0]]) if at.size else None for at in below)
     missing = "the entropy's path" if value is None else "its upper end" if high is None else ""
     why = f"{missing} stays above {target:.3g} nats within {REACH:g} spans of the run" if missing else None
-    reached = Estimate(value=value, low=low, high=high, level=level, method=METHOD, note=why)
     there = unknown("no step at which the entropy is spent was found", level=level, method=METHOD)
-    if reached.value is not None:
-        there = _estimates(outlook(s, h, r, np.array([reached.value]), None).band, level)[0]
-    told: list[Gain] = []
-    if points.size and at_step is not None:
+    if value is not None:
+        there = _estimates(outlook(s, h, r, np.array([value]), None).band, level)[0]
+    reachable: list[Gain] = []
+    if points and at_step is not None:
         band = outlook(s, h, r, np.array([at_step]), None).band
         assert present.value is not None
-        for gain in points.tolist():
+        for gain in points:
             chance = float(band.exceeds(np.array([present.value + gain]))[0])
-            told.append(Gain(points=gain, step=float(at_step), by_step=chance))
+            reachable.append(Gain(points=gain, step=float(at_step), by_step=chance))
     return SaturationForecast(
         run=run,
         last_step=last,
@@ -187,9 +181,9 @@ def saturation_forecast(
         share=SPENT,
         entropy_now=now,
         entropy=target,
-        step=reached,
+        step=Estimate(value=value, low=low, high=high, level=level, method=METHOD, note=why),
         reward=there,
-        gains=tuple(told),
+        gains=tuple(reachable),
     )
 
 
@@ -197,7 +191,7 @@ def _now(step: FloatArray, reward: FloatArray, level: float) -> Estimate:
     return from_mixture(level_now(step, reward), level=level, method="random walk + noise")
 
 
-def _estimates(band: Band | EntropyPath, level: float) -> list[Estimate]:
+def _estimates(band: Band, level: float) -> list[Estimate]:
     """Median and equal-tailed interval at each point."""
     return [
         Estimate(value=float(value), low=float(low), high=float(high), level=level, method=METHOD)
@@ -238,14 +232,16 @@ def _targets(at_step: Any, entropy_path: Any, last: float) -> tuple[FloatArray, 
             f"step {shown} was asked for, expected one after the last evaluation, which is at step {last:g}",
             "ask for a later step; what was reached so far is in the log",
         )
-    if given is not None and (given.size != at.size or not np.isfinite(given).all()):
+    if given is None:
+        return at, None
+    if given.size != at.size or not np.isfinite(given).all():
         raise UsageError(
             "lengths-differ",
             f"{at.size} steps and {int(np.isfinite(given).sum())} finite entropies in the path, "
             "expected one for each",
             "give one entropy for each step, or none to forecast it",
         )
-    if given is not None and not ((given >= 0) & (given <= HIGHEST_ENTROPY)).all():
+    if not ((given >= 0) & (given <= HIGHEST_ENTROPY)).all():
         raise UsageError(
             "bad-entropy",
             f"the path runs from {given.min():g} to {given.max():g} nats, expected 0 to {HIGHEST_ENTROPY:g}",

@@ -27,9 +27,9 @@ LEVEL = 0.95
 
 
 def phase_cautions(
-    step: FloatArray, given: dict[str, FloatArray], curves: dict[str, CurvePhases], length: FloatArray | None
+    step: FloatArray, given: dict[str, FloatArray], curves: dict[str, CurvePhases]
 ) -> list[Finding]:
-    """What may look like a boundary and is none."""
+    """What may look like a boundary and is none; ``given`` has the columns as logged, ``length`` too."""
     findings: list[Finding] = []
     for name, curve in curves.items():
         findings += _curve_cautions(step, given[name], curve, CURVES[name])
@@ -37,15 +37,13 @@ def phase_cautions(
         both = np.isfinite(given["planning"]) & np.isfinite(given["execution"])
         if both.any() and np.array_equal(given["planning"][both], given["execution"][both]):
             findings.append(caution("curves-equal"))
-    if length is None:
-        return findings
+    length = given.get("length", np.empty(0))
     values = length[np.isfinite(length)]
     if values.size:
         jumps = jumps_of(*blocked(step[np.isfinite(length)], values), "length", LEVEL)
         found = any(curve.found for curve in curves.values())
         findings += _jumps(jumps, "the response length", found)
-    third = values.size // 3
-    if third:
+    if third := values.size // 3:
         before, after = float(np.median(values[:third])), float(np.median(values[-third:]))
         if before > 0 and not 0.5 < after / before < 1.5:
             findings.append(caution("length-changes", before=before, after=after))
@@ -90,15 +88,9 @@ def _curve_cautions(step: FloatArray, entropy: FloatArray, curve: CurvePhases, n
 
 
 def _jumps(jumps: list[Seam], name: str, found: bool) -> list[Finding]:
+    shared = {"series": name, "boundary": found}
     return [
-        caution(
-            "series-jumps",
-            series=name,
-            jump=seam.jump.value,
-            after=seam.after,
-            step=seam.step,
-            boundary=found,
-        )
+        caution("series-jumps", jump=seam.jump.value, after=seam.after, step=seam.step, **shared)
         for seam in jumps
     ]
 

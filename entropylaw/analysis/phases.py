@@ -34,7 +34,7 @@ from entropylaw.engine.decays import fallen, likely_decays
 from entropylaw.engine.grid import FloatArray
 from entropylaw.errors import FitError
 from entropylaw.results import Estimate
-from entropylaw.results.findings import Finding, note
+from entropylaw.results.findings import note
 from entropylaw.results.phases import CURVES, KINDS, CurvePhases, PhaseFit, PhasesAcross
 
 FEWEST_RUNS = 3
@@ -105,35 +105,37 @@ def fit_phases(
     level = checked_test_level(level)
     s = as_floats(step, "step")
     columns = {"planning": planning, "execution": execution, "aggregate": aggregate}
-    given = {name: _column(s, values, name) for name, values in columns.items() if values is not None}
-    if not given:
+    if all(values is None for values in columns.values()):
         raise FitError("no-phase-curve", "no curve of entropy was given, expected at least one", "give one")
-    columns = {"planning_share": planning_share, "length": length}
-    beside = {name: _column(s, values, name) for name, values in columns.items() if values is not None}
+    columns |= {"planning_share": planning_share, "length": length}
+    given = {name: _column(s, values, name) for name, values in columns.items() if values is not None}
     # Beside either class the curve of all tokens only gives their shares.
-    chosen = [name for name in given if name != "aggregate"] or ["aggregate"]
+    chosen = [name for name in ("planning", "execution") if name in given] or ["aggregate"]
     curves: dict[str, CurvePhases] = {}
     settled: dict[str, FloatArray | None] = {}
     for name in chosen:
         curves[name], settled[name] = _curve(s, given[name], name, level)
-    order, why = _order(curves, settled.get("execution"), level)
-    share, unknown = None, None
+    findings = phase_cautions(s, given, curves)
+    order: dict[str, Any] = dict.fromkeys(("delta", "later", "verdict", "share_planning"))
     if len(chosen) == 2:
-        share, unknown = _planning_share(given, curves, beside.get("planning_share"), level)
+        order |= _order(curves, settled["execution"], level)
+        lacking = tuple(name for name, curve in curves.items() if not curve.found)
+        findings += [note("no-boundary", curves=lacking)] if lacking else []
+        order["share_planning"], unknown = _planning_share(given, curves, level)
+        findings += [note("planning-share-unknown", why=unknown)] if unknown else []
+    else:
+        alone = "aggregate" in curves
+        findings.append(note("classes-not-separable") if alone else note("one-curve", curve=chosen[0]))
+    missing = {name: int(np.isnan(given[name]).sum()) for name in chosen}
     return PhaseFit(
         run=run,
         planning=curves.get("planning"),
         execution=curves.get("execution"),
         aggregate=curves.get("aggregate"),
         **order,
-        share_planning=share,
         level=level,
-        findings=(*phase_cautions(s, given, curves, beside.get("length")), *filter(None, (why, unknown))),
-        dropped={
-            f"no entropy of {CURVES[name]} at that step": int(np.isnan(given[name]).sum())
-            for name in chosen
-            if np.isnan(given[name]).any()
-        },
+        findings=tuple(findings),
+        dropped={f"no entropy of {CURVES[name]} at that step": n for name, n in missing.items() if n},
     )
 
 
@@ -147,18 +149,19 @@ def _column(step: FloatArray, values: Any, name: str) -> FloatArray:
             f"{column.size} values of {what} and {step.size} steps, expected one of each",
             "pass arrays of the same length",
         )
-    check_scale(what, column[np.isfinite(column)])
+    finite = np.isfinite(column)
+    check_scale(what, column[finite])
     if name not in CURVES:
         return column
     check_steps(step)
-    least = float(np.nanmin(column)) if np.isfinite(column).any() else 0.0
+    least = float(column[finite].min(initial=0.0))
     if least < -1e-6:
         raise FitError(
             "entropy-negative",
             f"the entropy of {CURVES[name]} goes down to {least:.3g}, expected none below 0",
             "an entropy over a vocabulary is never negative: check the sign, or name another column",
         )
-    return np.where(np.isfinite(column), column, np.nan)
+    return np.where(finite, column, np.nan)
 
 
 def _curve(
@@ -189,7 +192,7 @@ def _curve(
     beside, bent, bends = closest(kinks, null, y)
     span = float(s[-1] - s[0])
     rows = (bends.before / span, bends.after / span, bends.rise)
-    before, after, rise = (from_mixture(bends.number(row), level=level, method=METHOD) for row in rows)
+    changes = [from_mixture(bends.number(row), level=level, method=METHOD) for row in rows]
     middle, sd = bends.curve()
     half = float(ndtri(0.5 + level / 2.0)) * sd
     # An entropy is never below 0, and neither is the interval of its level at the last step.
@@ -207,11 +210,9 @@ def _curve(
         n=s.size,
         p_value=p_value,
         found=found,
-        kind=_kind(before, after, rise) if found else None,
+        kind=_kind(changes) if found else None,
         boundary=boundary_of(bends, float(s[0]), span, level),
-        slope_before=before,
-        slope_after=after,
-        rise=rise,
+        **dict(zip(("slope_before", "slope_after", "rise"), changes, strict=True)),
         fitted=middle,
         low=middle - half,
         high=middle + half,
@@ -229,68 +230,58 @@ def _curve(
     return curve, settled
 
 
-def _kind(before: Estimate, after: Estimate, rise: Estimate) -> str:
-    """What the curve does at its boundary, as far as the intervals show."""
-    ends = (end for one in (before, after, rise) for end in (one.low, one.high))
-    from_low, from_high, to_low, to_high, low, high = (0.0 if end is None else end for end in ends)
-    rise_, fall, up, down, other = KINDS
-    if to_low > 0 and from_low <= 0:
-        return rise_
-    if to_high < 0 and from_high >= 0 and from_low > 0:
-        return fall
+def _kind(changes: Sequence[Estimate]) -> str:
+    """What the curve does at its boundary, by the intervals of both slopes and of the rise."""
+    from_low, _, to_low, to_high, low, high = (end or 0.0 for one in changes for end in (one.low, one.high))
+    turns_to_rise, turns_to_fall, up, down, other = KINDS
+    if to_low > 0 >= from_low:
+        return turns_to_rise
+    if to_high < 0 < from_low:
+        return turns_to_fall
     return up if low > 0 else down if high < 0 else other
 
 
-def _order(
-    curves: dict[str, CurvePhases], settled: FloatArray | None, level: float
-) -> tuple[dict[str, Any], Finding | None]:
-    """What a :class:`PhaseFit` has of the order of both boundaries, or why there is none.
+def _order(curves: dict[str, CurvePhases], settled: FloatArray | None, level: float) -> dict[str, Any]:
+    """What a :class:`PhaseFit` has of the order of both boundaries.
 
     ``settled`` are equally probable steps by which execution has made most of its fall.
     """
-    order: dict[str, Any] = dict.fromkeys(("delta", "later", "after_fall", "verdict"))
-    if len(curves) == 1:
-        if "aggregate" not in curves:
-            return order, note("one-curve", curve=next(iter(curves)))
-        return order, note("classes-not-separable")
     plan, act = curves["planning"], curves["execution"]
-    turn = place_points(plan.boundary)
+    turn, order = place_points(plan.boundary), dict[str, Any]()
     if settled is not None and plan.found:
         order["after_fall"] = difference(turn, settled, level)[0]
-    lacking = tuple(curve.name for curve in (plan, act) if not curve.found)
-    if lacking:
-        order["verdict"] = (None, "one boundary", "no boundary")[len(lacking)]
-        return order, note("no-boundary", curves=lacking)
-    delta, order["later"] = difference(turn, place_points(act.boundary), level)
+    if not (plan.found and act.found):
+        return order | {"verdict": "one boundary" if plan.found or act.found else "no boundary"}
+    delta, later = difference(turn, place_points(act.boundary), level)
     assert delta.low is not None
     assert delta.high is not None
-    order["delta"], order["verdict"] = delta, "execution first" if delta.low > 0 else "overlapping"
-    if delta.high < 0:
-        order["verdict"] = "planning first"
-    return order, None
+    first = "execution first" if delta.low > 0 else "planning first" if delta.high < 0 else "overlapping"
+    return order | {"delta": delta, "later": later, "verdict": first}
 
 
 def _planning_share(
-    given: dict[str, FloatArray], curves: dict[str, CurvePhases], tokens: FloatArray | None, level: float
-) -> tuple[Estimate | None, Finding | None]:
+    given: dict[str, FloatArray], curves: dict[str, CurvePhases], level: float
+) -> tuple[Estimate | None, str | None]:
     """Planning's share of all entropy now, or why it is not known.
 
     Its share of the tokens is the median over the last tenth of the run.
     """
-    shares, why = tokens, "no-value"
+    shares, why = given.get("planning_share"), "no-value"
+    logged = shares is not None
     if shares is None:
         if "aggregate" not in given:
-            return None, note("planning-share-unknown", why="no-column")
+            return None, "no-column"
         # H is the mean over both classes' tokens, so that the share of tokens follows from the three.
         apart = given["planning"] - given["execution"]
         with np.errstate(all="ignore"):
             ratio = (given["aggregate"] - given["execution"]) / apart
-        shares = np.where(np.abs(apart) > 1e-3, ratio, np.nan)
-        why = "same-entropy"
+        shares, why = np.where(np.abs(apart) > 1e-3, ratio, np.nan), "same-entropy"
     there = shares[np.isfinite(shares)]
-    share = float(np.median(there[-max(1, there.size // 10) :])) if there.size else None
-    if share is None or (tokens is None and not 0 <= share <= 1):
-        return None, note("planning-share-unknown", why=why if share is None else "not-between")
+    if not there.size:
+        return None, why
+    share = float(np.median(there[-max(1, there.size // 10) :]))
+    if not (logged or 0 <= share <= 1):
+        return None, "not-between"
     points = ((np.arange(101) + 0.5) / 101).tolist()
     plan, act = (
         np.maximum(level_now(curves[name].step, curves[name].entropy).quantiles(points)[:, 0], 0.0)
@@ -300,7 +291,7 @@ def _planning_share(
     with np.errstate(invalid="ignore"):
         parts = (ours / (ours + others)).ravel()
     if not np.isfinite(parts).all():
-        return None, note("planning-share-unknown", why="no-entropy")
+        return None, "no-entropy"
     return of_points(parts, level, f"both levels now, {NOW}"), None
 
 
@@ -327,55 +318,48 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
     :func:`entropylaw.analysis.randomeffects.random_effects`. Only boundaries that were found are in it.
     """
     fits = several(fits, PhaseFit, "fits")
-    both = [fit for fit in fits if fit.planning and fit.execution]
+    both = [(fit.planning, fit.execution) for fit in fits if fit.planning and fit.execution]
     if not both:
         raise FitError(
             "no-phase-curve", f"none of {len(fits)} runs has both curves, expected one at least", "name both"
         )
-    reach = fits[0].level if level is None else checked_level(level)
+    level = fits[0].level if level is None else checked_level(level)
     left = len(fits) - len(both)
     findings = [note("runs-with-one-curve", left=left, runs=len(fits))] if left else []
-    places = _places(both)
+    # Mean and variance of the place of every boundary that was found, and of their differences.
+    places: dict[str, list[tuple[float, float]]] = {"planning": [], "execution": [], "delta": []}
+    for curves in both:
+        first = min(curve.first_step for curve in curves)
+        span = max(curve.last_step for curve in curves) - first
+        here = {}
+        for name, curve in zip(places, curves, strict=False):
+            share = (curve.boundary.places - first) / span
+            mean = float(curve.boundary.density @ share)
+            if curve.found:
+                here[name] = mean, float(curve.boundary.density @ (share - mean) ** 2)
+        if len(here) == 2:
+            (plan, plan_variance), (act, act_variance) = here.values()
+            here["delta"] = plan - act, plan_variance + act_variance
+        for name, found in here.items():
+            places[name].append(found)
     means: dict[str, Estimate | None] = dict.fromkeys(places)
-    for name, found in places.items():
-        if len(found) >= FEWEST_RUNS:
-            value, variance = (np.array(column) for column in zip(*found, strict=True))
-            means[name] = random_effects(value, np.maximum(variance, 1e-12), level=reach)[0]
+    for name, each in places.items():
+        if len(each) >= FEWEST_RUNS:
+            value, variance = np.array(each).T
+            means[name] = random_effects(value, np.maximum(variance, 1e-12), level=level)[0]
         else:
-            counts = {"found": len(found), "runs": len(both), "needed": FEWEST_RUNS}
+            counts = {"found": len(each), "runs": len(both), "needed": FEWEST_RUNS}
             findings.append(note("too-few-boundaries", quantity=name, **counts))
-    rising = sum(fit.rises_after for fit in both)
+    rising = sum(fit.rises_after for fit in fits if fit.planning and fit.execution)
     return PhasesAcross(
         runs=len(both),
         both=len(places["delta"]),
-        share_both=wilson(len(places["delta"]), len(both), reach),
+        share_both=wilson(len(places["delta"]), len(both), level),
         rises_after=rising,
-        share_rises_after=wilson(rising, len(both), reach),
+        share_rises_after=wilson(rising, len(both), level),
         **means,
         findings=tuple(findings),
     )
-
-
-def _places(fits: Sequence[PhaseFit]) -> dict[str, list[tuple[float, float]]]:
-    """Mean and variance of the place of every boundary that was found, and of their differences.
-
-    Places are shares of the run, which lasts from the first to the last step of either curve.
-    """
-    found: dict[str, list[tuple[float, float]]] = {"planning": [], "execution": [], "delta": []}
-    for fit in fits:
-        curves = [curve for curve in (fit.planning, fit.execution) if curve is not None]
-        first = min(curve.first_step for curve in curves)
-        span = max(curve.last_step for curve in curves) - first
-        here = []
-        for name, curve in zip(found, curves, strict=False):
-            if curve.found:
-                share = (curve.boundary.places - first) / span
-                mean = float(curve.boundary.density @ share)
-                here.append((mean, float(curve.boundary.density @ (share - mean) ** 2)))
-                found[name].append(here[-1])
-        if len(here) == 2:
-            found["delta"].append((here[0][0] - here[1][0], here[0][1] + here[1][1]))
-    return found
 
 
 def wilson(count: int, total: int, level: float) -> Estimate:

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from entropylaw.analysis.backtest import backtest, backtest_run, scalerl, skills
 from entropylaw.analysis.forecast import blocked, forecast, saturation_forecast
 from entropylaw.analysis.paths import (
+    LADDER,
     RESOLUTION,
     decay,
     entropy_path,
@@ -168,12 +169,12 @@ def test_missing_values_are_counted():
 def test_an_exponential_path_is_continued_to_its_floor():
     run = a_run()
     path = entropy_path(run[0][:25], run[1][:25], run[0][25:])
-    assert np.abs(path.quantile(0.5) - run[1][25:]).max() < 0.03
+    assert np.abs(path.band.quantile(0.5) - run[1][25:]).max() < 0.03
     assert path.weight["exponential"] > 0.9
-    low, high = path.quantile(0.05), path.quantile(0.95)
+    low, high = path.band.quantile(0.05), path.band.quantile(0.95)
     assert (low >= 0).all()
     assert (np.diff(high - low) > 0).all()
-    ladder = path.ladder()
+    ladder = [path.band.quantile((i + 0.5) / LADDER) for i in range(LADDER)]
     assert all((one <= two).all() for one, two in itertools.pairwise(ladder))
 
 

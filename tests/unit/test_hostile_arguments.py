@@ -137,7 +137,7 @@ def test_curves_of_phases_out_of_scale(argument, value):
 
 
 def test_lengths_that_are_all_missing_say_nothing():
-    assert list(phase_cautions(STEP, {}, {}, np.full(N, np.nan))) == []
+    assert list(phase_cautions(STEP, {"length": np.full(N, np.nan)}, {})) == []
 
 
 @pytest.mark.parametrize("value", VALUES)

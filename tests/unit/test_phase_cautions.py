@@ -66,7 +66,8 @@ def curve(entropy: np.ndarray, name: str = "planning", *, found: bool = True, **
 
 def said(*curves: CurvePhases, length: np.ndarray | None = None) -> list[str]:
     given = {each.name: each.entropy for each in curves}
-    found = phase_cautions(STEP, given, {each.name: each for each in curves}, length)
+    beside = {} if length is None else {"length": length}
+    found = phase_cautions(STEP, given | beside, {each.name: each for each in curves})
     return [finding.sentence for finding in found]
 
 
