@@ -40,10 +40,7 @@ class Posteriors(Posterior, frozen=True, kw_only=True, eq=False):
 
 
 def infer(
-    step: FloatArray,
-    designs: FloatArray,
-    rewards: FloatArray,
-    grid: Grid,
+    step: FloatArray, designs: FloatArray, rewards: FloatArray, grid: Grid, *, least: float = LEAST
 ) -> Posteriors:
     """Posterior of β for a batch of problems that share their steps, each whitened on its own.
 
@@ -58,6 +55,8 @@ def infer(
         Shape (batch, n).
     grid
         Covariances to sum over.
+    least
+        Smallest residual sum of squares that is believed.
     """
     # Orthonormal columns and least-squares residuals: what is left to whiten is small and well
     # conditioned, so that normal equations lose no digits.
@@ -65,10 +64,12 @@ def infer(
     start = np.einsum("bnp,bn->bp", ortho, rewards)
     residual = rewards - np.einsum("bnp,bp->bn", ortho, start)
     columns = np.concatenate([ortho, residual[:, :, None]], axis=2)
-    return solve(cross_products(step, columns, grid), grid, start, triangle, step.size)
+    return solve(cross_products(step, columns, grid), grid, start, triangle, step.size, least)
 
 
-def solve(products: Products, grid: Grid, start: FloatArray, triangle: FloatArray, n: int) -> Posteriors:
+def solve(
+    products: Products, grid: Grid, start: FloatArray, triangle: FloatArray, n: int, least: float = LEAST
+) -> Posteriors:
     """Closed form at every grid point of b problems, from the cross products of their whitened columns.
 
     The columns are Q of the design = Q·R and what the least-squares coordinates ``start`` (b, p) along Q
@@ -79,7 +80,7 @@ def solve(products: Products, grid: Grid, start: FloatArray, triangle: FloatArra
     normal, moment = gram[..., :p, :p], gram[..., :p, p]
     inverse, log_det = symmetric_inverse(normal)
     shift = (inverse @ moment[..., None])[..., 0]
-    rss = np.maximum(gram[..., p, p] - (moment * shift).sum(axis=-1), LEAST)
+    rss = np.maximum(gram[..., p, p] - (moment * shift).sum(axis=-1), least)
     back = np.linalg.inv(triangle)
     # The filter's last state is linear in the column: residual − Q (βq − start), and βq = triangle β.
     many = over_grid(
