@@ -16,8 +16,9 @@ from entropylaw.analysis.propagate import infer_run
 from entropylaw.analysis.residual import covariances
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.engine.grid import Grid
-from entropylaw.engine.posterior import Posteriors, infer
+from entropylaw.engine.posterior import infer
 from entropylaw.results.fields import replace
+from entropylaw.results.posterior import Posterior
 
 SEED = 20261121
 
@@ -195,7 +196,7 @@ def intervals(choice: Choice, world: World, sample: Sample) -> tuple[FloatArray,
     return ends[0], ends[1]
 
 
-def plain(step: FloatArray, course: FloatArray, reward: FloatArray, grid: Grid) -> Posteriors:
+def plain(step: FloatArray, course: FloatArray, reward: FloatArray, grid: Grid) -> Posterior:
     """The law in one run whose entropies are as good as exact."""
     return infer(step, design(law_column(course))[None], reward[None], grid)
 

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from entropylaw.analysis.course import FEWEST, entropy_courses
 from entropylaw.analysis.estimate import tails
 from entropylaw.analysis.fitting import Evaluations, usable
-from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.law import checked_level
+from entropylaw.analysis.law import checked_level, law_numbers, memory
 from entropylaw.analysis.propagate import felt, infer_law
 from entropylaw.analysis.residual_models import ResidualModel, residual_model
 from entropylaw.arguments import several
@@ -171,13 +170,8 @@ def _numbers(
         root = np.where(flat[:, None, None], 0.0, found.root)
     grid = model.grid(step)
     many = infer_law(step, course, felt(course, root, reward), reward, grid).posteriors
-    now = design(law_column(course[:, -1]))
-    ceiling, a, b = (np.broadcast_to(row, now.shape) for row in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]))
-    rows = np.stack([ceiling, a, b, now, ceiling - now], axis=1)
-    mixture = many.pruned().functional(rows, np.array([0.0, 0.0, 0.0, 1.0, -1.0]))
+    mixture = law_numbers(many.pruned(), course[:, -1])
     low, value, high = mixture.quantiles(tails(level))
     spread = mixture.scale[:, 0] if grid.length.size == 1 else mixture.standard_deviation()
-    table = np.array([value, low, high, spread]).reshape(4, len(rows), len(_NUMBERS)).transpose(2, 0, 1)
-    long = (many.length >= 0.5 * (step[-1] - step[0])) & (many.drift_share > 0)
-    said = (many.drift_share, many.effective_n, long)
-    return table, np.array([(many.weight * what).sum(axis=1) for what in said])
+    table = np.array([value, low, high, spread]).reshape(4, len(runs), len(_NUMBERS)).transpose(2, 0, 1)
+    return table, memory(many, step)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entropylaw.analysis.course import Course, course_for
+from entropylaw.analysis.course import course_for
 from entropylaw.analysis.estimate import estimates
 from entropylaw.analysis.forms import FORMS, design, law_column
 from entropylaw.analysis.influence import strongest_influence
@@ -18,6 +17,8 @@ from entropylaw.analysis.law import (
     HIGHEST_ENTROPY,
     SMALLEST_ENTROPY,
     checked_level,
+    law_numbers,
+    memory,
     predict_at,
     spent_entropy,
 )
@@ -25,19 +26,12 @@ from entropylaw.analysis.outliers import gross_outliers
 from entropylaw.analysis.propagate import infer_run
 from entropylaw.analysis.residual import checked_sd, covariances
 from entropylaw.analysis.residual_models import ResidualModel, residual_model
-from entropylaw.analysis.rivals import (
-    PLAUSIBLE,
-    FormFits,
-    ceiling_over_forms,
-    fit_forms,
-    posterior_mean,
-    rivals_of,
-)
+from entropylaw.analysis.rivals import PLAUSIBLE, fit_forms, posterior_mean, range_over, rivals_of
 from entropylaw.analysis.validity import judge, lag1
 from entropylaw.arguments import as_floats
 from entropylaw.engine.grid import FloatArray
 from entropylaw.errors import FitError
-from entropylaw.results import Curve, Prediction, Residuals, Validity
+from entropylaw.results import Curve, Residuals, Validity
 from entropylaw.results.fields import replace
 from entropylaw.results.law import LawFit
 
@@ -49,8 +43,6 @@ LARGEST = 1e100
 
 ROUNDING = 1e-13
 """Relative differences that are rounding, not change."""
-
-_CEILING, _A, _B = (np.array([row]) for row in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]))
 
 
 def fit_law(
@@ -70,7 +62,7 @@ def fit_law(
     Parameters
     ----------
     entropy
-        Shape (n,), policy entropy in nats per token. Any array-like; a pandas Series is welcome.
+        Shape (n,), policy entropy in nats per token; any array-like.
     reward
         Shape (n,), the score that the law is about, preferably validation accuracy.
     step
@@ -79,11 +71,10 @@ def fit_law(
         Coverage of every interval.
     interval
         ``"drift"``: residuals are a slow drift plus white noise, both integrated out, and the law is
-        fitted to the course of the entropy, without the noise of measuring it. ``"walk"``: the same with a
-        drift that has no level to come home to; the ceiling, b and every prediction then are told from
-        where the run stands at its last evaluation. ``"odr"``: orthogonal distance regression, for
-        independent residuals and entropies with known noise. ``"ols"``: ordinary least squares on the
-        entropy as logged, right only for independent residuals and exact entropies.
+        fitted to the smoothed entropy. ``"walk"``: the same with a drift that returns to no level; the
+        ceiling, b and every prediction then are relative to the last evaluation. ``"odr"``: orthogonal
+        distance regression, for independent residuals and entropies with known noise. ``"ols"``: ordinary
+        least squares on the entropy as logged, for independent residuals and exact entropies only.
     eval_size
         Number of independent samples behind each reward, where the reward is a rate: the noise is then
         at least the binomial R(1 − R)/eval_size.
@@ -91,15 +82,11 @@ def fit_law(
         Standard deviation of the noise with which each entropy was logged, in nats: a number, or shape (n,).
         With ``"drift"`` and ``"walk"`` it is estimated where it is not given.
     keep_outliers
-        Fit evaluations with a gross error in the entropy or the reward, too. By default the few that
+        Fit evaluations with a gross error, too. By default the few that
         :func:`entropylaw.analysis.outliers.gross_outliers` names are left out, each with a sentence in
-        ``LawFit.dropped``. With ``"odr"`` and ``"ols"`` nothing is ever left out.
+        ``LawFit.dropped``; with ``"odr"`` and ``"ols"`` none is.
     run
         A name, carried along.
-
-    Returns
-    -------
-    LawFit
 
     Raises
     ------
@@ -114,7 +101,8 @@ def fit_law(
     -----
     The law is linear in (c, a) with c = b − a, so that for given residual covariance the fit is
     generalised least squares in closed form. Estimates are medians, intervals equal-tailed quantiles.
-    A pair with a missing value is left out and counted in ``LawFit.dropped``.
+    A pair with a missing value is left out and counted in ``LawFit.dropped``. Errors in the entropy are in
+    the law's posterior; the forms are compared with what they add to the law's residual, all alike.
 
     References
     ----------
@@ -122,8 +110,86 @@ def fit_law(
     """
     level, model = checked_level(level), residual_model(interval)
     known = usable(entropy, reward, step, entropy_sd, model, keep_outliers=keep_outliers)
-    course = course_for(model, known.entropy, known.step, known.entropy_sd)
-    return _law_fit(run, known, course, model, level=level, eval_size=eval_size)
+    s, h, r = known.step, known.entropy, known.reward
+    course = course_for(model, h, s, known.entropy_sd)
+    grid = covariances(s, course.entropy, r, model.name, eval_size)
+    for array in (s, h, r, course.entropy):
+        array.setflags(write=False)
+    told = infer_run(s, course, r, grid, model.name)
+    fits = fit_forms(s, course.entropy, r, grid if told is None else told.blurred(0, grid))
+    law = (fits.fits["law"] if told is None else told).posteriors[0].pruned()
+    # A smoothed entropy is what the log says; a logged value is corrected by the reward.
+    entropy_now = float(course.entropy[-1] if told is None or model.smooths_entropy else told.likely[0, -1])
+    numbers = law_numbers(law, course.entropy[-1])
+    ceiling, a, b, reward_now, headroom = estimates(numbers, level=level, method=model.method)
+    # Of a and b: the components' covariance plus the spread of their means.
+    rows, centred = np.array([[0.0, 1.0], [1.0, 1.0]]), law.coefficient - law.mean()
+    within = np.einsum("g,gpq->pq", law.weight, law.covariance)
+    covariance = rows @ (within + (law.weight * centred.T) @ centred) @ rows.T
+    fitted = design(law_column(course.entropy)) @ np.array([ceiling.value, a.value])
+    fitted.setflags(write=False)
+    # Where the law is relative to the last evaluation, its residuals have a mean of their own.
+    residual = r - fitted - (0.0 if model.fixed_level else np.mean(r - fitted))
+    weight = fits.weight["law"]
+    rivals = rivals_of(fits, r, level=level, method=model.method)
+    # What the choice of form adds: every form that is not ruled out.
+    kept = [("law", weight, ceiling), *((one.form, one.weight, one.ceiling) for one in rivals)]
+    noise_floor = 0.0 if grid.floor is None else float(grid.floor[-1])
+    # From H = 0 (the ceiling) to the largest entropy; what is drawn need not be exact to nine digits.
+    entropies = np.linspace(min(0.0, float(h.min())), float(h.max()), 61)
+    drawn = predict_at(law.pruned(1e-6), noise_floor, course.entropy, entropies, level, model.name)
+    read = attrgetter("mean.value", "mean.low", "mean.high", "observation.low", "observation.high")
+    bands = map(tuple, np.array([*map(read, drawn)], dtype=float).T.tolist())
+    drift_share, effective_n, long_memory = memory(law, s)
+    fit = LawFit(
+        run=run,
+        n=s.size,
+        validity=Validity(ok=True),
+        a=a,
+        b=b,
+        ceiling=ceiling,
+        correlation=float(covariance[0, 1] / (np.sqrt(covariance[0, 0]) * np.sqrt(covariance[1, 1]))),
+        entropy_now=entropy_now,
+        entropy_noise=course.noise,
+        reward_now=reward_now,
+        headroom=headroom,
+        residuals=Residuals(
+            sd=float(np.sqrt(residual @ residual / (residual.size - 2))),
+            lag1=lag1(residual),
+            effective_n=float(effective_n),
+            drift_share=float(drift_share),
+            long_memory=float(long_memory),
+        ),
+        influence=strongest_influence(s, h, r),
+        law_weight=weight,
+        law_ruled_out=weight < PLAUSIBLE,
+        entropy_spent=spent_entropy(entropy_now, 0.95),
+        rivals=rivals,
+        ceiling_over_forms=range_over([one for one in kept if one[1] >= PLAUSIBLE], level),
+        r_squared=1.0 - float(np.var(r - fitted) / np.var(r)),
+        step=s,
+        entropy=h,
+        course=course.entropy,
+        reward=r,
+        fitted=fitted,
+        curve=Curve(
+            entropy=tuple(entropies.tolist()),
+            **dict(zip(("mean", "low", "high", "observation_low", "observation_high"), bands, strict=True)),
+            rivals={
+                form: tuple(posterior_mean(one, one.form.onward(entropies)).tolist())
+                for form, one in fits.fits.items()
+                if FORMS[form].colour
+            },
+        ),
+        level=level,
+        interval=model.name,
+        eval_size=eval_size,
+        dropped=known.dropped,
+        posterior=law,
+        noise_floor=noise_floor,
+        entropy_sd=known.entropy_sd,
+    )
+    return replace(fit, validity=judge(fit, None if grid.floor is None else float(np.sqrt(grid.mean_floor))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -158,15 +224,13 @@ def usable(
     FitError, UsageError
         As :func:`fit_law`.
     """
-    every = _evaluations(entropy, reward, step)
-    found = _present(replace(every, entropy_sd=checked_sd(sd, every.step.size, model)))
+    found = _present(entropy, reward, step, sd, model)
     refuse(found.step, found.entropy, found.reward)
     if keep_outliers or not model.drops_outliers:
         return found
     outliers = gross_outliers(found.step, found.entropy, found.reward)
     if outliers:
-        slips = np.array([outlier.values["step"] for outlier in outliers], dtype=float)
-        kept = ~np.isin(found.step, slips)
+        kept = ~np.isin(found.step, np.array([outlier.values["step"] for outlier in outliers], dtype=float))
         found = found.only(kept, {outlier.sentence: 1 for outlier in outliers})
         refuse(found.step, found.entropy, found.reward)
     return found
@@ -184,12 +248,14 @@ def complete(
     UsageError
         ``bad-argument``.
     """
-    found = _present(_evaluations(entropy, reward, step))
+    found = _present(entropy, reward, step)
     return found.step, found.entropy, found.reward, found.dropped
 
 
-def _evaluations(entropy: Any, reward: Any, step: Any) -> Evaluations:
-    """Arrays of equal length."""
+def _present(
+    entropy: Any, reward: Any, step: Any, sd: Any = None, model: ResidualModel | None = None
+) -> Evaluations:
+    """Arrays of equal length, of the evaluations with all of entropy, reward and step."""
     h, r = as_floats(entropy, "entropy"), as_floats(reward, "reward")
     s = np.arange(h.size, dtype=float) if step is None else as_floats(step, "step")
     if not h.size == r.size == s.size:
@@ -198,12 +264,9 @@ def _evaluations(entropy: Any, reward: Any, step: Any) -> Evaluations:
             f"{h.size} entropies, {r.size} rewards and {s.size} steps, expected one of each per evaluation",
             "pass arrays of the same length",
         )
-    return Evaluations(step=s, entropy=h, reward=r, dropped={})
-
-
-def _present(every: Evaluations) -> Evaluations:
-    """Those with all of entropy, reward and step."""
-    keep = np.isfinite(every.entropy) & np.isfinite(every.reward) & np.isfinite(every.step)
+    noise = None if model is None else checked_sd(sd, s.size, model)
+    every = Evaluations(step=s, entropy=h, reward=r, entropy_sd=noise, dropped={})
+    keep = np.isfinite(h) & np.isfinite(r) & np.isfinite(s)
     lost = int((~keep).sum())
     return every.only(keep, {"a value is missing or not finite": lost} if lost else {})
 
@@ -261,98 +324,3 @@ def check_scale(name: str, values: FloatArray, least: float = 1 / LARGEST) -> No
             "expected a scale on which squares can be added up",
             f"rescale the {name}",
         )
-
-
-def _law_fit(
-    run: str, known: Evaluations, course: Course, model: ResidualModel, *, level: float, eval_size: int | None
-) -> LawFit:
-    """Infer the law and its rivals, and read every number off the posteriors.
-
-    What is not known of the entropy is in the law's posterior; the forms are compared with what it adds to
-    the law's residual, all alike.
-    """
-    s, h, r = known.step, known.entropy, known.reward
-    grid = covariances(s, course.entropy, r, model.name, eval_size)
-    for array in (s, h, r, course.entropy):
-        array.setflags(write=False)
-    told = infer_run(s, course, r, grid, model.name)
-    fits = fit_forms(s, course.entropy, r, grid if told is None else told.blurred(0, grid))
-    law = (fits.law if told is None else told.posteriors[0]).pruned()
-    # A smoothed entropy is what the log says; a logged value is corrected by the reward.
-    entropy_now = float(course.entropy[-1] if told is None or model.smooths_entropy else told.likely[0, -1])
-    now = design(law_column(course.entropy[-1:]))
-    rows = np.concatenate([_CEILING, _A, _B, now, _CEILING - now])
-    numbers = law.functional(rows, drift_now=np.array([0.0, 0.0, 0.0, 1.0, -1.0]))
-    ceiling, a, b, reward_now, headroom = estimates(numbers, level=level, method=model.method)
-    # Of a and b: the components' covariance plus the spread of their means.
-    location = law.coefficient @ rows[1:3].T
-    centred = location - law.weight @ location
-    covariance = np.einsum("g,mp,gpq,kq->mk", law.weight, rows[1:3], law.covariance, rows[1:3])
-    covariance = covariance + np.einsum("g,gm,gk->mk", law.weight, centred, centred)
-    fitted = design(law_column(course.entropy)) @ np.array([ceiling.value, a.value])
-    fitted.setflags(write=False)
-    # Where the law is relative to the last evaluation, its residuals have a mean of their own.
-    residual = r - fitted - (0.0 if model.fixed_level else np.mean(r - fitted))
-    weight = fits.weight["law"]
-    rivals = rivals_of(fits, course.entropy, r, level=level, method=model.method)
-    noise_floor = 0.0 if grid.floor is None else float(grid.floor[-1])
-    # From H = 0 (the ceiling) to the largest entropy; what is drawn need not be exact to nine digits.
-    entropies = np.linspace(min(0.0, float(h.min())), float(h.max()), 61)
-    drawn = predict_at(law.pruned(1e-6), noise_floor, course.entropy, entropies, level, model.name)
-    fit = LawFit(
-        run=run,
-        n=s.size,
-        validity=Validity(ok=True),
-        a=a,
-        b=b,
-        ceiling=ceiling,
-        correlation=float(covariance[0, 1] / (np.sqrt(covariance[0, 0]) * np.sqrt(covariance[1, 1]))),
-        entropy_now=entropy_now,
-        entropy_noise=course.noise,
-        reward_now=reward_now,
-        headroom=headroom,
-        residuals=Residuals(
-            sd=float(np.sqrt(residual @ residual / (residual.size - 2))),
-            lag1=lag1(residual),
-            effective_n=float(law.weight @ law.effective_n),
-            drift_share=float(law.weight @ law.drift_share),
-            long_memory=float(law.weight @ ((law.length >= 0.5 * (s[-1] - s[0])) & (law.drift_share > 0))),
-        ),
-        influence=strongest_influence(s, h, r),
-        law_weight=weight,
-        law_ruled_out=weight < PLAUSIBLE,
-        entropy_spent=spent_entropy(entropy_now, 0.95),
-        rivals=rivals,
-        ceiling_over_forms=ceiling_over_forms(ceiling, weight, rivals),
-        r_squared=1.0 - float(np.var(r - fitted) / np.var(r)),
-        step=s,
-        entropy=h,
-        course=course.entropy,
-        reward=r,
-        fitted=fitted,
-        curve=_curve(entropies, drawn, fits),
-        level=level,
-        interval=model.name,
-        eval_size=eval_size,
-        dropped=known.dropped,
-        posterior=law,
-        noise_floor=noise_floor,
-        entropy_sd=known.entropy_sd,
-    )
-    return replace(fit, validity=judge(fit, None if grid.floor is None else float(np.sqrt(grid.mean_floor))))
-
-
-def _curve(grid: FloatArray, points: Sequence[Prediction], fits: FormFits) -> Curve:
-    """Bands from predictions over a grid of entropies, and the rivals' means."""
-    read = attrgetter("mean.value", "mean.low", "mean.high", "observation.low", "observation.high")
-    columns = map(tuple, np.array([*map(read, points)], dtype=float).T.tolist())
-    bands = dict(zip(("mean", "low", "high", "observation_low", "observation_high"), columns, strict=True))
-    return Curve(
-        entropy=tuple(grid.tolist()),
-        **bands,
-        rivals={
-            form: tuple(posterior_mean(fit, fit.form.onward(grid)).tolist())
-            for form, fit in fits.fits.items()
-            if FORMS[form].colour
-        },
-    )

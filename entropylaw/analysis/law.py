@@ -13,6 +13,7 @@ from entropylaw.arguments import as_floats, as_number
 from entropylaw.engine.grid import FloatArray
 from entropylaw.errors import UsageError
 from entropylaw.results import EntropySet, Prediction, Saturation
+from entropylaw.results.mixture import Mixture
 from entropylaw.results.posterior import Posterior
 
 if TYPE_CHECKING:
@@ -28,6 +29,23 @@ HIGHEST_ENTROPY = 12.0
 def spent_entropy(now: float, share: float) -> float:
     """Entropy at which ``share`` of exp(now) − 1 is gone; 0 where there is nothing to spend."""
     return float(np.log1p((1.0 - share) * np.expm1(max(now, 0.0))))
+
+
+def law_numbers(law: Posterior, entropy_now: FloatArray) -> Mixture:
+    """Ceiling, a, b, reward at the last step and headroom, in this order; of each of several runs in turn.
+
+    ``entropy_now`` is the last entropy, one for each run.
+    """
+    now = design(law_column(entropy_now))
+    ceiling, a, b = (np.broadcast_to(row, now.shape) for row in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]))
+    rows = np.stack([ceiling, a, b, now, ceiling - now], axis=-2)
+    return law.functional(rows, np.array([0.0, 0.0, 0.0, 1.0, -1.0]))
+
+
+def memory(law: Posterior, step: FloatArray) -> FloatArray:
+    """Drift's share, effective sample size, and probability of a drift as long as half the run."""
+    long = (law.length >= 0.5 * (step[-1] - step[0])) & (law.drift_share > 0)
+    return np.array([(law.weight * each).sum(axis=-1) for each in (law.drift_share, law.effective_n, long)])
 
 
 def checked_level(level: float) -> float:

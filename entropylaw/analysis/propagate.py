@@ -10,9 +10,9 @@ from entropylaw.analysis.course import Course
 from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.engine.grid import Blur, FloatArray, Grid
-from entropylaw.engine.posterior import Posteriors, infer
+from entropylaw.engine.posterior import infer
 from entropylaw.engine.uncertain import uncertain_posteriors
-from entropylaw.results.posterior import SHARPEST
+from entropylaw.results.posterior import SHARPEST, Posterior
 
 NEGLIGIBLE = 0.02
 """A direction in which the course is uncertain counts where the reward, by the least-squares law, moves along
@@ -32,7 +32,7 @@ class LawInference:
     ``root`` (b, n, k) is what was felt of the courses' uncertainty, times exp(H).
     """
 
-    posteriors: Posteriors
+    posteriors: Posterior
     likely: FloatArray
     root: FloatArray
 

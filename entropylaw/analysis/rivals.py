@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +18,11 @@ from entropylaw.analysis.shapes import DEPENDENT, FormFit, fit_each
 from entropylaw.analysis.stepforms import all_forms
 from entropylaw.arguments import of_kind
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import infer, joined
+from entropylaw.engine.posterior import infer
 from entropylaw.results import Estimate, Rival
 from entropylaw.results.forms import Comparison, FormResult, NestedTest
 from entropylaw.results.law import LawFit
 from entropylaw.results.mixture import Mixture, normalised
-from entropylaw.results.posterior import Posterior
 
 PLAUSIBLE = 0.05
 """A form whose weight is below this is ruled out."""
@@ -43,12 +42,10 @@ SPENT = 0.05
 class FormFits:
     """Posteriors of the forms R(H) on one run.
 
-    ``law`` is the law's own posterior; ``fits`` has one entry a form, the law among them; ``weight`` maps
-    a form to its posterior probability, equal before the data; ``skipped`` maps a form that the run
-    cannot show to the reason.
+    ``fits`` has one entry per form, the law among them; ``weight`` maps a form to its posterior probability,
+    equal before the data; ``skipped`` maps a form that the run cannot show to the reason.
     """
 
-    law: Posterior
     fits: dict[str, FormFit]
     weight: dict[str, float]
     skipped: dict[str, str]
@@ -85,7 +82,7 @@ def fit_forms(
     chosen = [form for form in offered if form.name in wanted]
     fits, degenerate = fit_each(chosen, step, reward, grid)
     skipped = {name: why for name, why in (reasons | degenerate).items() if name in wanted}
-    return FormFits(law=fits["law"].posteriors[0], fits=fits, weight=weights(fits), skipped=skipped)
+    return FormFits(fits=fits, weight=weights(fits), skipped=skipped)
 
 
 def weights(fits: dict[str, FormFit]) -> dict[str, float]:
@@ -98,7 +95,7 @@ def ceiling_of(fit: FormFit) -> Mixture:
     """Distribution of a form's reward at H = 0, or of its limit in steps."""
     some = np.flatnonzero(fit.weight > _LIGHT)
     rows = fit.form.ceiling_row(fit.shape[some])
-    each = joined([fit.posteriors[i] for i in some]).pruned(_LIGHT).functional(rows)
+    each = fit.posteriors[some].pruned(_LIGHT).functional(rows)
     weight = fit.weight[some] / fit.weight[some].sum()
     return Mixture.of_one(weight[:, None] * each.weight, each.location, each.scale, each.df)
 
@@ -106,7 +103,7 @@ def ceiling_of(fit: FormFit) -> Mixture:
 def posterior_mean(fit: FormFit, inputs: Inputs) -> FloatArray:
     """Posterior mean of a form's reward at inputs, shape (m,)."""
     some = np.flatnonzero(fit.weight > _LIGHT)
-    slopes = np.array([fit.weight[i] * fit.posteriors[i].mean() for i in some])
+    slopes = fit.weight[some, None] * fit.posteriors[some].mean()
     return np.asarray(np.einsum("mnp,mp->n", fit.form.designs(inputs, fit.shape[some]), slopes))
 
 
@@ -133,19 +130,21 @@ def shape_estimate(fit: FormFit, number: int, level: float) -> Estimate:
     )
 
 
-def rivals_of(
-    fits: FormFits, entropy: FloatArray, reward: FloatArray, *, level: float, method: str
-) -> tuple[Rival, ...]:
+def rivals_of(fits: FormFits, reward: FloatArray, *, level: float, method: str) -> tuple[Rival, ...]:
     """The rivals of the law, heaviest first."""
-    rivals = [
+    rivals = (
         Rival(
             **_described(fit, fits.weight[name], reward, level, method),
             rate=shape_estimate(fit, 0, level) if FORMS[name].law_at is not None else None,
         )
         for name, fit in fits.fits.items()
         if name != "law"
-    ]
-    return tuple(sorted(rivals, key=lambda rival: (-float(f"{rival.weight:.9g}"), rival.form)))
+    )
+    return tuple(sorted(rivals, key=_heaviest_first))
+
+
+def _heaviest_first(rival: Rival) -> tuple[float, str]:
+    return -float(f"{rival.weight:.9g}"), rival.form
 
 
 def _described(fit: FormFit, weight: float, reward: FloatArray, level: float, method: str) -> dict[str, Any]:
@@ -162,36 +161,21 @@ def _described(fit: FormFit, weight: float, reward: FloatArray, level: float, me
     }
 
 
-def ceiling_over_forms(law: Estimate, law_weight: float, rivals: tuple[Rival, ...]) -> Estimate:
-    """Range of the ceiling over every form that is not ruled out: what the choice of form adds.
-
-    The ends are the lowest and the highest end of those forms' intervals; the value is the mean of
-    their values by weight.
-    """
-    each = [("law", law_weight, law), *((r.form, r.weight, r.ceiling) for r in rivals)]
-    return range_over([entry for entry in each if entry[1] >= PLAUSIBLE], law.level)
-
-
 def range_over(kept: Sequence[tuple[str, float, Estimate]], level: float) -> Estimate:
     """From the lowest to the highest end of several intervals; the value is the mean by weight.
 
     ``kept`` holds name, weight and estimate. An end that is None for one of them is None for all, and the
     note says whose it is.
     """
-    names, weights, each = zip(*kept, strict=True)
-    known = [weight * one.value for weight, one in zip(weights, each, strict=True) if one.value is not None]
-    open_ends = [name for name, one in zip(names, each, strict=True) if None in (one.low, one.high)]
-
-    def end(outermost: Callable[[Iterable[float]], float], ends: list[float | None]) -> float | None:
-        closed = [end for end in ends if end is not None]
-        return outermost(closed) if len(closed) == len(ends) else None
-
+    known = [weight * one.value for _, weight, one in kept if one.value is not None]
+    open_ends = [name for name, _, one in kept if None in (one.low, one.high)]
+    lows, highs = ([getattr(one, end) for _, _, one in kept] for end in ("low", "high"))
     return Estimate(
-        value=sum(known) / sum(weights) if known else None,
-        low=end(min, [one.low for one in each]),
-        high=end(max, [one.high for one in each]),
+        value=sum(known) / sum(weight for _, weight, _ in kept) if known else None,
+        low=None if None in lows else min(lows),
+        high=None if None in highs else max(highs),
         level=level,
-        method="range over the forms not ruled out: " + ", ".join(sorted(names)),
+        method="range over the forms not ruled out: " + ", ".join(sorted(name for name, _, _ in kept)),
         note=f"no end for {', '.join(open_ends)}" if open_ends else None,
     )
 
@@ -217,7 +201,20 @@ def compare_forms(law: LawFit) -> Comparison:
     grid = residual_covariances(law)
     forms, skipped = all_forms(entropy, step)
     fits, degenerate = fit_each(forms, step, reward, grid)
-    results = _results(fits, law, reward)
+    weight: dict[str, float] = {}
+    for variable in ("entropy", "step"):
+        weight |= weights({name: fit for name, fit in fits.items() if fit.form.variable == variable})
+    base, method = fits["law"].log_evidence, residual_model(law.interval).method
+    rows = (
+        FormResult(
+            **_described(fit, weight[name], reward, law.level, method),
+            variable=fit.form.variable,
+            log_odds=fit.log_evidence - base,
+            shapes={s.name: shape_estimate(fit, i, law.level) for i, s in enumerate(fit.form.shapes)},
+        )
+        for name, fit in fits.items()
+    )
+    results = tuple(sorted(rows, key=lambda row: (row.variable, *_heaviest_first(row))))
 
     def over(*variables: str) -> Estimate | None:
         good = (row for row in results if row.variable in variables if not row.ruled_out)
@@ -243,8 +240,7 @@ def compare_forms(law: LawFit) -> Comparison:
         null="law", alternative="branches", p_value=None, method=_TEST, note="entropy has one branch"
     )
     rate = fits["rate"]
-    edge = np.cumsum(rate.weight) - 0.5 * rate.weight
-    below = float(np.interp(1.0, rate.shape[:, 0], edge, left=0.0, right=1.0))
+    below = float(np.interp(1.0, rate.shape[:, 0], np.cumsum(rate.weight) - 0.5 * rate.weight, 0.0, 1.0))
     return Comparison(
         forms=results,
         skipped=skipped | degenerate,
@@ -268,24 +264,6 @@ def residual_covariances(law: LawFit) -> Grid:
     course = course_for(residual_model(law.interval), law.entropy, law.step, law.entropy_sd)
     inferred = infer_run(law.step, course, law.reward, grid, law.interval)
     return grid if inferred is None else inferred.blurred(0, grid)
-
-
-def _results(fits: dict[str, FormFit], law: LawFit, reward: FloatArray) -> tuple[FormResult, ...]:
-    """A row a form, those of the entropy first, each group heaviest first."""
-    weight: dict[str, float] = {}
-    for variable in ("entropy", "step"):
-        weight |= weights({name: fit for name, fit in fits.items() if fit.form.variable == variable})
-    base, method = fits["law"].log_evidence, residual_model(law.interval).method
-    rows = [
-        FormResult(
-            **_described(fit, weight[name], reward, law.level, method),
-            variable=fit.form.variable,
-            log_odds=fit.log_evidence - base,
-            shapes={s.name: shape_estimate(fit, i, law.level) for i, s in enumerate(fit.form.shapes)},
-        )
-        for name, fit in fits.items()
-    ]
-    return tuple(sorted(rows, key=lambda row: (row.variable, -float(f"{row.weight:.9g}"), row.form)))
 
 
 _TEST = "t of the added column"

@@ -30,23 +30,16 @@ DEPENDENT = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FormFit:
-    """A form's posterior on one run.
+    """A form's posterior on one run, over m points of the q parameters in which it is not linear.
 
-    Attributes
-    ----------
-    form
-        What was fitted.
-    shape
-        Shape (m, q): the grid over the q parameters in which the form is not linear; (1, 0) without any.
-    posteriors, weight
-        One posterior for each of the m, and their probabilities, shape (m,).
-    log_evidence
-        Log marginal likelihood with the prior of ``rivals.fit_forms``, all shapes summed.
+    ``shape`` (m, q), (1, 0) without any, are the points, ``posteriors`` a batch of one for each, ``weight``
+    (m,) their probabilities; ``log_evidence`` is the log marginal likelihood with the prior of
+    ``rivals.fit_forms``, all shapes summed.
     """
 
     form: Form
     shape: FloatArray
-    posteriors: tuple[Posterior, ...]
+    posteriors: Posterior
     weight: FloatArray
     log_evidence: float
 
@@ -72,26 +65,25 @@ def fit_each(
         In the order of ``forms``; and form → reason, where the run has too few evaluations for it or
         cannot tell its columns apart.
     """
-    searches: list[_Search] = []
     done: dict[str, FormFit] = {}
-    skipped: dict[str, str] = {}
-    for form in forms:
-        needed = form.parameters + 2
-        if reward.size < needed:
-            skipped[form.name] = f"{reward.size} evaluations, and {needed} are needed"
-        else:
-            searches.append(_Search(form=form, axes=tuple(shape.axis() for shape in form.shapes), known={}))
+    needed = {form.name: form.parameters + 2 for form in forms}
+    few = (name for name, number in needed.items() if reward.size < number)
+    skipped = {name: f"{reward.size} evaluations, and {needed[name]} are needed" for name in few}
+    shown = (form for form in forms if form.name not in skipped)
+    searches = [_Search(form=f, axes=tuple(shape.axis() for shape in f.shapes), known={}) for f in shown]
+    cost = 0.5 * np.log(reward.size) + np.log(2.0 * float(np.std(reward)))
     solver = Solver(step, reward, grid)
     while searches:
         _evaluate(searches, solver)
         unfinished = []
         for search in searches:
+            name = search.form.name
             if all(posterior is None for posterior in search.known.values()):
-                skipped[search.form.name] = "its columns cannot be told apart on this run"
+                skipped[name] = "its columns cannot be told apart on this run"
             elif (finer := _finer(search)) is not None:
                 unfinished.append(finer)
             else:
-                done[search.form.name] = _summed(search, reward)
+                done[name] = search.summed(cost)
         searches = unfinished
     return {form.name: done[form.name] for form in forms if form.name in done}, skipped
 
@@ -115,7 +107,7 @@ class _Search:
 
     def values(self, points: FloatArray) -> FloatArray:
         """The shape parameters at points, same shape."""
-        columns = [shape.value(points[:, i]) for i, shape in enumerate(self.form.shapes)]
+        columns = [shape.value(column) for shape, column in zip(self.form.shapes, points.T, strict=True)]
         return np.stack(columns, axis=-1) if columns else points
 
     def log_mass(self) -> FloatArray:
@@ -129,6 +121,20 @@ class _Search:
             share = np.log((gap[1:] + gap[:-1]) / 2.0 / np.ptp(shape.axis()))
             mass += share[np.searchsorted(axis, points[:, i])]
         return mass
+
+    def summed(self, cost: float) -> FormFit:
+        """Shapes weighed over their flat prior, coefficients by theirs; each but the first has a ``cost``."""
+        points = self.points()
+        weight, total = normalised(self.log_mass())
+        kept = np.flatnonzero(weight > _LIGHT * FINE)
+        answers = (self.known[tuple(point)] for point in points[kept].tolist())
+        return FormFit(
+            form=self.form,
+            shape=self.values(points[kept]),
+            posteriors=Posterior.joined(answer for answer in answers if answer is not None),
+            weight=weight[kept] / weight[kept].sum(),
+            log_evidence=float(total) - (len(self.form.coefficients) - 1) * cost,
+        )
 
 
 def _evaluate(searches: Sequence[_Search], solver: Solver) -> None:
@@ -155,9 +161,7 @@ def _finer(search: _Search) -> _Search | None:
     if not search.axes or weight.max() <= FINE or weight.size >= MOST_POINTS:
         return None
     cube = weight.reshape([axis.size for axis in search.axes])
-    margins = [
-        cube.sum(axis=tuple(i for i in range(cube.ndim) if i != number)) for number in range(cube.ndim)
-    ]
+    margins = [cube.sum(axis=tuple({*range(cube.ndim)} - {i})) for i in range(cube.ndim)]
     # One axis a round, the coarsest: a product grid grows fast.
     worst = int(first_best(np.array([margin.max() for margin in margins])))
     axes = list(search.axes)
@@ -178,19 +182,3 @@ def _finer(search: _Search) -> _Search | None:
     if np.array_equal(axes[worst], axis):
         return None
     return _Search(form=search.form, axes=tuple(axes), known=search.known)
-
-
-def _summed(search: _Search, reward: FloatArray) -> FormFit:
-    """The form's fit: shapes weighed by the trapezoid rule over their flat prior, slopes by theirs."""
-    points = search.points()
-    weight, total = normalised(search.log_mass())
-    kept = np.flatnonzero(weight > _LIGHT * FINE)
-    answers = [search.known[tuple(point)] for point in points[kept].tolist()]
-    cost = 0.5 * np.log(reward.size) + np.log(2.0 * float(np.std(reward)))
-    return FormFit(
-        form=search.form,
-        shape=search.values(points[kept]),
-        posteriors=tuple(answer for answer in answers if answer is not None),
-        weight=weight[kept] / weight[kept].sum(),
-        log_evidence=float(total) - (len(search.form.coefficients) - 1) * cost,
-    )

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import expit
 
-from entropylaw.analysis.forms import Form, Shape, design, entropy_forms
+from entropylaw.analysis.forms import Form, Inputs, Shape, design, entropy_forms
 from entropylaw.engine.grid import FloatArray
 
 FORMULAS = {
@@ -45,11 +45,9 @@ def step_forms(step: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]]:
       median spacing before its first evaluation; t₁ belongs to the first evaluation.
     - ``step_logistic``: symmetric about the midpoint m.
     """
-    span = float(step[-1] - step[0])
-    spacing = float(np.median(np.diff(step)))
     first, last = float(step[0]), float(step[-1])
+    span, spacing = last - first, float(np.median(np.diff(step)))
     shift = 0.0 if first > 0 else spacing - first
-    steep = Shape(name="B", low=0.1, high=4.0, points=21, log=True)
 
     def sigmoid(step: FloatArray, middle: FloatArray, steepness: FloatArray) -> FloatArray:
         # 1/(1 + (s/S)^B), through logarithms: no power of a step overflows.
@@ -57,32 +55,48 @@ def step_forms(step: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]]:
             distance = np.log(step) - np.log(middle)
         return np.asarray(expit(-steepness * distance))
 
-    forms = (
-        _form(
-            "step_exponential",
-            step,
+    # Of each form the part u of its drop that is left at a step, and its shapes.
+    left: dict[str, tuple[Callable[..., FloatArray], *tuple[Shape, ...]]] = {
+        "step_exponential": (
             lambda s, tau: np.exp(-(s - first) / tau),
             Shape(name="tau", low=0.5 * spacing, high=5.0 * span, points=25, log=True),
         ),
-        _form("step_power", step, lambda s, power: ((s + shift) / (first + shift)) ** -power, steep),
-        _form(
-            "step_logistic",
-            step,
+        "step_power": (
+            lambda s, power: ((s + shift) / (first + shift)) ** -power,
+            Shape(name="B", low=0.1, high=4.0, points=21, log=True),
+        ),
+        "step_logistic": (
             lambda s, middle, width: expit(-(s - middle) / width),
             Shape(name="midpoint", low=first - 0.5 * span, high=last + 0.5 * span, points=17),
             Shape(name="width", low=max(0.5 * spacing, 0.01 * span), high=span, points=11, log=True),
         ),
-        _form(
-            "scalerl",
-            step,
+        "scalerl": (
             sigmoid,
             Shape(name="midpoint", low=max(first, spacing), high=3.0 * last, points=17, log=True),
             Shape(name="B", low=0.5, high=8.0, points=11, log=True),
         ),
-    )
+    }
+    skipped = {}
     if first < 0:
-        return forms[:-1], {"scalerl": f"steps begin at {first:g}, and the sigmoid counts from 0"}
-    return forms, {}
+        del left["scalerl"]
+        skipped["scalerl"] = f"steps begin at {first:g}, and the sigmoid counts from 0"
+
+    def design_of(u: Callable[..., FloatArray]) -> Callable[[Inputs, FloatArray], FloatArray]:
+        # One number for each shape, to be broadcast against the steps.
+        return lambda x, shape: design(u(x["step"], *np.moveaxis(shape, -1, 0)[..., None]))
+
+    forms = (
+        Form(
+            name=name,
+            formula=FORMULAS[name],
+            inputs={"step": step},
+            coefficients=("limit", "drop"),
+            shapes=tuple(shapes),
+            design=design_of(u),
+        )
+        for name, (u, *shapes) in left.items()
+    )
+    return tuple(forms), skipped
 
 
 def all_forms(entropy: FloatArray, step: FloatArray) -> tuple[list[Form], dict[str, str]]:
@@ -90,16 +104,3 @@ def all_forms(entropy: FloatArray, step: FloatArray) -> tuple[list[Form], dict[s
     by_entropy, reasons = entropy_forms(entropy)
     by_step, more = step_forms(step)
     return [*by_entropy, *by_step], reasons | more
-
-
-def _form(name: str, step: FloatArray, left: Callable[..., FloatArray], *shapes: Shape) -> Form:
-    """A form with ``left(step, *shapes)`` as the part u of its drop that is left at a step."""
-    return Form(
-        name=name,
-        formula=FORMULAS[name],
-        inputs={"step": step},
-        coefficients=("limit", "drop"),
-        shapes=shapes,
-        # One number for each shape, to be broadcast against the steps.
-        design=lambda x, shape: design(left(x["step"], *np.moveaxis(shape, -1, 0)[..., None])),
-    )

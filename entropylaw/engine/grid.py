@@ -71,7 +71,8 @@ class Grid:
     """The residual's covariances: grid points of the drift's prior, arrays of shape (g,), and what is known.
 
     ``drift`` and ``noise`` are the two variances, as shares of the residual variance (they add up to
-    1) or, with a known noise floor, in squared reward units. ``log_prior`` is normalised.
+    1) or, with a known noise floor, in squared reward units. ``log_prior`` is normalised. Where ``length`` is
+    infinite (then at every point) the drift is a random walk, and ``drift`` its variance per unit of step.
     ``scaled`` says that the residual variance is integrated out in closed form. ``homeless`` says that the
     drift has no level to come home to: the design's constant then stands for the level at the last step.
     ``floor`` (n,) is the known noise variance of each evaluation, only where not ``scaled``; ``blur`` is what

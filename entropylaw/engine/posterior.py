@@ -8,14 +8,12 @@ doi:10.1093/biomet/61.2.383), so that an interval is a quantile of a mixture of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 from scipy.special import gammaln
 
 from entropylaw.engine.grid import FloatArray, Grid
 from entropylaw.engine.whiten import Products, cross_products
-from entropylaw.results.fields import field_names, replace
+from entropylaw.results.fields import replace
 from entropylaw.results.mixture import normalised
 from entropylaw.results.posterior import SHARPEST, Posterior
 
@@ -23,28 +21,9 @@ LEAST = 1e-280
 """Smallest residual sum of squares: an exact fit must leave a width that can be divided by."""
 
 
-class Posteriors(Posterior, frozen=True, kw_only=True, eq=False):
-    """Posteriors of b problems on one grid: every array has one more axis in front, the evidence too.
-
-    Iterating gives one posterior for each problem.
-    """
-
-    log_evidence: FloatArray  # type: ignore[assignment]
-
-    def __iter__(self) -> Iterator[Posterior]:
-        return (self[i] for i in range(len(self.weight)))
-
-    def __getitem__(self, i: int) -> Posterior:
-        arrays = {name: getattr(self, name)[i] for name in _ARRAYS}
-        return Posterior(**arrays, df=self.df, log_evidence=float(self.log_evidence[i]))
-
-
 def infer(
-    step: FloatArray,
-    designs: FloatArray,
-    rewards: FloatArray,
-    grid: Grid,
-) -> Posteriors:
+    step: FloatArray, designs: FloatArray, rewards: FloatArray, grid: Grid, *, least: float = LEAST
+) -> Posterior:
     """Posterior of β for a batch of problems that share their steps, each whitened on its own.
 
     Parameters
@@ -58,6 +37,8 @@ def infer(
         Shape (batch, n).
     grid
         Covariances to sum over.
+    least
+        Smallest residual sum of squares that is believed.
     """
     # Orthonormal columns and least-squares residuals: what is left to whiten is small and well
     # conditioned, so that normal equations lose no digits.
@@ -65,10 +46,12 @@ def infer(
     start = np.einsum("bnp,bn->bp", ortho, rewards)
     residual = rewards - np.einsum("bnp,bp->bn", ortho, start)
     columns = np.concatenate([ortho, residual[:, :, None]], axis=2)
-    return solve(cross_products(step, columns, grid), grid, start, triangle, step.size)
+    return solve(cross_products(step, columns, grid), grid, start, triangle, step.size, least)
 
 
-def solve(products: Products, grid: Grid, start: FloatArray, triangle: FloatArray, n: int) -> Posteriors:
+def solve(
+    products: Products, grid: Grid, start: FloatArray, triangle: FloatArray, n: int, least: float = LEAST
+) -> Posterior:
     """Closed form at every grid point of b problems, from the cross products of their whitened columns.
 
     The columns are Q of the design = Q·R and what the least-squares coordinates ``start`` (b, p) along Q
@@ -79,7 +62,7 @@ def solve(products: Products, grid: Grid, start: FloatArray, triangle: FloatArra
     normal, moment = gram[..., :p, :p], gram[..., :p, p]
     inverse, log_det = symmetric_inverse(normal)
     shift = (inverse @ moment[..., None])[..., 0]
-    rss = np.maximum(gram[..., p, p] - (moment * shift).sum(axis=-1), LEAST)
+    rss = np.maximum(gram[..., p, p] - (moment * shift).sum(axis=-1), least)
     back = np.linalg.inv(triangle)
     # The filter's last state is linear in the column: residual − Q (βq − start), and βq = triangle β.
     many = over_grid(
@@ -123,7 +106,7 @@ def over_grid(
     now_slope: FloatArray,
     now_variance: FloatArray,
     level_information: FloatArray,
-) -> Posteriors:
+) -> Posterior:
     """The grid points' answers, mixed by their log likelihoods (b, g).
 
     ``covariance`` and ``now_variance`` are in σ², which is ``variance``; ``level_information`` (b, g) is n
@@ -131,7 +114,7 @@ def over_grid(
     """
     weight, log_evidence = normalised(log_like + grid.log_prior)
     whole = grid.drift + grid.noise
-    return Posteriors(
+    return Posterior(
         weight=weight,
         coefficient=coefficient,
         covariance=covariance * variance[..., None, None],
@@ -147,7 +130,7 @@ def over_grid(
     )
 
 
-def reparametrise_at_last_step(many: Posteriors, grid: Grid) -> Posteriors:
+def reparametrise_at_last_step(many: Posterior, grid: Grid) -> Posterior:
     """With the constant as the level at the last step: it takes up the drift there, of which nothing is left.
 
     ``variance`` then is the noise's alone: of a new evaluation at the last step.
@@ -167,15 +150,6 @@ def reparametrise_at_last_step(many: Posteriors, grid: Grid) -> Posteriors:
         now_slope=np.zeros_like(many.now_slope),
         now_variance=np.zeros_like(many.now_variance),
     )
-
-
-def joined(each: Sequence[Posterior]) -> Posteriors:
-    """Posteriors on one grid as one."""
-    arrays = {name: np.array([getattr(one, name) for one in each]) for name in (*_ARRAYS, "log_evidence")}
-    return Posteriors(**arrays, df=each[0].df)
-
-
-_ARRAYS = tuple(name for name in field_names(Posterior) if name not in ("df", "log_evidence"))
 
 
 def symmetric_inverse(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import Posteriors, infer, solve
+from entropylaw.engine.posterior import infer, solve
 from entropylaw.engine.whiten import Products, cross_products
 from entropylaw.results.posterior import Posterior
 
@@ -106,7 +106,7 @@ class Solver:
             answers |= dict(zip(chosen, many, strict=True))
         return [answers[i] for i in range(len(designs))]
 
-    def _within(self, coordinates: FloatArray) -> Posteriors:
+    def _within(self, coordinates: FloatArray) -> Posterior:
         """Posteriors of f forms whose designs have ``coordinates`` (f, m, p)."""
         assert self._span is not None
         assert self._products is not None

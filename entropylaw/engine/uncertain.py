@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import LEAST, Posteriors, log_likelihood, over_grid, symmetric_inverse
+from entropylaw.engine.posterior import LEAST, log_likelihood, over_grid, symmetric_inverse
 from entropylaw.engine.whiten import cross_products
 from entropylaw.results.fields import replace
-from entropylaw.results.posterior import SHARPEST
+from entropylaw.results.posterior import SHARPEST, Posterior
 
 UNCERTAIN = 1
 """Which column of the design is uncertain."""
@@ -73,7 +73,7 @@ def uncertain_posteriors(
     roots: FloatArray,
     rewards: FloatArray,
     grid: Grid,
-) -> tuple[Posteriors, FloatArray]:
+) -> tuple[Posterior, FloatArray]:
     """Posterior of β for a batch of problems with an uncertain second column, and the mean of u.
 
     Parameters
@@ -248,8 +248,8 @@ def _now(
 
 
 def _anchored(
-    many: Posteriors, turn: _Turn, error: _Part, drift: _Part, last_variance: FloatArray, grid: Grid
-) -> Posteriors:
+    many: Posterior, turn: _Turn, error: _Part, drift: _Part, last_variance: FloatArray, grid: Grid
+) -> Posterior:
     """As ``reparametrise_at_last_step``: the constant takes up the drift, the regressor's error stays apart.
 
     (c + drift, a) and the error are one Gaussian vector given σ², of which the error given the first two

@@ -76,25 +76,28 @@ def filter_gains(step: FloatArray, grid: Grid, *, before: Gains | None = None) -
     n, points = gap.size, grid.length.size
     rate = -gap[:, None] / grid.length
     decay = np.exp(rate)
-    fresh = -grid.drift * np.expm1(2.0 * rate)
+    walk = np.isinf(grid.length[0])
+    fresh = grid.drift * gap[:, None] if walk else -grid.drift * np.expm1(2.0 * rate)
+    # Any variance does for a walk's first level, which the constant column absorbs.
+    first = np.ones(points) if walk else grid.drift
     squared = decay**2
     noise = np.broadcast_to(grid.noise, (n, points))
     if grid.floor is not None:
         noise = noise + grid.floor[-n:, None]
     innovation, share = np.empty((n, points)), np.empty((n, points))
-    variance = grid.drift if before is None else before.last_variance
+    variance = first if before is None else before.last_variance
     for t in range(n):
         ahead = squared[t] * variance
         ahead += fresh[t]
         if before is None and t == 0:
-            ahead = grid.drift
+            ahead = first
         np.add(ahead, noise[t], out=innovation[t])
         np.divide(noise[t], innovation[t], out=share[t])
         variance = ahead * share[t]
-    first = np.zeros((1, points)) if before is None else before.noise_share[None, :]
+    shares = np.vstack([np.zeros(points) if before is None else before.noise_share, share[:-1]])
     return Gains(
         decay=decay,
-        carry=decay * np.concatenate([first, share[:-1]]),
+        carry=decay * shares,
         inverse_sd=1.0 / np.sqrt(innovation),
         noise_share=share[-1],
         last_variance=variance,
@@ -215,7 +218,7 @@ def _blocks(step: FloatArray, grid: Grid, rows: int) -> Iterator[tuple[int, int,
         yield start, stop, before
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def _remembered(step: bytes, length: bytes, drift: bytes, noise: bytes, floor: bytes) -> Gains:
     """Gains of a short run: the law and its rivals ask for the same ones, one after the other."""
     parts = [np.frombuffer(part) if part else None for part in (length, drift, noise, floor)]

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
     Unbounded = float
+    OneOrMany = Any
 else:
+    OneOrMany = float  # a number for each problem of a batch, but then never in a document
 
     class _Opaque(type):
         """Of types that say how a document's value is read, and not what it then is."""

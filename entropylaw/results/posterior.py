@@ -1,14 +1,15 @@
 """The posterior of a law's coefficients, as it is stored."""
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
 
-from entropylaw.results.arrays import FloatArray, Unbounded
-from entropylaw.results.fields import field_names, replace
+from entropylaw.results.arrays import FloatArray, OneOrMany, Unbounded
+from entropylaw.results.fields import replace
 
 if TYPE_CHECKING:
-    from entropylaw.results.mixture import Mixture
+    from entropylaw.results.mixture import IntArray, Mixture
 
 SHARPEST = 1e-9
 """Smallest width of a component, in residual standard deviations."""
@@ -17,7 +18,7 @@ SHARPEST = 1e-9
 class Posterior(Struct, frozen=True, kw_only=True, eq=False):
     """Posterior of β (p coefficients) over g grid points.
 
-    Shapes are those of one problem; a batch has one more axis in front of every array.
+    Shapes are those of one problem; a batch has one more axis in front of every array, the evidence too.
 
     Attributes
     ----------
@@ -51,7 +52,27 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
     now_variance: FloatArray
     effective_n: FloatArray
     df: Unbounded
-    log_evidence: float
+    log_evidence: OneOrMany
+
+    @classmethod
+    def joined(cls, each: "Iterable[Posterior]") -> Self:
+        """Posteriors on one grid as a batch."""
+        import numpy as np
+
+        several = list(each)
+        names = (name for name in cls.__struct_fields__ if name != "df")
+        arrays = {name: np.array([getattr(one, name) for one in several]) for name in names}
+        return cls(**arrays, df=several[0].df)
+
+    def __iter__(self) -> Iterator[Self]:
+        """The problems of a batch."""
+        return (self[i] for i in range(len(self.weight)))
+
+    def __getitem__(self, i: "int | IntArray") -> Self:
+        """One problem of a batch, or some of them."""
+        arrays = {name: getattr(self, name)[i] for name in _arrays(self)}
+        evidence = self.log_evidence[i]
+        return replace(self, **arrays, log_evidence=float(evidence) if isinstance(i, int) else evidence)
 
     def flaw(self) -> str:
         """Arrays whose shapes do not match, or weights that do not add up to 1."""
@@ -117,8 +138,8 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
         )
 
     def mean(self) -> FloatArray:
-        """Posterior mean of β, shape (p,)."""
-        return self.weight @ self.coefficient
+        """Posterior mean of β, shape (p,); (b, p) for a batch."""
+        return (self.weight[..., None, :] @ self.coefficient)[..., 0, :]
 
     def pruned(self, mass: float = 1e-9) -> Self:
         """The same without the lightest grid points, which together weigh less than ``mass``.
@@ -133,6 +154,9 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
         if self.weight.ndim > 1:
             weight = self.weight * kept
             return replace(self, weight=weight / weight.sum(axis=-1, keepdims=True))
-        arrays = (name for name in field_names(self) if name not in ("df", "log_evidence"))
-        left = {name: getattr(self, name)[kept] for name in arrays}
+        left = {name: getattr(self, name)[kept] for name in _arrays(self)}
         return replace(self, **left | {"weight": left["weight"] / left["weight"].sum()})
+
+
+def _arrays(posterior: Posterior) -> tuple[str, ...]:
+    return tuple(name for name in posterior.__struct_fields__ if name not in ("df", "log_evidence"))

@@ -3,15 +3,17 @@
 import numpy as np
 import pytest
 
+from entropylaw.engine.grid import Grid
 from entropylaw.engine.posterior import infer
-from entropylaw.engine.walk import WalkGrid, fit_walk, local_level_grid, walk_grid
+from entropylaw.engine.walk import fit_walk, local_level_grid, walk_grid
 
 statsmodels = pytest.importorskip("statsmodels.api")
 
 
-def share_grid(share: float) -> WalkGrid:
+def share_grid(share: float) -> Grid:
     """A single, given noise share; 1 is ordinary least squares."""
-    return WalkGrid(share=np.array([share]), log_prior=np.zeros(1))
+    share = np.array([share])
+    return Grid(length=np.array([np.inf]), drift=1 - share, noise=share, log_prior=np.zeros(1), scaled=True)
 
 
 def world(n=40, seed=7, uneven=False):
@@ -39,7 +41,7 @@ def peer(reward, share, variance, column=None):
 def test_prediction_equals_statsmodels_without_regressor(share):
     step, design, reward = world()
     fit = fit_walk(step, design[:, :1], reward, share_grid(share))
-    model, parameters = peer(reward, share, fit.variance[0])
+    model, parameters = peer(reward, share, fit.posterior.variance[0])
     told = model.smooth(parameters).get_forecast(12)
     ours = fit.predict(np.ones((12, 1)), np.arange(1.0, 13.0))
     np.testing.assert_allclose(ours.location[:, 0], told.predicted_mean, rtol=1e-9)
@@ -49,7 +51,7 @@ def test_prediction_equals_statsmodels_without_regressor(share):
 def test_the_level_now_equals_statsmodels():
     step, design, reward = world()
     fit = fit_walk(step, design[:, :1], reward, share_grid(0.5))
-    model, parameters = peer(reward, 0.5, fit.variance[0])
+    model, parameters = peer(reward, 0.5, fit.posterior.variance[0])
     told = model.smooth(parameters)
     ours = fit.now(np.ones((1, 1)))
     np.testing.assert_allclose(ours.location[0, 0], told.smoothed_state[0, -1], rtol=1e-9)
@@ -60,7 +62,7 @@ def test_the_level_now_equals_statsmodels():
 def test_prediction_equals_statsmodels_with_regressor(share):
     step, design, reward = world()
     fit = fit_walk(step, design, reward, share_grid(share))
-    model, parameters = peer(reward, share, fit.variance[0], design[:, 1])
+    model, parameters = peer(reward, share, fit.posterior.variance[0], design[:, 1])
     later = np.exp(-np.linspace(2, 3, 10))
     told = model.smooth(parameters).get_forecast(10, exog=later[:, None])
     ours = fit.predict(np.column_stack([np.ones(10), later]), np.arange(1.0, 11.0))
@@ -74,8 +76,8 @@ def test_evidence_over_shares_equals_statsmodels_likelihood():
     logs, peers = [], []
     for share in (0.15, 0.6, 0.95):
         fit = fit_walk(step, design[:, :1], reward, share_grid(share))
-        logs.append(fit.log_evidence)
-        log_variance = np.linspace(-5, 5, 400) + np.log(fit.variance[0])
+        logs.append(fit.posterior.log_evidence)
+        log_variance = np.linspace(-5, 5, 400) + np.log(fit.posterior.variance[0])
         model, _ = peer(reward, share, 1.0)
         values = [model.loglike([share * v, (1 - share) * v]) for v in np.exp(log_variance)]
         peers.append(np.logaddexp.reduce(values))
@@ -91,9 +93,9 @@ def test_uneven_steps_equal_dense_generalised_least_squares():
     whole = (1 - share) * np.minimum.outer(new - step[0], new - step[0]) / spacing + share * np.eye(n + 1)
     cov, cross = whole[:n, :n], whole[:n, n]
     gls = statsmodels.GLS(reward, design, sigma=cov).fit()
-    np.testing.assert_allclose(fit.coefficient[0], gls.params, rtol=1e-8)
+    np.testing.assert_allclose(fit.posterior.coefficient[0], gls.params, rtol=1e-8)
     # The constant and the level at the first step are one number: its own variance is no one's.
-    np.testing.assert_allclose(fit.covariance[0, 1, 1], gls.cov_params()[1, 1], rtol=1e-8)
+    np.testing.assert_allclose(fit.posterior.covariance[0, 1, 1], gls.cov_params()[1, 1], rtol=1e-8)
     row = np.array([1.0, 0.1])
     residual = reward - design @ gls.params
     mean = row @ gls.params + cross @ np.linalg.solve(cov, residual)
@@ -112,7 +114,7 @@ def test_without_walk_it_is_least_squares():
     row = np.array([[1.0, 0.05]])
     told = ols.get_prediction(row).summary_frame(alpha=0.05)
     ours = fit.predict(row, np.array([500.0]))
-    np.testing.assert_allclose(fit.coefficient[0], ols.params, rtol=1e-10)
+    np.testing.assert_allclose(fit.posterior.coefficient[0], ols.params, rtol=1e-10)
     np.testing.assert_allclose(ours.quantile(0.025)[0], told["obs_ci_lower"].iloc[0], rtol=1e-9)
     np.testing.assert_allclose(ours.quantile(0.975)[0], told["obs_ci_upper"].iloc[0], rtol=1e-9)
 
@@ -122,7 +124,8 @@ def test_the_walk_is_found_where_there_is_one():
     step, one = np.arange(200.0), np.ones((200, 1))
     walk = np.cumsum(rng.normal(0, 1, 200))
     white = rng.normal(0, 1, 200)
-    means = [fit.weight @ fit.share for fit in (fit_walk(step, one, y, walk_grid()) for y in (walk, white))]
+    fits = [fit_walk(step, one, y, walk_grid()).posterior for y in (walk, white)]
+    means = [1 - fit.weight @ fit.drift_share for fit in fits]
     assert means[0] < 0.1
     assert means[1] > 0.9
 
