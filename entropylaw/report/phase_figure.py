@@ -10,16 +10,9 @@ from matplotlib.figure import Figure
 
 from entropylaw.documents.phases import RunPhases
 from entropylaw.ingest.phasecolumns import SEMANTIC
+from entropylaw.report import phasewords
 from entropylaw.report import plotting as p
 from entropylaw.report.numbers import format_number, format_percent
-from entropylaw.report.phasewords import (
-    Curves,
-    cautions_counted,
-    curves_of,
-    does,
-    sees_nothing,
-    verdict_words,
-)
 from entropylaw.report.printable import wrapped
 from entropylaw.results.phases import CurvePhases
 
@@ -45,10 +38,10 @@ def phase_figure(run: RunPhases) -> Figure:
     ValueError
         The run has no phases.
     """
-    curves = curves_of(run)
+    curves = phasewords.curves_of(run)
     if run.phases is None or not curves:
         raise ValueError("a run without phases has no figure")
-    title = wrapped(p.shown(verdict_words(run) + cautions_counted(run)), 50)
+    title = wrapped(p.shown(phasewords.verdict_words(run) + phasewords.cautions_counted(run)), 50)
     # One line per curve in its colour, and what the dashes are, where there are any.
     solid, dashed = {"linewidth": 1.3}, {"linewidth": 0.8, "linestyle": _DASHED}
     names = [(c, name if c.found else f"{name} (smooth decay)") for c, name in curves]
@@ -64,8 +57,7 @@ def phase_figure(run: RunPhases) -> Figure:
         for curve, _ in curves:
             _shape(rest, curve, curve.decay)
             left += [line - curve.decay for line in (curve.entropy, *([curve.fitted] if curve.found else []))]
-        whole = np.concatenate(left)
-        rest.set_ylim(*p.padded(float(whole.min()), float(whole.max()), 0.1, 0.1))
+        rest.set_ylim(*p.limits(np.concatenate(left), (), 0.0, 0.1, 0.1))
         rest.axhline(0.0, color=p.colour("ink"), linewidth=0.8, linestyle=_DASHED, zorder=6)
         axes.set_ylabel(_unit(run))
         rest.set_ylabel("less decay")
@@ -82,14 +74,14 @@ def phase_figure(run: RunPhases) -> Figure:
 
 def draw_on(axes: Axes, run: RunPhases) -> None:
     """The curves on axes of anybody's; a bar in a curve's colour below lies along its boundary's interval."""
-    curves = curves_of(run)
+    curves = phasewords.curves_of(run)
     _curves(axes, curves)
     bottom: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "zorder": 7}
     for i, (curve, name) in enumerate(curves):
         colour, y = p.colour(COLOURS[curve.name]), 0.02 + 0.025 * i
         for interval in curve.boundary.intervals if curve.found else ():
             axes.plot(interval, [y, y], color=colour, linewidth=2.5, solid_capstyle="butt", **bottom)
-        found = does(curve) if curve.found else "no boundary found"
+        found = phasewords.does(curve) if curve.found else "no boundary found"
         axes.plot([], [], color=colour, label=p.shown(f"{name}: {found}"))
     axes.legend(frameon=False, fontsize=7)
     axes.set_xlabel("step")
@@ -102,7 +94,7 @@ def _unit(run: RunPhases) -> str:
     return "entropy (nats)" if SEMANTIC in whats else "token entropy (nats)"
 
 
-def _curves(axes: Axes, curves: Curves) -> None:
+def _curves(axes: Axes, curves: phasewords.Curves) -> None:
     """Points, and the decay without a boundary; where one was found also the curve that has it.
 
     The limits hold all points and lines; bands that run out of them are cut, and the axis starts at 0.
@@ -115,9 +107,8 @@ def _curves(axes: Axes, curves: Curves) -> None:
             look = {"color": p.colour("ink"), "linewidth": 0.8, "linestyle": _DASHED, "zorder": 6}
         axes.plot(curve.step, curve.decay, **look)
         shown += [curve.entropy, curve.decay, *([curve.fitted] if curve.found else [])]
-    whole, steps = np.concatenate(shown), np.concatenate([curve.step for curve, _ in curves])
-    axes.set_xlim(*p.padded(float(steps.min()), float(steps.max()), 0.025, 0.025))
-    axes.set_ylim(*p.padded(min(0.0, float(whole.min())), float(whole.max()), 0.02, 0.06))
+    axes.set_xlim(*p.limits(np.concatenate([curve.step for curve, _ in curves]), (), 0.0, 0.025, 0.025))
+    axes.set_ylim(*p.limits(np.concatenate([[0.0], *shown]), (), 0.0, 0.02, 0.06))
 
 
 def _shape(axes: Axes, curve: CurvePhases, less: p.FloatArray) -> None:
@@ -151,7 +142,8 @@ def _strip(axes: Axes, curve: CurvePhases, label: str, tallest: float) -> None:
     for one, other in ((left, first), (last, right)):
         axes.axvspan(one, other, color=p.colour("grid"), linewidth=0, zorder=0)
     if not curve.found:
-        seen = "blind here" if sees_nothing(curve) else f"+{format_number(curve.detectable, 2)} would show"
+        rise = format_number(curve.detectable, 2)
+        seen = "blind here" if phasewords.sees_nothing(curve) else f"+{rise} would show"
         axes.text(0.5, 0.5, f"no boundary found ({seen})", ha="center", **words)
         return
     density = _per_step(curve) / tallest

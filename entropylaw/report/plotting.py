@@ -14,7 +14,6 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from logging.handlers import BufferingHandler
 from typing import Any, Literal
 
@@ -47,34 +46,29 @@ WIDTH = 3.4
 MOST_VECTOR_POINTS = 300
 """Above this the points of an SVG become one image, so that a page stays below 300 kB."""
 
-_COLOURS = {
-    "text.color": "ink",
-    "axes.labelcolor": "ink",
-    "axes.edgecolor": "muted",
-    "grid.color": "grid",
-    **{f"{axis}tick.color": "muted" for axis in "xy"},
-    **{f"{axis}tick.labelcolor": "ink" for axis in "xy"},
-}
-
 _STYLE: dict[Any, Any] = {
     "font.family": ["DejaVu Sans"],
     "font.size": 7.0,
+    "text.color": "ink",
     "axes.labelsize": 7.5,
+    "axes.labelcolor": "ink",
+    "axes.edgecolor": "muted",
     "axes.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
     "axes.grid": True,
+    "grid.color": "grid",
     "grid.linewidth": 0.5,
-    **{f"{axis}tick.labelsize": 7.0 for axis in "xy"},
-    **{f"{axis}tick.major.size": 2.5 for axis in "xy"},
-    **{f"{axis}tick.major.width": 0.6 for axis in "xy"},
 }
+for _axis in ("xtick", "ytick"):
+    _STYLE |= {f"{_axis}.color": "muted", f"{_axis}.labelcolor": "ink", f"{_axis}.labelsize": 7.0}
+    _STYLE |= {f"{_axis}.major.size": 2.5, f"{_axis}.major.width": 0.6}
+"""Colours are names of :data:`PALETTE`."""
 
 _FIXED: dict[Any, Any] = {
     "text.usetex": False,
     "text.parse_math": False,
-    "svg.hashsalt": None,
     "savefig.bbox": None,
     "savefig.facecolor": "auto",
     "savefig.transparent": False,
@@ -115,7 +109,7 @@ def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
         return
     given = dict(extra or {})
     dark = is_dark(given.get("figure.facecolor", "white"))
-    ours = _STYLE | {setting: PALETTE[name][dark] for setting, name in _COLOURS.items()}
+    ours = {name: PALETTE[x][dark] if name.endswith("color") else x for name, x in _STYLE.items()}
     ours |= {f"{axis}.labelcolor": "inherit" for axis in ("xtick", "ytick") if f"{axis}.color" in given}
     if "grid.color" in given:
         # A style that colours the grid and does not ask for one was made for figures without.
@@ -339,13 +333,10 @@ def limits(
     return padded(min([low, *inside]), max([high, *inside]), below, above)
 
 
-def spread(places: list[float], gap: float, low: float, high: float) -> list[float]:
+def spread(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """``places`` moved as little as it takes to be ``gap`` apart and between ``low`` and ``high``."""
-    order = sorted(range(len(places)), key=places.__getitem__)
-    moved = [min(max(place, low), high) for place in places]
-    for before, after in pairwise(order):
-        moved[after] = max(moved[after], moved[before] + gap)
-    for i in reversed(order):
-        moved[i] = min(moved[i], high)
-        high = moved[i] - gap
-    return moved
+    order, steps = np.argsort(places, kind="stable"), gap * np.arange(len(places))
+    moved = np.clip(places, low, high)
+    upward = np.maximum.accumulate(moved[order] - steps) + steps
+    moved[order] = np.minimum(upward, high - steps[::-1])
+    return list(moved.tolist())
