@@ -19,9 +19,6 @@ from entropylaw.report.palette import PALETTE
 from entropylaw.report.words import drop_words, headline
 from entropylaw.results.law import LawFit
 
-MOST_JOINED = 500
-"""Points of a longer run are not joined: the line would hide them."""
-
 
 def law_figure(part: RunFit | LawFit) -> Figure:
     """Reward against entropy with the law, both bands, the rivals, the ceiling and where the run stands.
@@ -94,16 +91,16 @@ def _draw(axes: Axes, law: LawFit, label: str) -> dict[str, tuple[Any, float, st
     The axes hold every evaluation; bands and intervals much wider than these run out of the picture.
     """
     curve, ok = law.curve, law.validity.ok
-    name = "blue" if ok else "grey"
-    own = p.colour(name)
+    own = p.colour(name := "blue" if ok else "grey")
     wanted: list[Any] = [curve.mean, curve.observation_low, curve.observation_high, *curve.rivals.values()]
     wanted += [(e.low, e.value, e.high) for e in (law.ceiling, law.reward_now)]
     axes.set_xlim(*p.padded(min(law.entropy.min(), 0.0), max(law.entropy.max(), 0.0), 0.035, 0.02))
     axes.set_ylim(*p.limits(law.reward, chain(*wanted), 0.6, 0.13, 0.15))
-    outer = (curve.observation_low, curve.observation_high)
-    axes.fill_between(curve.entropy, *outer, color=own, alpha=0.15, linewidth=0, zorder=1)
-    axes.fill_between(curve.entropy, curve.low, curve.high, color=own, alpha=0.27, linewidth=0, zorder=2)
-    look: dict[str, Any] = {"linewidth": 1.6, "linestyle": "-" if ok else (0, (5, 1.5)), "zorder": 5}
+    look: dict[str, Any] = {"color": own, "linewidth": 0}
+    new = curve.observation_low, curve.observation_high
+    axes.fill_between(curve.entropy, *new, alpha=0.15, zorder=1, **look)
+    axes.fill_between(curve.entropy, curve.low, curve.high, alpha=0.27, zorder=2, **look)
+    look = {"linewidth": 1.6, "linestyle": "-" if ok else (0, (5, 1.5)), "zorder": 5}
     axes.plot(curve.entropy, curve.mean, color=own, solid_capstyle="round", **look)
     drawn: dict[str, tuple[Any, float, str]] = {"law": (curve.mean, law.law_weight, name)}
     look = {"linewidth": 0.9, "linestyle": (0, (3.5, 2)), "zorder": 4}
@@ -189,8 +186,9 @@ def series_figure(run: RunFit | LawFit) -> Figure:
         # A ring around the evaluation that moves the fit most.
         step = law.influence.step
         here = law.step == step
-        for axes, values in ((upper, law.entropy), (lower, law.reward)):
-            axes.scatter(law.step[here], values[here], s=34, facecolors="none", edgecolors=warn, zorder=6)
+        ring: dict[str, Any] = {"s": 34, "facecolors": "none", "edgecolors": warn, "linewidths": 1.0}
+        upper.scatter(law.step[here], law.entropy[here], zorder=6, **ring)
+        lower.scatter(law.step[here], law.reward[here], zorder=6, **ring)
         if here.any():
             side, offset = ("right", -6) if step > (law.step[0] + law.step[-1]) / 2 else ("left", 6)
             look = {"textcoords": "offset points", "ha": side, "va": "center", "color": warn, "zorder": 7}
@@ -227,7 +225,7 @@ def residual_figure(run: RunFit | LawFit) -> Figure:
 
 def _trace(axes: Axes, law: LawFit, values: p.FloatArray, colour: str) -> None:
     """The evaluations as points, joined by a thin line where they are few enough to be told apart."""
-    if law.n <= MOST_JOINED:
+    if law.n <= 500:
         axes.plot(law.step, values, color=colour, linewidth=0.5, alpha=0.45, zorder=3)
     size, alpha = (1.7, 0.45) if law.n > 120 else (2.8, 1.0)
     p.dots(axes, law.step, values, size=size, color=colour, alpha=alpha, zorder=4)

@@ -19,9 +19,6 @@ from entropylaw.results.phases import CurvePhases
 COLOURS = {"planning": "vermilion", "execution": "blue", "aggregate": "purple"}
 """Vermilion and blue, which differ in lightness too; purple for all tokens."""
 
-_SHARP = 0.1
-"""Share of the run: a boundary that may be anywhere in more of it does not fill its strip."""
-
 _DASHED: Any = (0, (3, 2))
 
 
@@ -44,11 +41,10 @@ def phase_figure(run: RunPhases) -> Figure:
     title = wrapped(p.shown(phasewords.verdict_words(run) + phasewords.cautions_counted(run)), 50)
     # One line per curve in its colour, and what the dashes are, where there are any.
     solid, dashed = {"linewidth": 1.3}, {"linewidth": 0.8, "linestyle": _DASHED}
-    names = [(c, name if c.found else f"{name} (smooth decay)") for c, name in curves]
-    keys = [(COLOURS[curve.name], p.shown(name), [solid]) for curve, name in names]
+    keys = [(COLOURS[c.name], t if c.found else f"{t} (smooth decay)", [solid]) for c, t in curves]
     if any(curve.found for curve, _ in curves):
         keys.append(("ink", f"one smooth decay (bands: {format_percent(run.phases.level)})", [dashed]))
-    room: dict[str, Any] = {"title_colour": "ink", "head": 0.11, "left": 0.56, "right": 0.1, "gap": 0.07}
+    room: dict[str, Any] = {"title_colour": "ink", "left": 0.56, "right": 0.1, "gap": 0.07}
     heights = [1.3, 0.62, *(0.2 for _ in curves)]
     with p.panels(heights, title=title, keys=keys, **room) as (figure, (axes, rest, *strips)):
         _curves(axes, curves)
@@ -61,12 +57,15 @@ def phase_figure(run: RunPhases) -> Figure:
         rest.axhline(0.0, color=p.colour("ink"), linewidth=0.8, linestyle=_DASHED, zorder=6)
         axes.set_ylabel(_unit(run))
         rest.set_ylabel("less decay")
-        # The probability per step that fills a strip: the highest there is, or an even one over _SHARP.
+        # The probability per step that fills a strip: the highest there is, or an even one over a tenth of
+        # the run. A boundary that may be anywhere in more of it does not fill its strip.
         span = max(curve.last_step for curve, _ in curves) - min(curve.first_step for curve, _ in curves)
-        tallest = max([1.0 / (_SHARP * span), *(_per_step(c).max() for c, _ in curves if c.found)])
-        for below, (curve, name) in zip(strips, curves, strict=True):
+        places = [curve.boundary.places for curve, _ in curves]
+        likely = [c.boundary.density / (at[1] - at[0]) for (c, _), at in zip(curves, places, strict=True)]
+        found = [density.max() for density, (c, _) in zip(likely, curves, strict=True) if c.found]
+        for below, (curve, name), density in zip(strips, curves, likely, strict=True):
             label = "plans" if name.startswith(SEMANTIC) else curve.name.replace("aggregate", "all")
-            _strip(below, curve, label, float(tallest))
+            _strip(below, curve, label, density / max([10.0 / span, *found]))
         below.tick_params(bottom=True)
         below.set_xlabel("step (strips: boundary's place; grey: not tried)", labelpad=2)
     return figure
@@ -121,13 +120,7 @@ def _shape(axes: Axes, curve: CurvePhases, less: p.FloatArray) -> None:
         axes.plot(curve.step, curve.fitted - less, color=colour, linewidth=1.1, zorder=5)
 
 
-def _per_step(curve: CurvePhases) -> p.FloatArray:
-    """Probability of a boundary per step, at its places."""
-    places = curve.boundary.places
-    return np.asarray(curve.boundary.density / (places[1] - places[0]))
-
-
-def _strip(axes: Axes, curve: CurvePhases, label: str, tallest: float) -> None:
+def _strip(axes: Axes, curve: CurvePhases, label: str, density: p.FloatArray) -> None:
     """The boundary's distribution in the curve's colour, over a bar along its most probable steps."""
     name, boundary, (left, right) = COLOURS[curve.name], curve.boundary, axes.get_xlim()
     words: dict[str, Any] = {"color": p.colour(name, words=True), "va": "center", "transform": axes.transAxes}
@@ -146,7 +139,6 @@ def _strip(axes: Axes, curve: CurvePhases, label: str, tallest: float) -> None:
         seen = "blind here" if phasewords.sees_nothing(curve) else f"+{rise} would show"
         axes.text(0.5, 0.5, f"no boundary found ({seen})", ha="center", **words)
         return
-    density = _per_step(curve) / tallest
     axes.fill_between(boundary.places, 0.0, density, color=colour, alpha=0.3, linewidth=0)
     axes.plot(boundary.places, density, color=colour, linewidth=0.7)
     for interval in boundary.intervals:

@@ -15,8 +15,6 @@ from entropylaw.results.tokens import FORK, LOW, TokenHistogram
 HEAT = LinearSegmentedColormap.from_list("tokens", ["#ffffff", "#c7b3d6", PALETTE["purple"].light, "#24102f"])
 """White to nearly black through the colour of entropy: read by lightness alone."""
 
-TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
-
 
 def token_figure(told: TokenHistogram) -> Figure:
     """A column per step, a row per band of entropy; below, shares of the fork and of tokens below 0.01 nats.
@@ -33,7 +31,7 @@ def token_figure(told: TokenHistogram) -> Figure:
         sides = np.array([step[0] - 0.5, step[0] + 0.5])
     # 0 and as many as have room for their labels, from above.
     ticks: list[float] = []
-    for tick in reversed(TICKS):
+    for tick in (8.0, 4.0, 2.0, 1.0, 0.5, 0.1, 0.01, 0.001, 0.0001):
         low, above = tick**0.25, ticks[-1] ** 0.25 if ticks else top**0.25 * 1.1
         if tick < top and min(low, above - low) > 0.07 * top**0.25:
             ticks.append(tick)
