@@ -32,15 +32,12 @@ class FigureEntry:
     ----------
     name
         As a user types it; the end of its files' names, and the beginning of its ids on a page.
-    needs
-        What it is made from: a key of :func:`parts`.
-    maker
-        ``module:function`` of this package, from that part to the figure. It raises ValueError with the
-        reason where the part is not enough.
-    about, label
-        What it shows, for a list of the figures; what it is called where it stands as a link.
-    title, caption
-        Its title on a page, before the name of the run; from the part to the sentence below it.
+    needs, maker
+        What it is made from, and ``module:function`` of this package, from that to the figure; it raises
+        ValueError with the reason where the part is not enough.
+    about, label, title, caption
+        What it shows, for a list of the figures; as a link; as a title on a page, before the name of the
+        run; and the sentence below it, from the part.
     onto
         ``module:function`` that draws it on axes of anybody's, from the axes and the part; empty where it
         takes more than one pair of axes.

@@ -17,12 +17,6 @@ from entropylaw.results import Estimate
 from entropylaw.results.forecast import Forecast, SaturationForecast
 from entropylaw.results.law import LawFit
 
-CEILING = "vermilion"
-"""The ceiling stands out from the reward's blue in lightness and in hue."""
-
-FURTHEST = 1.0
-"""How far a step of saturation may widen the picture, in spans of the run; one further off is named only."""
-
 _DASHED: Any = (0, (4, 2))
 _DOTTED: Any = (0, (1, 1.5))
 _BAND: dict[str, Any] = {"linewidth": 6.0, "alpha": 0.24}
@@ -53,9 +47,9 @@ def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
     wanted = [end for band in bands for end in (band.low, band.value, band.high)]
     rewards = p.limits(law.reward, wanted, 1.5, 0.06, 0.08)
     title, keys, notes = verdict_title(law), _keys(run, law), _notes(run, rewards)
-    room: dict[str, Any] = {"head": 0.06, "right": 0.12, "gap": 0.14, "title": title, "notes": notes}
+    room: dict[str, Any] = {"right": 0.12, "gap": 0.14, "title": title, "notes": notes}
     with p.panels([1.42, 0.78], keys=keys, **room) as (figure, (upper, lower)):
-        reward, entropy, ceiling, muted = (p.colour(name) for name in ("blue", "purple", CEILING, "muted"))
+        reward, entropy, ceiling = (p.colour(name) for name in ("blue", "purple", "vermilion"))
         for axes, values, colour in ((upper, law.reward, reward), (lower, law.entropy, entropy)):
             size, alpha = (1.6, 0.45) if law.n > 120 else (2.2, 0.8)
             p.dots(axes, law.step, values, size=size, color=colour, alpha=alpha, zorder=4)
@@ -71,7 +65,8 @@ def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
                 upper.axhspan(law.ceiling.low, law.ceiling.high, **band)
             upper.axhline(law.ceiling.value, color=ceiling, linewidth=1.0, zorder=3)
         first, last = float(law.step[0]), float(law.step[-1])
-        furthest = last + FURTHEST * ((last - first) or 1.0)
+        # A step of saturation widens the picture by a span of the run at most, or is only named.
+        furthest = last + ((last - first) or 1.0)
         spent = (spending.step.value, spending.step.high) if spending else ()
         ends = [min(end, furthest) for end in spent if end is not None and end > last]
         upper.set_xlim(*p.padded(first, max([last, *(ahead.step if ahead else ()), *ends]), 0.025, 0.025))
@@ -80,7 +75,8 @@ def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
         seen = [end for e in (ahead.entropy if ahead else ()) for end in (e.value, e.high) if end is not None]
         lower.set_ylim(*p.padded(min(0.0, least), min(max([most, *seen]), 1.5 * most), 0.0, 0.08))
         if spending is not None:
-            lower.axhline(spending.entropy, color=muted, linewidth=0.8, linestyle=_DOTTED, zorder=3)
+            low: dict[str, Any] = {"linewidth": 0.8, "linestyle": _DOTTED, "zorder": 3}
+            lower.axhline(spending.entropy, color=p.colour("muted"), **low)
             _spent(upper, spending)
             _spent(lower, spending)
         upper.set_ylabel(reward_label(run.fit))
@@ -112,22 +108,21 @@ def draw_on(axes: Axes, part: RunReport | Forecast | SaturationForecast) -> None
 
 def _fan(axes: Axes, ahead: Forecast, now: Estimate, found: tuple[Estimate, ...], colour: str) -> None:
     """Medians and intervals over the later steps; steps whose interval is not known have a median only."""
-    order = np.argsort(ahead.step) if found else ()
-    later = [(ahead.step[i], found[i]) for i in order if found[i].value is not None]
-    if not later:
+    known = [(x, e) for x, e in zip(ahead.step, found, strict=False) if e.value is not None]
+    if not known:
         return
-    first = later[0][1] if now.value is None else now
-    steps, levels = [ahead.last_step, *(x for x, _ in later)], [first.value, *(e.value for _, e in later)]
-    axes.plot(steps, levels, color=colour, linewidth=1.2, linestyle=_DASHED, zorder=5)
-    banded = [(x, e.low, e.high) for x, e in later if e.low is not None and e.high is not None]
-    if not banded:
-        return
-    x, low, high = (list(part) for part in zip(*banded, strict=True))
-    look: dict[str, Any] = {"color": colour, "linewidth": 0, "zorder": 2}
-    if now.low is not None and now.high is not None:
-        axes.fill_between([ahead.last_step, x[0]], [now.low, low[0]], [now.high, high[0]], alpha=0.12, **look)
-    axes.fill_between(x, low, high, alpha=0.24, **look)
-    for at, *ends in banded if len(banded) < 5 else banded[-1:]:
+    last, rows = ahead.last_step, sorted((x, e.value, e.low, e.high) for x, e in known)
+    later = np.array(rows, dtype=np.float64)
+    level = later[0, 1] if now.value is None else now.value
+    medians = np.append(last, later[:, 0]), np.append(level, later[:, 1])
+    axes.plot(*medians, color=colour, linewidth=1.2, linestyle=_DASHED, zorder=5)
+    x, _, low, high = banded = later[~np.isnan(later).any(axis=1)].T
+    if x.size:
+        look: dict[str, Any] = {"color": colour, "linewidth": 0, "zorder": 2}
+        if now.low is not None and now.high is not None:
+            axes.fill_between([last, x[0]], [now.low, low[0]], [now.high, high[0]], alpha=0.12, **look)
+        axes.fill_between(x, low, high, alpha=0.24, **look)
+    for at, _, *ends in banded.T[-1 if x.size > 4 else 0 :]:
         axes.plot([at, at], ends, color=colour, linewidth=0.8, alpha=0.8, zorder=3)
 
 
@@ -149,11 +144,11 @@ def _keys(run: RunReport, law: LawFit) -> list[tuple[str, str, list[dict[str, An
         of = "a new evaluation" if run.forecast.block == 1 else f"a mean of {run.forecast.block} new ones"
         keys.append(("blue", f"forecast and {level} interval of {of}", _DASHED))
     if law.validity.ok and law.ceiling.value is not None:
-        keys.append((CEILING, f"ceiling {format_interval(law.ceiling)}", "-"))
+        keys.append(("vermilion", f"ceiling {format_interval(law.ceiling)}", "-"))
     if run.spending is not None:
         keys.append(("muted", _spending(run.spending), _DOTTED))
     return [
-        (name, p.shown(re.sub(r"(?<=[ [])-", "−", text)), [_BAND, {"linewidth": 1.0, "linestyle": dashes}])
+        (name, re.sub(r"(?<=[ [])-", "−", text), [_BAND, {"linewidth": 1.0, "linestyle": dashes}])
         for name, text, dashes in keys
     ]
 
@@ -168,17 +163,16 @@ def _spending(told: SaturationForecast) -> str:
 
 def _notes(run: RunReport, rewards: tuple[float, float]) -> list[str]:
     """What is not drawn, and why."""
-    notes = []
-    if run.fit.law is not None and not run.fit.law.validity.ok:
+    law, ahead, notes = run.fit.law, run.forecast, []
+    if law is not None and not law.validity.ok:
         notes.append("no ceiling is drawn: it is the law’s, and the law is not to be read here")
     if run.no_forecast is not None:
         notes.append(f"no forecast: {run.no_forecast}")
-    if run.forecast is not None:
-        notes += run.forecast.notes
-        last, (bottom, top) = run.forecast.reward[-1], rewards
-        if (last.low is not None and last.low < bottom) or (last.high is not None and last.high > top):
-            at = format_step(run.forecast.step[-1])
-            notes.append(f"the band is cut: at step {at} the reward is {format_interval(last)}")
-    if run.spending is not None and run.spending.step.note:
-        notes.append(run.spending.step.note)
+    if ahead is not None:
+        notes += ahead.notes
+        last, (low, high) = ahead.reward[-1], rewards
+        if any(end is not None and not low <= end <= high for end in (last.low, last.high)):
+            where = f"at step {format_step(ahead.step[-1])} the reward is {format_interval(last)}"
+            notes.append(f"the band is cut: {where}")
+    notes.append((run.spending and run.spending.step.note) or "")
     return [line for text in notes for line in p.wrapped(text, 66, 3)]

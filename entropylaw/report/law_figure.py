@@ -13,20 +13,11 @@ from matplotlib.figure import Figure
 from entropylaw.analysis.forms import FORMS
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.documents.fit import RunFit
+from entropylaw.report import numbers
 from entropylaw.report import plotting as p
-from entropylaw.report.numbers import (
-    format_estimate,
-    format_number,
-    format_percent,
-    format_step,
-    format_weight,
-)
 from entropylaw.report.palette import PALETTE
 from entropylaw.report.words import drop_words, headline
 from entropylaw.results.law import LawFit
-
-MOST_JOINED = 500
-"""Points of a longer run are not joined: the line would hide them."""
 
 
 def law_figure(part: RunFit | LawFit) -> Figure:
@@ -40,17 +31,17 @@ def law_figure(part: RunFit | LawFit) -> Figure:
         drawn = _draw(axes, law, reward_label(part))
         # One row above the axes: what the bands are, and dots in the colours of the first step to the last.
         y = 0.07 + p.LINE * len(verdict_title(law))
-        band = f"{format_percent(law.level)}, mean"
+        band = f"{numbers.format_percent(law.level)}, mean"
         for x, alpha, text in ((0.08, 0.38, band), (0.95, 0.15, "new evaluation")):
             p.mark(figure, [x, x + 0.13], y + 0.05, color=p.colour(drawn["law"][2]), linewidth=6, alpha=alpha)
             p.write(figure, x + 0.17, y, text)
-        last = format_step(law.step[-1])
+        last = numbers.format_step(law.step[-1])
         p.write(figure, p.WIDTH - 0.06, y, last, ha="right")
         shades, places = _steps(), p.WIDTH - 0.14 - 0.062 * len(last) - 0.085 * np.arange(5.0)
         look: dict[str, Any] = {"marker": "o", "markersize": 3.6, "rasterized": law.n > p.MOST_VECTOR_POINTS}
         for share, x in zip((1.0, 0.75, 0.5, 0.25, 0.0), places, strict=True):
             p.mark(figure, [x], y + 0.05, color=shades(share), **look)
-        p.write(figure, places[-1] - 0.08, y, f"step {format_step(law.step[0])}", ha="right")
+        p.write(figure, places[-1] - 0.08, y, f"step {numbers.format_step(law.step[0])}", ha="right")
         low, high = axes.get_ylim()
         gap = 0.06 * (high - low)
         ends = [low if mean is None else float(mean[-1]) for mean, _, _ in drawn.values()]
@@ -58,7 +49,7 @@ def law_figure(part: RunFit | LawFit) -> Figure:
         for (form, (_, weight, name)), y in zip(drawn.items(), ends, strict=True):
             bold, colour = "bold" if form == "law" else "normal", p.colour(name, words=True)
             p.beside(axes, y, form, color=colour, weight=bold)
-            p.beside(axes, y, weight, 58, color=colour, ha="right")
+            p.beside(axes, y, numbers.format_weight(weight), 58, color=colour, ha="right")
         p.beside(axes, high, "weight", 58, color=p.colour("muted"), ha="right")
     return figure
 
@@ -88,36 +79,36 @@ def draw_on(axes: Axes, part: RunFit | LawFit) -> None:
     law = law_of(part)
     for form, (mean, weight, name) in _draw(axes, law, reward_label(part)).items():
         look: dict[str, Any] = {"color": p.colour(name), "linestyle": "none" if mean is None else "-"}
-        axes.plot([], [], label=f"{form} {weight}", **look)
+        axes.plot([], [], label=f"{form} {numbers.format_weight(weight)}", **look)
     axes.legend(frameon=False, fontsize=7, labelcolor="linecolor", title="probability", title_fontsize=7)
     title = "\n".join(verdict_title(law))
     axes.set_title(title, loc="left", color=p.colour("warn"), fontweight="bold", fontsize=8)
 
 
-def _draw(axes: Axes, law: LawFit, label: str) -> dict[str, tuple[Any, str, str]]:
+def _draw(axes: Axes, law: LawFit, label: str) -> dict[str, tuple[Any, float, str]]:
     """The law on axes; every form with its mean (None where it is no curve), its weight and its colour.
 
     The axes hold every evaluation; bands and intervals much wider than these run out of the picture.
     """
     curve, ok = law.curve, law.validity.ok
-    name = "blue" if ok else "grey"
-    own = p.colour(name)
+    own = p.colour(name := "blue" if ok else "grey")
     wanted: list[Any] = [curve.mean, curve.observation_low, curve.observation_high, *curve.rivals.values()]
     wanted += [(e.low, e.value, e.high) for e in (law.ceiling, law.reward_now)]
     axes.set_xlim(*p.padded(min(law.entropy.min(), 0.0), max(law.entropy.max(), 0.0), 0.035, 0.02))
     axes.set_ylim(*p.limits(law.reward, chain(*wanted), 0.6, 0.13, 0.15))
-    outer = (curve.observation_low, curve.observation_high)
-    axes.fill_between(curve.entropy, *outer, color=own, alpha=0.15, linewidth=0, zorder=1)
-    axes.fill_between(curve.entropy, curve.low, curve.high, color=own, alpha=0.27, linewidth=0, zorder=2)
-    look: dict[str, Any] = {"linewidth": 1.6, "linestyle": "-" if ok else (0, (5, 1.5)), "zorder": 5}
+    look: dict[str, Any] = {"color": own, "linewidth": 0}
+    new = curve.observation_low, curve.observation_high
+    axes.fill_between(curve.entropy, *new, alpha=0.15, zorder=1, **look)
+    axes.fill_between(curve.entropy, curve.low, curve.high, alpha=0.27, zorder=2, **look)
+    look = {"linewidth": 1.6, "linestyle": "-" if ok else (0, (5, 1.5)), "zorder": 5}
     axes.plot(curve.entropy, curve.mean, color=own, solid_capstyle="round", **look)
-    drawn: dict[str, tuple[Any, str, str]] = {"law": (curve.mean, format_weight(law.law_weight), name)}
+    drawn: dict[str, tuple[Any, float, str]] = {"law": (curve.mean, law.law_weight, name)}
     look = {"linewidth": 0.9, "linestyle": (0, (3.5, 2)), "zorder": 4}
     for rival in law.rivals:
         mean = curve.rivals.get(rival.form)
         # A stored document may hold a form that this version does not know.
         name = (FORMS[rival.form].colour if rival.form in FORMS else None) or "muted"
-        drawn[rival.form] = (mean, format_weight(rival.weight), name)
+        drawn[rival.form] = (mean, rival.weight, name)
         if mean is not None:
             faint = 0.55 if rival.ruled_out else 1.0
             axes.plot(curve.entropy, mean, color=p.colour(name), alpha=faint, **look)
@@ -166,7 +157,7 @@ def _mark(axes: Axes, law: LawFit, own: str) -> None:
         end = estimate.high if upward else estimate.low
         reach = min(max(value if end is None else end, low), high)
         axes.plot([x, x], [reach, at], color=p.colour("muted"), linewidth=0.5, zorder=3)
-        text = format_estimate(estimate)
+        text = numbers.format_estimate(estimate)
         interval = f" {text.interval}" if name == "ceiling" and len(text.interval) <= 18 else ""
         side, offset = ("left", 3.0) if x < (left + right) / 2 else ("right", -3.0)
         look: dict[str, Any] = {"ha": side, "va": "center", "size": 7, "zorder": 9, "color": p.colour("ink")}
@@ -190,18 +181,19 @@ def series_figure(run: RunFit | LawFit) -> Figure:
             p.beside(upper, float(law.course[-1]), "course", color=ink)
         lower.plot(law.step, law.fitted, linestyle="-" if law.validity.ok else (0, (4, 2)), **look)
         p.beside(lower, float(law.fitted[-1]), "law", color=ink)
-        upper.set_ylim(*p.padded(min(0.0, float(law.entropy.min())), float(law.entropy.max()), 0.0, 0.08))
-        lower.set_ylim(*p.padded(float(law.reward.min()), float(law.reward.max()), 0.1, 0.1))
+        upper.set_ylim(*p.limits(np.append(law.entropy, 0.0), (), 0.0, 0.0, 0.08))
+        lower.set_ylim(*p.limits(law.reward, (), 0.0, 0.1, 0.1))
         # A ring around the evaluation that moves the fit most.
         step = law.influence.step
         here = law.step == step
-        for axes, values in ((upper, law.entropy), (lower, law.reward)):
-            axes.scatter(law.step[here], values[here], s=34, facecolors="none", edgecolors=warn, zorder=6)
+        ring: dict[str, Any] = {"s": 34, "facecolors": "none", "edgecolors": warn, "linewidths": 1.0}
+        upper.scatter(law.step[here], law.entropy[here], zorder=6, **ring)
+        lower.scatter(law.step[here], law.reward[here], zorder=6, **ring)
         if here.any():
             side, offset = ("right", -6) if step > (law.step[0] + law.step[-1]) / 2 else ("left", 6)
             look = {"textcoords": "offset points", "ha": side, "va": "center", "color": warn, "zorder": 7}
-            words, place = f"step {format_step(step)} moves the fit most", (step, float(law.entropy[here][0]))
-            upper.annotate(words, place, (offset, 0), **look)
+            words = f"step {numbers.format_step(step)} moves the fit most"
+            upper.annotate(words, (step, float(law.entropy[here][0])), (offset, 0), **look)
         upper.set_ylabel("entropy (nats)")
         lower.set_ylabel(reward_label(run))
     return figure
@@ -212,9 +204,9 @@ def residual_figure(run: RunFit | LawFit) -> Figure:
     law = law_of(run)
     residuals, left = law.residuals, law.reward - law.fitted
     sd, lag1 = residuals.sd, "unknown" if residuals.lag1 is None else f"{residuals.lag1:.2f}"
-    note = f"sd {format_number(sd, 2)} · lag-1 {lag1}"
+    note = f"sd {numbers.format_number(sd, 2)} · lag-1 {lag1}"
     if residual_model(law.interval).assumed is None:
-        effective = f"effective n {format_number(residuals.effective_n, 2)} of {law.n}"
+        effective = f"effective n {numbers.format_number(residuals.effective_n, 2)} of {law.n}"
         note = f"{note} · drift share {residuals.drift_share:.2f} · {effective}"
     room: dict[str, Any] = {"head": 0.08, "notes": [note.replace(" -0", " −0")]}
     with p.panels([1.35], title=verdict_title(law), **room) as (figure, (axes,)):
@@ -233,7 +225,7 @@ def residual_figure(run: RunFit | LawFit) -> Figure:
 
 def _trace(axes: Axes, law: LawFit, values: p.FloatArray, colour: str) -> None:
     """The evaluations as points, joined by a thin line where they are few enough to be told apart."""
-    if law.n <= MOST_JOINED:
+    if law.n <= 500:
         axes.plot(law.step, values, color=colour, linewidth=0.5, alpha=0.45, zorder=3)
     size, alpha = (1.7, 0.45) if law.n > 120 else (2.8, 1.0)
     p.dots(axes, law.step, values, size=size, color=colour, alpha=alpha, zorder=4)

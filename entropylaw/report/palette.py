@@ -62,8 +62,6 @@ PALETTE: dict[str, Colour] = {
 """Name → colour on paper, colour on the dark card."""
 
 _BY_HEX = {colour.light: name for name, colour in PALETTE.items() if name != "ring"}
-_IMAGES = "figure svg image{filter:invert(1) hue-rotate(180deg)}"
-"""Points that are an image have their colours in it; turning lightness over leaves the hues."""
 
 
 def themed(colour: str, *, stroke: bool = False) -> str:
@@ -80,17 +78,18 @@ def css() -> str:
     bright, dark = (
         ":root{" + ";".join(f"--{name}:{colour[i]}" for name, colour in PALETTE.items()) + "}" for i in (0, 1)
     )
-    return f"{bright}\n@media screen and (prefers-color-scheme:dark){{{dark}{_IMAGES}}}\n"
+    # Points that are an image have their colours in it; turning lightness over leaves the hues.
+    dark += "figure svg image{filter:invert(1) hue-rotate(180deg)}"
+    return f"{bright}\n@media screen and (prefers-color-scheme:dark){{{dark}}}\n"
 
 
 def contrast(one: str, other: str) -> float:
     """Contrast of two colours by WCAG 2: 1 for the same, 21 for black on white."""
-    bright, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (bright + 0.05) / (dark + 0.05)
 
+    def luminance(colour: str) -> float:
+        parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+        red, green, blue = (x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05
 
-def _luminance(colour: str) -> float:
-    """Relative luminance of an sRGB colour."""
-    parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    red, green, blue = (x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    bright, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return bright / dark

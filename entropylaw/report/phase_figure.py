@@ -9,25 +9,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from entropylaw.documents.phases import RunPhases
+from entropylaw.report import phasewords
 from entropylaw.report import plotting as p
 from entropylaw.report.numbers import format_number, format_percent
-from entropylaw.report.phasewords import (
-    Curves,
-    cautions_counted,
-    curves_of,
-    does,
-    sees_nothing,
-    verdict_words,
-)
 from entropylaw.report.printable import wrapped
 from entropylaw.results.columns import SEMANTIC
 from entropylaw.results.phases import CurvePhases
 
 COLOURS = {"planning": "vermilion", "execution": "blue", "aggregate": "purple"}
 """Vermilion and blue, which differ in lightness too; purple for all tokens."""
-
-_SHARP = 0.1
-"""Share of the run: a boundary that may be anywhere in more of it does not fill its strip."""
 
 _DASHED: Any = (0, (3, 2))
 
@@ -45,17 +35,16 @@ def phase_figure(run: RunPhases) -> Figure:
     ValueError
         The run has no phases.
     """
-    curves = curves_of(run)
+    curves = phasewords.curves_of(run)
     if run.phases is None or not curves:
         raise ValueError("a run without phases has no figure")
-    title = wrapped(p.shown(verdict_words(run) + cautions_counted(run)), 50)
+    title = wrapped(p.shown(phasewords.verdict_words(run) + phasewords.cautions_counted(run)), 50)
     # One line per curve in its colour, and what the dashes are, where there are any.
     solid, dashed = {"linewidth": 1.3}, {"linewidth": 0.8, "linestyle": _DASHED}
-    names = [(c, name if c.found else f"{name} (smooth decay)") for c, name in curves]
-    keys = [(COLOURS[curve.name], p.shown(name), [solid]) for curve, name in names]
+    keys = [(COLOURS[c.name], t if c.found else f"{t} (smooth decay)", [solid]) for c, t in curves]
     if any(curve.found for curve, _ in curves):
         keys.append(("ink", f"one smooth decay (bands: {format_percent(run.phases.level)})", [dashed]))
-    room: dict[str, Any] = {"title_colour": "ink", "head": 0.11, "left": 0.56, "right": 0.1, "gap": 0.07}
+    room: dict[str, Any] = {"title_colour": "ink", "left": 0.56, "right": 0.1, "gap": 0.07}
     heights = [1.3, 0.62, *(0.2 for _ in curves)]
     with p.panels(heights, title=title, keys=keys, **room) as (figure, (axes, rest, *strips)):
         _curves(axes, curves)
@@ -64,17 +53,19 @@ def phase_figure(run: RunPhases) -> Figure:
         for curve, _ in curves:
             _shape(rest, curve, curve.decay)
             left += [line - curve.decay for line in (curve.entropy, *([curve.fitted] if curve.found else []))]
-        whole = np.concatenate(left)
-        rest.set_ylim(*p.padded(float(whole.min()), float(whole.max()), 0.1, 0.1))
+        rest.set_ylim(*p.limits(np.concatenate(left), (), 0.0, 0.1, 0.1))
         rest.axhline(0.0, color=p.colour("ink"), linewidth=0.8, linestyle=_DASHED, zorder=6)
         axes.set_ylabel(_unit(run))
         rest.set_ylabel("less decay")
-        # The probability per step that fills a strip: the highest there is, or an even one over _SHARP.
+        # The probability per step that fills a strip: the highest there is, or an even one over a tenth of
+        # the run. A boundary that may be anywhere in more of it does not fill its strip.
         span = max(curve.last_step for curve, _ in curves) - min(curve.first_step for curve, _ in curves)
-        tallest = max([1.0 / (_SHARP * span), *(_per_step(c).max() for c, _ in curves if c.found)])
-        for below, (curve, name) in zip(strips, curves, strict=True):
+        places = [curve.boundary.places for curve, _ in curves]
+        likely = [c.boundary.density / (at[1] - at[0]) for (c, _), at in zip(curves, places, strict=True)]
+        found = [density.max() for density, (c, _) in zip(likely, curves, strict=True) if c.found]
+        for below, (curve, name), density in zip(strips, curves, likely, strict=True):
             label = "plans" if name.startswith(SEMANTIC) else curve.name.replace("aggregate", "all")
-            _strip(below, curve, label, float(tallest))
+            _strip(below, curve, label, density / max([10.0 / span, *found]))
         below.tick_params(bottom=True)
         below.set_xlabel("step (strips: boundary's place; grey: not tried)", labelpad=2)
     return figure
@@ -82,14 +73,14 @@ def phase_figure(run: RunPhases) -> Figure:
 
 def draw_on(axes: Axes, run: RunPhases) -> None:
     """The curves on axes of anybody's; a bar in a curve's colour below lies along its boundary's interval."""
-    curves = curves_of(run)
+    curves = phasewords.curves_of(run)
     _curves(axes, curves)
     bottom: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "zorder": 7}
     for i, (curve, name) in enumerate(curves):
         colour, y = p.colour(COLOURS[curve.name]), 0.02 + 0.025 * i
         for interval in curve.boundary.intervals if curve.found else ():
             axes.plot(interval, [y, y], color=colour, linewidth=2.5, solid_capstyle="butt", **bottom)
-        found = does(curve) if curve.found else "no boundary found"
+        found = phasewords.does(curve) if curve.found else "no boundary found"
         axes.plot([], [], color=colour, label=p.shown(f"{name}: {found}"))
     axes.legend(frameon=False, fontsize=7)
     axes.set_xlabel("step")
@@ -102,7 +93,7 @@ def _unit(run: RunPhases) -> str:
     return "entropy (nats)" if SEMANTIC in whats else "token entropy (nats)"
 
 
-def _curves(axes: Axes, curves: Curves) -> None:
+def _curves(axes: Axes, curves: phasewords.Curves) -> None:
     """Points, and the decay without a boundary; where one was found also the curve that has it.
 
     The limits hold all points and lines; bands that run out of them are cut, and the axis starts at 0.
@@ -115,9 +106,8 @@ def _curves(axes: Axes, curves: Curves) -> None:
             look = {"color": p.colour("ink"), "linewidth": 0.8, "linestyle": _DASHED, "zorder": 6}
         axes.plot(curve.step, curve.decay, **look)
         shown += [curve.entropy, curve.decay, *([curve.fitted] if curve.found else [])]
-    whole, steps = np.concatenate(shown), np.concatenate([curve.step for curve, _ in curves])
-    axes.set_xlim(*p.padded(float(steps.min()), float(steps.max()), 0.025, 0.025))
-    axes.set_ylim(*p.padded(min(0.0, float(whole.min())), float(whole.max()), 0.02, 0.06))
+    axes.set_xlim(*p.limits(np.concatenate([curve.step for curve, _ in curves]), (), 0.0, 0.025, 0.025))
+    axes.set_ylim(*p.limits(np.concatenate([[0.0], *shown]), (), 0.0, 0.02, 0.06))
 
 
 def _shape(axes: Axes, curve: CurvePhases, less: p.FloatArray) -> None:
@@ -130,13 +120,7 @@ def _shape(axes: Axes, curve: CurvePhases, less: p.FloatArray) -> None:
         axes.plot(curve.step, curve.fitted - less, color=colour, linewidth=1.1, zorder=5)
 
 
-def _per_step(curve: CurvePhases) -> p.FloatArray:
-    """Probability of a boundary per step, at its places."""
-    places = curve.boundary.places
-    return np.asarray(curve.boundary.density / (places[1] - places[0]))
-
-
-def _strip(axes: Axes, curve: CurvePhases, label: str, tallest: float) -> None:
+def _strip(axes: Axes, curve: CurvePhases, label: str, density: p.FloatArray) -> None:
     """The boundary's distribution in the curve's colour, over a bar along its most probable steps."""
     name, boundary, (left, right) = COLOURS[curve.name], curve.boundary, axes.get_xlim()
     words: dict[str, Any] = {"color": p.colour(name, words=True), "va": "center", "transform": axes.transAxes}
@@ -151,10 +135,10 @@ def _strip(axes: Axes, curve: CurvePhases, label: str, tallest: float) -> None:
     for one, other in ((left, first), (last, right)):
         axes.axvspan(one, other, color=p.colour("grid"), linewidth=0, zorder=0)
     if not curve.found:
-        seen = "blind here" if sees_nothing(curve) else f"+{format_number(curve.detectable, 2)} would show"
+        rise = format_number(curve.detectable, 2)
+        seen = "blind here" if phasewords.sees_nothing(curve) else f"+{rise} would show"
         axes.text(0.5, 0.5, f"no boundary found ({seen})", ha="center", **words)
         return
-    density = _per_step(curve) / tallest
     axes.fill_between(boundary.places, 0.0, density, color=colour, alpha=0.3, linewidth=0)
     axes.plot(boundary.places, density, color=colour, linewidth=0.7)
     for interval in boundary.intervals:

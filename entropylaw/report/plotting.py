@@ -14,7 +14,6 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from logging.handlers import BufferingHandler
 from typing import Any, Literal
 
@@ -47,53 +46,29 @@ WIDTH = 3.4
 MOST_VECTOR_POINTS = 300
 """Above this the points of an SVG become one image, so that a page stays below 300 kB."""
 
-_COLOURS = {
-    "text.color": "ink",
-    "axes.labelcolor": "ink",
-    "axes.edgecolor": "muted",
-    "grid.color": "grid",
-    **{f"{axis}tick.color": "muted" for axis in "xy"},
-    **{f"{axis}tick.labelcolor": "ink" for axis in "xy"},
-}
-
 _STYLE: dict[Any, Any] = {
     "font.family": ["DejaVu Sans"],
     "font.size": 7.0,
+    "text.color": "ink",
     "axes.labelsize": 7.5,
+    "axes.labelcolor": "ink",
+    "axes.edgecolor": "muted",
     "axes.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
     "axes.grid": True,
+    "grid.color": "grid",
     "grid.linewidth": 0.5,
-    **{f"{axis}tick.labelsize": 7.0 for axis in "xy"},
-    **{f"{axis}tick.major.size": 2.5 for axis in "xy"},
-    **{f"{axis}tick.major.width": 0.6 for axis in "xy"},
 }
+for _axis in ("xtick", "ytick"):
+    _STYLE |= {f"{_axis}.color": "muted", f"{_axis}.labelcolor": "ink", f"{_axis}.labelsize": 7.0}
+    _STYLE |= {f"{_axis}.major.size": 2.5, f"{_axis}.major.width": 0.6}
+"""Colours are names of :data:`PALETTE`."""
 
-_FIXED: dict[Any, Any] = {
-    "text.usetex": False,
-    "text.parse_math": False,
-    "svg.hashsalt": None,
-    "savefig.bbox": None,
-    "savefig.facecolor": "auto",
-    "savefig.transparent": False,
-}
+_FIXED: dict[Any, Any] = {"text.usetex": False, "text.parse_math": False, "savefig.bbox": None}
+_FIXED |= {"savefig.facecolor": "auto", "savefig.transparent": False}
 """What no style file changes: our texts are no TeX, and every kind of file shows one picture."""
-
-_NOT_STYLE = ("backend", "interactive", "toolbar", "timezone", "webagg.", "tk.", "docstring.", "date.epoch")
-"""Settings of the process; where figures go is none of a style's."""
-
-_GLYPHS = frozenset("·–—−…×≤≥±°′″→←“”‘’")
-
-_GENERIC = ("serif", "sans-serif", "cursive", "fantasy", "monospace")
-
-_DPI = {"svg": 160, "png": 300, "pdf": 300}
-
-_METADATA: dict[str, dict[str, Any]] = {
-    "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
-    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-}
 
 LINE = 0.135
 """Inches from one small line of text to the next."""
@@ -115,7 +90,7 @@ def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
         return
     given = dict(extra or {})
     dark = is_dark(given.get("figure.facecolor", "white"))
-    ours = _STYLE | {setting: PALETTE[name][dark] for setting, name in _COLOURS.items()}
+    ours = {name: PALETTE[x][dark] if name.endswith("color") else x for name, x in _STYLE.items()}
     ours |= {f"{axis}.labelcolor": "inherit" for axis in ("xtick", "ytick") if f"{axis}.color" in given}
     if "grid.color" in given:
         # A style that colours the grid and does not ask for one was made for figures without.
@@ -137,10 +112,11 @@ def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
 
 def missing_fonts(extra: Mapping[str, Any]) -> list[str]:
     """The font families that a style of the user's names, if none of them is installed."""
+    generic = {"serif", "sans-serif", "cursive", "fantasy", "monospace"}
     families: list[str] = []
     for family in extra.get("font.family", []):
-        families += extra.get(f"font.{family}", []) if family in _GENERIC else [family]
-    return [] if set(families) & {*fontManager.get_font_names(), *_GENERIC} else families
+        families += extra.get(f"font.{family}", []) if family in generic else [family]
+    return [] if {*families} & {*fontManager.get_font_names(), *generic} else families
 
 
 def read_style(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -171,7 +147,9 @@ def read_style(path: str | os.PathLike[str]) -> dict[str, Any]:
             f"{os.fspath(path)} cannot be used as a matplotlib style: {why}",
             "give a file with one `name: value` a line, as matplotlib's own *.mplstyle files have",
         )
-    return {name: settings[name] for name in settings if not name.startswith(_NOT_STYLE)}
+    # Settings of the process: where figures go is none of a style's.
+    process = ("backend", "interactive", "toolbar", "timezone", "webagg.", "tk.", "docstring.", "date.epoch")
+    return {name: settings[name] for name in settings if not name.startswith(process)}
 
 
 def is_dark(paper: Any) -> bool:
@@ -221,8 +199,8 @@ def panels(
     head
         More room above the panels.
     """
-    above = LINE * (len(title) + len(keys)) + 0.08
-    top, bottom = above + head, 0.38 + LINE * len(notes)
+    top = 0.08 + head + LINE * (len(title) + len(keys)) + (0.06 if keys else 0.0)
+    bottom = 0.38 + LINE * len(notes)
     height = top + sum(heights) + gap * (len(heights) - 1) + bottom
     with style():
         figure = Figure(figsize=(WIDTH, height))
@@ -237,27 +215,27 @@ def panels(
         write(figure, 0.06, 0.05, "\n".join(title), color=colour(title_colour), weight="bold", size=7.5)
         write(figure, 0.06, height - 0.04, "\n".join(notes), va="bottom")
         for i, (name, text, looks) in enumerate(keys):
-            y = above - LINE * (len(keys) - i) - 0.02
+            y = 0.06 + LINE * (len(title) + i)
             for look in looks:
                 mark(figure, (0.08, 0.28), y + 0.055, color=colour(name), **look)
-            write(figure, 0.34, y, text, color=colour(name, words=True))
+            write(figure, 0.34, y, shown(text), color=colour(name, words=True))
         yield figure, list(made)
-        renderer, axis = canvas.get_renderer(), made[-1].xaxis
+        renderer = canvas.get_renderer()
         named = [axes.yaxis for axes in made if axes.get_ylabel()]
+        made[-1].xaxis.get_tightbbox(renderer)
+        below = made[-1].xaxis.label.get_position()[1] - made[-1].bbox.y0
         edge = min((one.get_tightbbox(renderer).x0 for one in named), default=2.0)
         beside = min((one.label.get_position()[0] for one in named), default=0.0) - made[-1].bbox.x0
-        axis.get_tightbbox(renderer)
-        below = axis.label.get_position()[1] - made[-1].bbox.y0
         figure.subplots_adjust(left=figure.subplotpars.left + max(2.0 - edge, 0.0) / figure.bbox.width)
-        axis.set_label_coords(0.5, below / made[-1].bbox.height)
+        made[-1].xaxis.set_label_coords(0.5, below / made[-1].bbox.height)
         for one in named:
             one.set_label_coords(beside / made[-1].bbox.width, 0.5)
 
 
 def write(figure: Figure, x: float, y: float, text: str, **look: Any) -> None:
     """Text with its top left corner ``x`` and ``y`` inches from the left and the top of the figure."""
-    height = figure.get_size_inches()[1]
-    figure.text(x / WIDTH, 1 - y / height, text, **{"va": "top", "color": colour("muted"), **look})
+    look = {"va": "top", "color": colour("muted"), **look}
+    figure.text(x / WIDTH, 1 - y / figure.get_size_inches()[1], text, **look)
 
 
 def mark(figure: Figure, x: Sequence[float], y: float, **look: Any) -> None:
@@ -277,21 +255,23 @@ def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:
 
     The same figure and salt give the same bytes: no date, no software, no random ids.
     """
-    buffer, dpi = io.BytesIO(), figure.dpi
+    buffer, before, dpi = io.BytesIO(), figure.dpi, 160 if kind == "svg" else 300
     canvas: Any = FigureCanvasAgg(figure)
     with style(), mpl.rc_context({"svg.hashsalt": salt}):
         if kind != "png":
-            figure.savefig(buffer, format=kind, dpi=_DPI[kind], metadata=_METADATA[kind])
+            unnamed = ("Date", "Format", "Type") if kind == "svg" else ("CreationDate", "Producer")
+            metadata: dict[str, Any] = dict.fromkeys(("Creator", *unnamed))
+            figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)
             written = buffer.getvalue()
             return minify(written.decode("utf-8")).encode("utf-8") if kind == "svg" else written
-        figure.set_dpi(_DPI[kind])
+        figure.set_dpi(dpi)
         canvas.draw()
-    figure.set_dpi(dpi)
+    figure.set_dpi(before)
     image = Image.fromarray(np.asarray(canvas.buffer_rgba()))
     # Without an alpha channel where nothing shines through: a fifth less to compress and to store.
     if image.getchannel("A").getextrema() == (255, 255):
         image = image.convert("RGB")
-    image.save(buffer, "png", dpi=(_DPI[kind], _DPI[kind]))
+    image.save(buffer, "png", dpi=(dpi, dpi))
     return buffer.getvalue()
 
 
@@ -315,7 +295,8 @@ def dots(axes: Axes, x: FloatArray, y: FloatArray, *, size: float, **look: Any) 
 
 def shown(text: str) -> str:
     """``text`` on one line, with a question mark for what our font may not have."""
-    return "".join(c if (" " <= c < "\u0250" and c.isprintable()) or c in _GLYPHS else "?" for c in text)
+    more = "·–—−…×≤≥±°′″→←“”‘’"
+    return "".join(c if (" " <= c < "\u0250" and c.isprintable()) or c in more else "?" for c in text)
 
 
 def wrapped(text: str, width: int, most: int) -> list[str]:
@@ -339,13 +320,10 @@ def limits(
     return padded(min([low, *inside]), max([high, *inside]), below, above)
 
 
-def spread(places: list[float], gap: float, low: float, high: float) -> list[float]:
+def spread(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """``places`` moved as little as it takes to be ``gap`` apart and between ``low`` and ``high``."""
-    order = sorted(range(len(places)), key=places.__getitem__)
-    moved = [min(max(place, low), high) for place in places]
-    for before, after in pairwise(order):
-        moved[after] = max(moved[after], moved[before] + gap)
-    for i in reversed(order):
-        moved[i] = min(moved[i], high)
-        high = moved[i] - gap
-    return moved
+    order, steps = np.argsort(places, kind="stable"), gap * np.arange(len(places))
+    moved = np.clip(places, low, high)
+    upward = np.maximum.accumulate(moved[order] - steps) + steps
+    moved[order] = np.minimum(upward, high - steps[::-1])
+    return list(moved.tolist())

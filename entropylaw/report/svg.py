@@ -10,8 +10,6 @@ from entropylaw.report.palette import themed
 
 _GLYPH = re.compile(r'<path id="(DejaVuSans[\w-]*)"[^>]*/>')
 _REFERENCE = re.compile(r'href="#([^"]*)"|url\(#([^)]*)\)')
-_CURVE = 400
-"""Characters of a path above which a tenth of a point is exact enough."""
 
 
 def minify(svg: str) -> str:
@@ -22,7 +20,8 @@ def minify(svg: str) -> str:
         numbers = re.sub(r"-?\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}".rstrip("0").rstrip("."), found[2])
         numbers = " ".join(numbers.split())
         if found[1] == "d":
-            if len(numbers) > _CURVE and "." in numbers:
+            if len(numbers) > 400:
+                # Of a long path a tenth of a point is exact enough.
                 numbers = re.sub(r"-?\d+\.\d+", lambda n: f"{float(n[0]):.1f}".removesuffix(".0"), numbers)
             numbers = re.sub(" ?([A-Za-z]) ?", r"\1", numbers).replace(" -", "-")
         return f'{found[1]}="{numbers}"'
@@ -52,19 +51,15 @@ def inline(svg: str, prefix: str, title: str, description: str, *, follow: bool 
         name = found[1] or found[2]
         return found[0] if name.startswith("DejaVuSans") else found[0].replace(f"#{name}", f"#{names[name]}")
 
-    def letter(found: re.Match[str]) -> str:
-        x = f' x="{float(found[2]):.1f}"' if found[2] else ""
-        return f'<use href="#glyph{found[1]}"{x}/>'
-
     body = re.sub(r' id="([^"]*)"', lambda f: f' id="{names[f[1]]}"' if f[1] in names else "", body)
     body = _REFERENCE.sub(renamed, body).replace("xlink:href=", "href=")
     body = re.sub(r'style="[^"]*"', lambda f: f[0].replace("; ", ";").replace(": ", ":"), body)
     if follow:
         colour = r"(?<=[\";])(fill|stroke):(#[0-9a-f]{6})(?=[\";])"
         body = re.sub(colour, lambda f: f"{f[1]}:{themed(f[2], stroke=f[1] == 'stroke')}", body)
-    body = re.sub(
-        r'<use href="#DejaVuSans([\w-]*)"(?: transform="translate\((-?[\d.]+) 0\)")?/>', letter, body
-    )
+    body = re.sub(r'<use href="#DejaVuSans([\w-]*)"', r'<use href="#glyph\1"', body)
+    along = r'(<use href="#glyph[^"]*") transform="translate\((-?[\d.]+) 0\)"'
+    body = re.sub(along, lambda f: f'{f[1]} x="{float(f[2]):.1f}"', body)
     head, _, body = body.partition(">")
     view = re.search(r'viewBox="[^"]*"', head)
     return (
