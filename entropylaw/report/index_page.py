@@ -142,22 +142,19 @@ def render(
     columns = [column for column in COLUMNS if PEOPLE in column.shown_in and column.key not in _ELSEWHERE]
     views = [_view(row, order, axis, columns) for row, order in zip(named, orders, strict=True)]
     levels = {row.cells["level"] for row in named if row.fitted}
-    return (
-        environment()
-        .get_template("index_page.html.j2")
-        .render(
-            views=views,
-            columns=columns,
-            axis=axis,
-            sentences=reportwords.overall(named),
-            levels=sorted(levels),
-            most_points=MOST_POINTS,
-            spent=SPENT,
-            warnings=warnings,
-            files=files or {},
-            version=version,
-            shared=[fragment(shared_blocks(fit, 3), {}) for fit in shared],
-        )
+    template = environment().get_template("index_page.html.j2")
+    return template.render(
+        views=views,
+        columns=columns,
+        axis=axis,
+        sentences=reportwords.overall(named),
+        levels=sorted(levels),
+        most_points=MOST_POINTS,
+        spent=SPENT,
+        warnings=warnings,
+        files=files or {},
+        version=version,
+        shared=[fragment(shared_blocks(fit, 3), {}) for fit in shared],
     )
 
 

@@ -15,9 +15,6 @@ from entropylaw.report.phasewords import headline as phases_headline
 from entropylaw.report.printable import one_line
 from entropylaw.results import Estimate
 
-LONGEST_NAME = 120
-"""Letters of a run's name that a row shows."""
-
 NO_CURVES = "the log has no entropy of planning or of execution tokens"
 
 StoredCell = Estimate | tuple[float, ...] | float | int | str | bool | None
@@ -93,9 +90,9 @@ class IndexRow(Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> str:
-        """The name on one line, and no longer than a row has room for; its page has all of it."""
+        """The name on one line, and at most 120 letters of it, as a row has room for; its page has all."""
         name = one_line(self.run)
-        return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+        return name if len(name) <= 120 else f"{name[:119]}…"
 
     def estimate(self, key: str) -> Estimate | None:
         """The estimate in a column; None where there is none, or no value."""

@@ -201,12 +201,19 @@ def _two_boundaries(phases: PhaseFit, plan: tuple[CurvePhases, str], act: tuple[
     """What both curves do, in the order of their boundaries where that is known."""
     if phases.delta is not None and phases.verdict in ("execution first", "planning first"):
         sooner, later = (act, plan) if phases.verdict == "execution first" else (plan, act)
-        gap = value_and_interval(phases.delta if sooner is act else _negated(phases.delta), "steps")
+        gap = _steps(phases.delta, 1 if sooner is act else -1)
         then = f"{later[1]} {later[0].kind or BENDS} {gap} later"
         return f"{phases.verdict}: {sooner[1]} {does(sooner[0])}, {then}"
     both = f"overlapping: {plan[1]} {does(plan[0])}, {act[1]} {does(act[0])}; which comes first is open"
     chances = f" ({plan[1]} is later with probability {format_weight(phases.later)})"
     return both if phases.later is None else both + chances
+
+
+def _steps(gap: Estimate, sign: int) -> str:
+    """``86 steps [60, 112]``, or the same the other way round."""
+    ends = (None if x is None else sign * x + 0.0 for x in (gap.low, gap.value, gap.high))
+    low, value, high = tuple(ends)[::sign]
+    return value_and_interval(replace(gap, value=value, low=low, high=high), "steps")
 
 
 def _after(phases: PhaseFit, execution: str) -> str:
@@ -217,16 +224,10 @@ def _after(phases: PhaseFit, execution: str) -> str:
     # Beside two boundaries it is not plain whose place this is.
     whose = "that is" if phases.delta is None else "planning's boundary lies"
     fall = f"{execution} has made 95 % of its fall"
-    steps = value_and_interval(_negated(gap) if gap.high < 0 else gap, "steps")
+    steps = _steps(gap, -1 if gap.high < 0 else 1)
     if gap.low <= 0 <= gap.high:
         return f"; whether {whose} before or after {fall} is open ({steps})"
     return f"; {whose} {steps} {'before' if gap.high < 0 else 'after'} {fall}"
-
-
-def _negated(estimate: Estimate) -> Estimate:
-    ends = (estimate.value, estimate.high, estimate.low)
-    value, low, high = (None if x is None else -x + 0.0 for x in ends)
-    return replace(estimate, value=value, low=low, high=high)
 
 
 def sees_nothing(curve: CurvePhases) -> bool:

@@ -14,16 +14,12 @@ from entropylaw.report.numbers import (
     cell_text,
     count,
     format_interval,
-    format_percent,
     format_step,
     format_weight,
 )
 from entropylaw.report.words import capital, listed, sentence
 from entropylaw.results import Estimate
 from entropylaw.results.law import LawFit
-
-MOSTLY = 0.9
-"""Share of the reward that entropy can buy from which a run counts as nearly through."""
 
 
 def opening(report: RunReport) -> tuple[str, ...]:
@@ -160,19 +156,19 @@ def _headroom(rows: Sequence[IndexRow]) -> str:
 
 
 def _through(rows: Sequence[IndexRow]) -> str:
-    """How many runs are nearly through, by the whole interval."""
+    """How many runs are nearly through, with nine tenths, by the whole interval."""
     found = [row.cells.get("used") for row in rows]
     ends = [(used.low, used.high) for used in found if isinstance(used, Estimate)]
     known = [(low, high) for low, high in ends if low is not None and high is not None]
     if not known:
         return "What share of the reward that entropy can buy has been used is not known, or has no interval."
-    above, below = sum(low > MOSTLY for low, _ in known), sum(high < MOSTLY for _, high in known)
+    above, below = sum(low > 0.9 for low, _ in known), sum(high < 0.9 for _, high in known)
     more, less, between = (n or "none" for n in (above, below, len(known) - above - below))
-    unknown, share = len(rows) - len(known), format_percent(MOSTLY)
+    unknown = len(rows) - len(known)
     beside = f" In {unknown} that share has no interval." if unknown else ""
     return (
-        f"More than {share} of the reward that entropy can buy is used in {more}, less in {less}, and in "
-        f"{between} the interval holds {share}.{beside}"
+        f"More than 90 % of the reward that entropy can buy is used in {more}, less in {less}, and in "
+        f"{between} the interval holds 90 %.{beside}"
     )
 
 

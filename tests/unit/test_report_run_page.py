@@ -50,7 +50,7 @@ def drawn(run: RunReport) -> dict[str, str]:
 
 def page(fit: RunFit, found: RunPhases | None = None, links: dict[str, Sequence[str]] | None = None) -> str:
     run = run_report(fit, found)
-    return run_page.render(report(run), run, "slug", drawn(run), links)
+    return run_page.render(report(run), run, drawn(run), links)
 
 
 @cache
@@ -170,14 +170,14 @@ def test_figures_are_named_and_their_files_linked() -> None:
 
 def test_files_of_a_figure_that_is_not_drawn_are_named() -> None:
     run = run_report(synthetic())
-    text = run_page.render(report(run), run, "slug", {}, {"series": ["../figures/slug-series.svg"]})
+    text = run_page.render(report(run), run, {}, {"series": ["../figures/slug-series.svg"]})
     assert "Not drawn here: series." in Page(text).text
 
 
 def test_neighbours_and_the_way_back() -> None:
     run = run_report(refused())
     before = Neighbour(run="a <b>", href="a.html")
-    text = run_page.render(report(run), run, "slug", {}, previous=before)
+    text = run_page.render(report(run), run, {}, previous=before)
     assert '<a href="../index.html">All runs</a>' in text
     assert '<a href="a.html" rel="prev">' in text
     assert "Previous: a &lt;b&gt;" in text
@@ -200,8 +200,8 @@ def test_same_bytes_from_a_stored_document() -> None:
     fresh = report(run)
     stored = decode(ReportDocument, json.loads(json.dumps(fresh.to_json())))
     shown = {"law": drawn(run)["law"]}
-    text = run_page.render(fresh, run, "slug", shown)
-    assert run_page.render(stored, stored.runs[0], "slug", shown) == text
+    text = run_page.render(fresh, run, shown)
+    assert run_page.render(stored, stored.runs[0], shown) == text
 
 
 def test_a_report_of_a_run_has_its_forecast_and_its_phases() -> None:
@@ -214,7 +214,7 @@ def test_a_report_of_a_run_has_its_forecast_and_its_phases() -> None:
 @pytest.mark.parametrize("n", [40, 300, 2500])
 def test_size_of_a_page(n: int) -> None:
     run = run_report(synthetic(n=n, noise=0.03), phases())
-    assert len(run_page.render(report(run), run, "slug", drawn(run)).encode()) < 300_000
+    assert len(run_page.render(report(run), run, drawn(run)).encode()) < 300_000
 
 
 def test_compact_figures_are_the_same_picture() -> None:

@@ -80,11 +80,10 @@ def describe(result: TokenSummary) -> list[Block]:
 def table(result: TokenSummary) -> Table:
     """A row per step, with twelve significant digits."""
     columns = [Column(name, name) for name in result.columns]
-    return Table(columns, [tuple(map(_rounded, row.values())) for row in result.rows])
-
-
-def _rounded(cell: Cell) -> Cell:
-    return rounded(cell) if isinstance(cell, float) else cell
+    rows = (
+        [rounded(cell) if isinstance(cell, float) else cell for cell in row.values()] for row in result.rows
+    )
+    return Table(columns, list(rows))
 
 
 def _cell(value: Cell, kind: str) -> str:
