@@ -16,13 +16,12 @@ from markupsafe import Markup
 
 from entropylaw._version import __version__
 from entropylaw.documents.report import RunReport
-from entropylaw.report import reportwords
 from entropylaw.report.blocks import PEOPLE, Column, Fact
 from entropylaw.report.describe import describe
 from entropylaw.report.describe.fit import document_head
 from entropylaw.report.describe.groups import shared_blocks
 from entropylaw.report.describe.runs import COLUMNS, MOST_POINTS
-from entropylaw.report.index_rows import NO_CURVES, IndexRow, by_name
+from entropylaw.report.index_rows import NO_CURVES, IndexRow, by_name, overall
 from entropylaw.report.numbers import (
     MISSING,
     cell_text,
@@ -147,7 +146,7 @@ def render(
         views=views,
         columns=columns,
         axis=axis,
-        sentences=reportwords.overall(named),
+        sentences=overall(named),
         levels=sorted(levels),
         most_points=MOST_POINTS,
         spent=SPENT,
@@ -176,7 +175,7 @@ def markdown(
     if more := len(warnings) - len(shown):
         shown.append(f"Left out of this text: {more} more warnings; index.html shows them.")
     cells = [{**row.cells, "run": row.shown} for row in named]
-    head = document_head(shown, cells, shared, reportwords.overall(named))
+    head = document_head(shown, cells, shared, overall(named))
     found = ((describe(report), (figures or {}).get(slug, {})) for report, slug in sections)
     return whole(head, found, len(named), "their pages hold them")
 

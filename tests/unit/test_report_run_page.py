@@ -13,7 +13,7 @@ from entropylaw.documents.codec import decode
 from entropylaw.documents.fit import RunFit
 from entropylaw.documents.phases import RunPhases
 from entropylaw.documents.report import ReportDocument, RunReport, from_fits
-from entropylaw.report import reportwords, run_page
+from entropylaw.report import run_page, words
 from entropylaw.report.figures import FIGURES, parts
 from entropylaw.report.plotting import figure_bytes
 from entropylaw.report.run_page import Neighbour
@@ -137,7 +137,7 @@ def test_the_rival_that_does_better_is_named_before_any_number() -> None:
     better = stated("reason", "a straight line in H describes the run better")
     wrong = Validity(ok=False, contradicted=True, findings=better)
     law = by_hand(validity=wrong, law_weight=0.02, line_weight=0.95)
-    first, better, _ = reportwords.opening(run_report(run_by_hand(law)))
+    first, better, _ = words.opening(run_report(run_by_hand(law)))
     assert first.startswith("The law does not describe this run: a straight line in H")
     assert better.startswith("Of the forms, a straight line in H does best (weight 0.95 against 0.02)")
 
