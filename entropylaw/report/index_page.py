@@ -41,10 +41,6 @@ WIDTH = 240.0
 """Of the picture of a ceiling, in its own units."""
 
 _EDGE = 12.0
-_ELSEWHERE = ("run", "verdict", "entropy", "reward", "forecast_step")
-"""Columns that stand with the name, as lines, or beside the forecast."""
-
-_VERDICTS = ("valid", "with cautions", "law fails", "undecided", "refused")
 
 
 class Tick(NamedTuple):
@@ -129,7 +125,8 @@ def render(
     named = by_name(rows)
     axis = ceiling_axis(named)
     # For each row its place in every order, as custom properties; a tie is broken by name.
-    places = {"v": [_VERDICTS.index(row.verdict) for row in named]}
+    verdicts = ("valid", "with cautions", "law fails", "undecided", "refused")
+    places = {"v": [verdicts.index(row.verdict) for row in named]}
     for name in ("ceiling", "headroom", "used"):
         # Largest first; what is not to be read after what is, and what is not known last.
         found = [row.estimate(name) for row in named]
@@ -138,7 +135,9 @@ def render(
         ranked = sorted(range(len(named)), key=keys.__getitem__)
         places[name[0]] = sorted(range(len(named)), key=ranked.__getitem__)
     orders = (";".join(f"--{key}:{ranks[i]}" for key, ranks in places.items()) for i in range(len(named)))
-    columns = [column for column in COLUMNS if PEOPLE in column.shown_in and column.key not in _ELSEWHERE]
+    # The others stand with the name, as lines, or beside the forecast.
+    elsewhere = ("run", "verdict", "entropy", "reward", "forecast_step")
+    columns = [column for column in COLUMNS if PEOPLE in column.shown_in and column.key not in elsewhere]
     views = [_view(row, order, axis, columns) for row, order in zip(named, orders, strict=True)]
     levels = {row.cells["level"] for row in named if row.fitted}
     template = environment().get_template("index_page.html.j2")

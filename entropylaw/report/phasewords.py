@@ -106,12 +106,7 @@ def does(curve: CurvePhases) -> str:
 
 
 def place(boundary: Boundary) -> str:
-    """``at step 41 [30, 55]``; several stretches, or the whole run, where it is no better known."""
-    return stretches(boundary) if boundary.whole else f"at step {stretches(boundary)}"
-
-
-def stretches(boundary: Boundary) -> str:
-    """The boundary's most probable steps, in one stretch or several.
+    """``at step 41 [30, 55]``; several stretches, or the whole run, where it is no better known.
 
     An end at the first or the last step that was searched is where the search ended, and is said to be no
     end.
@@ -126,10 +121,11 @@ def stretches(boundary: Boundary) -> str:
     ]
     if len(ends) > 1:
         both = zip(ends, cut, strict=True)
-        return " or ".join(f"{low:.0f}{before}–{high:.0f}{after}" for (low, high), (before, after) in both)
+        places = (f"{low:.0f}{before}–{high:.0f}{after}" for (low, high), (before, after) in both)
+        return f"at step {' or '.join(places)}"
     ((low, high),), ((before, after),) = ends, cut
     text = format_estimate(replace(boundary.step, low=low, high=high))
-    return f"{text.value} [{text.low}{before}, {text.high}{after}]"
+    return f"at step {text.value} [{text.low}{before}, {text.high}{after}]"
 
 
 def chance(curve: CurvePhases) -> str:
@@ -155,11 +151,11 @@ def rows_of(curve: CurvePhases, until: float) -> tuple[tuple[str, str], ...]:
         seen = format_number(curve.detectable, 2)
     if curve.found:
         shape, seen = curve.kind or BENDS, MISSING
-        boundary, width = stretches(curve.boundary), value_and_interval(curve.boundary.width)
+        boundary = place(curve.boundary).removeprefix("at step ")
         before, after, rise = map(value_and_interval, (curve.slope_before, curve.slope_after, curve.rise))
         # The widest transition that was tried is no end of it.
-        known, span = curve.boundary.width, float(curve.step[-1] - curve.step[0])
-        widest = 2.0 * HALF_WIDTHS[-1] * span * (1.0 - 1e-9)
+        known, width = curve.boundary.width, value_and_interval(curve.boundary.width)
+        widest = 2.0 * HALF_WIDTHS[-1] * float(curve.step[-1] - curve.step[0]) * (1.0 - 1e-9)
         if known.high is not None and known.high >= widest:
             text = format_estimate(known)
             beyond = known.low is not None and known.low >= widest

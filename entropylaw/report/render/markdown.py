@@ -13,9 +13,6 @@ from entropylaw.report.printable import markdown_cell, one_line
 MOST_BYTES = 59_000
 """Comments on the common forges end near 64 kB; what is beyond is counted and left out."""
 
-_LEAST = 2000
-"""Bytes that the shortest description of a run takes."""
-
 Figures = Mapping[str, str]
 """Name of a figure → its address; a figure without one is left out."""
 
@@ -37,7 +34,8 @@ def whole(
     """
     text = "".join(f"{line}\n" for line in _lines(head, {}, MOST_BYTES - 1000))
     left = f"\n*Left out of this text: {{}}; {where}.*\n"
-    if number and len(text.encode()) > MOST_BYTES - _LEAST:
+    # The shortest description of a run takes some 2000 bytes.
+    if number and len(text.encode()) > MOST_BYTES - 2000:
         return text + left.format(count(number, "more run"))
     for place, (run, figures) in enumerate(runs):
         part = "\n".join(_lines(run, figures, MOST_BYTES)) + "\n"
