@@ -52,10 +52,11 @@ def curves_of(run: RunPhases) -> Curves:
     tokens = {"planning": "planning tokens", "execution": "execution tokens", "aggregate": "all tokens"}
     named = []
     for curve, column in fitted_curves(run):
-        name = f"token entropy of {tokens[curve.name]}"
         # A semantic entropy is never called a token entropy.
         if column is not None and column.what == SEMANTIC:
             name = "semantic entropy" + (" of plans" if curve.name == "planning" else "")
+        else:
+            name = f"token entropy of {tokens[curve.name]}"
         named.append((curve, name))
     return named
 
