@@ -256,6 +256,6 @@ def _files(task: Task, document: ReportDocument) -> Iterator[tuple[str, str | by
         links = {name: [f"../figures/{slug}-{name}.{kind}" for kind in kinds] for name in svgs}
         places = (task.before, task.after)
         before, after = (place and Neighbour(run=place[0], href=f"{place[1]}.html") for place in places)
-        page = run_page.render(document, report, slug, svgs, links, previous=before, following=after)
+        page = run_page.render(document, report, svgs, links, previous=before, following=after)
         yield f"runs/{slug}.html", page
     yield f"runs/{task.slug}.json", dumps(document.to_json())

@@ -12,9 +12,6 @@ from entropylaw.results.findings import Finding
 
 Values = Mapping[str, Any]
 
-NAMED_RUNS = 12
-"""Runs that a sentence names; the others are counted."""
-
 UNKNOWN_SHARE = "planning's share of the entropy is not known"
 
 _UNKNOWN_SHARE = {
@@ -96,9 +93,10 @@ def _beyond(values: Values) -> str:
 
 
 def _not_valid(values: Values) -> str:
+    # Twelve are named, the others counted.
     invalid = values["invalid"]
-    named = ", ".join(invalid[:NAMED_RUNS])
-    more = f" and {len(invalid) - NAMED_RUNS} more" if len(invalid) > NAMED_RUNS else ""
+    named = ", ".join(invalid[:12])
+    more = f" and {len(invalid) - 12} more" if len(invalid) > 12 else ""
     return f"not valid by themselves: {len(invalid)} of {values['runs']} runs ({named}{more})"
 
 

@@ -16,13 +16,12 @@ from markupsafe import Markup
 
 from entropylaw._version import __version__
 from entropylaw.documents.report import RunReport
-from entropylaw.report import reportwords
 from entropylaw.report.blocks import PEOPLE, Column, Fact
 from entropylaw.report.describe import describe
 from entropylaw.report.describe.fit import document_head
 from entropylaw.report.describe.groups import shared_blocks
 from entropylaw.report.describe.runs import COLUMNS, MOST_POINTS
-from entropylaw.report.index_rows import NO_CURVES, IndexRow, by_name
+from entropylaw.report.index_rows import NO_CURVES, IndexRow, by_name, overall
 from entropylaw.report.numbers import (
     MISSING,
     cell_text,
@@ -42,10 +41,6 @@ WIDTH = 240.0
 """Of the picture of a ceiling, in its own units."""
 
 _EDGE = 12.0
-_ELSEWHERE = ("run", "verdict", "entropy", "reward", "forecast_step")
-"""Columns that stand with the name, as lines, or beside the forecast."""
-
-_VERDICTS = ("valid", "with cautions", "law fails", "undecided", "refused")
 
 
 class Tick(NamedTuple):
@@ -130,7 +125,8 @@ def render(
     named = by_name(rows)
     axis = ceiling_axis(named)
     # For each row its place in every order, as custom properties; a tie is broken by name.
-    places = {"v": [_VERDICTS.index(row.verdict) for row in named]}
+    verdicts = ("valid", "with cautions", "law fails", "undecided", "refused")
+    places = {"v": [verdicts.index(row.verdict) for row in named]}
     for name in ("ceiling", "headroom", "used"):
         # Largest first; what is not to be read after what is, and what is not known last.
         found = [row.estimate(name) for row in named]
@@ -139,25 +135,24 @@ def render(
         ranked = sorted(range(len(named)), key=keys.__getitem__)
         places[name[0]] = sorted(range(len(named)), key=ranked.__getitem__)
     orders = (";".join(f"--{key}:{ranks[i]}" for key, ranks in places.items()) for i in range(len(named)))
-    columns = [column for column in COLUMNS if PEOPLE in column.shown_in and column.key not in _ELSEWHERE]
+    # The others stand with the name, as lines, or beside the forecast.
+    elsewhere = ("run", "verdict", "entropy", "reward", "forecast_step")
+    columns = [column for column in COLUMNS if PEOPLE in column.shown_in and column.key not in elsewhere]
     views = [_view(row, order, axis, columns) for row, order in zip(named, orders, strict=True)]
     levels = {row.cells["level"] for row in named if row.fitted}
-    return (
-        environment()
-        .get_template("index_page.html.j2")
-        .render(
-            views=views,
-            columns=columns,
-            axis=axis,
-            sentences=reportwords.overall(named),
-            levels=sorted(levels),
-            most_points=MOST_POINTS,
-            spent=SPENT,
-            warnings=warnings,
-            files=files or {},
-            version=version,
-            shared=[fragment(shared_blocks(fit, 3), {}) for fit in shared],
-        )
+    template = environment().get_template("index_page.html.j2")
+    return template.render(
+        views=views,
+        columns=columns,
+        axis=axis,
+        sentences=overall(named),
+        levels=sorted(levels),
+        most_points=MOST_POINTS,
+        spent=SPENT,
+        warnings=warnings,
+        files=files or {},
+        version=version,
+        shared=[fragment(shared_blocks(fit, 3), {}) for fit in shared],
     )
 
 
@@ -179,7 +174,7 @@ def markdown(
     if more := len(warnings) - len(shown):
         shown.append(f"Left out of this text: {more} more warnings; index.html shows them.")
     cells = [{**row.cells, "run": row.shown} for row in named]
-    head = document_head(shown, cells, shared, reportwords.overall(named))
+    head = document_head(shown, cells, shared, overall(named))
     found = ((describe(report), (figures or {}).get(slug, {})) for report, slug in sections)
     return whole(head, found, len(named), "their pages hold them")
 

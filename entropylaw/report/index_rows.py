@@ -1,9 +1,10 @@
-"""One small row per run, which is all that an index of a thousand runs needs of it."""
+"""One small row per run, which is all that an index of a thousand runs needs of it; sentences over all."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -11,12 +12,10 @@ from entropylaw.analysis.forms import form_label
 from entropylaw.documents.report import RunReport
 from entropylaw.report import words
 from entropylaw.report.describe import groups, runs
+from entropylaw.report.numbers import cell_text, count, format_interval
 from entropylaw.report.phasewords import headline as phases_headline
 from entropylaw.report.printable import one_line
 from entropylaw.results import Estimate
-
-LONGEST_NAME = 120
-"""Letters of a run's name that a row shows."""
 
 NO_CURVES = "the log has no entropy of planning or of execution tokens"
 
@@ -93,9 +92,9 @@ class IndexRow(Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> str:
-        """The name on one line, and no longer than a row has room for; its page has all of it."""
+        """The name on one line, and at most 120 letters of it, as a row has room for; its page has all."""
         name = one_line(self.run)
-        return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+        return name if len(name) <= 120 else f"{name[:119]}…"
 
     def estimate(self, key: str) -> Estimate | None:
         """The estimate in a column; None where there is none, or no value."""
@@ -147,3 +146,90 @@ def natural(name: str) -> list[tuple[int, int, str]]:
     """Numbers by their size, and everything else by its letters."""
     parts = re.split(r"([0-9]+)", name.casefold())
     return [(0, int(part[:300]), "") if i % 2 else (1, 0, part) for i, part in enumerate(parts)]
+
+
+def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
+    """Three sentences over all runs: where the law holds, what is left, how much is used."""
+    if not rows:
+        return ("There are no runs.",)
+    ahead = sum(row.no_forecast is None for row in rows)
+    have = f"{count(ahead, 'run')} {'has' if ahead == 1 else 'have'} a forecast"
+    forecasts = f"{have}, which does not rest on the law alone." if ahead else "No run has a forecast."
+    if len(rows) == 1:
+        return (*_alone(rows[0]), forecasts)
+    holding = [row for row in rows if row.readable]
+    if not holding:
+        return (
+            _counted(rows),
+            "So nothing is said here of ceilings, headroom or what is used: every run says below why its "
+            "numbers are not to be read.",
+            forecasts,
+        )
+    return _counted(rows), _headroom(holding), _through(holding)
+
+
+def _alone(row: IndexRow) -> Iterator[str]:
+    """The same of a single run."""
+    if not row.readable:
+        reason = words.sentence(row.reason or "no reason is given")
+        yield f"One run. {row.headline.removesuffix('.')}: {reason}"
+        return
+    used, share = row.cells.get("used"), "an unknown share"
+    if isinstance(used, Estimate):
+        unknown = f"a share that is not known ({used.note or 'no reason is given'})"
+        share = unknown if used.value is None else format_interval(used, "%")
+    left = cell_text(row.cells.get("headroom"))
+    yield f"One run. {row.headline}"
+    yield f"By the law it has used {share} of the reward that its entropy can buy; its headroom is {left}."
+
+
+def _counted(rows: Sequence[IndexRow]) -> str:
+    """How many runs there are, and what the law does in them."""
+    seen = Counter(row.verdict for row in rows)
+    cautious, holding = seen["with cautions"], seen["valid"] + seen["with cautions"]
+    care = f" ({_of(cautious, holding)} with cautions)" if cautious else ""
+    others = (
+        ("fails in {}", seen["law fails"]),
+        ("cannot be told in {}", seen["undecided"]),
+        ("{} could not be fitted", seen["refused"]),
+    )
+    parts = [f"the law holds in {holding}{care}", *(text.format(n) for text, n in others if n)]
+    better = sum(row.readable and row.rival is not None for row in rows)
+    rival = f"; where it holds, another form fits clearly better in {better}" if better else ""
+    return f"Of {len(rows)} runs {words.listed(parts)}{rival}."
+
+
+def _headroom(rows: Sequence[IndexRow]) -> str:
+    """In how many runs headroom can be told from zero, and where it is largest."""
+    found = [(row, row.estimate("headroom")) for row in rows]
+    known = [(row, headroom) for row, headroom in found if headroom is not None and headroom.low is not None]
+    left = [(row, headroom) for row, headroom in known if (headroom.low or 0.0) > 0]
+    where = "Where the law holds, headroom"
+    if not left:
+        return f"{where} can be told from zero in none of {count(len(rows), 'run')}."
+    row, most = max(left, key=lambda found: found[1].value or 0.0)
+    unknown = len(rows) - len(known)
+    beside = f", and is not known in {unknown}" if unknown else ""
+    above = f"{where} can be told from zero in {_of(len(left), len(rows))}{beside}"
+    return f"{above}; the most is left in {row.shown}: {format_interval(most)}."
+
+
+def _through(rows: Sequence[IndexRow]) -> str:
+    """How many runs are nearly through, with nine tenths, by the whole interval."""
+    found = [row.cells.get("used") for row in rows]
+    ends = [(used.low, used.high) for used in found if isinstance(used, Estimate)]
+    known = [(low, high) for low, high in ends if low is not None and high is not None]
+    if not known:
+        return "What share of the reward that entropy can buy has been used is not known, or has no interval."
+    above, below = sum(low > 0.9 for low, _ in known), sum(high < 0.9 for _, high in known)
+    more, less, between = (n or "none" for n in (above, below, len(known) - above - below))
+    unknown = len(rows) - len(known)
+    beside = f" In {unknown} that share has no interval." if unknown else ""
+    return (
+        f"More than 90 % of the reward that entropy can buy is used in {more}, less in {less}, and in "
+        f"{between} the interval holds 90 %.{beside}"
+    )
+
+
+def _of(part: int, whole: int) -> str:
+    return f"all {whole}" if part == whole and whole > 1 else f"{part} of {whole}" if whole > 1 else f"{part}"

@@ -16,12 +16,6 @@ from entropylaw.results import Estimate
 MISSING = "—"
 """Stands for a number that is not there; the reason stands beside it."""
 
-PLAIN = (1e-4, 1e6)
-"""From which size on, and up to which, numbers are written without an exponent."""
-
-ZERO_WIDTH = 1e-7
-"""Intervals narrower than this, relative to the number, are rounding errors of logs in single precision."""
-
 
 class EstimateText(NamedTuple):
     """The three texts of an estimate; :data:`MISSING` where there is no number."""
@@ -54,7 +48,8 @@ def format_estimate(estimate: Estimate, unit: str = "") -> EstimateText:
         width = ends[1] / 2 - ends[0] / 2
     elif ends and value is not None:
         width = abs(value - ends[0])
-    decimals = _decimals(size, 3) if width <= ZERO_WIDTH * size else _decimals(width, 2)
+    # What is narrower is a rounding error of logs in single precision.
+    decimals = _decimals(size, 3) if width <= 1e-7 * size else _decimals(width, 2)
     text = EstimateText(*(_fixed(x, decimals, size) for x in (value, low, high)))
     return text._replace(value=f"{text.value} {unit}") if unit and text.value != MISSING else text
 
@@ -136,7 +131,7 @@ def _fixed(x: float | None, decimals: int, size: float) -> str:
     """``x`` to so many decimals, with the exponent of ``size`` where that is very large or small."""
     if x is None or not math.isfinite(x):
         return MISSING
-    if size == 0 or PLAIN[0] <= size < PLAIN[1]:
+    if size == 0 or 1e-4 <= size < 1e6:
         return _unsigned_zero(f"{round(x, decimals):.{max(decimals, 0)}f}")
     exponent = math.floor(math.log10(size))
     mantissa = x / 10.0**exponent if abs(exponent) < 300 else float(f"{x:e}".partition("e")[0])

@@ -52,10 +52,11 @@ def curves_of(run: RunPhases) -> Curves:
     tokens = {"planning": "planning tokens", "execution": "execution tokens", "aggregate": "all tokens"}
     named = []
     for curve, column in fitted_curves(run):
-        name = f"token entropy of {tokens[curve.name]}"
         # A semantic entropy is never called a token entropy.
         if column is not None and column.what == SEMANTIC:
             name = "semantic entropy" + (" of plans" if curve.name == "planning" else "")
+        else:
+            name = f"token entropy of {tokens[curve.name]}"
         named.append((curve, name))
     return named
 
@@ -106,12 +107,7 @@ def does(curve: CurvePhases) -> str:
 
 
 def place(boundary: Boundary) -> str:
-    """``at step 41 [30, 55]``; several stretches, or the whole run, where it is no better known."""
-    return stretches(boundary) if boundary.whole else f"at step {stretches(boundary)}"
-
-
-def stretches(boundary: Boundary) -> str:
-    """The boundary's most probable steps, in one stretch or several.
+    """``at step 41 [30, 55]``; several stretches, or the whole run, where it is no better known.
 
     An end at the first or the last step that was searched is where the search ended, and is said to be no
     end.
@@ -126,10 +122,11 @@ def stretches(boundary: Boundary) -> str:
     ]
     if len(ends) > 1:
         both = zip(ends, cut, strict=True)
-        return " or ".join(f"{low:.0f}{before}–{high:.0f}{after}" for (low, high), (before, after) in both)
+        places = (f"{low:.0f}{before}–{high:.0f}{after}" for (low, high), (before, after) in both)
+        return f"at step {' or '.join(places)}"
     ((low, high),), ((before, after),) = ends, cut
     text = format_estimate(replace(boundary.step, low=low, high=high))
-    return f"{text.value} [{text.low}{before}, {text.high}{after}]"
+    return f"at step {text.value} [{text.low}{before}, {text.high}{after}]"
 
 
 def chance(curve: CurvePhases) -> str:
@@ -155,11 +152,11 @@ def rows_of(curve: CurvePhases, until: float) -> tuple[tuple[str, str], ...]:
         seen = format_number(curve.detectable, 2)
     if curve.found:
         shape, seen = curve.kind or BENDS, MISSING
-        boundary, width = stretches(curve.boundary), value_and_interval(curve.boundary.width)
+        boundary = place(curve.boundary).removeprefix("at step ")
         before, after, rise = map(value_and_interval, (curve.slope_before, curve.slope_after, curve.rise))
         # The widest transition that was tried is no end of it.
-        known, span = curve.boundary.width, float(curve.step[-1] - curve.step[0])
-        widest = 2.0 * HALF_WIDTHS[-1] * span * (1.0 - 1e-9)
+        known, width = curve.boundary.width, value_and_interval(curve.boundary.width)
+        widest = 2.0 * HALF_WIDTHS[-1] * float(curve.step[-1] - curve.step[0]) * (1.0 - 1e-9)
         if known.high is not None and known.high >= widest:
             text = format_estimate(known)
             beyond = known.low is not None and known.low >= widest
@@ -201,12 +198,19 @@ def _two_boundaries(phases: PhaseFit, plan: tuple[CurvePhases, str], act: tuple[
     """What both curves do, in the order of their boundaries where that is known."""
     if phases.delta is not None and phases.verdict in ("execution first", "planning first"):
         sooner, later = (act, plan) if phases.verdict == "execution first" else (plan, act)
-        gap = value_and_interval(phases.delta if sooner is act else _negated(phases.delta), "steps")
+        gap = _steps(phases.delta, 1 if sooner is act else -1)
         then = f"{later[1]} {later[0].kind or BENDS} {gap} later"
         return f"{phases.verdict}: {sooner[1]} {does(sooner[0])}, {then}"
     both = f"overlapping: {plan[1]} {does(plan[0])}, {act[1]} {does(act[0])}; which comes first is open"
     chances = f" ({plan[1]} is later with probability {format_weight(phases.later)})"
     return both if phases.later is None else both + chances
+
+
+def _steps(gap: Estimate, sign: int) -> str:
+    """``86 steps [60, 112]``, or the same the other way round."""
+    ends = (None if x is None else sign * x + 0.0 for x in (gap.low, gap.value, gap.high))
+    low, value, high = tuple(ends)[::sign]
+    return value_and_interval(replace(gap, value=value, low=low, high=high), "steps")
 
 
 def _after(phases: PhaseFit, execution: str) -> str:
@@ -217,16 +221,10 @@ def _after(phases: PhaseFit, execution: str) -> str:
     # Beside two boundaries it is not plain whose place this is.
     whose = "that is" if phases.delta is None else "planning's boundary lies"
     fall = f"{execution} has made 95 % of its fall"
-    steps = value_and_interval(_negated(gap) if gap.high < 0 else gap, "steps")
+    steps = _steps(gap, -1 if gap.high < 0 else 1)
     if gap.low <= 0 <= gap.high:
         return f"; whether {whose} before or after {fall} is open ({steps})"
     return f"; {whose} {steps} {'before' if gap.high < 0 else 'after'} {fall}"
-
-
-def _negated(estimate: Estimate) -> Estimate:
-    ends = (estimate.value, estimate.high, estimate.low)
-    value, low, high = (None if x is None else -x + 0.0 for x in ends)
-    return replace(estimate, value=value, low=low, high=high)
 
 
 def sees_nothing(curve: CurvePhases) -> bool:

@@ -9,9 +9,6 @@ import unicodedata
 WIDTH = 100
 """Columns of a terminal that are used."""
 
-_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
-_NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|-inf", re.IGNORECASE | re.ASCII)
-
 
 def one_line(text: str) -> str:
     r"""``text`` with control characters written out (``\n``), for a terminal."""
@@ -27,7 +24,9 @@ def markdown_cell(text: str) -> str:
 def spreadsheet_cell(text: str) -> str:
     """``text`` on one line, without control characters, that no spreadsheet takes for a formula."""
     text = one_line(text)
-    return "'" + text if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
+    number = re.fullmatch(r"-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|-inf", text, re.IGNORECASE | re.ASCII)
+    formula = text.startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠"))
+    return f"'{text}" if formula and not number else text
 
 
 def wrapped(text: str, width: int, *, whole: bool = False) -> list[str]:

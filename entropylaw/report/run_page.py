@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
+from typing import NamedTuple
 
 from entropylaw.documents.document import InputFile
 from entropylaw.documents.report import ReportDocument, RunReport
@@ -14,11 +15,8 @@ from entropylaw.report.numbers import format_percent
 from entropylaw.report.printable import one_line
 from entropylaw.report.render.html import environment, fragment
 
-INDEX = "../index.html"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbour:
+class Neighbour(NamedTuple):
     """The page before this one, or after it: the run's name and its address."""
 
     run: str
@@ -28,13 +26,11 @@ class Neighbour:
 def render(
     document: ReportDocument,
     run: RunReport,
-    slug: str,
     figures: Mapping[str, str],
     links: Mapping[str, Sequence[str]] | None = None,
     *,
     previous: Neighbour | None = None,
     following: Neighbour | None = None,
-    index: str = INDEX,
 ) -> str:
     """The page.
 
@@ -42,37 +38,30 @@ def render(
     ----------
     document
         The report that the run is in, for its files and settings; it may hold this run alone.
-    run, slug
-        The run, and the name of its page.
+    run
+        The run.
     figures
-        Name (of :data:`~entropylaw.report.figures.FIGURES`) → SVG as text; those that are not there are left
-        out.
+        Name (of :data:`~entropylaw.report.figures.FIGURES`) → SVG as text; others are left out.
     links
         Name of a figure → addresses of its files, relative to the page.
     previous, following
         The neighbours in the index; None at an end, or where they are not known.
-    index
-        Address of the index, relative to the page.
     """
     blocks = describe(run)
     assert isinstance(blocks[0], Heading)
     if document.shared is not None:
         blocks += groups.shared_blocks(document.shared, 3)
     blocks += [Figure("tokens", None), *_provenance(document, run)]
-    return (
-        environment()
-        .get_template("run_page.html.j2")
-        .render(
-            document=document,
-            name=one_line(run.run),
-            about=blocks[0].about,
-            badge=words.badge(run.fit),
-            safe=run.fit.law is not None and run.fit.law.validity.ok,
-            body=fragment(blocks, figures, links),
-            previous=previous,
-            following=following,
-            index=index,
-        )
+    template = environment().get_template("run_page.html.j2")
+    return template.render(
+        document=document,
+        name=one_line(run.run),
+        about=blocks[0].about,
+        badge=words.badge(run.fit),
+        safe=run.fit.law is not None and run.fit.law.validity.ok,
+        body=fragment(blocks, figures, links),
+        previous=previous,
+        following=following,
     )
 
 

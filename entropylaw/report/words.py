@@ -1,4 +1,4 @@
-"""Sentences about a fit, made only from what its document holds."""
+"""Sentences about a run, made only from what its document holds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from itertools import groupby
 
 from entropylaw.analysis.forms import form_label
 from entropylaw.documents.fit import RunFit
-from entropylaw.report.numbers import count, format_estimate, format_interval, format_percent, format_weight
+from entropylaw.documents.report import RunReport
+from entropylaw.report.describe.forecast import spent_words
+from entropylaw.report.numbers import (
+    count,
+    format_estimate,
+    format_interval,
+    format_percent,
+    format_step,
+    format_weight,
+)
 from entropylaw.results import Validity
 from entropylaw.results.columns import Meaning, Refusal
 from entropylaw.results.law import LawFit
@@ -49,6 +58,74 @@ def run_headline(run: RunFit) -> str:
 def interval_words(law: LawFit) -> str:
     """Level and method of the intervals: ``95 % intervals; drift + noise, integrated out``."""
     return f"{format_percent(law.level)} intervals; {law.ceiling.method}"
+
+
+def opening(report: RunReport) -> tuple[str, ...]:
+    """Three sentences: what the run has used, what is left and where it goes, how far to trust that.
+
+    Where the law fails, or cannot be told, that is the first of them. For a refused run two: why, and what to
+    do.
+    """
+    law, used = report.fit.law, report.fit.used
+    if law is None or not law.validity.ok:
+        return proviso(report.fit)
+    better = law.better_rival
+    by = "" if better is None else f"By the law, though {form_label(better.form)} fits better, "
+    if used is None or used.value is None:
+        note = used.note if used is not None and used.note else "its document does not say"
+        spent = f"what share of the reward that its entropy can buy this run has used is not known: {note};"
+    else:
+        spent = f"this run has used {format_interval(used, '%')} of the reward that its entropy can buy:"
+    first = (
+        f"{by}{spent} the reward stands at {format_interval(law.reward_now)}, and the ceiling at "
+        f"{format_interval(law.ceiling)} ({interval_words(law)})."
+    )
+    if all(rival.ruled_out for rival in law.rivals):
+        trust = "every rival is ruled out."
+    else:
+        reach = ceiling_range(law)
+        trust = f"over all forms that are not ruled out, the ceiling lies anywhere from {reach}."
+    return capital(first), _left(law, report), f"{_beside_rivals(law)}; {trust}"
+
+
+def _beside_rivals(law: LawFit) -> str:
+    """How the law does beside its rivals."""
+    where = f"{law.n} evaluations, steps {format_step(law.step[0])} to {format_step(law.step[-1])}"
+    best, same, own = law.better_rival, law.rivals_as_good, format_weight(law.law_weight)
+    if not law.rivals:
+        return f"The law fits the run ({where})"
+    if best is not None:
+        against = f"{format_weight(best.weight)} against {own}"
+        return f"The law fits the run ({where}), but {form_label(best.form)} has more weight: {against}"
+    where += f"; weight {own} among the forms"
+    if same:
+        rivals = listed(f"{form_label(r.form)} ({format_weight(r.weight)})" for r in same)
+        return f"The law fits the run ({where}), and the data cannot tell it from {rivals}"
+    return f"The law describes the run ({where})"
+
+
+def _left(law: LawFit, report: RunReport) -> str:
+    """The headroom, and what the forecast says."""
+    left = format_interval(law.headroom)
+    low, high = law.headroom.low, law.headroom.high
+    if low is None or high is None:
+        first = f"The headroom is {left}"
+    elif high < 0:
+        first = f"It stands above what the law gives at H = 0: headroom {left}"
+    elif low > 0:
+        first = f"Spending the last of its entropy would bring {left} more"
+    else:
+        first = f"No headroom can be told from zero: {left}"
+    ahead, spending = report.forecast, report.spending
+    parts = [first]
+    if ahead is not None:
+        at = f"at step {format_step(ahead.step[-1])}"
+        parts.append(f"the forecast of the reward {at} is {format_interval(ahead.reward[-1])}")
+    if spending is not None:
+        parts.append(spent_words(spending.step))
+    if ahead is None and spending is None and report.no_forecast:
+        parts.append(f"there is no forecast ({report.no_forecast})")
+    return f"{'; '.join(parts)}."
 
 
 def proviso(run: RunFit) -> tuple[str, ...]:

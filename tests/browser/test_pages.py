@@ -38,7 +38,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "hostile": run_report(refused(HOSTILE)),
     }
     for slug, run in runs.items():
-        text = run_page.render(report(run), run, slug, drawn(run))
+        text = run_page.render(report(run), run, drawn(run))
         (folder / "runs" / f"{slug}.html").write_text(text, encoding="utf-8")
     index = index_page.render([index_row(run, slug) for slug, run in runs.items()])
     (folder / "index.html").write_text(index, encoding="utf-8")

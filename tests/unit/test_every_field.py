@@ -88,7 +88,7 @@ MEDIA: dict[str, dict[str, Render]] = {
         "markdown": report_markdown,
         "csv": report_csv,
         "html": lambda document: [
-            *(run_page.render(document, run, "slug", {}) for run in document.runs),
+            *(run_page.render(document, run, {}) for run in document.runs),
             index_page.render(
                 [index_row(run, "slug") for run in document.runs],
                 warnings=document.warnings,

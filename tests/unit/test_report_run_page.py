@@ -13,7 +13,7 @@ from entropylaw.documents.codec import decode
 from entropylaw.documents.fit import RunFit
 from entropylaw.documents.phases import RunPhases
 from entropylaw.documents.report import ReportDocument, RunReport, from_fits
-from entropylaw.report import reportwords, run_page
+from entropylaw.report import run_page, words
 from entropylaw.report.figures import FIGURES, parts
 from entropylaw.report.plotting import figure_bytes
 from entropylaw.report.run_page import Neighbour
@@ -50,7 +50,7 @@ def drawn(run: RunReport) -> dict[str, str]:
 
 def page(fit: RunFit, found: RunPhases | None = None, links: dict[str, Sequence[str]] | None = None) -> str:
     run = run_report(fit, found)
-    return run_page.render(report(run), run, "slug", drawn(run), links)
+    return run_page.render(report(run), run, drawn(run), links)
 
 
 @cache
@@ -137,7 +137,7 @@ def test_the_rival_that_does_better_is_named_before_any_number() -> None:
     better = stated("reason", "a straight line in H describes the run better")
     wrong = Validity(ok=False, contradicted=True, findings=better)
     law = by_hand(validity=wrong, law_weight=0.02, line_weight=0.95)
-    first, better, _ = reportwords.opening(run_report(run_by_hand(law)))
+    first, better, _ = words.opening(run_report(run_by_hand(law)))
     assert first.startswith("The law does not describe this run: a straight line in H")
     assert better.startswith("Of the forms, a straight line in H does best (weight 0.95 against 0.02)")
 
@@ -170,14 +170,14 @@ def test_figures_are_named_and_their_files_linked() -> None:
 
 def test_files_of_a_figure_that_is_not_drawn_are_named() -> None:
     run = run_report(synthetic())
-    text = run_page.render(report(run), run, "slug", {}, {"series": ["../figures/slug-series.svg"]})
+    text = run_page.render(report(run), run, {}, {"series": ["../figures/slug-series.svg"]})
     assert "Not drawn here: series." in Page(text).text
 
 
 def test_neighbours_and_the_way_back() -> None:
     run = run_report(refused())
     before = Neighbour(run="a <b>", href="a.html")
-    text = run_page.render(report(run), run, "slug", {}, previous=before)
+    text = run_page.render(report(run), run, {}, previous=before)
     assert '<a href="../index.html">All runs</a>' in text
     assert '<a href="a.html" rel="prev">' in text
     assert "Previous: a &lt;b&gt;" in text
@@ -200,8 +200,8 @@ def test_same_bytes_from_a_stored_document() -> None:
     fresh = report(run)
     stored = decode(ReportDocument, json.loads(json.dumps(fresh.to_json())))
     shown = {"law": drawn(run)["law"]}
-    text = run_page.render(fresh, run, "slug", shown)
-    assert run_page.render(stored, stored.runs[0], "slug", shown) == text
+    text = run_page.render(fresh, run, shown)
+    assert run_page.render(stored, stored.runs[0], shown) == text
 
 
 def test_a_report_of_a_run_has_its_forecast_and_its_phases() -> None:
@@ -214,7 +214,7 @@ def test_a_report_of_a_run_has_its_forecast_and_its_phases() -> None:
 @pytest.mark.parametrize("n", [40, 300, 2500])
 def test_size_of_a_page(n: int) -> None:
     run = run_report(synthetic(n=n, noise=0.03), phases())
-    assert len(run_page.render(report(run), run, "slug", drawn(run)).encode()) < 300_000
+    assert len(run_page.render(report(run), run, drawn(run)).encode()) < 300_000
 
 
 def test_compact_figures_are_the_same_picture() -> None:

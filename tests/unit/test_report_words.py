@@ -7,9 +7,9 @@ import re
 import pytest
 
 from entropylaw.documents.fit import RunFit
-from entropylaw.report import reportwords, words
+from entropylaw.report import words
 from entropylaw.report.describe import forecast
-from entropylaw.report.index_rows import IndexRow, index_row
+from entropylaw.report.index_rows import IndexRow, index_row, overall
 from entropylaw.report.render import rendered
 from entropylaw.results import Estimate, Validity
 from entropylaw.results.fields import replace
@@ -107,7 +107,7 @@ def used(one: IndexRow, value: float | None, low: float | None, high: float | No
 
 
 def test_a_page_opens_with_what_is_used_what_is_left_and_how_sure_that_is() -> None:
-    first, second, third = reportwords.opening(run_report(run_by_hand(by_hand())))
+    first, second, third = words.opening(run_report(run_by_hand(by_hand())))
     assert first == (
         "This run has used 87.3 % [81.2, 93.4] of the reward that its entropy can buy: the reward stands at "
         "0.768 [0.757, 0.779], and the ceiling at 0.800 [0.771, 0.829] (95 % intervals; drift + noise, "
@@ -124,7 +124,7 @@ def test_a_page_opens_with_what_is_used_what_is_left_and_how_sure_that_is() -> N
 def test_a_share_that_is_not_known_says_why() -> None:
     report = run_report(run_by_hand(by_hand()))
     nothing = estimate(None, None, None, "what entropy can buy in this run cannot be told from nothing")
-    first = reportwords.opening(replace(report, fit=replace(report.fit, used=nothing)))[0]
+    first = words.opening(replace(report, fit=replace(report.fit, used=nothing)))[0]
     assert first.startswith(
         "What share of the reward that its entropy can buy this run has used is not known: what entropy can "
         "buy in this run cannot be told from nothing; the reward stands at 0.768"
@@ -132,7 +132,7 @@ def test_a_share_that_is_not_known_says_why() -> None:
 
 
 def test_a_better_rival_is_in_the_first_sentence() -> None:
-    first = reportwords.opening(run_report(run_by_hand(by_hand(law_weight=0.07, line_weight=0.83))))[0]
+    first = words.opening(run_report(run_by_hand(by_hand(law_weight=0.07, line_weight=0.83))))[0]
     assert first.startswith("By the law, though a straight line in H fits better, this run has used 87.3 %")
 
 
@@ -145,12 +145,12 @@ def test_a_better_rival_is_in_the_first_sentence() -> None:
     ],
 )
 def test_headroom_is_told_by_its_interval(headroom: Estimate, expected: str) -> None:
-    assert reportwords.opening(run_report(run_by_hand(by_hand(headroom=headroom))))[1].startswith(expected)
+    assert words.opening(run_report(run_by_hand(by_hand(headroom=headroom))))[1].startswith(expected)
 
 
 def test_an_invalid_or_refused_run_opens_as_its_fit_does() -> None:
     for run in (run_by_hand(by_hand(validity=INVALID)), refused()):
-        assert reportwords.opening(run_report(run)) == words.proviso(run)
+        assert words.opening(run_report(run)) == words.proviso(run)
 
 
 def test_over_all_runs() -> None:
@@ -164,7 +164,7 @@ def test_over_all_runs() -> None:
         index_row(run_report(falling()), "falling"),
         index_row(run_report(refused()), "short"),
     ]
-    assert reportwords.overall(many) == (
+    assert overall(many) == (
         "Of 7 runs the law holds in 4 (all 4 with cautions), fails in 1, cannot be told in 1 and 1 could not "
         "be fitted.",
         "Where the law holds, headroom can be told from zero in 1 of 4; the most is left in two: 0.100 "
@@ -175,7 +175,7 @@ def test_over_all_runs() -> None:
 
 
 def test_where_no_law_holds_nothing_is_said_of_its_numbers() -> None:
-    told = reportwords.overall([index_row(run_report(falling()), "a"), index_row(run_report(refused()), "b")])
+    told = overall([index_row(run_report(falling()), "a"), index_row(run_report(refused()), "b")])
     assert told[0] == "Of 2 runs the law holds in 0, fails in 1 and 1 could not be fitted."
     assert "nothing is said here of ceilings" in told[1]
     assert told[2] == "1 run has a forecast, which does not rest on the law alone."
@@ -183,13 +183,13 @@ def test_where_no_law_holds_nothing_is_said_of_its_numbers() -> None:
 
 
 def test_one_run_or_none() -> None:
-    assert reportwords.overall([]) == ("There are no runs.",)
-    one = reportwords.overall([hand_row()])
+    assert overall([]) == ("There are no runs.",)
+    one = overall([hand_row()])
     assert one[1] == (
         "By the law it has used 87.3 % [81.2, 93.4] of the reward that its entropy can buy; its headroom is "
         "0.032 [0.012, 0.051]."
     )
-    (first, _) = reportwords.overall([index_row(run_report(refused()), "b")])
+    (first, _) = overall([index_row(run_report(refused()), "b")])
     assert first == "One run. This run could not be fitted: 3 usable evaluations, expected at least 5."
 
 

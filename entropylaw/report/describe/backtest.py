@@ -49,7 +49,14 @@ SKILLS = (
 def describe(result: Backtest | BacktestDocument | RunBacktest) -> list[b.Block]:
     """Every run, and before them the whole; or a run alone."""
     if isinstance(result, RunBacktest):
-        return _run(result)
+        if result.refusal is not None:
+            return [b.Heading(result.run, 2), b.Verdict("not tested", result.refusal)]
+        block = f", each the mean of {result.block}" if result.block > 1 else ""
+        return [
+            b.Heading(result.run, 2, f"{result.n} evaluations{block}"),
+            b.Verdict("tested", "root mean squared errors of what was not fitted, in reward units", True),
+            b.table_of(SCORES, result.scores, b.PEOPLE, words=2),
+        ]
     blocks: list[b.Block] = [b.Heading("Backtest of forecasts", 1)]
     if isinstance(result, BacktestDocument):
         blocks.append(b.Notes(b.labelled("warning", result.warnings, "")))
@@ -65,7 +72,7 @@ def describe(result: Backtest | BacktestDocument | RunBacktest) -> list[b.Block]
             "the run's range of rewards, median over runs."
         )
         blocks += [b.paragraphs(how), b.table_of(SKILLS, result.overall, words=2)]
-    return blocks + [block for run in result.runs for block in _run(run)]
+    return blocks + [block for run in result.runs for block in describe(run)]
 
 
 def table(result: Backtest | BacktestDocument | RunBacktest) -> b.Table:
@@ -77,14 +84,3 @@ def table(result: Backtest | BacktestDocument | RunBacktest) -> b.Table:
         if run.refusal is not None:
             rows.append([run.run, *[None] * (len(COLUMNS) - 2), run.refusal])
     return b.Table(COLUMNS, rows)
-
-
-def _run(run: RunBacktest) -> list[b.Block]:
-    if run.refusal is not None:
-        return [b.Heading(run.run, 2), b.Verdict("not tested", run.refusal)]
-    block = f", each the mean of {run.block}" if run.block > 1 else ""
-    return [
-        b.Heading(run.run, 2, f"{run.n} evaluations{block}"),
-        b.Verdict("tested", "root mean squared errors of what was not fitted, in reward units", True),
-        b.table_of(SCORES, run.scores, b.PEOPLE, words=2),
-    ]

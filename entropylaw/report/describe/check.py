@@ -14,9 +14,6 @@ from entropylaw.results.check import GateCase
 if TYPE_CHECKING:
     from entropylaw.documents.check import CheckDocument
 
-OUTCOMES = ("passed", "not excluded", "tripped", "unknown")
-"""In the order in which they are counted."""
-
 COLUMNS = (
     *b.columns("run gate outcome failed value low high level method word limit sentence"),
     b.Column("sources", "sources", lambda case: "; ".join(case.sources)),
@@ -32,7 +29,8 @@ def describe(result: CheckDocument | GateCase) -> list[b.Block]:
     for case in result.cases:
         runs.setdefault(case.run, []).append(case)
     counts = result.counts
-    outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if outcome in counts)
+    known = ("passed", "not excluded", "tripped", "unknown")
+    outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in known if outcome in counts)
     strict = " (--strict: what is not excluded fails)" if result.strict else ""
     how = f"{count(len(result.gates), 'gate')} on {count(result.runs, 'run')}: {outcomes}{strict}"
     blocks: list[b.Block] = [

@@ -8,7 +8,7 @@ from dataclasses import replace
 from entropylaw.documents.fit import FitDocument, RunFit
 from entropylaw.documents.report import RunReport
 from entropylaw.report import blocks as b
-from entropylaw.report import reportwords, words
+from entropylaw.report import words
 from entropylaw.report.describe import groups, law, runs
 from entropylaw.report.numbers import count, format_step
 from entropylaw.results.findings import sentences
@@ -75,7 +75,7 @@ def of_run(report: RunReport, more: Sequence[b.Block] = ()) -> list[b.Block]:
         found,
         run,
         b.Heading(run.run, 2, f"{about} · {run.path}"),
-        sentences=reportwords.opening(report),
+        sentences=words.opening(report),
         progress=progress,
         more=[*groups.segment_blocks(run.seams, run.segments, sentences(run.findings, "note")), *more],
     )

@@ -18,9 +18,6 @@ from entropylaw.report.numbers import (
 from entropylaw.results import Estimate
 from entropylaw.results.forecast import Forecast, SaturationForecast
 
-SHOWN_WEIGHT = 0.05
-"""Members with less weight are counted, not named."""
-
 STEPS = (
     b.Column("step", "step", unit="step"),
     *b.columns("reward entropy", estimate=True),
@@ -105,9 +102,9 @@ def _steps(ahead: Forecast) -> Iterator[tuple[b.Cell, ...]]:
 
 
 def _weights(weights: Mapping[str, float]) -> str:
-    """``law 0.52, line 0.31, 3 others 0.17``."""
+    """``law 0.52, line 0.31, 3 others 0.17``: members with less than 0.05 are counted, not named."""
     named = sorted(weights.items(), key=lambda item: -item[1])
-    words = [f"{name} {format_weight(weight)}" for name, weight in named if weight >= SHOWN_WEIGHT]
+    words = [f"{name} {format_weight(weight)}" for name, weight in named if weight >= 0.05]
     others = named[len(words) :]
     if others:
         words.append(f"{count(len(others), 'other')} {format_weight(sum(weight for _, weight in others))}")

@@ -70,17 +70,13 @@ def segment_blocks(seams: Iterable[Seam], fit: SegmentFit | None, notes: Iterabl
     found = [seam_words(seam) for seam in seams] + list(notes)
     if not found and fit is None:
         return []
-    blocks: list[b.Block] = [
-        b.Heading("Segments", name="segments"),
-        b.Notes(b.labelled("level shift", found)),
-    ]
-    return blocks + (_segments(fit) if fit is not None else [])
+    head = [b.Heading("Segments", name="segments"), b.Notes(b.labelled("level shift", found))]
+    return [*head, *(_segments(fit) if fit is not None else ())]
 
 
 def _segments(fit: SegmentFit) -> list[b.Block]:
-    note = f"; {fit.note}" if fit.note else ""
-    blocks: list[b.Block] = [b.paragraphs(f"{_segments_title(fit)}{note}.")]
-    blocks += [_same(fit.same, "segments")] if fit.same is not None else []
+    title = "; ".join(filter(None, (_segments_title(fit), fit.note)))
+    same = [_same(fit.same, "segments")] if fit.same is not None else []
     heads = (b.Column("steps", "steps"), PARTS[2], *_LAW_COLUMNS, b.Column("verdict", "verdict"))
     rows = [
         (
@@ -91,7 +87,7 @@ def _segments(fit: SegmentFit) -> list[b.Block]:
         )
         for part in fit.segments
     ]
-    return [*blocks, b.Table(heads, rows)]
+    return [b.paragraphs(f"{title}."), *same, b.Table(heads, rows)]
 
 
 def segment_rows(fit: SegmentFit) -> Iterator[dict[str, b.Cell]]:

@@ -16,15 +16,6 @@ from entropylaw.results.phases import CURVES, PhaseFit, PhasesAcross
 
 Result = PhasesDocument | RunPhases | PhaseFit | PhasesAcross
 
-PUBLISHED = (
-    "published, by eye, of the semantic entropy of strategic grams: in 3 of 8 models (arXiv:2509.03646)"
-)
-"""The one number there is to compare with: planning rises once execution has fallen. It is of another
-quantity than token entropy, and no test."""
-
-_REASONS = 3
-"""Reasons for what was dropped that a terminal shows."""
-
 _CURVE = "n first_step last_step p_value found kind"
 _OF_BOTH = "delta after_fall share_planning"
 _OF_CURVE = "slope_before slope_after rise settled last"
@@ -65,7 +56,7 @@ def describe(result: Result) -> list[b.Block]:
     about = " · ".join(filter(None, (_extent(words.curves_of(run)), run.path)))
     blocks = [b.Heading(run.run, 2, about), *sections(run)]
     if run.path:
-        dropped = b.Note("dropped", _dropped(run), _dropped(run, _REASONS))
+        dropped = b.Note("dropped", _dropped(run), _dropped(run, 3))
         notes = [b.Note("file", run.path, ""), b.Note("read", _columns_read(run)), dropped]
         blocks += [b.Heading("Read and dropped", name="read"), b.Notes(notes)]
     return blocks
@@ -187,7 +178,10 @@ def _across(across: PhasesAcross) -> list[b.Block]:
         if estimate is not None:
             notes.append(b.Note(label, f"{words.percent_words(estimate)} of the run ({estimate.method})"))
     notes += b.labelled("note", across.notes)
-    return [b.Heading(title, name="across"), b.Notes(notes), b.paragraphs(PUBLISHED)]
+    # The one number there is to compare with: planning rises once execution has fallen. It is of another
+    # quantity than token entropy, and no test.
+    eye = "published, by eye, of the semantic entropy of strategic grams: in 3 of 8 models"
+    return [b.Heading(title, name="across"), b.Notes(notes), b.paragraphs(f"{eye} (arXiv:2509.03646)")]
 
 
 def _rows(run: RunPhases) -> Iterator[dict[str, b.Cell]]:

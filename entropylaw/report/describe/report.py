@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from entropylaw.documents.report import ReportDocument, RunReport
-from entropylaw.report import reportwords, words
+from entropylaw.report import words
 from entropylaw.report.blocks import DATA, REPORT, Block, Heading, Table, paragraphs
 from entropylaw.report.describe import fit, forecast, phases, runs
-from entropylaw.report.index_rows import NO_CURVES, IndexRow, index_row
+from entropylaw.report.index_rows import NO_CURVES, IndexRow, index_row, overall
 from entropylaw.results.groups import SharedFit
 
 
@@ -17,7 +17,7 @@ def describe(result: ReportDocument | RunReport) -> list[Block]:
     if isinstance(result, RunReport):
         return fit.of_run(result, [*_ahead(result), *_phases(result)])
     rows = [runs.cells(report) for report in result.runs]
-    sentences = reportwords.overall([index_row(report, "") for report in result.runs])
+    sentences = overall([index_row(report, "") for report in result.runs])
     blocks = fit.document_head(result.warnings, rows, [result.shared], sentences)
     return blocks + [block for report in result.runs for block in describe(report)]
 

@@ -7,12 +7,8 @@ from entropylaw.report.blocks import Block, Column, Figure, Heading, Note, Notes
 from entropylaw.reproducible import rounded
 from entropylaw.results.tokens import Cell, TokenSummary
 
-PUBLISHED = "Wang et al. 2025"
-SOURCE = (
-    "Wang et al. 2025 (arXiv:2506.01939): Qwen3-8B, more than a million tokens of its answers to AIME 2024 "
-    "and 2025"
-)
 _PUBLISHED = {"share_below_0.01": "50.64 %", "entropy_p80": "0.672"}
+"""Numbers of Wang et al. 2025 (arXiv:2506.01939)."""
 
 _ROWS: tuple[tuple[str, str, str], ...] = (
     ("tokens", "tokens", "count"),
@@ -67,12 +63,15 @@ def describe(result: TokenSummary) -> list[Block]:
             label = label.format(_cell(sizes[0] or sizes[-1], "count"))
             cells = [_cell(columns[name][end], kind) for end in ends]
             rows.append((label, *cells, _PUBLISHED.get(name, "")))
-    heads = ["", *(f"step {steps[end]}" for end in ends), PUBLISHED]
-    source = Notes([Note("published", SOURCE), *labelled("note", result.notes)])
+    heads = ["", *(f"step {steps[end]}" for end in ends), "Wang et al. 2025"]
+    source = (
+        "Wang et al. 2025 (arXiv:2506.01939): Qwen3-8B, more than a million tokens of its answers to AIME "
+        "2024 and 2025"
+    )
     return [
         Heading("Entropy of tokens", 2, about),
         Table([Column(head, head) for head in heads], rows),
-        source,
+        Notes([Note("published", source), *labelled("note", result.notes)]),
         Figure("tokens", None),
     ]
 
@@ -80,11 +79,10 @@ def describe(result: TokenSummary) -> list[Block]:
 def table(result: TokenSummary) -> Table:
     """A row per step, with twelve significant digits."""
     columns = [Column(name, name) for name in result.columns]
-    return Table(columns, [tuple(map(_rounded, row.values())) for row in result.rows])
-
-
-def _rounded(cell: Cell) -> Cell:
-    return rounded(cell) if isinstance(cell, float) else cell
+    rows = (
+        [rounded(cell) if isinstance(cell, float) else cell for cell in row.values()] for row in result.rows
+    )
+    return Table(columns, list(rows))
 
 
 def _cell(value: Cell, kind: str) -> str:

@@ -81,7 +81,6 @@ def environment() -> Environment:
     made.filters |= {
         "cell": numbers.cell_text,
         "fact": numbers.fact_text,
-        "estimate": numbers.format_estimate,
         "percent": numbers.format_percent,
         "typeset": typeset,
         "one_line": one_line,

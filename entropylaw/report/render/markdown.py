@@ -5,19 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from entropylaw.report.blocks import (
-    Block,
-    Cell,
-    Column,
-    Facts,
-    Figure,
-    Heading,
-    Notes,
-    Table,
-    Verdict,
-    by_run,
-    is_gate,
-)
+from entropylaw.report import blocks as b
 from entropylaw.report.figures import NAMED
 from entropylaw.report.numbers import count, fact_text, row_text
 from entropylaw.report.printable import markdown_cell, one_line
@@ -25,23 +13,20 @@ from entropylaw.report.printable import markdown_cell, one_line
 MOST_BYTES = 59_000
 """Comments on the common forges end near 64 kB; what is beyond is counted and left out."""
 
-_LEAST = 2000
-"""Bytes that the shortest description of a run takes."""
-
 Figures = Mapping[str, str]
 """Name of a figure → its address; a figure without one is left out."""
 
 
-def render(blocks: Sequence[Block]) -> str:
+def render(blocks: Sequence[b.Block]) -> str:
     """What is about all runs, then every run as far as there is room."""
-    head, *runs = by_run(blocks)
+    head, *runs = b.by_run(blocks)
     no_figures: Figures = {}
     described = ((run, no_figures) for run in runs)
     return whole(head, described, len(runs), "the JSON document holds them all")
 
 
 def whole(
-    head: Sequence[Block], runs: Iterable[tuple[Sequence[Block], Figures]], number: int, where: str
+    head: Sequence[b.Block], runs: Iterable[tuple[Sequence[b.Block], Figures]], number: int, where: str
 ) -> str:
     """The head, and a part for each of a ``number`` of runs with their figures, while there is room.
 
@@ -49,7 +34,8 @@ def whole(
     """
     text = "".join(f"{line}\n" for line in _lines(head, {}, MOST_BYTES - 1000))
     left = f"\n*Left out of this text: {{}}; {where}.*\n"
-    if number and len(text.encode()) > MOST_BYTES - _LEAST:
+    # The shortest description of a run takes some 2000 bytes.
+    if number and len(text.encode()) > MOST_BYTES - 2000:
         return text + left.format(count(number, "more run"))
     for place, (run, figures) in enumerate(runs):
         part = "\n".join(_lines(run, figures, MOST_BYTES)) + "\n"
@@ -59,42 +45,42 @@ def whole(
     return text
 
 
-def _lines(blocks: Iterable[Block], figures: Figures, room: int) -> Iterator[str]:
+def _lines(blocks: Iterable[b.Block], figures: Figures, room: int) -> Iterator[str]:
     """The lines of some blocks, with an empty one between two; tables have ``room`` for so many bytes."""
     chunks = filter(None, (list(chunk) for chunk in _chunks(blocks, figures, room)))
     for place, chunk in enumerate(chunks):
         yield from [""] * bool(place) + chunk
 
 
-def _chunks(blocks: Iterable[Block], figures: Figures, room: int) -> Iterator[Iterable[str]]:
+def _chunks(blocks: Iterable[b.Block], figures: Figures, room: int) -> Iterator[Iterable[str]]:
     """Groups of lines between which an empty one stands; gates are a table, those that failed first."""
-    for gates, group in groupby(blocks, is_gate):
+    for gates, group in groupby(blocks, b.is_gate):
         if gates:
-            found = [block for block in group if isinstance(block, Verdict)]
+            found = [block for block in group if isinstance(block, b.Verdict)]
             found.sort(key=lambda verdict: verdict.ok is True)
-            heads = [Column(label, label) for label in ("outcome", "gate", "found")]
+            heads = [b.Column(label, label) for label in ("outcome", "gate", "found")]
             cells = [(verdict.badge, verdict.name, verdict.text) for verdict in found]
-            yield _table(Table(heads, cells, words=3), room)
+            yield _table(b.Table(heads, cells, words=3), room)
             continue
         for block in group:
-            if isinstance(block, Heading):
+            if isinstance(block, b.Heading):
                 yield [f"{'#' * block.level} {markdown_cell(block.text)}"]
                 yield [markdown_cell(block.about)] if block.about else []
-            elif isinstance(block, Verdict):
+            elif isinstance(block, b.Verdict):
                 yield [f"**{escaped_text(block.text)}** ({escaped_text(block.badge)})"]
-            elif isinstance(block, Figure):
+            elif isinstance(block, b.Figure):
                 if block.name in figures:
                     yield [f"![{NAMED[block.name].label}]({figures[block.name]})"]
-            elif isinstance(block, Notes):
+            elif isinstance(block, b.Notes):
                 yield from _notes(block)
-            elif isinstance(block, Facts):
+            elif isinstance(block, b.Facts):
                 yield [f"*{escaped_text(block.unsafe)}*"] if block.unsafe else []
                 yield _facts(block)
             else:
                 yield _table(block, room)
 
 
-def _facts(block: Facts) -> Iterator[str]:
+def _facts(block: b.Facts) -> Iterator[str]:
     yield f"| {escaped_text(block.title)} | value | {escaped_text(block.interval)} | |"
     yield "| --- | ---: | --- | --- |"
     for fact in block.facts:
@@ -103,7 +89,7 @@ def _facts(block: Facts) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
-def _notes(block: Notes) -> Iterator[list[str]]:
+def _notes(block: b.Notes) -> Iterator[list[str]]:
     """Paragraphs, and those with labels as lists."""
     shown = (note for note in block.notes if note.text)
     for labelled, group in groupby(shown, lambda note: note.label != ""):
@@ -115,7 +101,7 @@ def _notes(block: Notes) -> Iterator[list[str]]:
             yield from ([escaped_text(note.text)] for note in group)
 
 
-def _table(table: Table, room: int) -> Iterator[str]:
+def _table(table: b.Table, room: int) -> Iterator[str]:
     """A table, names and words on the left and numbers on the right; rows while there is room for them."""
     columns = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
     left = [
@@ -134,7 +120,7 @@ def _table(table: Table, room: int) -> Iterator[str]:
         yield line
 
 
-def _cell(cell: Cell, text: str) -> str:
+def _cell(cell: b.Cell, text: str) -> str:
     """Words may be anybody's; in numbers there is nothing that looks like markup but signs."""
     return markdown_cell(text) if isinstance(cell, str) else escaped_text(text).removeprefix("\\")
 
