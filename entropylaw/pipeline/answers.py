@@ -123,16 +123,9 @@ def fit(run: Run, series: Series, options: FitOptions) -> RunFit:
 def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> RunPhases:
     """A run with its phases."""
     try:
-        found = fit_phases(
-            series.step,
-            series.planning,
-            series.execution,
-            aggregate=series.aggregate,
-            planning_share=series.planning_share,
-            length=series.length,
-            level=options.level,
-            run=run.name,
-        )
+        more = {name: getattr(series, name) for name in ("aggregate", "planning_share", "length")}
+        curves = (series.step, series.planning, series.execution)
+        found = fit_phases(*curves, **more, level=options.level, run=run.name)
     except FitError as error:
         # A summary of tokens is known by these columns.
         if error.slug != "too-few-points" or not {"tokens", "entropy_p50"} <= run.columns.keys():
