@@ -59,9 +59,8 @@ def _count(text: str) -> int:
 def _level(text: str) -> float:
     number = float(text)
     if not 0 < number < 1:
-        raise UsageError(
-            "bad-level", f"level {number:g}, expected a coverage between 0 and 1", "for 95 % give 0.95"
-        )
+        message = f"level {number:g}, expected a coverage between 0 and 1"
+        raise UsageError("bad-level", message, "for 95 % give 0.95")
     return number
 
 

@@ -119,9 +119,8 @@ def read_settings(path: Path, shown: str, commands: Mapping[str, Settings]) -> S
     if ours is not None:
         table, prefix = _table(ours, shown, TABLE), f"{TABLE}."
     elif path.name == PROJECT_FILE:
-        raise UsageError(
-            "no-settings", f"{shown} has no [{TABLE}], settings were expected there", f"add [{TABLE}] to it"
-        )
+        message = f"{shown} has no [{TABLE}], settings were expected there"
+        raise UsageError("no-settings", message, f"add [{TABLE}] to it")
     # A table of that name has columns, for all commands.
     tables = tuple(name for name in commands if name != GROUP)
     inside = {name: table[name] for name in tables if name in table}
@@ -200,9 +199,8 @@ def _parsed(data: bytes, shown: str) -> dict[str, Any]:
         why = str(error).replace("at end of document", f"at line {line}, the last")
     except RecursionError:
         why = "nested too deeply"
-    raise InputError(
-        "not-toml", f"{shown} is not TOML: {why}", "correct the line, or leave the file out with --no-config"
-    )
+    message = f"{shown} is not TOML: {why}"
+    raise InputError("not-toml", message, "correct the line, or leave the file out with --no-config")
 
 
 def _read(path: Path, shown: str) -> bytes:
@@ -210,13 +208,11 @@ def _read(path: Path, shown: str) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise InputError(
-            "file-not-found", f"{shown} does not exist, a file of settings was expected", "check the path"
-        ) from None
+        message = f"{shown} does not exist, a file of settings was expected"
+        raise InputError("file-not-found", message, "check the path") from None
     except OSError as error:
-        raise InputError(
-            "file-unreadable", f"{shown} could not be read ({error.strerror})", "check its permissions"
-        ) from error
+        message = f"{shown} could not be read ({error.strerror})"
+        raise InputError("file-unreadable", message, "check its permissions") from error
 
 
 def _ours(data: Mapping[str, Any]) -> Any:

@@ -92,7 +92,6 @@ def config_text(found: InForce, rows: Sequence[dict[str, Any]], known: Mapping[s
     left, middle = (min(max(len(cell[i]) for cell in cells), 40) for i in (0, 1))
     lines = [f"  {name:<{left}}  {value:<{middle}}  {where}".rstrip() for name, value, where in cells]
     heading = []
-    # Which file was read, and why that one; or what was looked for.
     if found.named_by == "--no-config":
         heading.append("no settings are read: --no-config")
     elif found.file is not None:

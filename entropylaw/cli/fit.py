@@ -77,17 +77,15 @@ def store(fitted: Mapping[str, FitDocument], *, quiet: bool) -> dict[str, FitDoc
     from entropylaw.cli.output import refuse_link, say
 
     refuse_link(FOLDER)
-    taken: set[str] = set()
-    stored: dict[str, FitDocument] = {}
+    taken, stored = set[str](), dict[str, FitDocument]()
     for log, document in fitted.items():
         if document.fitted:
             name = document.runs[0].run if len(document.runs) == 1 else Path(log).stem or "runs"
             moved = Path(log).is_absolute() or log.startswith("-")
             path, kept = _free_path(name, document, taken, moved=moved)
             if kept:
-                say(
-                    f"{kept} holds a fit with other options and is kept: this fit goes to {path}", quiet=quiet
-                )
+                message = f"{kept} holds a fit with other options and is kept: this fit goes to {path}"
+                say(message, quiet=quiet)
             stored[path] = document
     return stored
 
@@ -95,10 +93,9 @@ def store(fitted: Mapping[str, FitDocument], *, quiet: bool) -> dict[str, FitDoc
 def _free_path(name: str, document: FitDocument, taken: set[str], *, moved: bool) -> tuple[str, str]:
     """A path in the reports folder that is new, or holds an earlier fit of the same files and options.
 
-    Two logs may have the same name in different folders; the second must not overwrite the first. A
-    log that was ``moved`` (given by an absolute path, which documents do not keep, or on standard input) is
-    the same only if its bytes are. The second path holds a fit of the same files with other options, where
-    there is one.
+    Logs in different folders may have one name. A log that was ``moved`` (given by an absolute path, which
+    documents do not keep, or on standard input) is the same only if its bytes are. The second path holds a
+    fit of the same files with other options, where there is one.
     """
     from entropylaw.documents.fit import load_fit
     from entropylaw.errors import EntropyLawError

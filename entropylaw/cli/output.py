@@ -84,9 +84,8 @@ def print_result(content: str) -> None:
     that is read.
     """
     if sys.stdout is None:
-        raise OutputError(
-            "cannot-write", "standard output is closed, a result was to be written to it", "use -o FILE"
-        )
+        message = "standard output is closed, a result was to be written to it"
+        raise OutputError("cannot-write", message, "use -o FILE")
     _check_standard_output()
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
@@ -98,9 +97,8 @@ def print_result(content: str) -> None:
         _give_up(sys.stdout)
     except OSError as error:
         _give_up(sys.stdout)
-        raise OutputError(
-            "cannot-write", f"standard output cannot be written ({error.strerror})", "use -o FILE"
-        ) from error
+        message = f"standard output cannot be written ({error.strerror})"
+        raise OutputError("cannot-write", message, "use -o FILE") from error
 
 
 def _give_up(stream: TextIO) -> None:
@@ -119,9 +117,8 @@ def deliver(
 ) -> None:
     """Write a document wherever it is wanted, and ``others`` that are made already: path → content."""
     files = {path: rendered(document, format) for path, format in wanted.items() if path != "-"}
-    write_out(
-        files | dict(others or {}), shown(document, wanted["-"]) if "-" in wanted else None, quiet=quiet
-    )
+    printed = shown(document, wanted["-"]) if "-" in wanted else None
+    write_out(files | dict(others or {}), printed, quiet=quiet)
 
 
 def write_out(files: Mapping[str, str], printed: str | None, *, quiet: bool) -> None:
@@ -135,8 +132,7 @@ def write_out(files: Mapping[str, str], printed: str | None, *, quiet: bool) -> 
     check_targets(files)
     if printed is not None:
         _check_standard_output()
-    said: list[str] = []
-    problems: list[OutputError] = []
+    said, problems = list[str](), list[OutputError]()
     for path, content in files.items():
         # Not at the top: a gate that writes no file would wait for it.
         from entropylaw.documents.store import write_atomically
@@ -187,8 +183,7 @@ def say_missing_fonts(path: str, style: Mapping[str, Any], *, quiet: bool) -> No
     from entropylaw.report.plotting import missing_fonts
     from entropylaw.report.printable import one_line
 
-    missing = missing_fonts(style)
-    if missing:
+    if missing := missing_fonts(style):
         names = one_line(", ".join(missing))
         say(f"{path} asks for {names}, which is not installed: the default font is used", quiet=quiet)
 
@@ -215,9 +210,9 @@ def finish_runs(
     """
     kept = {path: format for path, format in wanted.items() if answered or format != "text"}
     deliver(document, kept, quiet=quiet)
+    errors = [failure.error for failure in reading.failures]
     runs = zip(reading.runs, answers, strict=True)
-    errors = [named(run.name, each.error) for run, each in runs if each.error]
-    finish([*(failure.error for failure in reading.failures), *errors], answered=answered)
+    finish([*errors, *(named(run.name, one.error) for run, one in runs if one.error)], answered=answered)
 
 
 def refused(run: str, refusal: Any) -> EntropyLawError:

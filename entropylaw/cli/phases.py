@@ -96,10 +96,9 @@ def draw(told: PhasesDocument, figure: str, histograms: dict[str, str]) -> Itera
         # Too few steps for a boundary are still a picture of the tokens.
         if not suffix and run.run in histograms:
             found["tokens"] = read_histogram(histograms[run.run])
-        entries = [entry for entry in FIGURES if entry.needs in found]
-        for entry in entries[:1] if suffix else entries:
-            drawing = entry.draw(found[entry.needs])
+        for entry in [entry for entry in FIGURES if entry.needs in found][: 1 if suffix else None]:
+            drawing, name = entry.draw(found[entry.needs]), f"{slug}-{entry.name}"
             for kind in kinds:
-                path = figure if suffix else str(Path(figure) / f"{slug}-{entry.name}.{kind}")
-                write_atomically(path, figure_bytes(drawing, kind, f"{slug}-{entry.name}"))
+                path = figure if suffix else str(Path(figure) / f"{name}.{kind}")
+                write_atomically(path, figure_bytes(drawing, kind, name))
                 yield path

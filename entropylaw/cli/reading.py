@@ -46,9 +46,8 @@ def reading_shown() -> Iterator[None]:
             if done < shown_at or done - shown_at > size // 200:
                 shown_at = done
                 name = "".join(c for c in PurePath(path).name if c.isprintable())[:60]
-                bar.update(task, description=f"reading {name}".replace("[", r"\["), total=size, visible=True)
-                bar.update(task, completed=done)
-                bar.refresh()
+                text = f"reading {name}".replace("[", r"\[")
+                bar.update(task, description=text, total=size, completed=done, visible=True, refresh=True)
 
         before = PROGRESS.set(report)
         try:
@@ -65,12 +64,7 @@ def share_shown(what: str) -> Iterator[Callable[[float], None] | None]:
         return
     with _bar(what, "TaskProgressColumn") as bar:
         task = bar.add_task("", total=1.0)
-
-        def report(share: float) -> None:
-            bar.update(task, completed=share)
-            bar.refresh()
-
-        yield report
+        yield lambda share: bar.update(task, completed=share, refresh=True)
 
 
 def _bar(text: str, done: str) -> Progress:

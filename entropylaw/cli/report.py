@@ -24,10 +24,8 @@ def _figures(text: str) -> tuple[str, ...]:
     from entropylaw.pipeline.site import ALL
 
     named = [part.strip().lower() for part in text.split(",")]
-    if named == ["none"]:
-        return ()
     unknown = [part for part in named if part not in ALL]
-    if unknown:
+    if unknown and named != ["none"]:
         message = f"--figures {text!r} names {unknown[0]!r}, expected some of {', '.join(ALL)}, or none"
         raise UsageError("bad-figures", message, "give svg, or svg,png,pdf")
     return tuple(kind for kind in ALL if kind in named)

@@ -32,9 +32,8 @@ def in_force(
     try:
         here = Path.cwd()
     except FileNotFoundError:
-        raise UsageError(
-            "no-working-folder", "the current folder has been deleted", "cd to a folder that exists"
-        ) from None
+        hint = "cd to a folder that exists"
+        raise UsageError("no-working-folder", "the current folder has been deleted", hint) from None
     if commands is None:
         return None
     named, named_by, search = root["config_file"], "--config", None

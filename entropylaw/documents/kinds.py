@@ -29,8 +29,7 @@ class Kind:
     def type(self) -> type[Any]:
         """The frozen type of the document."""
         module = import_module(self.module or f"entropylaw.documents.{self.name}")
-        found: type[Any] = getattr(module, f"{self.name.capitalize()}Document")
-        return found
+        return getattr(module, f"{self.name.capitalize()}Document")  # type: ignore[no-any-return]
 
 
 KINDS = {

@@ -56,9 +56,8 @@ def as_document(kind: Kind, data: Any, shown: str, *, arrays: bool = True) -> An
 
 def damaged(shown: str, problem: str) -> InputError:
     """Make the error for a document that cannot be used."""
-    return InputError(
-        "damaged-document", f"{shown} is damaged {problem}", "make the document again from the log"
-    )
+    message = f"{shown} is damaged {problem}"
+    return InputError("damaged-document", message, "make the document again from the log")
 
 
 def load_json(path: str | os.PathLike[str]) -> Any:
@@ -75,9 +74,8 @@ def load_json(path: str | os.PathLike[str]) -> Any:
     except FileNotFoundError:
         raise InputError("file-not-found", f"{shown} does not exist", "check the path") from None
     except OSError as error:
-        raise InputError(
-            "file-unreadable", f"{shown} could not be read ({error.strerror})", "check its permissions"
-        ) from error
+        hint = "check its permissions"
+        raise InputError("file-unreadable", f"{shown} could not be read ({error.strerror})", hint) from error
     except DocumentMismatchError as error:
         raise damaged(shown, str(error)) from error
     except (ValueError, RecursionError) as error:

@@ -35,20 +35,9 @@ def regression(subject: Subject, measured: str, baseline: Sequence[Subject], *, 
 def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -> Value:
     """1 − now/before with its interval, of estimates as documents hold them.
 
-    Parameters
-    ----------
-    now, before
-        Estimates with both ends of their intervals, at one level.
-    measured
-        What they are of, for the reasons.
+    It is Unknown where an end of an interval is missing, the levels differ, or the interval of ``before``
+    does not lie above 0, so that a share of it means nothing. ``measured`` names the quantity in reasons.
 
-    Returns
-    -------
-    An :class:`~entropylaw.results.Estimate`; an Unknown where an end is missing, the levels differ, or the
-    interval of ``before`` does not lie above 0, so that a share of it means nothing.
-
-    Notes
-    -----
     MOVER recovers variances from the ends of given intervals: Zou & Donner (2008, doi:10.1002/sim.3095) for
     a difference. For a ratio its limits of now − r·before are set to 0, which gives a quadratic in r
     (MOVER-R; Newcombe 2016, doi:10.1177/0962280213502144, for a numerator of any sign). The two runs are

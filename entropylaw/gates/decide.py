@@ -11,12 +11,12 @@ import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 from itertools import product
 from typing import NamedTuple
 
 from entropylaw.gates.baseline import regression
-from entropylaw.gates.digits import beside
 from entropylaw.gates.expression import Gate
 from entropylaw.gates.quantities import WRITTEN_BY, Kind, Unknown, Value
 from entropylaw.gates.subjects import Subject
@@ -58,6 +58,9 @@ _COMPARE: dict[str, tuple[Callable[[float, float], bool], str]] = {
     "!=": (operator.ne, "different from"),
 }
 """Operator → how it compares, and in words."""
+
+_MOST_DECIMALS = 12
+"""Beyond these a number is written out in full."""
 
 
 def decide(
@@ -168,3 +171,39 @@ def holds_for(sign: str, low: float, high: float, limit: float) -> tuple[bool, b
     compare, _ = _COMPARE[sign]
     ends = compare(low, limit), compare(high, limit)
     return all(ends), any(ends)
+
+
+def beside(numbers: Sequence[float | None], limit: float, *, percent: bool = False) -> list[str]:
+    """Texts of some numbers, with common decimals, each on the same side of ``limit`` as its number.
+
+    The interval's half-width gets two significant digits, a number alone four; where that hides a
+    difference from the limit, all get the decimals that show it. None is ``open``. With ``percent`` they
+    are percentages.
+    """
+    exact = [None if x is None else _exact(x, percent) for x in numbers]
+    bound = _exact(limit, percent)
+    known = [x for x in exact if x is not None]
+    decimals = 0
+    if any(x != x.to_integral_value() for x in known):
+        half, largest = (max(known) - min(known)) / 2, max(map(abs, known))
+        wide = half > largest * Decimal("1e-12")
+        decimals = max(1 - half.adjusted() if wide else 3 - largest.adjusted(), 0)
+    while decimals <= _MOST_DECIMALS and any(
+        Decimal(_text(x, decimals)).compare(bound) != x.compare(bound) for x in known
+    ):
+        decimals += 1
+    return ["open" if x is None else _text(x, decimals) + "%" * percent for x in exact]
+
+
+def _exact(x: float, percent: bool) -> Decimal:
+    """The shortest decimal that reads back as ``x``: it keeps the order of floats."""
+    shortest = Decimal(repr(float(x)))
+    return shortest.scaleb(2) if percent else shortest
+
+
+def _text(x: Decimal, decimals: int) -> str:
+    """Fixed decimals; in full, with an exponent, where that would be long or the number is huge."""
+    if decimals > _MOST_DECIMALS or x.adjusted() > _MOST_DECIMALS:
+        return str(x)
+    text = f"{x:.{decimals}f}"
+    return text.removeprefix("-") if not text.strip("-0.") else text

@@ -96,7 +96,11 @@ def fit_run(
 
 def fit(run: Run, series: Series, options: FitOptions) -> RunFit:
     """A run with its law and, where the options say so, its level shifts and the law between them."""
-    how = {"level": options.level, "interval": options.interval, "eval_size": options.eval_size}
+    how: dict[str, Any] = {
+        "level": options.level,
+        "interval": options.interval,
+        "eval_size": options.eval_size,
+    }
     law = fit_series(series, keep_outliers=options.keep_outliers, **how)
     drop = entropy_drop(law.step, law.entropy, level=law.level)
     entry = fitted_run(run, series, law, used=used_share(law), drop_per_100_steps=drop)
@@ -107,8 +111,8 @@ def fit(run: Run, series: Series, options: FitOptions) -> RunFit:
     more: dict[str, Any] = {"seams": found}
     if steps := options.seams or seam_steps(found, series.step):
         try:
-            where: dict[str, Any] = {"seams": steps, "entropy_sd": series.entropy_sd, "run": series.run}
-            more["segments"] = fit_segments(*values, **where, **how)
+            how |= {"entropy_sd": series.entropy_sd, "run": series.run}
+            more["segments"] = fit_segments(*values, seams=steps, **how)
         except FitError as error:
             more["findings"] = (note("segments-refused", message=error.message),)
     elif not found:
@@ -119,16 +123,9 @@ def fit(run: Run, series: Series, options: FitOptions) -> RunFit:
 def phases(run: Run, series: PhaseSeries, options: PhaseOptions) -> RunPhases:
     """A run with its phases."""
     try:
-        found = fit_phases(
-            series.step,
-            series.planning,
-            series.execution,
-            aggregate=series.aggregate,
-            planning_share=series.planning_share,
-            length=series.length,
-            level=options.level,
-            run=run.name,
-        )
+        more = {name: getattr(series, name) for name in ("aggregate", "planning_share", "length")}
+        curves = (series.step, series.planning, series.execution)
+        found = fit_phases(*curves, **more, level=options.level, run=run.name)
     except FitError as error:
         # A summary of tokens is known by these columns.
         if error.slug != "too-few-points" or not {"tokens", "entropy_p50"} <= run.columns.keys():

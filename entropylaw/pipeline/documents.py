@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 from entropylaw.arguments import of_kind, several
@@ -85,11 +84,10 @@ def combine(documents: Sequence[FitDocument]) -> FitDocument:
     """
     settings = same_settings([document.settings for document in documents])
     inputs = {(file.path, file.sha256): file for document in documents for file in document.inputs}
-    runs = tuple(chain.from_iterable(document.runs for document in documents))
+    runs = tuple(run for document in documents for run in document.runs)
     if len(documents) > 1:
-        names = told_apart([run.run for run in runs], [run.path for run in runs])
-        runs = tuple(map(renamed, runs, names))
-    warnings = tuple(chain.from_iterable(document.warnings for document in documents))
+        runs = tuple(map(renamed, runs, told_apart([run.run for run in runs], [run.path for run in runs])))
+    warnings = tuple(warning for document in documents for warning in document.warnings)
     return FitDocument(inputs=tuple(inputs.values()), settings=settings, runs=runs, warnings=warnings)
 
 

@@ -40,9 +40,8 @@ FOLDER = ".entropylaw"
 class Making:
     """What is made of every run.
 
-    ``folder`` is the report's; ``kinds`` the formats of the figures' files, ``style`` a matplotlib style
-    file; ``phases`` says whether curves of planning and execution are looked at. With ``kinds`` None, few
-    runs get all formats, and many SVG alone. Results that ``cache`` has are not computed again.
+    ``kinds`` are the formats of the figures' files: with None few runs get all, and many SVG alone. ``style``
+    is a matplotlib style file; ``phases`` says whether curves of planning and execution are looked at.
     """
 
     folder: Path

@@ -7,6 +7,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from entropylaw.analysis.shared import share
@@ -204,12 +205,11 @@ def _in_order(found: Sequence[tuple[str, Task]], making: Making) -> Iterator[Tas
 
 def _targets(tasks: Sequence[Task], folder: Path) -> Iterator[Path]:
     """Every file that the report may write."""
-    for name in (*FILES.values(), PAGE):
-        yield folder / name
+    yield from (folder / name for name in (*FILES.values(), PAGE))
     for task in tasks:
         yield from (task.document, task.document.with_suffix(".html"), task.state)
-        for kind in task.making.kinds or ():
-            yield from (folder / "figures" / f"{task.slug}-{entry.name}.{kind}" for entry in FIGURES)
+        names = product(FIGURES, task.making.kinds or ())
+        yield from (folder / "figures" / f"{task.slug}-{entry.name}.{kind}" for entry, kind in names)
 
 
 def _with_shared(tasks: tuple[Task, ...], jobs: int, progress: Progress) -> tuple[Task, ...]:

@@ -71,10 +71,7 @@ def read(logs: Sequence[Any], options: Any, columns: Sequence[str] = ()) -> Read
 
 
 def refuse_documents(logs: Sequence[str]) -> None:
-    """Refuse stored documents where logs are needed.
-
-    Raises UsageError (``already-a-fit``).
-    """
+    """Refuse stored documents where logs are needed; raises UsageError (``already-a-fit``)."""
     for log in logs:
         if document_at(log) is not None:
             hint = "`entropylaw predict` and `entropylaw report` read fit documents"

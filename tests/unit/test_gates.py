@@ -21,8 +21,7 @@ from entropylaw.documents.fit import FitDocument
 from entropylaw.documents.kinds import KINDS
 from entropylaw.errors import InputError
 from entropylaw.gates.baseline import share_fallen
-from entropylaw.gates.decide import Outcome, Rules, decide, holds_for
-from entropylaw.gates.digits import beside
+from entropylaw.gates.decide import Outcome, Rules, beside, decide, holds_for
 from entropylaw.gates.expression import parse
 from entropylaw.gates.quantities import QUANTITIES, Kind, Part, Unknown
 from entropylaw.gates.subjects import joined, read_document, subjects_of

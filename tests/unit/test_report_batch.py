@@ -146,7 +146,8 @@ def test_a_bug_in_one_run_is_told_and_stops_no_other(logs, tmp_path, monkeypatch
     making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=(), phases=True)
     outcome = site.report_logs([str(logs)], making, jobs=1)
     assert len(outcome.done) - len(outcome.failures) == 3
-    ((name, failure),) = outcome.failures
+    (one,) = outcome.failures
+    name, failure = one.row.run, one.refusal
     assert (name, failure.slug) == ("run-2", "bug")
     assert "ZeroDivisionError: made up" in failure.message
 
