@@ -283,11 +283,11 @@ class Spark:
         try:
             yield
         except (Py4JError, PySparkException) as error:
-            raise InputError(
-                "spark-failed",
-                f"Spark could not finish the query: {shown(_cause(error), 300)}",
-                "every worker must see the files at the same path; ENTROPYLAW_DEBUG=1 shows Spark's own log",
-            ) from None
+            message = f"Spark could not finish the query: {shown(_cause(error), 300)}"
+            hint = (
+                "every worker must see the files at the same path; ENTROPYLAW_DEBUG=1 shows Spark's own log"
+            )
+            raise InputError("spark-failed", message, hint) from None
 
 
 def json_types(

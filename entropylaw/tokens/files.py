@@ -11,6 +11,9 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, Literal
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from entropylaw.errors import InputError
 from entropylaw.ingest.wording import listing, shown, shown_path
 from entropylaw.paths import is_utf8
@@ -158,9 +161,6 @@ def _opened(path: Path, name: str, looked_for: Mapping[str, set[str]]) -> TokenF
     if kind_of(path) == "jsonl":
         types = _record_types(path, name, looked_for)
         return TokenFile(path=path, name=name, kind="jsonl", size=size, types=types)
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         with pq.ParquetFile(path) as opened:
             schema, rows = opened.schema_arrow, opened.metadata.num_rows
@@ -187,9 +187,6 @@ def facts_of(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
 
 def histogram_of(summary: Path) -> tuple[Path | None, str]:
     """The histograms beside a summary, and a warning where a file of that name is of other tokens."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     beside = summary.with_suffix(SUMMARY_SUFFIX)
     if not beside.is_file():
         return None, ""
@@ -203,8 +200,6 @@ def histogram_of(summary: Path) -> tuple[Path | None, str]:
 
 def _arrow_type(kind: Any) -> str:
     """A type's name, the same for what differs only in how it is stored."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):

@@ -11,15 +11,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from entropylaw.tokens.query import HALF, MEAN_POINT, POINT, ROW, SUM_SHIFT, IntArray, TokenColumns
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 KeyArray = NDArray[np.uint64]
 Columns = dict[str, NDArray[Any]]
@@ -116,8 +114,6 @@ def each_of(table: pa.Table, columns: TokenColumns) -> Each:
 
 def _hashed(column: pa.ChunkedArray) -> KeyArray:
     """A number for each value, the same on every engine: whole numbers themselves, text by its hash."""
-    import pyarrow as pa
-
     array = column.combine_chunks()
     if pa.types.is_integer(array.type):
         known = array.cast(pa.uint64() if pa.types.is_uint64(array.type) else pa.int64())
@@ -215,8 +211,6 @@ def from_facts(listed: Mapping[str, Sequence[str] | None] | None) -> ByStep | No
 
 def to_lists(each: Each, steps: IntArray) -> dict[str, pa.Array]:
     """Columns of lists beside sorted ``steps`` (m,): a step's responses in its first row, null elsewhere."""
-    import pyarrow as pa
-
     firsts = changes(steps)
     here, stop = (np.where(firsts, np.searchsorted(each.step, steps, end), 0) for end in ("left", "right"))
     offsets, mask = pa.array(np.append(0, np.cumsum(stop - here)).astype(np.int64)), pa.array(~firsts)

@@ -7,18 +7,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from entropylaw.results.tokens import LOW, TokenHistogram
 from entropylaw.tokens import query
 from entropylaw.tokens.query import BINS, EDGES, HALF, POINT, FloatArray, IntArray
 from entropylaw.tokens.responses import Responses
 from entropylaw.tokens.sums import Sums
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Value = float | int | None
 
@@ -171,8 +169,6 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
         ``tokens_masked`` (a null mask included), ``tokens_without_entropy`` (null, nan, infinite): rows that
         count nowhere else.
     """
-    import pyarrow as pa
-
     rows = list(_rows(sums, cuts))
     whole = re.compile("step|responses|prompts|tokens.*")
     kinds = {name: pa.int64() if whole.fullmatch(name) else pa.float64() for name in (rows or [{}])[0]}
