@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 MEMORY = "256MB"
 """What DuckDB may hold; it spills to disk beyond. Python, the libraries and the result come on top."""
 
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _SETTINGS = (
     f"SET memory_limit = '{MEMORY}'",
     "SET preserve_insertion_order = false",
@@ -161,7 +160,8 @@ def _explained() -> Iterator[None]:
 
 def _cause(error: BaseException) -> str:
     """What went wrong without what the message quotes, such as a cell; the names of files stay."""
-    return _QUOTED.sub(lambda found: found[0] if is_file(found[0][1:-1]) else "…", _first_line(error))
+    quoted = r"'[^']*'|\"[^\"]*\""
+    return re.sub(quoted, lambda found: found[0] if is_file(found[0][1:-1]) else "…", _first_line(error))
 
 
 @contextmanager

@@ -59,12 +59,8 @@ def find(
     """Every file of ``tables`` (files, folders, patterns), by name, each once, and notes on them.
 
     ``looked_for`` are lower-case names of columns by role: to find them more than a few JSON lines are read.
-
-    Raises
-    ------
-    InputError
-        ``file-not-found``, ``no-token-files``, ``mixed-formats``, ``shard-missing``, ``file-corrupt``,
-        ``file-empty``, ``already-summarised``.
+    What is no table is an InputError ``file-not-found``, ``no-token-files``, ``mixed-formats``,
+    ``shard-missing``, ``file-corrupt``, ``file-empty``, ``name-not-utf8`` or ``already-summarised``.
     """
     found: dict[Path, tuple[str, Path]] = {}
     for name, path in [file for table in tables for file in _expanded(table)]:
@@ -178,10 +174,9 @@ def _opened(path: Path, name: str, looked_for: Mapping[str, set[str]]) -> TokenF
 
 def facts_of(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
     """What a Parquet file of ours says about itself, from its schema's metadata; nothing for any other."""
-    try:
+    facts = None
+    with suppress(ValueError, RecursionError):
         facts = json.loads((metadata or {}).get(METADATA, b"null"))
-    except (ValueError, RecursionError):
-        return {}
     return facts if isinstance(facts, dict) else {}
 
 

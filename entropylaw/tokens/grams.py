@@ -103,11 +103,8 @@ def default_grams() -> GramList:
 def read_grams(path: str | Path) -> GramList:
     """Read a list of grams: UTF-8, one a line, ``#`` for comments.
 
-    Raises
-    ------
-    InputError
-        ``grams-unreadable`` where the file cannot be opened, is not UTF-8, or has a line that is no gram;
-        ``grams-empty`` where it has no gram; ``grams-too-many`` above 10,000.
+    A file that cannot be opened, is not UTF-8, or has a line that is no gram is an InputError
+    ``grams-unreadable``, one without a gram ``grams-empty``, and one above 10,000 ``grams-too-many``.
     """
     name = shown_path(str(path))
     try:
@@ -180,7 +177,7 @@ def token_notation(tokens: Iterable[str]) -> Notation | None:
     """How a tokenizer wrote these, by the commonest mark of a leading space; None where there is no mark."""
     firsts = Counter(token[:1] for token in tokens)
     marks: dict[str, Notation] = {"\u0120": "byte-level", "\u2581": "sentencepiece", " ": "plain"}
-    best = max(marks, key=lambda mark: firsts[mark])
+    best = max(marks, key=firsts.__getitem__)
     return marks[best] if firsts[best] else None
 
 

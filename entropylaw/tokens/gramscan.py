@@ -7,6 +7,7 @@ is one chunk of whole responses and 20 bytes for every occurrence of a gram.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +36,6 @@ PLANNING, PLANNING_LONG = "planning_by_gram", "planning_by_long_gram"
 
 _NAME_THEM = "name the columns of step, response, position and token"
 
-CHUNK_ROWS = 65_536
-"""Rows that are matched at once, and then the end of their last response."""
-
 
 def mark(ordered: Path, columns: TokenColumns, grams: GramList, target: Path) -> GramScan:
     """Write a token table with its classes by n-grams to ``target``, a Parquet file.
@@ -46,17 +44,15 @@ def mark(ordered: Path, columns: TokenColumns, grams: GramList, target: Path) ->
     piece. The new one has no text, but :data:`PLANNING` and :data:`PLANNING_LONG`. Returns what the grams
     themselves amount to.
     """
-    scan, writer = GramScan(grams, columns), None
-    try:
-        for batch in scan.batches(pq.ParquetFile(ordered).iter_batches()):
-            marked = pa.Table.from_batches([batch]).drop_columns([columns.token, columns.position])
-            writer = writer or pq.ParquetWriter(target, marked.schema)
-            writer.write_table(marked)
-    finally:
-        if writer is not None:
-            writer.close()
-    if writer is None:
+    scan = GramScan(grams, columns)
+    batches = scan.batches(pq.ParquetFile(ordered).iter_batches())
+    tables = (pa.Table.from_batches([one]).drop_columns([columns.token, columns.position]) for one in batches)
+    first = next(tables, None)
+    if first is None:
         raise InputError("no-records", "no row is left to look for grams in", "check the table and its mask")
+    with pq.ParquetWriter(target, first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
     return scan
 
 
@@ -70,11 +66,13 @@ class GramScan:
     columns
         Names of the columns: ``response`` are those that, with the step, tell one response from another;
         ``position`` must rise within a response, and a jump in it ends the text.
+    chunk_rows
+        Rows that are matched at once, and then the end of their last response.
 
     How the tokenizer wrote the tokens shows in the tokens, chunk by chunk until one has a leading space.
     """
 
-    def __init__(self, grams: GramList, columns: TokenColumns, *, chunk_rows: int = CHUNK_ROWS) -> None:
+    def __init__(self, grams: GramList, columns: TokenColumns, *, chunk_rows: int = 65_536) -> None:
         assert columns.position is not None
         assert columns.token is not None
         self.grams, self.chunk_rows = grams, chunk_rows
@@ -89,12 +87,9 @@ class GramScan:
     def batches(self, source: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows as they come, with two boolean columns more: see :data:`PLANNING`.
 
-        Raises
-        ------
-        InputError
-            ``tokens-without-column`` where a column is missing, or a step, response or position is null;
-            ``tokens-without-text`` where the tokens are no text; ``tokens-unordered`` where a position does
-            not rise within a response.
+        InputErrors are ``tokens-without-column`` where a column is missing, or a step, response or position
+        is null, ``tokens-without-text`` where the tokens are no text, and ``tokens-unordered`` where a
+        position does not rise within a response.
         """
         waiting: list[pa.RecordBatch] = []
         rows, enough = 0, self.chunk_rows
