@@ -206,12 +206,9 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
         try:
             session = builder.getOrCreate()
         except Exception as error:
-            raise UsageError(
-                "spark-failed",
-                f"Spark could not be started at {shown(master or 'its configured master')}: "
-                f"{shown(_first_line(error), 200)}",
-                "check --master, and that JAVA_HOME is a Java 17 or later",
-            ) from None
+            where = f"Spark could not be started at {shown(master or 'its configured master')}"
+            hint = "check --master, and that JAVA_HOME is a Java 17 or later"
+            raise UsageError("spark-failed", f"{where}: {shown(_first_line(error), 200)}", hint) from None
         stack.callback(session.stop)
         if threading.current_thread() is threading.main_thread():
             # Spark's own handler asks Java while Java is being called, and fails.

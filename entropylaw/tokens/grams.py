@@ -34,11 +34,8 @@ Notation = Literal["byte-level", "sentencepiece", "plain"]
 MOST_GRAMS, MOST_WORDS = 10_000, 32
 """Most entries of a list (the published one has 249), and most words of a gram: a longer line is prose."""
 
-SHORT = 2
-"""Grams of this many words or fewer are short: results are shown with and without them."""
-
-BREAK = "\0"
-"""Between two texts: no gram reaches over it."""
+SHORT, BREAK = 2, "\0"
+"""Words of the longest short gram, without which results are shown, too; and what no gram reaches over."""
 
 _OTHER, _SPACE, _MARK, _BREAK = 0, -1, -2, -3
 """What a unit is where no gram holds it: some other word, white space, punctuation, a break."""
@@ -188,10 +185,9 @@ def token_bytes(token: str, notation: Notation) -> bytes:
     characters is special and stands for itself. ``sentencepiece``: ``▁`` is a space, ``<0x0A>`` a byte.
     ``plain``: the text itself, spaces included.
     """
-    if notation == "byte-level":
-        if all(c in _BYTE_OF for c in token):
-            return bytes(_BYTE_OF[c] for c in token)
-    elif notation == "sentencepiece":
+    if notation == "byte-level" and all(c in _BYTE_OF for c in token):
+        return bytes(_BYTE_OF[c] for c in token)
+    if notation == "sentencepiece":
         if re.fullmatch("<0x[0-9A-Fa-f]{2}>", token):
             return bytes.fromhex(token[3:5])
         token = token.replace("\u2581", " ")
