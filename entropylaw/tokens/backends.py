@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 MEMORY = "256MB"
 """What DuckDB may hold; it spills to disk beyond. Python, the libraries and the result come on top."""
 
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _SETTINGS = (
     f"SET memory_limit = '{MEMORY}'",
     "SET preserve_insertion_order = false",
@@ -161,7 +160,8 @@ def _explained() -> Iterator[None]:
 
 def _cause(error: BaseException) -> str:
     """What went wrong without what the message quotes, such as a cell; the names of files stay."""
-    return _QUOTED.sub(lambda found: found[0] if is_file(found[0][1:-1]) else "…", _first_line(error))
+    quoted = r"'[^']*'|\"[^\"]*\""
+    return re.sub(quoted, lambda found: found[0] if is_file(found[0][1:-1]) else "…", _first_line(error))
 
 
 @contextmanager
@@ -206,12 +206,9 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
         try:
             session = builder.getOrCreate()
         except Exception as error:
-            raise UsageError(
-                "spark-failed",
-                f"Spark could not be started at {shown(master or 'its configured master')}: "
-                f"{shown(_first_line(error), 200)}",
-                "check --master, and that JAVA_HOME is a Java 17 or later",
-            ) from None
+            where = f"Spark could not be started at {shown(master or 'its configured master')}"
+            hint = "check --master, and that JAVA_HOME is a Java 17 or later"
+            raise UsageError("spark-failed", f"{where}: {shown(_first_line(error), 200)}", hint) from None
         stack.callback(session.stop)
         if threading.current_thread() is threading.main_thread():
             # Spark's own handler asks Java while Java is being called, and fails.
@@ -283,11 +280,11 @@ class Spark:
         try:
             yield
         except (Py4JError, PySparkException) as error:
-            raise InputError(
-                "spark-failed",
-                f"Spark could not finish the query: {shown(_cause(error), 300)}",
-                "every worker must see the files at the same path; ENTROPYLAW_DEBUG=1 shows Spark's own log",
-            ) from None
+            message = f"Spark could not finish the query: {shown(_cause(error), 300)}"
+            hint = (
+                "every worker must see the files at the same path; ENTROPYLAW_DEBUG=1 shows Spark's own log"
+            )
+            raise InputError("spark-failed", message, hint) from None
 
 
 def json_types(

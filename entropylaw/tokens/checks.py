@@ -28,13 +28,9 @@ _MOST_STEPS, _FEWEST_STEPS, _TOLERANCE = 5, 3, 0.04
 def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> None:
     """Refuse what is no entropy: sums over all tokens of ``columns``.
 
-    ``strange`` are values of the class column that name no class.
-
-    Raises
-    ------
-    InputError
-        ``no-records``, ``mask-not-binary``, ``entropy-negative``, ``entropy-too-high``, ``all-masked``,
-        ``entropy-missing``, ``class-unknown``, ``correct-not-binary``.
+    ``strange`` are values of the class column that name no class. What is refused is an InputError
+    ``no-records``, ``mask-not-binary``, ``entropy-negative``, ``entropy-too-high``, ``all-masked``,
+    ``entropy-missing``, ``class-unknown`` or ``correct-not-binary``.
     """
     counts, name = Counter(sums.counts()), columns.entropy
     rows, tokens = counts.total(), sums.cells["tokens"]
@@ -157,23 +153,19 @@ def notes(sums: Sums) -> list[str]:
         query.NOT_FINITE: "nan or infinite",
     }
     rows = sum(counts.values())
-    found = [
-        f"{counts[code]:,} of {rows:,} tokens left out: {why}"
-        for code, why in left_out.items()
-        if code in counts
-    ]
+    known = ((counts[code], why) for code, why in left_out.items() if code in counts)
+    found = [f"{number:,} of {rows:,} tokens left out: {why}" for number, why in known]
     if counts.get(query.ROUNDED):
         found.append(f"{counts[query.ROUNDED]:,} entropies between -1e-6 and 0 count as 0")
     lost = int((cells["tokens"] - cells["logprobs"])[sums.usable].sum())
     if sums.has_logprob and lost:
         found.append(f"{lost:,} tokens have no log-probability between {query.LEAST_LOGPROB:g} and 1")
     regular = cells["bin"] >= 0
-    classes = set(np.unique(cells["planning"][regular]).tolist())
-    known = classes - {query.UNCLASSED}
-    if len(known) == 1:
-        only = ("execution", "planning")[known.pop()]
+    classes = np.unique(cells["planning"][regular]).tolist()
+    if len(classes) - (query.UNCLASSED in classes) == 1:
+        only = ("execution", "planning")[max(classes)]
         found.append(f"every token with a class is {only}: the other is empty")
-    elif known and query.UNCLASSED in classes:
+    elif len(classes) > 1 and query.UNCLASSED in classes:
         tokens = int(cells["tokens"][(cells["planning"] == query.UNCLASSED) & regular].sum())
         found.append(f"{tokens:,} tokens have no class: they count overall only")
     return found

@@ -11,6 +11,9 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, Literal
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from entropylaw.errors import InputError
 from entropylaw.ingest.wording import listing, shown, shown_path
 from entropylaw.paths import is_utf8
@@ -56,12 +59,8 @@ def find(
     """Every file of ``tables`` (files, folders, patterns), by name, each once, and notes on them.
 
     ``looked_for`` are lower-case names of columns by role: to find them more than a few JSON lines are read.
-
-    Raises
-    ------
-    InputError
-        ``file-not-found``, ``no-token-files``, ``mixed-formats``, ``shard-missing``, ``file-corrupt``,
-        ``file-empty``, ``already-summarised``.
+    What is no table is an InputError ``file-not-found``, ``no-token-files``, ``mixed-formats``,
+    ``shard-missing``, ``file-corrupt``, ``file-empty``, ``name-not-utf8`` or ``already-summarised``.
     """
     found: dict[Path, tuple[str, Path]] = {}
     for name, path in [file for table in tables for file in _expanded(table)]:
@@ -158,9 +157,6 @@ def _opened(path: Path, name: str, looked_for: Mapping[str, set[str]]) -> TokenF
     if kind_of(path) == "jsonl":
         types = _record_types(path, name, looked_for)
         return TokenFile(path=path, name=name, kind="jsonl", size=size, types=types)
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         with pq.ParquetFile(path) as opened:
             schema, rows = opened.schema_arrow, opened.metadata.num_rows
@@ -178,18 +174,14 @@ def _opened(path: Path, name: str, looked_for: Mapping[str, set[str]]) -> TokenF
 
 def facts_of(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
     """What a Parquet file of ours says about itself, from its schema's metadata; nothing for any other."""
-    try:
+    facts = None
+    with suppress(ValueError, RecursionError):
         facts = json.loads((metadata or {}).get(METADATA, b"null"))
-    except (ValueError, RecursionError):
-        return {}
     return facts if isinstance(facts, dict) else {}
 
 
 def histogram_of(summary: Path) -> tuple[Path | None, str]:
     """The histograms beside a summary, and a warning where a file of that name is of other tokens."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     beside = summary.with_suffix(SUMMARY_SUFFIX)
     if not beside.is_file():
         return None, ""
@@ -203,8 +195,6 @@ def histogram_of(summary: Path) -> tuple[Path | None, str]:
 
 def _arrow_type(kind: Any) -> str:
     """A type's name, the same for what differs only in how it is stored."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):

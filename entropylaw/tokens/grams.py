@@ -34,11 +34,8 @@ Notation = Literal["byte-level", "sentencepiece", "plain"]
 MOST_GRAMS, MOST_WORDS = 10_000, 32
 """Most entries of a list (the published one has 249), and most words of a gram: a longer line is prose."""
 
-SHORT = 2
-"""Grams of this many words or fewer are short: results are shown with and without them."""
-
-BREAK = "\0"
-"""Between two texts: no gram reaches over it."""
+SHORT, BREAK = 2, "\0"
+"""Words of the longest short gram, without which results are shown, too; and what no gram reaches over."""
 
 _OTHER, _SPACE, _MARK, _BREAK = 0, -1, -2, -3
 """What a unit is where no gram holds it: some other word, white space, punctuation, a break."""
@@ -103,11 +100,8 @@ def default_grams() -> GramList:
 def read_grams(path: str | Path) -> GramList:
     """Read a list of grams: UTF-8, one a line, ``#`` for comments.
 
-    Raises
-    ------
-    InputError
-        ``grams-unreadable`` where the file cannot be opened, is not UTF-8, or has a line that is no gram;
-        ``grams-empty`` where it has no gram; ``grams-too-many`` above 10,000.
+    A file that cannot be opened, is not UTF-8, or has a line that is no gram is an InputError
+    ``grams-unreadable``, one without a gram ``grams-empty``, and one above 10,000 ``grams-too-many``.
     """
     name = shown_path(str(path))
     try:
@@ -180,7 +174,7 @@ def token_notation(tokens: Iterable[str]) -> Notation | None:
     """How a tokenizer wrote these, by the commonest mark of a leading space; None where there is no mark."""
     firsts = Counter(token[:1] for token in tokens)
     marks: dict[str, Notation] = {"\u0120": "byte-level", "\u2581": "sentencepiece", " ": "plain"}
-    best = max(marks, key=lambda mark: firsts[mark])
+    best = max(marks, key=firsts.__getitem__)
     return marks[best] if firsts[best] else None
 
 
@@ -191,10 +185,9 @@ def token_bytes(token: str, notation: Notation) -> bytes:
     characters is special and stands for itself. ``sentencepiece``: ``▁`` is a space, ``<0x0A>`` a byte.
     ``plain``: the text itself, spaces included.
     """
-    if notation == "byte-level":
-        if all(c in _BYTE_OF for c in token):
-            return bytes(_BYTE_OF[c] for c in token)
-    elif notation == "sentencepiece":
+    if notation == "byte-level" and all(c in _BYTE_OF for c in token):
+        return bytes(_BYTE_OF[c] for c in token)
+    if notation == "sentencepiece":
         if re.fullmatch("<0x[0-9A-Fa-f]{2}>", token):
             return bytes.fromhex(token[3:5])
         token = token.replace("\u2581", " ")

@@ -7,10 +7,14 @@ is one chunk of whole responses and 20 bytes for every occurrence of a gram.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from entropylaw.errors import InputError
@@ -27,16 +31,10 @@ from entropylaw.tokens.grams import (
 from entropylaw.tokens.query import IntArray, TokenColumns
 from entropylaw.tokens.semantic import semantic_entropy
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 PLANNING, PLANNING_LONG = "planning_by_gram", "planning_by_long_gram"
 """Columns of the rows that a gram covers, and one of more than two words."""
 
 _NAME_THEM = "name the columns of step, response, position and token"
-
-CHUNK_ROWS = 65_536
-"""Rows that are matched at once, and then the end of their last response."""
 
 
 def mark(ordered: Path, columns: TokenColumns, grams: GramList, target: Path) -> GramScan:
@@ -46,20 +44,15 @@ def mark(ordered: Path, columns: TokenColumns, grams: GramList, target: Path) ->
     piece. The new one has no text, but :data:`PLANNING` and :data:`PLANNING_LONG`. Returns what the grams
     themselves amount to.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    scan, writer = GramScan(grams, columns), None
-    try:
-        for batch in scan.batches(pq.ParquetFile(ordered).iter_batches()):
-            marked = pa.Table.from_batches([batch]).drop_columns([columns.token, columns.position])
-            writer = writer or pq.ParquetWriter(target, marked.schema)
-            writer.write_table(marked)
-    finally:
-        if writer is not None:
-            writer.close()
-    if writer is None:
+    scan = GramScan(grams, columns)
+    batches = scan.batches(pq.ParquetFile(ordered).iter_batches())
+    tables = (pa.Table.from_batches([one]).drop_columns([columns.token, columns.position]) for one in batches)
+    first = next(tables, None)
+    if first is None:
         raise InputError("no-records", "no row is left to look for grams in", "check the table and its mask")
+    with pq.ParquetWriter(target, first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
     return scan
 
 
@@ -73,19 +66,20 @@ class GramScan:
     columns
         Names of the columns: ``response`` are those that, with the step, tell one response from another;
         ``position`` must rise within a response, and a jump in it ends the text.
+    chunk_rows
+        Rows that are matched at once, and then the end of their last response.
 
     How the tokenizer wrote the tokens shows in the tokens, chunk by chunk until one has a leading space.
     """
 
-    def __init__(self, grams: GramList, columns: TokenColumns, *, chunk_rows: int = CHUNK_ROWS) -> None:
+    def __init__(self, grams: GramList, columns: TokenColumns, *, chunk_rows: int = 65_536) -> None:
         assert columns.position is not None
         assert columns.token is not None
         self.grams, self.chunk_rows = grams, chunk_rows
         self._key = tuple(dict.fromkeys((columns.step, *columns.response)))
         self._step, self._position, self._token = columns.step, columns.position, columns.token
         self._notation: Notation | None = None
-        self._responses = 0
-        self._steps: set[int] = set()
+        self._responses, self._steps = 0, set[int]()
         self._followers: dict[str, int] = {}
         # Four numbers an occurrence: step, gram, response, follower.
         self._parts: list[tuple[NDArray[np.integer[Any]], ...]] = []
@@ -93,15 +87,10 @@ class GramScan:
     def batches(self, source: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows as they come, with two boolean columns more: see :data:`PLANNING`.
 
-        Raises
-        ------
-        InputError
-            ``tokens-without-column`` where a column is missing, or a step, response or position is null;
-            ``tokens-without-text`` where the tokens are no text; ``tokens-unordered`` where a position does
-            not rise within a response.
+        InputErrors are ``tokens-without-column`` where a column is missing, or a step, response or position
+        is null, ``tokens-without-text`` where the tokens are no text, and ``tokens-unordered`` where a
+        position does not rise within a response.
         """
-        import pyarrow as pa
-
         waiting: list[pa.RecordBatch] = []
         rows, enough = 0, self.chunk_rows
         for batch in source:
@@ -125,12 +114,9 @@ class GramScan:
         """Return the entropy of the plan over the rows that have passed, one row a step.
 
         ``step, grams, gram_types, entropy_semantic…`` of the occurrences, ``gram_pairs, gram_contexts,
-        entropy_conditional…`` of those with a word after them, ``grams_unfollowed`` without; for the names
-        see :meth:`CountEntropy.columns`. ``long_only`` leaves out grams of one or two words, as if they were
-        not in the list.
+        entropy_conditional…`` of those with a word after them, ``grams_unfollowed`` without; the names are
+        those of :meth:`CountEntropy.columns`. ``long_only`` leaves out grams of one or two words.
         """
-        import pyarrow as pa
-
         parts = self._parts or [(np.zeros(0, dtype=np.int64),) * 4]
         step, gram, response, follower = map(np.concatenate, zip(*parts, strict=True))
         kept = np.array(self.grams.words)[gram] > (SHORT if long_only else 0)
@@ -148,8 +134,6 @@ class GramScan:
 
     def _starts(self, table: pa.Table) -> BoolArray:
         """Rows at which a response begins."""
-        import pyarrow.compute as pc
-
         missing = [n for n in (*self._key, self._position, self._token) if n not in table.column_names]
         if missing:
             message = f"the tokens have no column {listing(missing)}, found {listing(table.column_names)}"
@@ -160,11 +144,9 @@ class GramScan:
         return starts
 
     def _classified(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         starts = self._starts(table)
         breaks = starts | self._jumps(table, starts)
-        found = match_tokens(self.grams, self._texts(table), breaks)
+        found = match_tokens(self.grams, self._texts(table[self._token].combine_chunks()), breaks)
         step = _integers(table, self._step)
         self._steps.update(step.tolist())
         names = self._followers
@@ -177,10 +159,7 @@ class GramScan:
         table = table.append_column(PLANNING, pa.array(found.covered))
         yield from table.append_column(PLANNING_LONG, pa.array(found.covered_long)).to_batches()
 
-    def _texts(self, table: pa.Table) -> list[bytes]:
-        import pyarrow as pa
-
-        column = table[self._token].combine_chunks()
+    def _texts(self, column: pa.Array) -> list[bytes]:
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         if kind not in (pa.string(), pa.large_string(), pa.string_view()):
             message = f"column {shown(self._token)} holds {kind}, the text of tokens was expected"
@@ -212,8 +191,6 @@ class GramScan:
 
 def _plain(table: pa.Table, name: str) -> pa.Array:
     """A column as one array, decoded, without nulls."""
-    import pyarrow as pa
-
     array = table[name].combine_chunks()
     if array.null_count:
         message = f"column {shown(name)} is null in {array.null_count} rows"
@@ -223,8 +200,6 @@ def _plain(table: pa.Table, name: str) -> pa.Array:
 
 
 def _integers(table: pa.Table, name: str) -> IntArray:
-    import pyarrow as pa
-
     array = _plain(table, name)
     try:
         return np.asarray(array.cast(pa.int64()))

@@ -134,17 +134,15 @@ def cells(table: ir.Table, columns: TokenColumns) -> ir.Table:
     The columns are ``step, planning, correct, bin, tokens, total, square_high, square_low`` and, where there
     are log-probabilities, ``logprobs, logprob_total``; one row per group, in no order.
     """
-    import ibis
-
     coded = _coded(table, columns)
     h = coded.entropy
     root = (h.abs().sqrt().sqrt() * FINENESS).floor().cast("int16")
     above = (h >= LOW).cast("int16") + (h >= FORK).cast("int16")
-    parts = {"bin": ibis.ifelse(h >= 0, root + above, h.cast("int16")).cast("int16"), "q": _fixed(h, POINT)}
+    parts = {"bin": (h >= 0).ifelse(root + above, h.cast("int16")).cast("int16"), "q": _fixed(h, POINT)}
     if columns.logprob is not None:
         known = (coded.logprob > LEAST_LOGPROB) & (coded.logprob <= 1.0)
-        parts["has_logprob"] = ibis.ifelse(known, 1, 0).cast("int64")
-        parts["l"] = _fixed(ibis.ifelse(known, coded.logprob, 0.0), LOGPROB_POINT)
+        parts["has_logprob"] = known.ifelse(1, 0).cast("int64")
+        parts["l"] = _fixed(known.ifelse(coded.logprob, 0.0), LOGPROB_POINT)
     rows = coded.select("step", "planning", "correct", **parts)
     sums = {"tokens": rows.count(), "total": rows.q.sum(), **_halves("square", rows.q * rows.q)}
     if columns.logprob is not None:
@@ -154,11 +152,9 @@ def cells(table: ir.Table, columns: TokenColumns) -> ir.Table:
 
 def each_response(table: ir.Table, columns: TokenColumns) -> ir.Table:
     """One row a response, in no order: its step, its keys ``key_0`` and so on, its tokens ``n``, Σq ``s``."""
-    import ibis
-
     coded = _coded(table, columns, columns.response)
     usable = coded.filter((coded.entropy >= 0) | (coded.entropy == ROUNDED))
-    rows = usable.mutate(q=_fixed(ibis.ifelse(usable.entropy >= 0, usable.entropy, 0.0), POINT))
+    rows = usable.mutate(q=_fixed((usable.entropy >= 0).ifelse(usable.entropy, 0.0), POINT))
     keys = (f"key_{i}" for i in range(len(columns.response)))
     return _summed(rows, ("step", *keys), {"n": rows.count(), "s": rows.q.sum()})
 
@@ -302,11 +298,9 @@ def _summed(rows: ir.Table, keys: Sequence[str], sums: dict[str, ir.Value]) -> i
 
 def _step(step: ir.Value) -> ir.Value:
     """The step as a number; null for text that is no whole number."""
-    import ibis
-
     kind = step.type()
     if kind.is_string():
-        step = ibis.ifelse(step.re_search(WHOLE), step.strip(), ibis.null("string"))
+        step = step.re_search(WHOLE).ifelse(step.strip(), None)
     # Unsigned numbers may not fit into signed ones: whole_steps finds those.
     return step.cast("int64") if kind.is_signed_integer() else step.cast("float64")
 

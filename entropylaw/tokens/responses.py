@@ -11,15 +11,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from entropylaw.tokens.query import HALF, MEAN_POINT, POINT, ROW, SUM_SHIFT, IntArray, TokenColumns
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 KeyArray = NDArray[np.uint64]
 Columns = dict[str, NDArray[Any]]
@@ -27,6 +25,7 @@ Columns = dict[str, NDArray[Any]]
 MOST = 1_000_000
 """Responses that are kept one by one, 32 bytes each; of more only their sums by step are known."""
 
+_FIELDS = ("key", "prompt", "tokens", "total")
 LISTS = ("response_key", "response_prompt", "response_tokens", "response_entropy")
 ROW_KEY = np.uint64(0)
 """The key of a response that is a row of its own."""
@@ -116,8 +115,6 @@ def each_of(table: pa.Table, columns: TokenColumns) -> Each:
 
 def _hashed(column: pa.ChunkedArray) -> KeyArray:
     """A number for each value, the same on every engine: whole numbers themselves, text by its hash."""
-    import pyarrow as pa
-
     array = column.combine_chunks()
     if pa.types.is_integer(array.type):
         known = array.cast(pa.uint64() if pa.types.is_uint64(array.type) else pa.int64())
@@ -215,15 +212,12 @@ def from_facts(listed: Mapping[str, Sequence[str] | None] | None) -> ByStep | No
 
 def to_lists(each: Each, steps: IntArray) -> dict[str, pa.Array]:
     """Columns of lists beside sorted ``steps`` (m,): a step's responses in its first row, null elsewhere."""
-    import pyarrow as pa
-
     firsts = changes(steps)
     here, stop = (np.where(firsts, np.searchsorted(each.step, steps, end), 0) for end in ("left", "right"))
     offsets, mask = pa.array(np.append(0, np.cumsum(stop - here)).astype(np.int64)), pa.array(~firsts)
-    values = (each.key, each.prompt, each.tokens, each.total)
     return {
-        name: pa.LargeListArray.from_arrays(offsets, pa.array(one), mask=mask)
-        for name, one in zip(LISTS, values, strict=True)
+        name: pa.LargeListArray.from_arrays(offsets, pa.array(getattr(each, field)), mask=mask)
+        for name, field in zip(LISTS, _FIELDS, strict=True)
     }
 
 
@@ -234,7 +228,6 @@ def from_lists(table: pa.Table) -> Each | None:
     lists = [table.column(name).combine_chunks() for name in LISTS]
     lengths = lists[0].value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
     step = np.repeat(table.column("step").to_numpy().astype(np.int64), lengths)
-    kinds = dict(zip(("key", "prompt", "tokens", "total"), "uuii", strict=True))
     values = (one.flatten().to_numpy(zero_copy_only=False) for one in lists)
-    columns = {name: one.astype(f"{kind}8") for (name, kind), one in zip(kinds.items(), values, strict=True)}
-    return joined([Each(step=step, **columns)])
+    arrays = (one.astype(kind) for one, kind in zip(values, ("u8", "u8", "i8", "i8"), strict=True))
+    return joined([Each(step=step, **dict(zip(_FIELDS, arrays, strict=True)))])

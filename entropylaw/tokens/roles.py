@@ -32,7 +32,6 @@ RESPONSES: tuple[tuple[str, ...], ...] = (
 )
 """Columns that tell one response of a step from another, best first."""
 
-_RUNS = ("run", "run_id", "run_name", "seed")
 _NUMBER = re.compile(r"u?int\d+|halffloat|float|double|decimal.*|null")
 _ALSO: dict[str, tuple[str, ...]] = {"step": ("string",), "entropy": (), "logprob": ()}
 """What else than numbers the columns of a role may hold; of the other roles flags and their names."""
@@ -47,11 +46,8 @@ def looked_for(options: TokenOptions) -> dict[str, set[str]]:
 def resolve(files: Sequence[TokenFile], options: TokenOptions) -> tuple[TokenColumns, list[str]]:
     """Find the columns of a table, as the options say or by their names, and what to say of them.
 
-    Raises
-    ------
-    InputError
-        ``column-not-found`` for one that an option names, ``no-step-column``, ``no-entropy-column``,
-        ``column-not-numeric``, ``step-not-whole``.
+    Others are an InputError: ``column-not-found`` for one that an option names, ``no-step-column``,
+    ``no-entropy-column``, ``column-not-numeric``, ``step-not-whole``.
     """
     file = files[0]
     types = dict(file.types)
@@ -84,7 +80,8 @@ def resolve(files: Sequence[TokenFile], options: TokenOptions) -> tuple[TokenCol
     if columns.prompt is not None and columns.prompt not in columns.response:
         # A response is of one prompt.
         columns = replace(columns, response=(columns.prompt, *columns.response))
-    unused = [name for name in names if name.casefold() in _RUNS and name not in columns.response]
+    runs = ("run", "run_id", "run_name", "seed")
+    unused = [name for name in names if name.casefold() in runs and name not in columns.response]
     notes += [f"column {shown(name)} is not used: all rows count as one run" for name in unused]
     if options.top_quantile is not None or options.grams is not None:
         columns = replace(columns, planning=None)

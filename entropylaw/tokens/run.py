@@ -13,6 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from entropylaw.errors import InputError, OutputError, UsageError
 from entropylaw.ingest.wording import counted, listing, shown, shown_path
 from entropylaw.inputs import check_targets, note_input
@@ -26,8 +30,6 @@ from entropylaw.tokens.summary import summarise
 from entropylaw.tokens.sums import Sums
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from entropylaw.tokens.backends import Backend, Progress
 
 Part = tuple[str, Sums, dict[str, Any]]
@@ -187,8 +189,6 @@ def _finished(
     others: Sequence[tuple[pa.Table, str]] = (),
 ) -> Summarised:
     """Apply the rule for classes and summarise; ``others`` have more columns, and what their names end in."""
-    import pyarrow.compute as pc
-
     cuts, rule = None, about.get("class", {"rule": "none"})
     if options.top_quantile is not None:
         sums, cuts = sums.by_quantile(options.top_quantile)
@@ -311,8 +311,6 @@ def beside(path: str) -> str:
 
 def as_parquet(table: pa.Table) -> bytes:
     """A table as Parquet: the same bytes for the same table."""
-    import pyarrow.parquet as pq
-
     buffer = io.BytesIO()
     pq.write_table(table, buffer, compression="zstd")
     return buffer.getvalue()

@@ -21,16 +21,15 @@ with Zipf's frequencies; 0.97 for 5000), and near equal frequencies.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlog1py, xlogy
 
 from entropylaw.tokens.query import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _Maybe = float | None
 _COUNTS = ("types", "contexts", "clusters")
@@ -76,8 +75,6 @@ class CountEntropy:
 
     def columns(self, name: str) -> dict[str, pa.Array]:
         """Columns of a per-step table, ``entropy_semantic`` and the like: their names begin with ``name``."""
-        import pyarrow as pa
-
         numbers = (self.plug_in, self.plug_in_se, self.miller_madow, self.rarefied, self.rarefied_se)
         ends = ("", "_se", "_mm", "_rarefied", "_rarefied_se")
         columns = {name + end: pa.array(x, pa.float64()) for end, x in zip(ends, numbers, strict=True)}
@@ -181,9 +178,6 @@ def common_size(counts: ArrayLike, common: int | None = None) -> int | None:
 
 def _codes(values: Any) -> IntArray:
     """Equal values, equal numbers from 0; None is -1."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     array = pa.table({"values": values})["values"].combine_chunks()
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from entropylaw.results.tokens import LOW, TokenHistogram
 from entropylaw.tokens import query
@@ -17,16 +18,10 @@ from entropylaw.tokens.query import BINS, EDGES, HALF, POINT, FloatArray, IntArr
 from entropylaw.tokens.responses import Responses
 from entropylaw.tokens.sums import Sums
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 Value = float | int | None
 
 PERCENTS = (5, 10, 20, 50, 80, 90, 95, 99)
 """Percentiles that are reported."""
-
-TOGETHER = 6
-"""Neighbouring bins that make one band of a heat map: a band is about 10 % wide at 0.672 nats."""
 
 _LEFT_OUT = {
     "tokens_masked": (query.MASKED, query.NO_MASK),
@@ -75,11 +70,6 @@ class Cells:
             return None
         squares = (int(self.square_high.sum()) << HALF) + int(self.square_low.sum())
         return math.sqrt((n * squares - self.fixed**2) / (n * (n - 1))) / POINT
-
-    def share_below(self, edge: float) -> float | None:
-        """Share of tokens with H < ``edge``, which must be one of EDGES."""
-        at = int(np.searchsorted(EDGES, edge))
-        return int(self.tokens[:at].sum()) / self.n if self.n else None
 
     def percentiles(self) -> list[float | None]:
         """Values at :data:`PERCENTS`, in nats: the ⌈p·n/100⌉-th smallest entropies.
@@ -171,8 +161,6 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
         ``tokens_masked`` (a null mask included), ``tokens_without_entropy`` (null, nan, infinite): rows that
         count nowhere else.
     """
-    import pyarrow as pa
-
     rows = list(_rows(sums, cuts))
     whole = re.compile("step|responses|prompts|tokens.*")
     kinds = {name: pa.int64() if whole.fullmatch(name) else pa.float64() for name in (rows or [{}])[0]}
@@ -203,14 +191,14 @@ def _rows(sums: Sums, cuts: dict[int, float] | None) -> Iterator[dict[str, Value
 
 
 def _described(cells: Cells, suffix: str) -> dict[str, Value]:
-    n, sd = cells.n, cells.sd
+    n, sd, low = cells.n, cells.sd, int(cells.tokens[: np.searchsorted(EDGES, LOW)].sum())
     row: dict[str, Value] = {
         "tokens": n,
         "entropy": cells.mean,
         "entropy_sd": sd,
         "entropy_se": None if sd is None else sd / math.sqrt(n),
         **{f"entropy_p{p:02d}": value for p, value in zip(PERCENTS, cells.percentiles(), strict=True)},
-        "share_below_0.01": cells.share_below(LOW),
+        "share_below_0.01": low / n if n else None,
         "share_top20": cells.share_of_top(),
     }
     return {name + suffix: value for name, value in row.items()}
@@ -243,7 +231,8 @@ def read_histogram(path: str) -> TokenHistogram:
     counts = np.zeros((steps.size, BINS), dtype=np.int64)
     place = (np.searchsorted(steps, cells["step"]), np.maximum(cells["bin"], 0))
     np.add.at(counts, place, cells["tokens"] * sums.usable)
-    starts = np.arange(0, BINS, TOGETHER)
+    # Six neighbouring bins make one band, about 10 % wide at 0.672 nats.
+    starts = np.arange(0, BINS, 6)
     bands = np.add.reduceat(counts, starts, axis=1)
     summary = summarise(sums)
     return TokenHistogram(

@@ -7,9 +7,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from entropylaw.errors import InputError
@@ -18,9 +21,6 @@ from entropylaw.tokens import query, responses
 from entropylaw.tokens.files import METADATA, facts_of
 from entropylaw.tokens.query import BINS, EDGES, POINT, IntArray
 from entropylaw.tokens.responses import ByStep, Each, added
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 KEYS = ("step", "planning", "correct", "bin")
 SUMS = ("tokens", "total", "square_high", "square_low", "logprobs", "logprob_total")
@@ -157,8 +157,6 @@ class Sums:
         ``tokens``, their ``entropy`` summed (nats). Rows without edges count what is no entropy; ``bin`` says
         what. Each step's first row has the lists of its responses, unless they are too many.
         """
-        import pyarrow as pa
-
         cells = self.cells
         regular, at = cells["bin"] >= 0, np.maximum(cells["bin"], 0)
         columns = {
@@ -185,9 +183,6 @@ class Sums:
 
         Anything else is an InputError ``not-token-sums`` or ``file-corrupt``.
         """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         hint = "write it again with entropylaw tokens"
         try:
             table = pq.read_table(path)
@@ -219,9 +214,6 @@ class Sums:
 
 def _codes(column: pa.ChunkedArray, names: Sequence[Any]) -> IntArray:
     """The place of each value among ``names``, -1 for any other."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     values = pa.array(names)
     found = pc.index_in(column.cast(values.type), values)
     return np.asarray(found.fill_null(-1), dtype=np.int64)
