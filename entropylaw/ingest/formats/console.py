@@ -29,12 +29,10 @@ _FORM = r"""'(?P<key>[^'\\{}]{1,200}+)':[ ]
       | (?P<other>'(?:[^'\\]|\\.){0,4000}+' | "(?:[^"\\]|\\.){0,4000}+"
           | [a-z][\w.]{0,40}+\([^(){}]{0,200}+\) | None | True | False | \[[^\[\]{}]{0,4000}+\])
     )"""
-_FLAGS = re.VERBOSE | re.IGNORECASE | re.ASCII
-_PAIR = re.compile(_FORM + r"(?P<end>\}(?!,)|,(?:[ ]|$))", _FLAGS)
-_LISTED_PAIR = re.compile(_FORM + r"(?P<end>\}|,(?:[ ]|$))", _FLAGS)
-# To recognise a console, so many places are looked at, each in so many characters.
-_MOST_TRIED = 100
-_WINDOW = 1 << 17
+_PAIR, _LISTED_PAIR = (
+    re.compile(_FORM + rf"(?P<end>\}}{end}|,(?:[ ]|$))", re.VERBOSE | re.IGNORECASE | re.ASCII)
+    for end in ("(?!,)", "")
+)
 
 #: No trainer logs so many metrics at once.
 MOST_PAIRS = 1 << 13
@@ -111,11 +109,10 @@ class Console:
             records.add(row)
         rows = records.rows + printout.lost
         table = records.table(content, printout.dropped, printout.notes, rows=rows)
-        if not table.columns:
-            what = f"{shown_path(content.path)} holds no {self.form}"
-            hint = "check the file, or leave the format out and let the content decide"
-            raise InputError("no-records", what, hint)
-        return table
+        if table.columns:
+            return table
+        hint = "check the file, or leave the format out and let the content decide"
+        raise InputError("no-records", f"{shown_path(content.path)} holds no {self.form}", hint)
 
 
 def plain(line: str) -> str:
@@ -131,10 +128,10 @@ def lines(content: Content, needle: str = "") -> Iterator[str]:
 
 
 def openings(text: str, start: re.Pattern[str]) -> Iterator[list[str]]:
-    """Yield the lines from each of the first places on where a pattern is found, whole from the first."""
-    for found in islice(start.finditer(text), _MOST_TRIED):
+    """Yield the lines of 128 KiB from each of the first 100 places on where a pattern is found."""
+    for found in islice(start.finditer(text), 100):
         begin = text.rfind("\n", 0, found.start()) + 1
-        yield [plain(line.removesuffix("\r")) for line in text[begin : begin + _WINDOW].split("\n")]
+        yield [plain(line.removesuffix("\r")) for line in text[begin : begin + (1 << 17)].split("\n")]
 
 
 def dict_pairs(line: str, position: int, *, listed: bool = False) -> tuple[dict[str, float], bool, int]:

@@ -95,8 +95,7 @@ def _telling(marks: Iterable[_Mark]) -> Iterator[_Mark]:
     held: _Bar | None = None
     last: _Mark = None
     for mark in marks:
-        bars = isinstance(mark, _Bar) and isinstance(last, _Bar)
-        if bars and mark.total == last.total and mark.step >= last.step:
+        if isinstance(mark, _Bar) and isinstance(last, _Bar) and mark.total == last.total and mark >= last:
             held = mark
         else:
             yield from (held, mark) if held else (mark,)

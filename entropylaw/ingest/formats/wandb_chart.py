@@ -1,14 +1,14 @@
 """A chart exported as CSV from W&B's web page: one metric, mostly, of several runs.
 
-All cells are quoted. The first column is the chart's x axis: ``Step``, which is W&B's ``_step``, a metric
-such as ``train/global_step``, or a clock (names as in ``wandb/apis/public/reports.py``, wandb 0.31). For
-each run follow ``<run> - <metric>``, ``<run> - <metric>__MIN`` and ``<run> - <metric>__MAX``, with another
-axis than ``Step`` also ``<run> - _step``. A group of runs is called ``Group: <name>``. The rows are the x
-values of all runs together: a run without a point there has empty cells.
+All cells are quoted. The first column is the x axis: ``Step``, which is W&B's ``_step``, a metric such as
+``train/global_step``, or a clock (names as in ``wandb/apis/public/reports.py``, wandb 0.31). For each run
+follow ``<run> - <metric>``, the same with ``__MIN`` and ``__MAX``, and with another axis than ``Step`` also
+``<run> - _step``. A group of runs is called ``Group: <name>``. A run without a point at an x value has empty
+cells there.
 
-The page draws no more points than it has room for. As W&B's documentation of line plots has it ("Point
-aggregation"), it takes the last value of each bucket, formerly the average, and the bucket's ``__MIN`` and
-``__MAX``; or, by choice and formerly by default, 1500 points at random, which nothing tells from others.
+By W&B's documentation of line plots ("Point aggregation"), the page takes the last value of each bucket,
+formerly the average, and the bucket's ``__MIN`` and ``__MAX``; or, by choice and formerly by default, 1500
+points at random, which nothing tells from others.
 """
 
 from __future__ import annotations
@@ -98,10 +98,9 @@ class _Series:
 
 @dataclass(slots=True)
 class _Layout:
-    """What the header says.
+    """The header: ``first`` is the axis' place in a row, ``counters`` has that of ``_step`` by run.
 
-    ``first`` is the axis' place in a row, ``counters`` has that of ``_step`` by run, ``ignored`` names
-    columns that belong to no run, and ``repeated`` runs of the same name.
+    ``ignored`` names columns that belong to no run, and ``repeated`` runs of the same name.
     """
 
     delimiter: str
@@ -168,10 +167,11 @@ def _columns(names: list[str], delimiter: str) -> _Layout | None:
             bounds.append((key, index, name))
         elif series.setdefault(key, _Series(*key, index)).at != index:
             layout.ignored.append(name)
-    layout.ignored += [name for key, _, name in bounds if key not in series]
     for key, index, name in bounds:
         if key in series:
             series[key].bounds[name[-len(_LOW) :]] = index
+        else:
+            layout.ignored.append(name)
     # No reader of columns takes such a label for a number or for nothing.
     layout.runs, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
     layout.series = [one for one in series.values() if one.metric != _COUNTER]
@@ -279,13 +279,10 @@ class _Points:
             )
         if groups := [run for run in layout.runs if run.startswith(("Group: ", "Name: "))]:
             yield f"{listing(groups, 4)}: by the name, each value is an average over several runs"
-        parts = [
-            f"{number} of {counted(self._numbers[name], 'point')} of {shown(name)}"
-            for name, number in (+self._summarised).items()
-        ][:4]
-        if parts:
+        if some := list((+self._summarised).items())[:4]:
+            points = (f"{n} of {counted(self._numbers[name], 'point')} of {shown(name)}" for name, n in some)
             yield (
-                f"at least {', '.join(parts)} stand for several logged values ({_LOW} is below {_HIGH}), of "
+                f"at least {', '.join(points)} stand for several logged values ({_LOW} is below {_HIGH}), of "
                 "which the page took the average or the last; they are kept, but better export the complete "
                 f"history: {COMPLETE_HISTORY}"
             )
