@@ -206,17 +206,17 @@ def _merged(logs: Sequence[_Log], content: Content) -> Table:
 
     best = max(kinds, key=rank)
     chosen = kinds.pop(best)
-    tables = [log.table for log in chosen]
-    records, dropped, settings = Records(), Counter[str](), dict[str, object]()
-    for table in tables:
+    records, rows, dropped, settings = Records(), 0, Counter[str](), dict[str, object]()
+    said: dict[str, None] = {}
+    for _, _, table in chosen:
         for row in zip(*table.columns.values(), strict=True):
             records.add(dict(zip(table.columns, row, strict=True)))
+        rows += table.rows
         dropped.update(table.dropped)
         settings |= table.settings
-    said = dict.fromkeys(note for table in tables for note in table.notes)
+        said |= dict.fromkeys(table.notes)
     left = (f"what {_where(logs)} hold of another log ({kind}) was left out" for kind, logs in kinds.items())
     notes = (f"read from {_where(chosen)} of the notebook ({best})", *left, *said)
-    rows = sum(table.rows for table in tables)
     return records.table(content, dropped, notes, rows=rows, settings=settings)
 
 

@@ -104,21 +104,24 @@ def _scalars(event: bytes) -> tuple[int, list[tuple[str, float]]]:
     step, scalars = 0, list[tuple[str, float]]()
     for key, part in fields(event):
         step = signed(part) if key == _EVENT_STEP else step
-        for inner, message in fields(part) if key == _EVENT_SUMMARY else ():
-            # Text, images and histograms have no number.
-            tag, number = b"", None
-            for kind, value in fields(message) if inner == _SUMMARY_VALUE else ():
-                if kind == _VALUE_TAG:
-                    tag = value
-                elif kind == _VALUE_SIMPLE:
-                    number = struct.unpack("<f", value)[0]
-                elif kind == _VALUE_TENSOR:
-                    number = _only_number(value)
-            if number is not None and len(tag) <= 500:
-                scalars.append((tag.decode(errors="replace"), number))
+        for inner, value in fields(part) if key == _EVENT_SUMMARY else ():
+            scalars += _scalar(value) if inner == _SUMMARY_VALUE else []
             if len(scalars) > records.MOST_VALUES:
                 raise ValueError("more scalars than an event has")
     return step, scalars
+
+
+def _scalar(message: bytes) -> list[tuple[str, float]]:
+    """Return tag and number of a summary's value; nothing for text, images, histograms."""
+    tag, number = b"", None
+    for key, value in fields(message):
+        if key == _VALUE_TAG:
+            tag = value
+        elif key == _VALUE_SIMPLE:
+            number = struct.unpack("<f", value)[0]
+        elif key == _VALUE_TENSOR:
+            number = _only_number(value)
+    return [] if number is None or len(tag) > 500 else [(tag.decode(errors="replace"), number)]
 
 
 def _only_number(tensor: bytes) -> float | None:

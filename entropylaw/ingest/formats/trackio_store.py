@@ -116,12 +116,7 @@ class _Log:
                     self.records.put(name, cell)
             self.records.close()
             self._run_of.append(self._runs.setdefault(key, len(self._runs)))
-        self.settings: dict[str, object] = {}
-        # Of the only run, without what Trackio adds: the user's name and the time.
-        if len(self._runs) == 1 and "config" in plain_columns(database, "configs"):
-            found = database.execute("SELECT config FROM configs NOT INDEXED LIMIT 2").fetchall()
-            items = leaves(_decoded(found[0][0]) or {} if len(found) == 1 else {}, _LONGEST_NAME)
-            self.settings = {name: leaf for name, leaf in items if not name.startswith("_")}
+        self.settings = _settings(database) if len(self._runs) == 1 else {}
 
     def table(self, content: Content) -> Table:
         """Return the columns, and the run's name in each row."""
@@ -143,6 +138,15 @@ class _Log:
             notes=notes,
             settings=self.settings,
         )
+
+
+def _settings(database: sqlite3.Connection) -> dict[str, object]:
+    """Return the only run's configuration, without what Trackio adds: the user's name and the time."""
+    if "config" not in plain_columns(database, "configs"):
+        return {}
+    found = database.execute("SELECT config FROM configs NOT INDEXED LIMIT 2").fetchall()
+    items = leaves(_decoded(found[0][0]) or {} if len(found) == 1 else {}, _LONGEST_NAME)
+    return {name: leaf for name, leaf in items if not name.startswith("_")}
 
 
 def _decoded(cell: object, parse_int: type | None = None) -> dict[str, object] | None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from entropylaw.ingest.formats.console import BAD_PAIR, Console, Printout, Row
-from entropylaw.ingest.values import is_missing, parse_number
+from entropylaw.ingest.values import classify
 
 # Not after a word or a slash: "training/global_step:3 - " is a pair inside such a line, not its start.
 _STEP = re.compile(r"(?<![\w/])step:(\d+) - ")
@@ -29,11 +29,12 @@ def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
                     number = float(value) if value.isascii() and "_" not in value else math.nan
                 except ValueError:
                     number = math.nan
+                is_text = False
                 if number != number:
                     called = _CALL_PAIR.fullmatch(pair.strip())
                     key, _, value = called.groups() if called else (key, "", value)
-                    number = parse_number(value)
-                if not key.strip() or (math.isnan(number) and not is_missing(value)):
+                    number, is_text = classify(value)
+                if is_text or not key.strip():
                     printout.dropped[BAD_PAIR] += 1
                 else:
                     record[key.strip()] = number

@@ -14,6 +14,7 @@ points at random, which nothing tells from others.
 from __future__ import annotations
 
 import csv
+import math
 import re
 from array import array
 from collections import Counter
@@ -175,7 +176,8 @@ def _columns(names: list[str], delimiter: str) -> _Layout | None:
     # No reader of columns takes such a label for a number or for nothing.
     layout.runs, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
     layout.series = [one for one in series.values() if one.metric != _COUNTER]
-    layout.counters = {one.run: one.at for one in series.values() if one.metric == _COUNTER}
+    counters = {one.run: one.at for one in series.values() if one.metric == _COUNTER}
+    layout.counters = {} if layout.axis == _STEP_AXIS else counters  # there, both are the same
     layout.repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
     return layout
 
@@ -200,11 +202,9 @@ def _rows(content: Content, layout: _Layout, dropped: Counter[str]) -> Iterator[
     """
     why = ""
     for line in islice(filter(str.strip, content.lines()), 1, None):
-        many = line.count(layout.delimiter) > 2 * layout.width + 16
-        cells = [] if many else _split(line, layout.delimiter)
-        if many:
+        if line.count(layout.delimiter) > 2 * layout.width + 16:
             why = TOO_LONG
-        elif not cells:
+        elif not (cells := _split(line, layout.delimiter)):
             why = UNREADABLE_ROW
         # The page quotes empty cells, too: a last one without quotes was cut off.
         elif len(cells) < layout.width or (line.startswith('"') and not _quoted(line)):
@@ -241,7 +241,7 @@ class _Points:
                 continue
             self._axis.append(parse_step(cells[layout.first]))
             self._runs.append(run)
-            if run in layout.counters and layout.axis != _STEP_AXIS:
+            if run in layout.counters:
                 put(_COUNTER, cells[layout.counters[run]])
             for one in series:
                 name = one.metric if one.metric not in (_RUN, _COUNTER, layout.axis) else f"{one.metric}#2"
@@ -252,7 +252,7 @@ class _Points:
                 bounds = {mark: parse_number(cells[at[mark]]) for mark in _BOUNDS if mark in at}
                 for mark, bound in bounds.items():
                     put(name + mark, bound)
-                self._summarised[one.metric] += len(bounds) == 2 and bounds[_LOW] < bounds[_HIGH]
+                self._summarised[one.metric] += bounds.get(_LOW, math.nan) < bounds.get(_HIGH, math.nan)
             self.records.close()
 
     def table(self, content: Content) -> Table:
