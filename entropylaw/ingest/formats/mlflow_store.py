@@ -38,7 +38,6 @@ from entropylaw.paths import is_file
 _LONGEST_NAME = 500
 _LONGEST_LINE = 2000
 
-_RUN_NAME = re.compile(r"^run_name:[ \t]*(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
 
 # Time in milliseconds, value, step (none before MLflow 1.0), then perhaps a data set's name and digest.
 _LINE = re.compile(r"(-?[0-9]{1,18}) (\S{1,400})(?: (-?[0-9]{1,18})(?: .*)?)?", re.DOTALL)
@@ -174,7 +173,7 @@ def _label(name: str) -> str:
 
 def run_name(meta: str) -> str:
     """Return the run's name in a ``meta.yaml``; empty where there is none."""
-    found = _RUN_NAME.search(meta)
+    found = re.search(r"^run_name:[ \t]*(.*(?:\n[ \t]+.*)*)", meta, re.MULTILINE)
     if found is None:
         return ""
     value: object = ...

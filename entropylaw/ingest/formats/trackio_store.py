@@ -1,10 +1,8 @@
 """Trackio's local store: an SQLite file a project, a row a log call, whose metrics are one JSON object.
 
 Layout from gradio-app/trackio, trackio/sqlite_storage.py in 0.14.0 and 0.43.0, and from files that 0.43.0
-wrote: table ``metrics`` with ``run_name``, ``step`` and ``metrics`` (JSON in bytes), and ``run_id`` from 0.24
-on; table ``configs`` with a JSON ``config`` a run. Files lie at
-``~/.cache/huggingface/trackio/<project>.db``. ``NaN`` and ``Infinity`` are written as text. The Parquet files
-beside them are rectangular tables, which need no reader of their own.
+wrote at ``~/.cache/huggingface/trackio/<project>.db``: table ``metrics`` with ``run_name``, ``step`` and
+``metrics`` (JSON in bytes), and ``run_id`` from 0.24 on; table ``configs`` with a JSON ``config`` per run.
 
 Where the caller names no step, Trackio counts log calls. ``transformers`` names none and logs
 ``train/global_step`` (``TrackioCallback`` in transformers/integrations/integration_utils.py, 5.23).
@@ -31,8 +29,6 @@ from entropylaw.ingest.wording import shown_path, sqlite_cause
 _COLUMNS = {"run_name", "step", "metrics"}
 # Where the file is damaged, its schema may be unreadable and still tell whose it is.
 _MARKS = (b"CREATE TABLE metrics", b"run_name TEXT NOT NULL", b"metrics TEXT NOT NULL")
-# A log call may hold a table of answers, too.
-_LONGEST_RECORD = 1 << 22
 _LONGEST_NAME = 500
 
 # The count of log calls is the last resort among steps under this name.
@@ -152,7 +148,7 @@ def _settings(database: sqlite3.Connection) -> dict[str, object]:
 def _decoded(cell: object, parse_int: type | None = None) -> dict[str, object] | None:
     """Return the JSON object in a cell; None where there is none, or one that is too long."""
     with suppress(ValueError, RecursionError):
-        if isinstance(cell, (bytes, str)) and len(cell) <= _LONGEST_RECORD:
+        if isinstance(cell, (bytes, str)) and len(cell) <= 1 << 22:
             value = json.loads(cell, parse_int=parse_int)
             return value if isinstance(value, dict) else None
     return None

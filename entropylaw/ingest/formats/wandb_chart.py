@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
@@ -32,15 +31,7 @@ from entropylaw.ingest.formats.wandb_export import COMPLETE_HISTORY
 from entropylaw.ingest.gather import Records
 from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded
 from entropylaw.ingest.table import Table, unique_names
-from entropylaw.ingest.values import (
-    Column,
-    FloatArray,
-    MixedColumn,
-    classify,
-    is_missing,
-    parse_number,
-    parse_step,
-)
+from entropylaw.ingest.values import Column, MixedColumn, classify, is_missing, parse_number, parse_step
 from entropylaw.ingest.wording import counted, listing, shown, shown_path
 
 _BETWEEN = " - "
@@ -263,11 +254,11 @@ class _Points:
         columns: dict[str, Column] = {_COUNTER if layout.axis == _STEP_AXIS else layout.axis: axis}
         if layout.runs != [_NAMELESS]:
             columns[_RUN] = MixedColumn(np.full(len(codes), np.nan), codes, layout.runs)
-        notes = tuple(self._notes(axis, codes))
+        notes = tuple(self._notes())
         return self.records.table(content, self.dropped, notes, columns=columns, partial=True)
 
-    def _notes(self, axis: FloatArray, codes: NDArray[np.int32]) -> Iterator[str]:
-        layout = self._layout
+    def _notes(self) -> Iterator[str]:
+        layout, axis, codes = self._layout, np.array(self._axis), np.array(self._runs)
         if layout.axis == _STEP_AXIS:
             yield "the x axis 'Step' is W&B's '_step', and is called so here"
         if layout.ignored:

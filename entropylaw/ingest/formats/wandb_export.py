@@ -30,7 +30,7 @@ COMPLETE_HISTORY = "pandas.DataFrame(wandb.Api().run(PATH).scan_history()).to_cs
 
 # W&B's own clocks in a history and in a summary.
 _CLOCKS = ("_runtime", "_timestamp")
-_SAMPLED = range(500, 526)
+
 
 # W&B writes these itself, with capitals; a user's configuration and metrics follow.
 _RUN_COLUMNS = (
@@ -81,7 +81,7 @@ def history_notes(columns: Sequence[str], step_values: Column | None, rows: int)
     if not jumps:
         return ()
     where = f"'_step' jumps in {jumps} of {counted(len(rises), 'place')}"
-    size = next((size for size in (sizes if len(sizes) > 1 else [rows]) if size in _SAMPLED), None)
+    size = next((size for size in (sizes if len(sizes) > 1 else [rows]) if 500 <= size < 526), None)
     if size is not None:
         return (
             f"a W&B history with {size} rows of a run, in which {where}: run.history() returns about 500 "
@@ -127,7 +127,7 @@ def _sample(content: Content, first: str) -> list[list[str]]:
         if size > 1 << 22 or line.count(delimiter) >= _MOST_COLUMNS:
             break
         lines.append(line + "\n")
-    found: list[list[str]] = []
+    found = list[list[str]]()
     with suppress(csv.Error):
         found.extend(islice(filter(None, csv.reader(lines, delimiter=delimiter)), 51))
     return found or [[]]
@@ -152,8 +152,7 @@ def is_summary(content: Content) -> bool:
 
 def _decoded(text: str) -> tuple[object, str]:
     """Return the first JSON value of a text, None where there is none, and what is behind it."""
-    try:
+    value, end = None, len(text)
+    with suppress(ValueError, RecursionError):
         value, end = _DECODER.raw_decode(text)
-    except (ValueError, RecursionError):
-        return None, ""
     return value, text[end:]
