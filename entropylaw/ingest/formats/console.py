@@ -137,10 +137,9 @@ def openings(text: str, start: re.Pattern[str]) -> Iterator[list[str]]:
 def dict_pairs(line: str, position: int, *, listed: bool = False) -> tuple[dict[str, float], bool, int]:
     """Read ``'key': value`` pairs of a dict as Python prints it, from behind its brace to its end.
 
-    Returns the numbers as far as they could be read, whether the dict ended there, and where reading ended.
-    Cells that are no numbers, such as texts and lists, are left out. A pair counts only with the comma or
-    the brace behind it: the number of one that breaks off may lack digits. A comma behind the brace says that
-    the dict is within another one, unless it may be ``listed``.
+    Returns the numbers, whether the dict ended there, and where reading ended. What is no number is left out.
+    A pair counts only with the comma or the brace behind it: the number of one that breaks off may lack
+    digits. A comma behind the brace says that the dict is within another one, unless it may be ``listed``.
     """
     values: dict[str, float] = {}
     form = _LISTED_PAIR if listed else _PAIR

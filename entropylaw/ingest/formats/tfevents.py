@@ -31,7 +31,7 @@ from entropylaw.ingest.wording import shown_path
 Words = NDArray[np.uint32]
 
 _EVENT_FILE = re.compile(rb".{12}.{0,20}brain\.Event:", re.DOTALL)
-_LENGTH = struct.Struct("<Q")
+
 _HEAD, _TAIL = 12, 4  # length and its checksum before the content, the content's checksum after it
 _START = b"Td\x1fd"
 
@@ -168,19 +168,18 @@ def _frames(data: bytes, at: int, stop: int) -> Iterator[tuple[int, int]]:
     """Yield where the contents of frames before ``stop`` begin and end, if their lengths are right."""
     while at < stop and at + _HEAD + _TAIL <= len(data):
         begin = at + _HEAD
-        end = begin + _LENGTH.unpack_from(data, at)[0]
+        end = begin + int.from_bytes(data[at : at + 8], "little")
         at = end + _TAIL
         if at > len(data):
             return
         yield begin, end
 
 
-def _intact(parts: Sequence[bytes], checksums: Sequence[bytes]) -> NDArray[np.bool_]:
+def _intact(parts: Sequence[bytes], checksums: Sequence[bytes]) -> list[bool]:
     """Whether each part has its checksum, which is masked as TensorFlow masks it."""
     found = _crc32c(parts)
     masked = (found >> 15 | found << 17) + np.uint32(0xA282EAD8)
-    whole: NDArray[np.bool_] = masked == np.frombuffer(b"".join(checksums), dtype="<u4")
-    return whole
+    return list(masked == np.frombuffer(b"".join(checksums), dtype="<u4"))
 
 
 def _crc32c(parts: Sequence[bytes]) -> Words:
