@@ -48,16 +48,8 @@ Row = Mapping[str, object]
 class Printout:
     """What a grammar may look at besides the lines, and where it says what it left out.
 
-    Attributes
-    ----------
-    content
-        The file.
-    dropped
-        Reason → number, as in :class:`~entropylaw.ingest.table.Table`.
-    notes
-        Sentences on what was decided while reading.
-    lost
-        Number of records that were read and gave no row.
+    ``dropped`` and ``notes`` are as in :class:`~entropylaw.ingest.table.Table`, ``lost`` is the number of
+    records that were read and gave no row.
     """
 
     content: Content
@@ -70,20 +62,10 @@ class Printout:
 class Console:
     """A reader of one trainer's console.
 
-    Attributes
-    ----------
-    rows
-        The grammar: yields the records that the lines hold, each with its step.
-    matches
-        Whether a text, which holds all needles, is such a console's: true for a match.
-    needles
-        Texts that every such console holds.
-    needle
-        Lines without it are not looked at.
-    form
-        What was not found, for the error: ``holds no …``.
-    reasons
-        Why records are dropped, in the order in which they are reported.
+    ``rows`` is the grammar: it yields the records that the lines hold, each with its step; lines without
+    ``needle`` are skipped. A file is such a console's if it holds all ``needles`` and ``matches`` its text.
+    ``form`` is what was not found, for the error ``holds no …``. ``reasons`` are those for which records are
+    dropped, in the order in which they are reported.
     """
 
     rows: Callable[[Iterable[str], Printout], Iterator[Row]]

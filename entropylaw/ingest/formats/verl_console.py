@@ -20,25 +20,24 @@ _CALL_PAIR = re.compile(r"([^:]+)(:)((?:\w+\.)?\w+\(.*\))", re.DOTALL)
 
 def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """Yield the pairs of each line with a step."""
-    for line in lines:
-        if found := _STEP.search(line):
-            record: dict[str, float] = {}
-            for pair in line[found.start() :].split(" - "):
-                key, _, value = pair.rpartition(":")
-                try:  # nearly all values are plain numbers; all else is looked at closely
-                    number = float(value) if value.isascii() and "_" not in value else math.nan
-                except ValueError:
-                    number = math.nan
-                is_text = False
-                if number != number:
-                    called = _CALL_PAIR.fullmatch(pair.strip())
-                    key, _, value = called.groups() if called else (key, "", value)
-                    number, is_text = classify(value)
-                if is_text or not key.strip():
-                    printout.dropped[BAD_PAIR] += 1
-                else:
-                    record[key.strip()] = number
-            yield record
+    for found in filter(None, map(_STEP.search, lines)):
+        record: dict[str, float] = {}
+        for pair in found.string[found.start() :].split(" - "):
+            key, _, value = pair.rpartition(":")
+            try:  # nearly all values are plain numbers; all else is looked at closely
+                number = float(value) if value.isascii() and "_" not in value else math.nan
+            except ValueError:
+                number = math.nan
+            is_text = False
+            if number != number:
+                called = _CALL_PAIR.fullmatch(pair.strip())
+                key, _, value = called.groups() if called else (key, "", value)
+                number, is_text = classify(value)
+            if is_text or not key.strip():
+                printout.dropped[BAD_PAIR] += 1
+            else:
+                record[key.strip()] = number
+        yield record
 
 
 CONSOLE = Console(

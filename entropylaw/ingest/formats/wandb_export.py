@@ -48,19 +48,10 @@ _DECODER = json.JSONDecoder(parse_int=float)
 
 
 def history_notes(columns: Sequence[str], step_values: Column | None, rows: int) -> tuple[str, ...]:
-    """Say whether a table is a W&B history from which rows seem to be missing.
+    """Say whether a table with so many ``rows`` is a W&B history from which some seem to be missing.
 
-    A table whose ``_step`` has no gaps, or gaps of one length, as where a trainer logs every tenth step,
-    gets no note.
-
-    Parameters
-    ----------
-    columns
-        The table's column names.
-    step_values
-        The cells of ``_step``; None where they were not kept.
-    rows
-        Number of records of the table.
+    ``step_values`` are the cells of ``_step``, None where they were not kept. Where it has no gaps, or gaps
+    of one length, as where a trainer logs every tenth step, there is no note.
     """
     names = frozenset(columns)
     if "_step" not in names or names.isdisjoint(_CLOCKS):
