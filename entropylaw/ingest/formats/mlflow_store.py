@@ -230,8 +230,7 @@ def _table(connection: sqlite3.Connection, content: Content) -> Table:
         query = "SELECT key, value FROM params WHERE run_uuid = ? LIMIT 10000"
         cells = connection.execute(query, (uuids[0],))
         settings = {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}
-    notes = list[str]()
-    path = content.local_file()
+    notes, path = list[str](), content.local_file()
     if path and beside(path, "-wal"):
         notes.append(f"read with {shown(Path(path + '-wal').name)}, where its last rows are")
     elif path and beside(path, "-journal"):
