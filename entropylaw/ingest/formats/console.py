@@ -29,12 +29,10 @@ _FORM = r"""'(?P<key>[^'\\{}]{1,200}+)':[ ]
       | (?P<other>'(?:[^'\\]|\\.){0,4000}+' | "(?:[^"\\]|\\.){0,4000}+"
           | [a-z][\w.]{0,40}+\([^(){}]{0,200}+\) | None | True | False | \[[^\[\]{}]{0,4000}+\])
     )"""
-_FLAGS = re.VERBOSE | re.IGNORECASE | re.ASCII
-_PAIR = re.compile(_FORM + r"(?P<end>\}(?!,)|,(?:[ ]|$))", _FLAGS)
-_LISTED_PAIR = re.compile(_FORM + r"(?P<end>\}|,(?:[ ]|$))", _FLAGS)
-# To recognise a console, so many places are looked at, each in so many characters.
-_MOST_TRIED = 100
-_WINDOW = 1 << 17
+_PAIR, _LISTED_PAIR = (
+    re.compile(_FORM + rf"(?P<end>\}}{end}|,(?:[ ]|$))", re.VERBOSE | re.IGNORECASE | re.ASCII)
+    for end in ("(?!,)", "")
+)
 
 #: No trainer logs so many metrics at once.
 MOST_PAIRS = 1 << 13
@@ -50,16 +48,8 @@ Row = Mapping[str, object]
 class Printout:
     """What a grammar may look at besides the lines, and where it says what it left out.
 
-    Attributes
-    ----------
-    content
-        The file.
-    dropped
-        Reason → number, as in :class:`~entropylaw.ingest.table.Table`.
-    notes
-        Sentences on what was decided while reading.
-    lost
-        Number of records that were read and gave no row.
+    ``dropped`` and ``notes`` are as in :class:`~entropylaw.ingest.table.Table`, ``lost`` is the number of
+    records that were read and gave no row.
     """
 
     content: Content
@@ -72,20 +62,10 @@ class Printout:
 class Console:
     """A reader of one trainer's console.
 
-    Attributes
-    ----------
-    rows
-        The grammar: yields the records that the lines hold, each with its step.
-    matches
-        Whether a text, which holds all needles, is such a console's: true for a match.
-    needles
-        Texts that every such console holds.
-    needle
-        Lines without it are not looked at.
-    form
-        What was not found, for the error: ``holds no …``.
-    reasons
-        Why records are dropped, in the order in which they are reported.
+    ``rows`` is the grammar: it yields the records that the lines hold, each with its step; lines without
+    ``needle`` are skipped. A file is such a console's if it holds all ``needles`` and ``matches`` its text.
+    ``form`` is what was not found, for the error ``holds no …``. ``reasons`` are those for which records are
+    dropped, in the order in which they are reported.
     """
 
     rows: Callable[[Iterable[str], Printout], Iterator[Row]]
@@ -111,11 +91,10 @@ class Console:
             records.add(row)
         rows = records.rows + printout.lost
         table = records.table(content, printout.dropped, printout.notes, rows=rows)
-        if not table.columns:
-            what = f"{shown_path(content.path)} holds no {self.form}"
-            hint = "check the file, or leave the format out and let the content decide"
-            raise InputError("no-records", what, hint)
-        return table
+        if table.columns:
+            return table
+        hint = "check the file, or leave the format out and let the content decide"
+        raise InputError("no-records", f"{shown_path(content.path)} holds no {self.form}", hint)
 
 
 def plain(line: str) -> str:
@@ -131,19 +110,18 @@ def lines(content: Content, needle: str = "") -> Iterator[str]:
 
 
 def openings(text: str, start: re.Pattern[str]) -> Iterator[list[str]]:
-    """Yield the lines from each of the first places on where a pattern is found, whole from the first."""
-    for found in islice(start.finditer(text), _MOST_TRIED):
+    """Yield the lines of 128 KiB from each of the first 100 places on where a pattern is found."""
+    for found in islice(start.finditer(text), 100):
         begin = text.rfind("\n", 0, found.start()) + 1
-        yield [plain(line.removesuffix("\r")) for line in text[begin : begin + _WINDOW].split("\n")]
+        yield [plain(line.removesuffix("\r")) for line in text[begin : begin + (1 << 17)].split("\n")]
 
 
 def dict_pairs(line: str, position: int, *, listed: bool = False) -> tuple[dict[str, float], bool, int]:
     """Read ``'key': value`` pairs of a dict as Python prints it, from behind its brace to its end.
 
-    Returns the numbers as far as they could be read, whether the dict ended there, and where reading ended.
-    Cells that are no numbers, such as texts and lists, are left out. A pair counts only with the comma or
-    the brace behind it: the number of one that breaks off may lack digits. A comma behind the brace says that
-    the dict is within another one, unless it may be ``listed``.
+    Returns the numbers, whether the dict ended there, and where reading ended. What is no number is left out.
+    A pair counts only with the comma or the brace behind it: the number of one that breaks off may lack
+    digits. A comma behind the brace says that the dict is within another one, unless it may be ``listed``.
     """
     values: dict[str, float] = {}
     form = _LISTED_PAIR if listed else _PAIR

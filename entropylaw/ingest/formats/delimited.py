@@ -124,9 +124,7 @@ class _Rectangle:
     def add(self, row: list[str]) -> None:
         """Take the next row."""
         self.put_short(whole=True)
-        # A header holds names of columns, two at least, and nothing that is a number.
-        again = not row[0].strip()[:1].isdecimal() and sum(cell.strip() in self._known for cell in row) > 1
-        if again and all(parse_step(cell) != parse_step(cell) for cell in row):
+        if self._is_header(row):
             self._begin_again(row)
             return
         self.seen += 1
@@ -163,6 +161,12 @@ class _Rectangle:
         if self._places is not None:
             row = [row[place] if place >= 0 else "" for place in self._places]
         self.rows.add(row)
+
+    def _is_header(self, row: list[str]) -> bool:
+        """Whether a row holds names of columns, two at least, and nothing that is a number."""
+        if row[0].strip()[:1].isdecimal() or sum(cell.strip() in self._known for cell in row) < 2:
+            return False
+        return all(parse_step(cell) != parse_step(cell) for cell in row)
 
     def _read_by(self, header: list[str]) -> None:
         """Read the rows below by this header."""

@@ -24,8 +24,6 @@ _STEP_LINE = re.compile(r"(?<![\w/])Step \d{1,9}[\r ]{0,2}(?:\x1b\[0m)?\r?\n", r
 _FAMILIES = ("actor/", "critic/", "reward/", "val/", "response_length/", "global_seqlen/")
 _FLOATS = re.compile(r"!!(?:float|int) '([^']{0,400})'")
 _SPECIAL = {".nan": math.nan, ".inf": math.inf, "-.inf": -math.inf, "true": None, "false": None}
-_DEEPEST = 8
-_LONGEST = 1000
 
 
 def rows(_: Iterable[str], printout: Printout) -> Iterator[Row]:
@@ -70,7 +68,7 @@ class _Block:
         # Indented without a parent: the start of this part is lost.
         if value is None or (indent and not self.parents):
             return False
-        if not value and len(self.parents) < _DEEPEST:
+        if not value and len(self.parents) < 8:
             self.parents.append((indent, key))
             return True
         plain = found[1] if (found := _FLOATS.fullmatch(value)) else value
@@ -92,7 +90,7 @@ def _blocks(lines: Iterable[str]) -> Iterator[_Block]:
         line = plain(raw).rstrip("\r")
         ray = _RAY.match(line)
         prefix, text = (ray[0].rstrip(), line[ray.end() :]) if ray else ("", line)
-        short = len(text) <= _LONGEST
+        short = len(text) <= 1000
         if short and (found := _STEP.search(text)):
             if block:
                 yield block

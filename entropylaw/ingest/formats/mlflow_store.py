@@ -37,9 +37,8 @@ from entropylaw.paths import is_file
 # Keys and names are shorter in MLflow; a longer one is none.
 _LONGEST_NAME = 500
 _LONGEST_LINE = 2000
-_IS_RUN = re.compile(r"^run_(?:uu)?id:", re.MULTILINE)
-_RUN_NAME = re.compile(r"^run_name:[ \t]*(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
-_DELETED = re.compile(r"^lifecycle_stage:[ \t]*['\"]?deleted\b", re.MULTILINE)
+
+
 # Time in milliseconds, value, step (none before MLflow 1.0), then perhaps a data set's name and digest.
 _LINE = re.compile(r"(-?[0-9]{1,18}) (\S{1,400})(?: (-?[0-9]{1,18})(?: .*)?)?", re.DOTALL)
 
@@ -61,7 +60,7 @@ class MlflowFolder(BundleReader):
                 head = stream.read(1 << 16).decode("utf-8", "replace")
         except (OSError, ValueError):
             return ()
-        if "experiment_id:" not in head or not _IS_RUN.search(head):
+        if "experiment_id:" not in head or not re.search(r"^run_(?:uu)?id:", head, re.MULTILINE):
             return ()
         return (str(meta), *_regular_files(metrics), *_regular_files(Path(folder, "params")))
 
@@ -70,10 +69,7 @@ class MlflowFolder(BundleReader):
 
         Raises ``no-records`` where no metric has a whole line.
         """
-        metrics: list[_Metric] = []
-        settings: dict[str, object] = {}
-        unread: list[str] = []
-        meta = ""
+        metrics, settings, unread, meta = list[_Metric](), dict[str, object](), list[str](), ""
         for content in contents:
             part, *rest = Path(content.path).relative_to(folder).parts
             key = "/".join(rest)
@@ -87,17 +83,17 @@ class MlflowFolder(BundleReader):
                 metrics.append(_Metric(key, content))
         rows = StepRows(_label(run_name(meta) or Path(folder).absolute().name))
         # Merged by time, the values come in the order in which all were logged.
-        for _, step, index, value in heapq.merge(
-            *(zip(one.times, one.steps, repeat(index), one.values) for index, one in enumerate(metrics))
-        ):
-            rows.take(step, metrics[index].key, value)
+        logged = (zip(one.times, one.steps, repeat(at), one.values) for at, one in enumerate(metrics))
+        for _, step, at, value in heapq.merge(*logged):
+            rows.take(step, metrics[at].key, value)
         dropped = sum((one.dropped for one in metrics), Counter[str]())
         if not rows.steps:
             lost = "".join(f"; {number} × {reason}" for reason, number in dropped.items())
             what = f"{shown_path(folder)} is an MLflow run without a whole line of a metric{lost}"
             raise InputError("no-records", what, "check that the run has logged something")
         size = sum(content.extent for content in contents)
-        notes = ("the run is marked as deleted in MLflow",) if _DELETED.search(meta) else ()
+        deleted = re.search(r"^lifecycle_stage:[ \t]*['\"]?deleted\b", meta, re.MULTILINE)
+        notes = ("the run is marked as deleted in MLflow",) if deleted else ()
         return rows.table(size, dropped, notes, labelled=True, settings=settings, unread=tuple(unread))
 
 
@@ -119,11 +115,9 @@ def read(content: Content) -> Table:
             return _table(connection, content)
     # SQLite's own errors, and what Python's module makes of sizes and names that make no sense
     except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, ValueError, OSError) as problem:
-        what = (
-            f"{shown_path(content.path)} is an SQLite database that cannot be read: {sqlite_cause(problem)}"
-        )
+        what = f"is an SQLite database that cannot be read: {sqlite_cause(problem)}"
         hint = "copy it again while no run writes to it; `sqlite3 FILE .recover` saves what can be saved"
-        raise InputError("file-corrupt", what, hint) from None
+        raise InputError("file-corrupt", f"{shown_path(content.path)} {what}", hint) from None
 
 
 class _Metric:
@@ -179,7 +173,7 @@ def _label(name: str) -> str:
 
 def run_name(meta: str) -> str:
     """Return the run's name in a ``meta.yaml``; empty where there is none."""
-    found = _RUN_NAME.search(meta)
+    found = re.search(r"^run_name:[ \t]*(.*(?:\n[ \t]+.*)*)", meta, re.MULTILINE)
     if found is None:
         return ""
     value: object = ...
@@ -236,8 +230,7 @@ def _table(connection: sqlite3.Connection, content: Content) -> Table:
         query = "SELECT key, value FROM params WHERE run_uuid = ? LIMIT 10000"
         cells = connection.execute(query, (uuids[0],))
         settings = {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}
-    notes = list[str]()
-    path = content.local_file()
+    notes, path = list[str](), content.local_file()
     if path and beside(path, "-wal"):
         notes.append(f"read with {shown(Path(path + '-wal').name)}, where its last rows are")
     elif path and beside(path, "-journal"):
@@ -263,10 +256,8 @@ def _table(connection: sqlite3.Connection, content: Content) -> Table:
 def _run_labels(names: Mapping[str, str]) -> dict[str, str]:
     """The runs' names; with a piece of its id where several have one name, the id where one has none."""
     times = Counter(names.values())
-    labels = {
-        uuid: f"{name} ({uuid[:8]})" if name and times[name] > 1 else name or uuid
-        for uuid, name in names.items()
-    }
+    several = ((uuid, name, name and times[name] > 1) for uuid, name in names.items())
+    labels = {uuid: f"{name} ({uuid[:8]})" if same else name or uuid for uuid, name, same in several}
     taken = Counter(labels.values())
     unique = {uuid: one if taken[one] == 1 else f"{names[uuid]} ({uuid})" for uuid, one in labels.items()}
     return {uuid: _label(label) for uuid, label in unique.items()}

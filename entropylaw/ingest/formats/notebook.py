@@ -1,15 +1,13 @@
 """Jupyter notebooks whose outputs hold a training log: a console's text, or a Trainer's table.
 
 A notebook is one JSON object: ``cells`` with ``outputs`` (nbformat 4), or ``worksheets`` of cells (nbformat
-3), as in jupyter/nbformat's nbformat.v4.schema.json and nbformat.v3.schema.json. Source code is never looked
-at.
+3), as in jupyter/nbformat's nbformat.v4.schema.json and nbformat.v3.schema.json. Source code is not read.
 
-In a notebook, a Hugging Face ``Trainer`` shows its log as an HTML table in place of printing it
+In a notebook, a Hugging Face ``Trainer`` shows its log as an HTML table with six decimals
 (``text_to_html_table`` and ``NotebookProgressCallback`` in transformers/utils/notebook.py, the same in 4.x
-and in 5.23). Floats have six decimals there. Of its own accord it shows losses, and of an evaluation whatever
-was measured, under names that it makes up: ``eval_reward`` becomes ``Reward``. Unsloth adds what the trainer
-logs, with `` / `` for ``/`` (unsloth_zoo/logging_utils.py); its newer versions leave the entropy out, its
-older ones fill the first row with ``0`` where nothing was logged.
+and in 5.23): losses, and what an evaluation measured, ``eval_reward`` as ``Reward``. Unsloth adds what the
+trainer logs, with `` / `` for ``/`` (unsloth_zoo/logging_utils.py); its newer versions leave the entropy out,
+its older ones fill the first row with ``0`` where nothing was logged.
 """
 
 from __future__ import annotations
@@ -36,8 +34,7 @@ from entropylaw.ingest.values import parse_number
 from entropylaw.ingest.wording import counted, shown_path
 
 _OPENS = re.compile(rb"\s*\{\s*\"")
-_FORMAT = re.compile(r'"nbformat"\s{0,9}:\s{0,9}\d')
-_CELL_TYPE = re.compile(r'"cell_type"\s{0,9}:\s{0,9}"(?:code|markdown|raw|heading)"')
+_MARK = re.compile(r'"nbformat"\s{0,9}:\s{0,9}\d|"cell_type"\s{0,9}:\s{0,9}"(?:code|markdown|raw|heading)"')
 # Pictures are most of a notebook's bytes, and hold no log.
 _PICTURE = re.compile(r'("(?:image/(?:png|jpeg|gif)|png|jpeg)"\s{0,9}:\s{0,9})"[A-Za-z0-9+/=\\]++"')
 _DECODER = json.JSONDecoder(parse_int=float)
@@ -56,7 +53,7 @@ def recognises(content: Content) -> bool:
     if '"cells"' not in text and '"worksheets"' not in text:
         return False
     # The version may stand at the end, beyond what is looked at, or have been cut off.
-    return bool(_FORMAT.search(text) or _CELL_TYPE.search(text))
+    return _MARK.search(text) is not None
 
 
 def read(content: Content) -> Table:
@@ -108,8 +105,7 @@ def _notebook(content: Content) -> dict[str, Any]:
 
 def _logs(outputs: Sequence[Mapping[str, Any]], position: int, path: str) -> Iterator[_Log]:
     """Yield every log in the outputs of one cell."""
-    streams = (output for output in outputs if output.get("output_type") == "stream")
-    printed = "".join(_text(stream.get("text")) for stream in streams)
+    printed = "".join(_text(one.get("text")) for one in outputs if one.get("output_type") == "stream")
     if printed.strip():
         yield from _console(printed, position, path)
     lists = [line for line in printed.splitlines() if line.startswith("[{'")]
@@ -206,17 +202,17 @@ def _merged(logs: Sequence[_Log], content: Content) -> Table:
 
     best = max(kinds, key=rank)
     chosen = kinds.pop(best)
-    tables = [log.table for log in chosen]
-    records, dropped, settings = Records(), Counter[str](), dict[str, object]()
-    for table in tables:
+    records, rows, dropped, settings = Records(), 0, Counter[str](), dict[str, object]()
+    said: dict[str, None] = {}
+    for _, _, table in chosen:
         for row in zip(*table.columns.values(), strict=True):
             records.add(dict(zip(table.columns, row, strict=True)))
+        rows += table.rows
         dropped.update(table.dropped)
         settings |= table.settings
-    said = dict.fromkeys(note for table in tables for note in table.notes)
+        said |= dict.fromkeys(table.notes)
     left = (f"what {_where(logs)} hold of another log ({kind}) was left out" for kind, logs in kinds.items())
     notes = (f"read from {_where(chosen)} of the notebook ({best})", *left, *said)
-    rows = sum(table.rows for table in tables)
     return records.table(content, dropped, notes, rows=rows, settings=settings)
 
 

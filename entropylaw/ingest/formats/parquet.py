@@ -185,12 +185,8 @@ def is_frame(value: object) -> bool:
 def from_frame(frame: Any) -> Table:
     """Turn it into a table; a named index becomes a column.
 
-    Raises
-    ------
-    UsageError
-        ``frame-not-understood`` where the columns differ in length or cannot be taken out.
-    InputError
-        ``no-records`` where there are no rows.
+    Raises ``frame-not-understood`` where the columns differ in length or cannot be taken out, and
+    ``no-records`` where there are no rows.
     """
     if hasattr(frame, "column_names") and hasattr(frame, "schema"):
         return from_arrow(frame, FRAME)

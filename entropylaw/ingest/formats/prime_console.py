@@ -1,13 +1,13 @@
 """prime-rl's logs: ``Step 12 | 5.12s | Loss 0.0012 | Entropy 0.1234 | …``, and ``… | Reward 0.61 | …``.
 
 The trainer prints the entropy and the orchestrator the reward, each into a file of its own. Older versions
-print a colon behind every name, and ``Time:`` before the duration. From ``src/prime_rl/trainer/rl/train.py``,
-``src/prime_rl/orchestrator/orchestrator.py`` and ``orchestrator/eval_utils.py`` of
-github.com/PrimeIntellect-ai/prime-rl, in the forms of 2025 and 2026; ``utils/logger.py`` puts the time and
-the level before, and can write each message into a line of JSON.
+print a colon behind every name, and ``Time:`` before the duration. From ``trainer/rl/train.py``,
+``orchestrator/orchestrator.py`` and ``orchestrator/eval_utils.py`` in ``src/prime_rl`` of
+PrimeIntellect-ai/prime-rl, in the forms of 2025 and 2026; ``utils/logger.py`` puts the time and the level
+before, and can write each message into a line of JSON.
 
-Columns are called as the trainer's monitor calls them where it logs the same value; what else has a number
-is called after the process that printed it. Durations, percentages and ratios are no metrics.
+Columns are called as the trainer's monitor calls them, what it does not log after the process that printed
+it. Durations, percentages and ratios are no metrics.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ _STEP = re.compile(
 _PAIR = re.compile(
     rf"(?P<name>[A-Z][A-Za-z. -]{{0,40}}?):? (?P<value>{_NUMBER})(?: tokens/s| tokens/sample| GiB)?", re.ASCII
 )
-# Behind a message: where it was logged, in a debugging run; in a line of JSON, its other fields or its
-# second line.
+# Behind a message: where it was logged, when debugging; in a line of JSON, other fields or its second line.
 _BEHIND = re.compile(r" \[[\w.-]{1,80}::\d{1,9}\]")
 _JSON_BEHIND = re.compile(r'"|\\n')
 

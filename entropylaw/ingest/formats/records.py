@@ -62,12 +62,8 @@ class StepRows:
     """Puts values that come one by one, each with its step, into rows, for one run after the other.
 
     A step gets a further row where a metric falls back, for then the run was resumed, and where one comes
-    twice in the newest row: assembly knows what to make of either.
-
-    Parameters
-    ----------
-    label
-        The first run's name, for a column ``run``; without that column where it is None.
+    twice in the newest row: assembly decides on either. ``label`` is the first run's name, for a column
+    ``run``; without that column where it is None.
     """
 
     def __init__(self, label: str | None = None) -> None:

@@ -1,12 +1,11 @@
 """Metrics in a table or a panel, as the package rich draws them: tinker-cookbook, rLLM, open-instruct.
 
 tinker-cookbook and rLLM print a table with the columns ``Metric`` and ``Value`` below the title ``Step 12``
-(``PrettyPrintLogger`` in ``tinker_cookbook/utils/ml_log.py`` of
-github.com/thinking-machines-lab/tinker-cookbook, ``print_metrics_table`` in
-``rllm/trainer/tinker/tinker_metrics_utils.py`` of github.com/rllm-org/rllm).
-open-instruct prints a panel ``Metrics``, one group of keys a row, ``name: value`` between bars
-(``print_rich_single_line_metrics`` in ``open_instruct/model_utils.py`` of github.com/allenai/open-instruct).
-A name that is too long for its column ends in ``…``: nobody can tell what it was, so it is left out.
+(``PrettyPrintLogger`` in ``tinker_cookbook/utils/ml_log.py`` of thinking-machines-lab/tinker-cookbook,
+``print_metrics_table`` in ``rllm/trainer/tinker/tinker_metrics_utils.py`` of rllm-org/rllm).
+open-instruct prints a panel ``Metrics``, one group of keys per row, ``name: value`` between bars
+(``print_rich_single_line_metrics`` in ``open_instruct/model_utils.py`` of allenai/open-instruct).
+A name that is too long for its column ends in ``…``, and is left out.
 """
 
 from __future__ import annotations
@@ -96,12 +95,11 @@ def _grouped(rows: list[list[str]], printout: Printout) -> dict[str, float]:
 
 def _put(values: dict[str, float], name: str, cell: str) -> bool:
     """Keep a number under its name; return whether the name is cut off."""
-    if name.endswith("…"):
-        return True
+    cut = name.endswith("…")
     number, is_text = classify(cell)
-    if name and cell.strip() and not is_text and len(values) < MOST_PAIRS:
+    if name and cell.strip() and not (cut or is_text) and len(values) < MOST_PAIRS:
         values[name] = number
-    return False
+    return cut
 
 
 TINKER = Console(

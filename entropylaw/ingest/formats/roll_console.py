@@ -20,7 +20,7 @@ from entropylaw.ingest.formats.records import leaves
 from entropylaw.ingest.values import parse_number
 
 _TAG = "metrics_tag: {"
-_SHOWN_TAG = re.compile(r'metrics_tag: \{"step": (?:\d|null)')
+
 _STARTS = re.compile(r"pipeline (?:rollout global )?step (\d{1,9}) start", re.ASCII)
 # Metrics alone: some of these keys are in every step's, whatever is trained.
 _BARE = re.compile(r'(?:^|\s)(?=\{")')
@@ -36,7 +36,7 @@ BAD_METRICS = "unreadable metrics of a step"
 
 def matches(text: str) -> bool:
     """Whether the tracker's line is there, or a line of bare metrics behind the start of a step."""
-    if _TAG in text and _SHOWN_TAG.search(text):
+    if _TAG in text and re.search(r'metrics_tag: \{"step": (?:\d|null)', text):
         return True
     started = _STARTS.search(text)
     found = _SHOWN_BARE.finditer(text, started.end()) if started else ()

@@ -23,8 +23,6 @@ from entropylaw.ingest.formats.console import CUT_OFF, MOST_PAIRS, Console, Prin
 _ANNOUNCED = re.compile(r"(?<!\w)Step \d{1,9}: {0,2}(?:\x1b\[0m)?\r?\n", re.ASCII)
 _HEADING = re.compile(r"(?<!\w)Step (\d{1,9}): {0,2}\Z", re.ASCII)
 _BEFORE = re.compile(r"(?:\([^()]{1,120}\) ?)?")
-# So many lines of others may stand between two lines of a dict.
-_PATIENCE = 200
 
 
 def matches(text: str) -> bool:
@@ -61,7 +59,7 @@ def _parts(lines: Iterable[str]) -> Iterator[tuple[dict[str, float], float, bool
         # The first line opens the dict, all others are indented by one.
         if step is None or not line.startswith(" '" if opened else "{'", place):
             others += 1
-            step = None if others > _PATIENCE else step
+            step = None if others > 200 else step  # so many may stand between two lines of a dict
             continue
         values, ends, _ = console.dict_pairs(line, place + 1)
         yield values, step, not opened, ends

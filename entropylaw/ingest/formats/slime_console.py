@@ -2,9 +2,8 @@
 
 From THUDM/slime 0.3.1, and forks such as miles: ``gather_log_data`` in ``backends/megatron_utils/data.py``,
 ``train`` in ``backends/megatron_utils/model.py``, ``_log_eval_rollout_data`` in ``ray/rollout.py``. Behind
-Ray's and a logger's prefix stand a word, a number and a dict as Python prints it. There are two counts: of
-rollouts, and of training steps, of which a rollout may have several. A rollout's data are printed before its
-training steps, so that the order of the lines tells which steps belong to which rollout. ``train.py``
+Ray's and a logger's prefix stand a word, a number and a dict as Python prints it. A rollout's data are
+printed before its training steps, of which it may have several, with a count of their own. ``train.py``
 evaluates behind the training on a rollout and under its number, and once before the first of them.
 """
 

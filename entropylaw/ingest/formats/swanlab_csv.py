@@ -1,13 +1,11 @@
 """CSV files that SwanLab exports: a step, and a pair of columns for every metric of every experiment.
 
 ``step,<experiment>-<metric>_step,<experiment>-<metric>_timestamp,…``: in spite of its name, the first column
-of a pair holds the metric's values. This is what the ``swanlab`` package itself reads when it fetches
-metrics: swanlab/api/experiment.py in 0.6.8, swanlab/api/experiment/__init__.py in 0.7.8,
+of a pair holds the metric's values. The layout is as the ``swanlab`` package parses it:
+swanlab/api/experiment.py in 0.6.8, swanlab/api/experiment/__init__.py in 0.7.8,
 swanlab/api/helper/extractor.py in 0.10.3. Its ``export_csv()`` gives the address of such a file, with one
-metric of one experiment.
-
-Verified: the layout as those three versions parse it. Not verified: files downloaded from the web page, whose
-layout is documented nowhere; those with another header are read as any CSV file.
+metric of one experiment. Not verified: files downloaded from the web page, whose layout is documented
+nowhere; those with another header are read as any CSV file.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 It holds, by plugins/scalar/scalars_plugin.py in tensorboard 2.21, the header ``Wall time,Step,Value``, or a
 list of such triples, whose nan and infinities backend/json_util.py makes text. Its name is, by the page's
 tf_dashboard_common/tf-downloader.ts, ``run-RUN-tag-TAG``, in which browsers make ``/`` a ``_``; older pages
-wrote ``run_RUN-tag-TAG`` and ``run_RUN,tag_TAG``. The time series dashboard calls it ``RUN`` alone, so that
-nothing tells the metric.
+wrote ``run_RUN-tag-TAG`` and ``run_RUN,tag_TAG``. The time series dashboard calls it ``RUN`` alone.
 """
 
 from __future__ import annotations
@@ -64,12 +63,9 @@ def read(content: Content) -> Table:
         points = [(int(point[2]), parse_number(point[3])) for point in _POINT.finditer(text)]
         bad = text.count("[") - 1 - len(points)
         values = np.array(points, dtype=np.float64).reshape(-1, 2)
-        table = Table(
-            columns={"step": values[:, 0], "value": values[:, 1]} if points else {},
-            rows=len(points) + bad,
-            dropped={UNPARSEABLE: bad} if bad > 0 else {},
-            notes=content.text_notes,
-        )
+        given: dict[str, Column] = {"step": values[:, 0], "value": values[:, 1]} if points else {}
+        dropped = {UNPARSEABLE: bad} if bad > 0 else {}
+        table = Table(columns=given, rows=len(points) + bad, dropped=dropped, notes=content.text_notes)
     if not table.columns:
         what = "holds no point of a curve as TensorBoard's page gives it ('Wall time,Step,Value')"
         hint = "download it again once the run has logged something, or leave the format out"

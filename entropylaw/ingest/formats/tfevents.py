@@ -31,7 +31,7 @@ from entropylaw.ingest.wording import shown_path
 Words = NDArray[np.uint32]
 
 _EVENT_FILE = re.compile(rb".{12}.{0,20}brain\.Event:", re.DOTALL)
-_LENGTH = struct.Struct("<Q")
+
 _HEAD, _TAIL = 12, 4  # length and its checksum before the content, the content's checksum after it
 _START = b"Td\x1fd"
 
@@ -104,21 +104,24 @@ def _scalars(event: bytes) -> tuple[int, list[tuple[str, float]]]:
     step, scalars = 0, list[tuple[str, float]]()
     for key, part in fields(event):
         step = signed(part) if key == _EVENT_STEP else step
-        for inner, message in fields(part) if key == _EVENT_SUMMARY else ():
-            # Text, images and histograms have no number.
-            tag, number = b"", None
-            for kind, value in fields(message) if inner == _SUMMARY_VALUE else ():
-                if kind == _VALUE_TAG:
-                    tag = value
-                elif kind == _VALUE_SIMPLE:
-                    number = struct.unpack("<f", value)[0]
-                elif kind == _VALUE_TENSOR:
-                    number = _only_number(value)
-            if number is not None and len(tag) <= 500:
-                scalars.append((tag.decode(errors="replace"), number))
+        for inner, value in fields(part) if key == _EVENT_SUMMARY else ():
+            scalars += _scalar(value) if inner == _SUMMARY_VALUE else []
             if len(scalars) > records.MOST_VALUES:
                 raise ValueError("more scalars than an event has")
     return step, scalars
+
+
+def _scalar(message: bytes) -> list[tuple[str, float]]:
+    """Return tag and number of a summary's value; nothing for text, images, histograms."""
+    tag, number = b"", None
+    for key, value in fields(message):
+        if key == _VALUE_TAG:
+            tag = value
+        elif key == _VALUE_SIMPLE:
+            number = struct.unpack("<f", value)[0]
+        elif key == _VALUE_TENSOR:
+            number = _only_number(value)
+    return [] if number is None or len(tag) > 500 else [(tag.decode(errors="replace"), number)]
 
 
 def _only_number(tensor: bytes) -> float | None:
@@ -165,19 +168,18 @@ def _frames(data: bytes, at: int, stop: int) -> Iterator[tuple[int, int]]:
     """Yield where the contents of frames before ``stop`` begin and end, if their lengths are right."""
     while at < stop and at + _HEAD + _TAIL <= len(data):
         begin = at + _HEAD
-        end = begin + _LENGTH.unpack_from(data, at)[0]
+        end = begin + int.from_bytes(data[at : at + 8], "little")
         at = end + _TAIL
         if at > len(data):
             return
         yield begin, end
 
 
-def _intact(parts: Sequence[bytes], checksums: Sequence[bytes]) -> NDArray[np.bool_]:
+def _intact(parts: Sequence[bytes], checksums: Sequence[bytes]) -> list[bool]:
     """Whether each part has its checksum, which is masked as TensorFlow masks it."""
     found = _crc32c(parts)
     masked = (found >> 15 | found << 17) + np.uint32(0xA282EAD8)
-    whole: NDArray[np.bool_] = masked == np.frombuffer(b"".join(checksums), dtype="<u4")
-    return whole
+    return list(masked == np.frombuffer(b"".join(checksums), dtype="<u4"))
 
 
 def _crc32c(parts: Sequence[bytes]) -> Words:

@@ -1,10 +1,8 @@
 """Trackio's local store: an SQLite file a project, a row a log call, whose metrics are one JSON object.
 
 Layout from gradio-app/trackio, trackio/sqlite_storage.py in 0.14.0 and 0.43.0, and from files that 0.43.0
-wrote: table ``metrics`` with ``run_name``, ``step`` and ``metrics`` (JSON in bytes), and ``run_id`` from 0.24
-on; table ``configs`` with a JSON ``config`` a run. Files lie at
-``~/.cache/huggingface/trackio/<project>.db``. ``NaN`` and ``Infinity`` are written as text. The Parquet files
-beside them are rectangular tables, which need no reader of their own.
+wrote at ``~/.cache/huggingface/trackio/<project>.db``: table ``metrics`` with ``run_name``, ``step`` and
+``metrics`` (JSON in bytes), and ``run_id`` from 0.24 on; table ``configs`` with a JSON ``config`` per run.
 
 Where the caller names no step, Trackio counts log calls. ``transformers`` names none and logs
 ``train/global_step`` (``TrackioCallback`` in transformers/integrations/integration_utils.py, 5.23).
@@ -31,8 +29,6 @@ from entropylaw.ingest.wording import shown_path, sqlite_cause
 _COLUMNS = {"run_name", "step", "metrics"}
 # Where the file is damaged, its schema may be unreadable and still tell whose it is.
 _MARKS = (b"CREATE TABLE metrics", b"run_name TEXT NOT NULL", b"metrics TEXT NOT NULL")
-# A log call may hold a table of answers, too.
-_LONGEST_RECORD = 1 << 22
 _LONGEST_NAME = 500
 
 # The count of log calls is the last resort among steps under this name.
@@ -61,7 +57,7 @@ def read(content: Content) -> Table:
     """
     try:
         with opened(content, rolls_back=True) as database:
-            log = _Log(database, content.path)
+            return _table(database, content)
     except _DAMAGE as problem:
         if "locked" in str(problem):
             what = f"{shown_path(content.path)} is locked by another program"
@@ -73,82 +69,77 @@ def read(content: Content) -> Table:
     except OSError as problem:
         what = f"{shown_path(content.path)} cannot be read with its write-ahead log: {problem.strerror}"
         raise InputError("file-unreadable", what, "check the permissions of the files beside it") from None
-    if not log.records.rows:
+
+
+def _table(database: sqlite3.Connection, content: Content) -> Table:
+    """Read the tables of a project: its columns, and the run's name in each row."""
+    has = plain_columns(database, "metrics")
+    if not has >= _COLUMNS:
+        what = f"{shown_path(content.path)} has no table of metrics as Trackio writes it"
+        hint = "name the project's own file, ~/.cache/huggingface/trackio/PROJECT.db"
+        raise InputError("file-corrupt", what, hint)
+    records, bad = Records(), Counter[tuple[str, str]]()
+    runs, run_of = dict[tuple[str, str], int](), array("i")
+    # Rows and bytes of a damaged file may be reached again and again.
+    query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+    (room,) = database.execute(query).fetchone()
+    # No other order: the order of the table is that of its log calls.
+    identity = "run_id" if "run_id" in has else "run_name"
+    query = f"SELECT run_name, {identity}, step, metrics FROM metrics NOT INDEXED"
+    for run, run_id, step, metrics in database.execute(query):
+        room -= len(metrics) + 1 if isinstance(metrics, (bytes, str)) else 1
+        if room < 0:
+            problem = sqlite3.DatabaseError()
+            problem.sqlite_errorname = "the same pages appear again and again"
+            raise problem
+        key = str(run)[:_LONGEST_NAME], str(run_id)[:_LONGEST_NAME]
+        value = _decoded(metrics, float)
+        if value is None:
+            bad[key] += 1
+            continue
+        records.put(_OWN_STEP, step)
+        for name, cell in leaves(value, _LONGEST_NAME):
+            if name not in (_OWN_STEP, "step", "run_name"):
+                records.put(name, cell)
+        records.close()
+        run_of.append(runs.setdefault(key, len(runs)))
+    if not records.rows:
         what = f"{shown_path(content.path)} is a Trackio project in which no run has logged a metric"
         hint = "check that the run has logged something; what was sent to a Space lies there, not here"
         raise InputError("no-records", what, hint)
-    return log.table(content)
+    found, notes = records.columns(content.size)
+    if content.local_file() is None and content.head[18:19] == b"\2":
+        left = "what may still have lain in the write-ahead log (.db-wal) beside the file was not read"
+        notes = (left, *notes)
+    taken = Counter(run for run, _ in runs)
+    names = [run if taken[run] == 1 else f"{run} ({run_id[:8]})" for run, run_id in runs]
+    columns: dict[str, Column] = {"run_name": [names[number] for number in run_of], **found}
+    if {*map(folded, STEP_NAMES)}.isdisjoint(map(folded, found)):
+        columns["step"] = columns.pop(_OWN_STEP)
+    return Table(
+        labelled=True,
+        columns=columns,
+        rows=records.rows + bad.total(),
+        dropped={UNREADABLE: bad.total()} if bad else {},
+        lost=tuple(run for run, run_id in bad if (run, run_id) not in runs),
+        notes=notes,
+        settings=_settings(database) if len(runs) == 1 else {},
+    )
 
 
-class _Log:
-    """What the tables of a project hold."""
-
-    def __init__(self, database: sqlite3.Connection, path: str) -> None:
-        self.records = Records()
-        self._bad = Counter[tuple[str, str]]()
-        self._runs: dict[tuple[str, str], int] = {}
-        self._run_of = array("i")
-        columns = plain_columns(database, "metrics")
-        if not columns >= _COLUMNS:
-            what = f"{shown_path(path)} has no table of metrics as Trackio writes it"
-            hint = "name the project's own file, ~/.cache/huggingface/trackio/PROJECT.db"
-            raise InputError("file-corrupt", what, hint)
-        identity = "run_id" if "run_id" in columns else "run_name"
-        # Rows and bytes of a damaged file may be reached again and again.
-        query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-        (room,) = database.execute(query).fetchone()
-        # No other order: the order of the table is that of its log calls.
-        query = f"SELECT run_name, {identity}, step, metrics FROM metrics NOT INDEXED"
-        for run, run_id, step, metrics in database.execute(query):
-            room -= len(metrics) + 1 if isinstance(metrics, (bytes, str)) else 1
-            if room < 0:
-                problem = sqlite3.DatabaseError()
-                problem.sqlite_errorname = "the same pages appear again and again"
-                raise problem
-            key = str(run)[:_LONGEST_NAME], str(run_id)[:_LONGEST_NAME]
-            value = _decoded(metrics, float)
-            if value is None:
-                self._bad[key] += 1
-                continue
-            self.records.put(_OWN_STEP, step)
-            for name, cell in leaves(value, _LONGEST_NAME):
-                if name not in (_OWN_STEP, "step", "run_name"):
-                    self.records.put(name, cell)
-            self.records.close()
-            self._run_of.append(self._runs.setdefault(key, len(self._runs)))
-        self.settings: dict[str, object] = {}
-        # Of the only run, without what Trackio adds: the user's name and the time.
-        if len(self._runs) == 1 and "config" in plain_columns(database, "configs"):
-            found = database.execute("SELECT config FROM configs NOT INDEXED LIMIT 2").fetchall()
-            items = leaves(_decoded(found[0][0]) or {} if len(found) == 1 else {}, _LONGEST_NAME)
-            self.settings = {name: leaf for name, leaf in items if not name.startswith("_")}
-
-    def table(self, content: Content) -> Table:
-        """Return the columns, and the run's name in each row."""
-        found, notes = self.records.columns(content.size)
-        if content.local_file() is None and content.head[18:19] == b"\2":
-            left = "what may still have lain in the write-ahead log (.db-wal) beside the file was not read"
-            notes = (left, *notes)
-        taken = Counter(run for run, _ in self._runs)
-        names = [run if taken[run] == 1 else f"{run} ({run_id[:8]})" for run, run_id in self._runs]
-        columns: dict[str, Column] = {"run_name": [names[number] for number in self._run_of], **found}
-        if {*map(folded, STEP_NAMES)}.isdisjoint(map(folded, found)):
-            columns["step"] = columns.pop(_OWN_STEP)
-        return Table(
-            labelled=True,
-            columns=columns,
-            rows=self.records.rows + self._bad.total(),
-            dropped={UNREADABLE: self._bad.total()} if self._bad else {},
-            lost=tuple(run for run, run_id in self._bad if (run, run_id) not in self._runs),
-            notes=notes,
-            settings=self.settings,
-        )
+def _settings(database: sqlite3.Connection) -> dict[str, object]:
+    """Return the only run's configuration, without what Trackio adds: the user's name and the time."""
+    if "config" not in plain_columns(database, "configs"):
+        return {}
+    found = database.execute("SELECT config FROM configs NOT INDEXED LIMIT 2").fetchall()
+    items = leaves(_decoded(found[0][0]) or {} if len(found) == 1 else {}, _LONGEST_NAME)
+    return {name: leaf for name, leaf in items if not name.startswith("_")}
 
 
 def _decoded(cell: object, parse_int: type | None = None) -> dict[str, object] | None:
     """Return the JSON object in a cell; None where there is none, or one that is too long."""
     with suppress(ValueError, RecursionError):
-        if isinstance(cell, (bytes, str)) and len(cell) <= _LONGEST_RECORD:
+        if isinstance(cell, (bytes, str)) and len(cell) <= 1 << 22:
             value = json.loads(cell, parse_int=parse_int)
             return value if isinstance(value, dict) else None
     return None

@@ -90,10 +90,8 @@ def log_table(
     if not records:
         found = counted(bad, "unreadable one", "unreadable ones") if bad else "none"
         what = f"should hold log entries of a Hugging Face Trainer, and holds {found}"
-        hint = (
-            "check that the run has logged something; of several checkpoints, the last one has the whole log"
-        )
-        raise InputError("no-records", f"{shown_path(content.path)} {what}", hint)
+        hint = "check that the run has logged something; of several checkpoints, the last one has"
+        raise InputError("no-records", f"{shown_path(content.path)} {what}", f"{hint} the whole log")
     merged: list[dict[str, object]] = []
     for entry in records:
         # Neighbours of the same step whose common keys, such as the epoch, have the same values.
@@ -123,8 +121,7 @@ def _salvaged(text: str) -> tuple[list[object], int]:
     entries: list[object] = []
     bad, position = 0, found.end() if found else len(text)
     while True:
-        between = _BETWEEN.match(text, position)
-        position = between.end() if between else position
+        position = _BETWEEN.match(text, position).end()  # type: ignore[union-attr]
         if position == len(text) or text[position] == "]":
             return entries, bad
         try:

@@ -1,9 +1,9 @@
 """What TRL prints: ``{'loss': 0.0, 'reward': 0.3, 'entropy': 0.5, 'epoch': 0.01}``, beside a progress bar.
 
 From ``ProgressCallback`` and ``PrinterCallback`` in ``transformers/trainer_callback.py``; since version 5,
-numbers stand in quotes and have four digits. No entry holds its step, but tqdm does: to print an entry, it
-wipes its bar and draws it again behind, with the step in it. Entries and bar go to different streams: in a
-file, entries come late and several at a time, and what the bar left tells when each was printed.
+numbers stand in quotes and have four digits. No entry holds its step, but tqdm's bar does, which is wiped to
+print an entry and drawn again behind. Entries and bar go to different streams: in a file, entries come late
+and several at a time, and what the bar left shows when each was printed.
 """
 
 from __future__ import annotations
@@ -88,15 +88,11 @@ _Mark = _Bar | _Entry | None
 
 
 def _telling(marks: Iterable[_Mark]) -> Iterator[_Mark]:
-    """Leave out drawings of the bar between two others, for a long run draws it millions of times.
-
-    Those stay that have something else beside them, and those next to a fall.
-    """
+    """Leave out drawings of the bar between two others: those next to a fall or to something else stay."""
     held: _Bar | None = None
     last: _Mark = None
     for mark in marks:
-        bars = isinstance(mark, _Bar) and isinstance(last, _Bar)
-        if bars and mark.total == last.total and mark.step >= last.step:
+        if isinstance(mark, _Bar) and isinstance(last, _Bar) and mark.total == last.total and mark >= last:
             held = mark
         else:
             yield from (held, mark) if held else (mark,)
@@ -188,8 +184,8 @@ def _starts(marks: list[_Mark]) -> list[list[_Stretch]]:
 def _shown(stretches: list[_Stretch]) -> list[int]:
     """Give the nth entry the step of the bar that was drawn after the nth wiping, or next to the entry.
 
-    Gives nothing where that is unsafe: where entries share a bar, or where something else was printed in the
-    same way. Where entries come late, those at the end may be missing.
+    Gives nothing where that is unsafe: where entries share a bar, or something else was printed in the same
+    way. Where entries come late, those at the end may be missing.
     """
     wiping = any(stretch.wiped for stretch in stretches)
     groups = [stretch for stretch in stretches if stretch.entries]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from entropylaw.ingest.formats.console import BAD_PAIR, Console, Printout, Row
-from entropylaw.ingest.values import is_missing, parse_number
+from entropylaw.ingest.values import classify
 
 # Not after a word or a slash: "training/global_step:3 - " is a pair inside such a line, not its start.
 _STEP = re.compile(r"(?<![\w/])step:(\d+) - ")
@@ -20,24 +20,24 @@ _CALL_PAIR = re.compile(r"([^:]+)(:)((?:\w+\.)?\w+\(.*\))", re.DOTALL)
 
 def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """Yield the pairs of each line with a step."""
-    for line in lines:
-        if found := _STEP.search(line):
-            record: dict[str, float] = {}
-            for pair in line[found.start() :].split(" - "):
-                key, _, value = pair.rpartition(":")
-                try:  # nearly all values are plain numbers; all else is looked at closely
-                    number = float(value) if value.isascii() and "_" not in value else math.nan
-                except ValueError:
-                    number = math.nan
-                if number != number:
-                    called = _CALL_PAIR.fullmatch(pair.strip())
-                    key, _, value = called.groups() if called else (key, "", value)
-                    number = parse_number(value)
-                if not key.strip() or (math.isnan(number) and not is_missing(value)):
-                    printout.dropped[BAD_PAIR] += 1
-                else:
-                    record[key.strip()] = number
-            yield record
+    for found in filter(None, map(_STEP.search, lines)):
+        record: dict[str, float] = {}
+        for pair in found.string[found.start() :].split(" - "):
+            key, _, value = pair.rpartition(":")
+            try:  # nearly all values are plain numbers; all else is looked at closely
+                number = float(value) if value.isascii() and "_" not in value else math.nan
+            except ValueError:
+                number = math.nan
+            is_text = False
+            if number != number:
+                called = _CALL_PAIR.fullmatch(pair.strip())
+                key, _, value = called.groups() if called else (key, "", value)
+                number, is_text = classify(value)
+            if is_text or not key.strip():
+                printout.dropped[BAD_PAIR] += 1
+            else:
+                record[key.strip()] = number
+        yield record
 
 
 CONSOLE = Console(

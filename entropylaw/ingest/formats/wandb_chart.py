@@ -1,19 +1,20 @@
 """A chart exported as CSV from W&B's web page: one metric, mostly, of several runs.
 
-All cells are quoted. The first column is the chart's x axis: ``Step``, which is W&B's ``_step``, a metric
-such as ``train/global_step``, or a clock (names as in ``wandb/apis/public/reports.py``, wandb 0.31). For
-each run follow ``<run> - <metric>``, ``<run> - <metric>__MIN`` and ``<run> - <metric>__MAX``, with another
-axis than ``Step`` also ``<run> - _step``. A group of runs is called ``Group: <name>``. The rows are the x
-values of all runs together: a run without a point there has empty cells.
+All cells are quoted. The first column is the x axis: ``Step``, which is W&B's ``_step``, a metric such as
+``train/global_step``, or a clock (names as in ``wandb/apis/public/reports.py``, wandb 0.31). For each run
+follow ``<run> - <metric>``, the same with ``__MIN`` and ``__MAX``, and with another axis than ``Step`` also
+``<run> - _step``. A group of runs is called ``Group: <name>``. A run without a point at an x value has empty
+cells there.
 
-The page draws no more points than it has room for. As W&B's documentation of line plots has it ("Point
-aggregation"), it takes the last value of each bucket, formerly the average, and the bucket's ``__MIN`` and
-``__MAX``; or, by choice and formerly by default, 1500 points at random, which nothing tells from others.
+By W&B's documentation of line plots ("Point aggregation"), the page takes the last value of each bucket,
+formerly the average, and the bucket's ``__MIN`` and ``__MAX``; or, by choice and formerly by default, 1500
+points at random, which nothing tells from others.
 """
 
 from __future__ import annotations
 
 import csv
+import math
 import re
 from array import array
 from collections import Counter
@@ -22,7 +23,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
@@ -31,15 +31,7 @@ from entropylaw.ingest.formats.wandb_export import COMPLETE_HISTORY
 from entropylaw.ingest.gather import Records
 from entropylaw.ingest.steps import COUNTERS, STEP_NAMES, folded
 from entropylaw.ingest.table import Table, unique_names
-from entropylaw.ingest.values import (
-    Column,
-    FloatArray,
-    MixedColumn,
-    classify,
-    is_missing,
-    parse_number,
-    parse_step,
-)
+from entropylaw.ingest.values import Column, MixedColumn, classify, is_missing, parse_number, parse_step
 from entropylaw.ingest.wording import counted, listing, shown, shown_path
 
 _BETWEEN = " - "
@@ -98,10 +90,9 @@ class _Series:
 
 @dataclass(slots=True)
 class _Layout:
-    """What the header says.
+    """The header: ``first`` is the axis' place in a row, ``counters`` has that of ``_step`` by run.
 
-    ``first`` is the axis' place in a row, ``counters`` has that of ``_step`` by run, ``ignored`` names
-    columns that belong to no run, and ``repeated`` runs of the same name.
+    ``ignored`` names columns that belong to no run, and ``repeated`` runs of the same name.
     """
 
     delimiter: str
@@ -168,14 +159,16 @@ def _columns(names: list[str], delimiter: str) -> _Layout | None:
             bounds.append((key, index, name))
         elif series.setdefault(key, _Series(*key, index)).at != index:
             layout.ignored.append(name)
-    layout.ignored += [name for key, _, name in bounds if key not in series]
     for key, index, name in bounds:
         if key in series:
             series[key].bounds[name[-len(_LOW) :]] = index
+        else:
+            layout.ignored.append(name)
     # No reader of columns takes such a label for a number or for nothing.
     layout.runs, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
     layout.series = [one for one in series.values() if one.metric != _COUNTER]
-    layout.counters = {one.run: one.at for one in series.values() if one.metric == _COUNTER}
+    counters = {one.run: one.at for one in series.values() if one.metric == _COUNTER}
+    layout.counters = {} if layout.axis == _STEP_AXIS else counters  # there, both are the same
     layout.repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
     return layout
 
@@ -200,11 +193,9 @@ def _rows(content: Content, layout: _Layout, dropped: Counter[str]) -> Iterator[
     """
     why = ""
     for line in islice(filter(str.strip, content.lines()), 1, None):
-        many = line.count(layout.delimiter) > 2 * layout.width + 16
-        cells = [] if many else _split(line, layout.delimiter)
-        if many:
+        if line.count(layout.delimiter) > 2 * layout.width + 16:
             why = TOO_LONG
-        elif not cells:
+        elif not (cells := _split(line, layout.delimiter)):
             why = UNREADABLE_ROW
         # The page quotes empty cells, too: a last one without quotes was cut off.
         elif len(cells) < layout.width or (line.startswith('"') and not _quoted(line)):
@@ -241,7 +232,7 @@ class _Points:
                 continue
             self._axis.append(parse_step(cells[layout.first]))
             self._runs.append(run)
-            if run in layout.counters and layout.axis != _STEP_AXIS:
+            if run in layout.counters:
                 put(_COUNTER, cells[layout.counters[run]])
             for one in series:
                 name = one.metric if one.metric not in (_RUN, _COUNTER, layout.axis) else f"{one.metric}#2"
@@ -252,7 +243,7 @@ class _Points:
                 bounds = {mark: parse_number(cells[at[mark]]) for mark in _BOUNDS if mark in at}
                 for mark, bound in bounds.items():
                     put(name + mark, bound)
-                self._summarised[one.metric] += len(bounds) == 2 and bounds[_LOW] < bounds[_HIGH]
+                self._summarised[one.metric] += bounds.get(_LOW, math.nan) < bounds.get(_HIGH, math.nan)
             self.records.close()
 
     def table(self, content: Content) -> Table:
@@ -263,11 +254,11 @@ class _Points:
         columns: dict[str, Column] = {_COUNTER if layout.axis == _STEP_AXIS else layout.axis: axis}
         if layout.runs != [_NAMELESS]:
             columns[_RUN] = MixedColumn(np.full(len(codes), np.nan), codes, layout.runs)
-        notes = tuple(self._notes(axis, codes))
+        notes = tuple(self._notes())
         return self.records.table(content, self.dropped, notes, columns=columns, partial=True)
 
-    def _notes(self, axis: FloatArray, codes: NDArray[np.int32]) -> Iterator[str]:
-        layout = self._layout
+    def _notes(self) -> Iterator[str]:
+        layout, axis, codes = self._layout, np.array(self._axis), np.array(self._runs)
         if layout.axis == _STEP_AXIS:
             yield "the x axis 'Step' is W&B's '_step', and is called so here"
         if layout.ignored:
@@ -279,13 +270,10 @@ class _Points:
             )
         if groups := [run for run in layout.runs if run.startswith(("Group: ", "Name: "))]:
             yield f"{listing(groups, 4)}: by the name, each value is an average over several runs"
-        parts = [
-            f"{number} of {counted(self._numbers[name], 'point')} of {shown(name)}"
-            for name, number in (+self._summarised).items()
-        ][:4]
-        if parts:
+        if some := list((+self._summarised).items())[:4]:
+            points = (f"{n} of {counted(self._numbers[name], 'point')} of {shown(name)}" for name, n in some)
             yield (
-                f"at least {', '.join(parts)} stand for several logged values ({_LOW} is below {_HIGH}), of "
+                f"at least {', '.join(points)} stand for several logged values ({_LOW} is below {_HIGH}), of "
                 "which the page took the average or the last; they are kept, but better export the complete "
                 f"history: {COMPLETE_HISTORY}"
             )

@@ -30,7 +30,7 @@ COMPLETE_HISTORY = "pandas.DataFrame(wandb.Api().run(PATH).scan_history()).to_cs
 
 # W&B's own clocks in a history and in a summary.
 _CLOCKS = ("_runtime", "_timestamp")
-_SAMPLED = range(500, 526)
+
 
 # W&B writes these itself, with capitals; a user's configuration and metrics follow.
 _RUN_COLUMNS = (
@@ -48,19 +48,10 @@ _DECODER = json.JSONDecoder(parse_int=float)
 
 
 def history_notes(columns: Sequence[str], step_values: Column | None, rows: int) -> tuple[str, ...]:
-    """Say whether a table is a W&B history from which rows seem to be missing.
+    """Say whether a table with so many ``rows`` is a W&B history from which some seem to be missing.
 
-    A table whose ``_step`` has no gaps, or gaps of one length, as where a trainer logs every tenth step,
-    gets no note.
-
-    Parameters
-    ----------
-    columns
-        The table's column names.
-    step_values
-        The cells of ``_step``; None where they were not kept.
-    rows
-        Number of records of the table.
+    ``step_values`` are the cells of ``_step``, None where they were not kept. Where it has no gaps, or gaps
+    of one length, as where a trainer logs every tenth step, there is no note.
     """
     names = frozenset(columns)
     if "_step" not in names or names.isdisjoint(_CLOCKS):
@@ -81,7 +72,7 @@ def history_notes(columns: Sequence[str], step_values: Column | None, rows: int)
     if not jumps:
         return ()
     where = f"'_step' jumps in {jumps} of {counted(len(rises), 'place')}"
-    size = next((size for size in (sizes if len(sizes) > 1 else [rows]) if size in _SAMPLED), None)
+    size = next((size for size in (sizes if len(sizes) > 1 else [rows]) if 500 <= size < 526), None)
     if size is not None:
         return (
             f"a W&B history with {size} rows of a run, in which {where}: run.history() returns about 500 "
@@ -127,7 +118,7 @@ def _sample(content: Content, first: str) -> list[list[str]]:
         if size > 1 << 22 or line.count(delimiter) >= _MOST_COLUMNS:
             break
         lines.append(line + "\n")
-    found: list[list[str]] = []
+    found = list[list[str]]()
     with suppress(csv.Error):
         found.extend(islice(filter(None, csv.reader(lines, delimiter=delimiter)), 51))
     return found or [[]]
@@ -152,8 +143,7 @@ def is_summary(content: Content) -> bool:
 
 def _decoded(text: str) -> tuple[object, str]:
     """Return the first JSON value of a text, None where there is none, and what is behind it."""
-    try:
+    value, end = None, len(text)
+    with suppress(ValueError, RecursionError):
         value, end = _DECODER.raw_decode(text)
-    except (ValueError, RecursionError):
-        return None, ""
     return value, text[end:]

@@ -24,8 +24,6 @@ from entropylaw.ingest.settings import flat_settings
 from entropylaw.ingest.table import Table
 from entropylaw.ingest.values import classify, parse_number
 
-_FILE_HEADER = 7
-_BLOCK = 1 << 15
 _FRAME = struct.Struct("<IHB")
 _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 
@@ -33,12 +31,12 @@ _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 _RECORD_HISTORY, _RECORD_CONFIG, _RECORD_RUN = 2 << 3 | 2, 5 << 3 | 2, 17 << 3 | 2
 _RECORDS = frozenset((_RECORD_HISTORY, _RECORD_CONFIG, _RECORD_RUN))
 _RUN_ID, _RUN_CONFIG, _RUN_DISPLAY_NAME = 1 << 3 | 2, 4 << 3 | 2, 8 << 3 | 2
+_CONFIG_UPDATE = 1 << 3 | 2
 _HISTORY_ITEM, _HISTORY_STEP, _STEP_NUM = 1 << 3 | 2, 2 << 3 | 2, 1 << 3
 _ITEM_KEY, _ITEM_NESTED_KEY, _ITEM_VALUE_JSON = 1 << 3 | 2, 2 << 3 | 2, 16 << 3 | 2
 # In the schema since wandb 0.31, which itself still writes value_json.
 _ITEM_INTEGER, _ITEM_NUMBER, _ITEM_JSON = 5 << 3, 6 << 3 | 1, 8 << 3 | 2
 
-_CONFIG_UPDATE = 1 << 3 | 2
 
 _DIGITS = frozenset(b"-0123456789")
 _CLOCKS = ("_timestamp", "_runtime", "_wandb")
@@ -65,10 +63,10 @@ def read(content: Content) -> Table:
 
 def _records(data: bytes, damage: Damage) -> Iterator[bytes]:
     """Yield the whole records. After a damaged frame LevelDB goes on with the next block, and so do we."""
-    at, start = _FILE_HEADER, 0
+    at, start = 7, 0  # behind the file's header
     parts: list[bytes] = []
     while at < len(data):
-        room = _BLOCK - at % _BLOCK
+        room = (1 << 15) - at % (1 << 15)  # of the block
         if room < _FRAME.size:  # too small for a frame, filled up with zeros
             at += room
             continue
