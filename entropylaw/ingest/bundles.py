@@ -158,20 +158,19 @@ def _wandb_table(log: Content, console: Content | None) -> Table:
 
     Raises the error of the ``.wandb`` file, where the console does not help.
     """
-    table: Table | InputError
+    problem, why = None, "the .wandb file has no metric that is known"
     try:
         table = reader_of("wandb").read(log)
         if any(map(catalog.is_metric, table.columns)):
             return table
-        why = "the .wandb file has no metric that is known"
-    except InputError as problem:
-        table, why = problem, problem.message
+    except InputError as error:
+        problem, why = error, error.message
     with suppress(InputError):
         found = find_reader(console)[0].read(console) if console is not None else None
         if found is not None and any(map(catalog.is_metric, found.columns)):
             return replace(found, notes=(f"read from files/output.log, for {why}", *found.notes))
-    if isinstance(table, InputError):
-        raise table
+    if problem is not None:
+        raise problem
     return table
 
 
@@ -234,15 +233,13 @@ def _length(table: Table) -> int:
 
 def _opens_as(reader: Reader, path: Path) -> bool:
     """Whether a file has the content that its name promises."""
-    try:
+    with suppress(InputError):
         return reader.recognises(load(str(path)))
-    except InputError:
-        return False
+    return False
 
 
 def _listed(folder: str, kind: Callable[[Path], bool] = Path.is_file) -> list[Path]:
     """List the files of a folder, or what is of another kind, sorted; nothing where it cannot be entered."""
-    try:
+    with suppress(OSError):
         return sorted(filter(kind, Path(folder).iterdir()))
-    except OSError:
-        return []
+    return []

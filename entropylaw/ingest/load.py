@@ -119,9 +119,8 @@ def read_all(
         found.take(path)
     runs = joined(found.runs)
     # A joined run goes by the paths of all its files.
-    found.given |= {
-        run.source.path: found.given[run.source.parts[0].path] for run in runs if run.source.parts
-    }
+    sources = (run.source for run in runs if run.source.parts)
+    found.given |= {source.path: found.given[source.parts[0].path] for source in sources}
     kept, copies = without_copies(runs, found.copies)
     names = told_apart([run.name for run in kept], [run.source.path for run in kept])
     return Reading(
@@ -185,10 +184,7 @@ class _Collector:
             self.failures.append(Failure(path=argument, error=error))
 
     def _take_folder(self, folder: str) -> None:
-        """Read each log below a folder.
-
-        Raises ``no-logs-in-folder`` where none is there.
-        """
+        """Read each log below a folder; raises ``no-logs-in-folder`` where none is there."""
         runs, ignored, found = len(self.runs), len(self.ignored), 0
         self._doubtful = []
         paths = remote_listing(folder) if is_remote(folder) else ()
@@ -275,7 +271,9 @@ class _Collector:
         if not why:
             self.failures.append(Failure(path=log.path, error=error))
             return True
-        if table is None and folders.holds_nothing(error, content):
+        unreadable = error.slug == "not-a-log" and content is not None and not content.is_text
+        # There is nothing in it that could be read.
+        if table is None and (unreadable or error.slug in ("file-empty", "no-records")):
             self._doubtful.append((log.path, why, error))
             return False
         if error.slug == "not-a-log":

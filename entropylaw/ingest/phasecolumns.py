@@ -21,8 +21,8 @@ from entropylaw.ingest.wording import shown, shown_path
 from entropylaw.results.columns import SEMANTIC, TOKEN, PhaseColumn
 from entropylaw.results.findings import Finding, caution
 
+#: Why planning's share is not known where one of the curves is a semantic entropy.
 NO_SHARE = "no share of the entropy is told: a semantic entropy is no part of the token entropy"
-"""Why planning's share is not known where one of the curves is a semantic entropy."""
 WHOLE = "all tokens"
 
 # Columns that `entropylaw tokens` writes: of one class, and of all tokens or of the other class.

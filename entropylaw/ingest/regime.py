@@ -90,10 +90,9 @@ def notes(regime: Regime) -> tuple[str, ...]:
     """Say what the settings mean for the numbers."""
     if regime.temperature is None or regime.temperature.value == 1:
         return ()
-    note = (
-        f"sampled at temperature {regime.temperature.value:g} ({shown(regime.temperature.name)}): a and b do "
-    )
-    return (f"{note}not compare with those of runs at another temperature",)
+    name, value = regime.temperature
+    note = f"sampled at temperature {value:g} ({shown(name)}): a and b do not compare with those of runs at "
+    return (f"{note}another temperature",)
 
 
 def _control(run: Run, entropy: FloatArray | None) -> dict[str, float | str]:

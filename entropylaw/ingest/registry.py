@@ -67,8 +67,7 @@ class BundleReader(ABC):
 
     def groups(self, folder: str) -> list[tuple[str, ...]]:
         """List the files of each log that this folder, or folders in it together, hold."""
-        files = self.files(folder)
-        return [files] if files else []
+        return list(filter(None, [self.files(folder)]))
 
     @abstractmethod
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
@@ -97,9 +96,9 @@ class Format:
 
     name: str
     about: str = ""
-    _: KW_ONLY
     suffixes: tuple[str, ...] = (".log", ".out", ".txt")
     module: str | None = None
+    _: KW_ONLY
     joins: bool = False
     signature: bytes = b""
     title: str = ""
@@ -135,9 +134,8 @@ class Format:
             what, instead = self.last_values
             raise InputError("last-values-only", f"{path} is {what}", instead)
         if self.refuses:
-            raise InputError(
-                "format-not-read", f"{path} is {self.title}, a format that is not read", self.hint
-            )
+            what = f"{path} is {self.title}, a format that is not read"
+            raise InputError("format-not-read", what, self.hint)
         table: Table = self._implementation.read(content)
         return table
 
@@ -163,11 +161,7 @@ READERS: tuple[Format, ...] = (
         suffixes=(),
     ),
     Format(
-        "trackio",
-        "Trackio's project database, all of its runs",
-        suffixes=(".db",),
-        module="trackio_store",
-        signature=_SQLITE,
+        "trackio", "Trackio's project database, all of its runs", (".db",), "trackio_store", signature=_SQLITE
     ),
     Format(
         "mlflow-db",
@@ -298,7 +292,7 @@ READERS: tuple[Format, ...] = (
     Format(
         "swanlab-csv",
         "a chart exported from SwanLab; charts of one run are joined by step",
-        suffixes=(".csv",),
+        (".csv",),
         joins=True,
     ),
     Format(
@@ -334,11 +328,9 @@ class _Plugin:
             if not (callable(self._reader.recognises) and callable(self._reader.read)):
                 raise TypeError("recognises and read are no methods")
         except Exception as problem:  # whatever another package raises
-            why = f"{type(problem).__name__}: {shown(problem, 200)}"
-            what = (
-                f"the reader {shown(point.name)} of another package ({shown(point.value)}) cannot be used: "
-            )
-            raise UsageError("reader-not-loaded", what + why, "update or uninstall that package") from problem
+            what = f"the reader {shown(point.name)} of another package ({shown(point.value)}) cannot be used"
+            why = f"{what}: {type(problem).__name__}: {shown(problem, 200)}"
+            raise UsageError("reader-not-loaded", why, "update or uninstall that package") from problem
 
     def recognises(self, content: Content) -> bool:
         """Whether it says that the bytes look like its format."""
@@ -352,11 +344,7 @@ class _Plugin:
             if not isinstance(table, Table):
                 raise TypeError(f"it returned {type(table).__name__}, no Table")
             lengths = {len(column) for column in table.columns.values()}
-            if (
-                len(lengths) != 1
-                or lengths == {0}
-                or not all(isinstance(name, str) for name in table.columns)
-            ):
+            if set(map(type, table.columns)) != {str} or len(lengths) != 1 or lengths == {0}:
                 raise ValueError("its columns need names that are text, and one length")
             return table
 

@@ -17,10 +17,8 @@ class Run:
 
     Attributes
     ----------
-    name
-        As logged (run column) or from the file's name.
-    source
-        The file behind it.
+    name, source
+        As logged (run column) or from the file's name; the file behind it.
     step
         Shape (m,), strictly increasing, the trainer's step.
     columns

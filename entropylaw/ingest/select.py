@@ -42,10 +42,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChosenReward(Chosen):
-    """The reward column, how it pairs and with what result.
-
-    ``offer`` names a training reward that has many pairs where this column has few; it changes nothing.
-    """
+    """The reward column, how it pairs and with what result; ``offer`` names one with more pairs, if any."""
 
     pair: str
     pair_why: str
@@ -157,8 +154,7 @@ def as_entropy(run: Run, column: str, why: str, option: str = "--entropy", *, ow
     notes = [f"{shown(column)} is not positive: it is minus the entropy, its sign was turned"] * (sign < 0)
     if sign > 0 > meaning.sign and high > _ROUNDING:
         notes = [f"{shown(column)} is not negated here, though its trainer negates it"]
-    values = run.columns[column]
-    usable = finite(run, column).size
+    values, usable = run.columns[column], finite(run, column).size
     choice = Choice(column=column, meaning=replace(meaning, sign=sign), why=why, usable=usable)
     return Chosen(choice=choice, values=-values if sign < 0 else values, notes=tuple(notes))
 
@@ -384,16 +380,15 @@ def explain(
     entropies = _candidates(run, catalog.found(run, "entropy"), chosen)
     rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
     listed = {candidate.column for candidate in (*entropies, *rewards)}
-    reasons = {name: catalog.decoy(name) for name in (*names, *run.texts) if name not in listed}
-    decoys = tuple(Decoy(column=name, why=why) for name, why in reasons.items() if why)
+    reasons = ((name, catalog.decoy(name)) for name in (*names, *run.texts) if name not in listed)
+    decoys = tuple(Decoy(column=name, why=why) for name, why in reasons if why)
     weights = {name: finite(run, name) for name in catalog.coefficients(names)}
     settings = regime.regime_of(run)
     notes = [*run.notes, *(chosen.notes if chosen else ()), *regime.notes(settings)]
     findings = [*regime.findings(settings, run, chosen.values if chosen else None)]
     paired: dict[str, Any] = {}
     if rewarded is not None:
-        notes += rewarded.notes
-        findings += filter(None, [rewarded.offer])
+        notes, findings = [*notes, *rewarded.notes], [*findings, *filter(None, [rewarded.offer])]
         paired = {"pair": rewarded.pair, "pair_why": rewarded.pair_why, "pairs": len(rewarded.pairs)}
         paired |= {"unpaired_entropy": rewarded.pairs.unpaired_entropy, "dropped": rewarded.pairs.dropped}
     others = set(run.names) - listed - {decoy.column for decoy in decoys} - set(weights) - {run.step_column}
@@ -437,9 +432,7 @@ def _candidates(
 def _candidate(run: Run, column: str, meaning: Meaning, used: Choice | None) -> Candidate:
     values = finite(run, column)
     is_used = used is not None and used.column == column
-    why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column" + (
-        "; another one is used" if used else ""
-    )
+    why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column{'; another one is used' if used else ''}"
     return Candidate(
         column=column,
         meaning=meaning,
