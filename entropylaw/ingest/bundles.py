@@ -76,7 +76,12 @@ class EventFiles(BundleReader):
             notes.append(f"{counted(lost, 'event file')} without a whole scalar left out")
         whole = stacked(tables, notes)
         whole = replace(whole, lost_bytes=whole.lost_bytes + damaged)
-        runs = _at_once(tables, times)
+        # One that began before another with its tags had ended is no resume, but another run.
+        runs: list[int] = []
+        tags = [table.columns.keys() - {"step"} for table in tables]
+        for index, (first, _) in enumerate(times):
+            overlapping = {runs[i] for i in range(index) if first < times[i][1] and tags[index] & tags[i]}
+            runs.append(min({*range(1, index + 2)} - overlapping))
         if len(set(runs)) == 1:
             return whole
         name, lengths = Path(folder).name or folder, map(_length, tables)
@@ -84,16 +89,6 @@ class EventFiles(BundleReader):
         note = "files that were written at the same time with the same tags are different runs"
         columns = {**whole.columns, "run": labels}
         return replace(whole, columns=columns, labelled=True, notes=(*whole.notes, note))
-
-
-def _at_once(tables: Sequence[Table], times: Sequence[tuple[float, float]]) -> list[int]:
-    """Number the runs of event files: one that began before another with its tags had ended is no resume."""
-    runs: list[int] = []
-    tags = [set(table.columns) - {"step"} for table in tables]
-    for index, (first, _) in enumerate(times):
-        overlapping = {runs[i] for i in range(index) if first < times[i][1] and tags[index] & tags[i]}
-        runs.append(next(run for run in range(1, index + 2) if run not in overlapping))
-    return runs
 
 
 class WandbFolder(BundleReader):

@@ -205,6 +205,12 @@ def looks_measured(content: Content) -> bool:
     return False
 
 
+def holds_nothing(error: EntropyLawError, content: Content | None) -> bool:
+    """Whether a file was skipped because there is nothing in it that could be read."""
+    unreadable = error.slug == "not-a-log" and content is not None and not content.is_text
+    return unreadable or error.slug in ("file-empty", "no-records")
+
+
 def why_skipped(path: str, error: EntropyLawError, content: Content | None, table: Table | None) -> str:
     """Say why a file that gave an error may be skipped; nothing where it may be a log that went wrong."""
     slug, name, named = error.slug, packed.plain_name(path), names_a_log(path)

@@ -269,7 +269,7 @@ def without_copies(
 
 def _mark(run: Run) -> object | None:
     """Return what tells a run from all others; None where its entropy could be anybody's."""
-    for match in sorted(catalog.found(run, "entropy"), key=lambda match: match.rank):
+    for match in catalog.found(run, "entropy"):
         values = run.columns[match.column]
         finite = np.isfinite(values)
         if finite.sum() >= _FEWEST and np.ptp(values[finite]) > 0:

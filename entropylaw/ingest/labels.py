@@ -44,10 +44,7 @@ class Split(NamedTuple):
 
 
 def split_runs(table: Table, step: FloatArray, path: str, wanted: str | None = None) -> Split:
-    """Group the records that have a ``step`` by run: by the ``wanted`` column, if the user names one.
-
-    Raises ``column-not-found``, with the ``path``.
-    """
+    """Group the records that have a step by run: by the ``wanted`` column, or raise ``column-not-found``."""
     rows = np.flatnonzero(np.isfinite(step))
     if wanted is None:
         labels, notes = _choose_labels(table, step, rows)

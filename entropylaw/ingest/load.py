@@ -83,14 +83,13 @@ def read_runs(
     Parameters
     ----------
     path
-        A file, a folder (read with all folders in it), ``-`` for standard input, ``name.dat:jsonl`` to
-        force a format, a place that fsspec knows (``s3://…``), or a table: pandas, pyarrow, a mapping from
-        names to sequences.
+        A file, a folder (read with all folders in it), ``-`` for standard input, ``name.dat:jsonl`` to force
+        a format, a place that fsspec knows (``s3://…``), or a table: pandas, pyarrow, a mapping of sequences.
     step, run
         The step column, and the column that tells the runs of one table apart.
     columns
-        Columns of which nothing is known and that are to be read all the same, which matters for files
-        beyond 64 MiB and Parquet tables with more than 256 columns: of these, the others are left out.
+        Further columns that are to be read from files beyond 64 MiB and Parquet tables with more than 256
+        columns: of these, columns of which nothing is known are left out.
 
     At least one run is returned; raises :class:`EntropyLawError` where nothing could be read, and warns with
     :class:`UnreadFileWarning` of each file of a folder that is a log and could not be read.
@@ -271,9 +270,7 @@ class _Collector:
         if not why:
             self.failures.append(Failure(path=log.path, error=error))
             return True
-        unreadable = error.slug == "not-a-log" and content is not None and not content.is_text
-        # There is nothing in it that could be read.
-        if table is None and (unreadable or error.slug in ("file-empty", "no-records")):
+        if table is None and folders.holds_nothing(error, content):
             self._doubtful.append((log.path, why, error))
             return False
         if error.slug == "not-a-log":
@@ -306,8 +303,10 @@ class _Collector:
         self, contents: Sequence[Content], *, forced: str | None = None, log: folders.Log | None = None
     ) -> _Read:
         """Read one file, or the files that are one log together, with the settings in it or beside it."""
+        # Of a large file, columns are kept that are known or that the user names.
+        wanted = {self._step, self._run, *self._columns}
         for content in contents:
-            content.useful = self._useful
+            content.useful = lambda name: name in wanted or catalog.is_useful(name)
         first, found, parts = contents[0], tuple[str, ...](), tuple[Source, ...]()
         if log is not None and log.reader is not None:
             path, kind, lost = log.path, log.reader.name, 0
@@ -333,7 +332,3 @@ class _Collector:
         source = Source(path=path, format=kind, sha256=digest, rows=table.rows, parts=parts)
         name = display_name(str(Path(path) / "log") if parts else hostless(path))
         return _Read(replace(table, notes=found, settings=kept), source, name, gone)
-
-    def _useful(self, name: str) -> bool:
-        """Whether a column of a large file is worth keeping: it is known, or the user names it."""
-        return name in self._columns or name in (self._step, self._run) or catalog.is_useful(name)

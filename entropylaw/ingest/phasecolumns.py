@@ -54,21 +54,11 @@ def _first_usable(run: Run, wanted: Sequence[str]) -> str | None:
 class PhaseSeries:
     """The curves of one run on its steps, arrays of shape (m,) with nan where a value is missing.
 
-    Attributes
-    ----------
-    step
-        Strictly increasing: every step at which planning or execution has a value, or all tokens where there
-        is neither.
-    planning, execution, aggregate
-        Nats; None where there is no such column.
-    planning_share, length
-        Planning tokens' share of the tokens, 0–1, and tokens of a response.
-    planning_column, execution_column, aggregate_column, share_column, length_column
-        Where they come from.
-    dropped
-        Reason → values that were left out.
-    notes, findings
-        What was decided, and what may look like a boundary and is none.
+    ``step`` rises strictly: every step at which planning or execution has a value, or all tokens where there
+    is neither. ``planning``, ``execution`` and ``aggregate`` are in nats, None where there is no such column;
+    ``planning_share`` is planning tokens' share of the tokens, 0–1, and ``length`` the tokens of a response.
+    The columns say where they come from. ``dropped`` counts values that were left out, by reason; ``notes``
+    say what was decided, ``findings`` what may look like a boundary and is none.
     """
 
     step: FloatArray

@@ -78,20 +78,14 @@ class BundleReader(ABC):
 class Format:
     """An entry of ``READERS``: a reader whose module is imported when it is first needed.
 
-    Attributes
-    ----------
-    name, about, suffixes, joins
-        As in :class:`Reader`; the suffixes are those of a console where nothing else is said.
-    module
-        The module in ``formats`` with the functions ``recognises`` and ``read``, or the object in it that has
-        these methods, as ``module:OBJECT``; of a format that is refused, the function that recognises it.
-        Empty where the signature is all; without it, ``NAME``, or of a console ``NAME_console:CONSOLE``.
-    signature
-        A pattern for what such a file starts with; only then is ``recognises`` called, which may be absent.
-    title, why, hint
-        Of a format that is recognised and refused, for the documentation: what it is, why, and what to do.
-    last_values
-        Of a file with last values only, what its error says that it is, and the hint.
+    ``name``, ``about``, ``suffixes`` and ``joins`` are as in :class:`Reader`; the suffixes are those of a
+    console where nothing else is said. ``module`` is the module in ``formats`` with the functions
+    ``recognises`` and ``read``, or the object in it that has these methods, as ``module:OBJECT``; of a format
+    that is refused, the function that recognises it. It is empty where the signature is all, and without it
+    ``NAME``, or of a console ``NAME_console:CONSOLE``. ``signature`` is a pattern for what such a file starts
+    with; only then is ``recognises`` called, which may be absent. ``title``, ``why`` and ``hint`` say of a
+    format that is refused what it is, why, and what to do, for the documentation; ``last_values``, of a file
+    with last values only, what its error says that it is, and the hint.
     """
 
     name: str
@@ -307,10 +301,7 @@ READERS: tuple[Format, ...] = (
 
 @cache
 def plugin_readers() -> tuple[Reader, ...]:
-    """List the readers of other packages, by name; each is tried before ours.
-
-    Raises ``reader-not-loaded`` where one cannot be imported or is no reader.
-    """
+    """List the readers of other packages, by name, or raise ``reader-not-loaded``; they come before ours."""
     found = sorted(entry_points(group="entropylaw.readers"), key=lambda point: point.name)
     return tuple(_Plugin(point) for point in found)
 
@@ -397,10 +388,7 @@ def split_format(path: str) -> tuple[str, str | None]:
 
 
 def find_reader(content: Content, forced: str | None = None) -> tuple[Reader, tuple[str, ...]]:
-    """Return the reader for some content, and notes where the name says something else.
-
-    Raises ``not-a-log`` where no reader recognises the content.
-    """
+    """Return the reader for some content, or raise ``not-a-log``; a note says where the name differs."""
     if forced is not None:
         return reader_of(forced), ()
     everyone = readers()

@@ -17,10 +17,9 @@ class Table:
     ----------
     columns
         Name as in the file → cells of any type, all columns of one length; None where there is no value.
-    rows
-        Number of records that the file holds, those included that could not be read.
-    dropped
-        Reason → number of records (for a console line: pairs) that could not be read.
+    rows, dropped
+        Number of records that the file holds, those included that could not be read; how many could not be
+        read (for a console line: pairs), by reason.
     notes
         Sentences on what was decided while reading.
     labelled

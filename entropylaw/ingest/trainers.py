@@ -78,8 +78,8 @@ class Trainer:
     halves: bool = False
 
 
+#: The whole file: every trainer, hand-written loops last, and the other names by what they are.
 Contents = tuple[tuple[Trainer, ...], Mapping[str, tuple[str, ...]]]
-"""The whole file: every trainer, hand-written loops last, and the other names by what they are."""
 
 
 def trainers() -> tuple[Trainer, ...]:
