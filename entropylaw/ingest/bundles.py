@@ -32,8 +32,7 @@ _WANDB_FILES = (
 class EventFiles(BundleReader):
     """TensorBoard's event files of one folder: every start of a run writes a new one.
 
-    In the order of their making they read like one file that was appended to, so that assembly finds out
-    whether a later one resumes the run or is another.
+    They read like one file that was appended to, so that assembly finds out whether a later one is a resume.
     """
 
     name = "tfevents"

@@ -29,10 +29,8 @@ class Table:
     unreadable
         Shape (rows of the columns,): True for a record that could not be read and is counted in ``dropped``.
         Its row holds at most the label of its run, so that a run of which nothing else is left has a name.
-    lost
-        Names of runs of which the file has records, and none that could be read.
-    lost_bytes
-        How many bytes of a binary log belong to no whole record.
+    lost, lost_bytes
+        Names of runs of which no record could be read; how many bytes belong to no whole record.
     """
 
     columns: Mapping[str, Column]
