@@ -198,10 +198,7 @@ class Content:
             raise unreadable_file(self.path, problem) from None
 
     def _plain(self) -> Iterator[bytes]:
-        """Yield the bytes, decompressed; at the end of all of them, the digest is known.
-
-        Raises ``file-too-large`` where a compressed file unpacks to more than 40 times its size.
-        """
+        """Yield the bytes, decompressed, or raise ``file-too-large``; at their end, the digest is known."""
         with self._stream() as stream:
             digest, report, done = hashlib.sha256(), PROGRESS.get(), 0
 

@@ -1,7 +1,6 @@
 """One run in several files: parts are joined, and of files that hold the same, one is kept.
 
-Parts are charts of one metric, or logs of two processes. The same run is in a trainer's state and in its
-TensorBoard events, or in a copy beside the log.
+Parts are charts of one metric, or logs of two processes; copies a trainer's state and its TensorBoard events.
 """
 
 from __future__ import annotations

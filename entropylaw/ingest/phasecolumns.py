@@ -82,15 +82,10 @@ def phase_series(
 ) -> PhaseSeries:
     """Find the curves of a run: by name, or as the user names them.
 
-    Parameters
-    ----------
-    run
-        As read.
-    planning, execution, entropy
-        Columns that the user names: the entropy of planning tokens (or a semantic entropy), of execution
-        tokens, of all tokens. None leaves the choice to the names, for ``entropy`` to the catalog.
-
-    The series has at least one curve, each with its own gaps; what is there and no entropy is dropped.
+    ``planning``, ``execution`` and ``entropy`` are columns that the user names: the entropy of planning
+    tokens (or a semantic entropy), of execution tokens, of all tokens. None leaves the choice to the names,
+    for ``entropy`` to the catalog. The series has at least one curve, each with its own gaps; what is there
+    and no entropy is dropped.
 
     Raises
     ------

@@ -33,8 +33,7 @@ class Setting(NamedTuple):
 class Regime(NamedTuple):
     """Under which settings an entropy came about; None where no configuration says.
 
-    ``temperature`` is that of sampling, ``aggregation`` says in verl's words how the entropies of tokens were
-    put together; the two weights are those in the loss or the reward, where they are not 0.
+    ``aggregation`` says in verl's words how the entropies of tokens were put together; weights are never 0.
     """
 
     temperature: Setting | None

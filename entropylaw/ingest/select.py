@@ -243,9 +243,9 @@ def _settled(run: Run, best: Paired, why: str, trainings: Sequence[Paired]) -> C
         )
         hint = "use --pair same, or export the whole history in place of a chart"
         raise UsageError("pair-across-buckets", f"{what}of steps", hint)
-    offer, few = None, len(pairs) < ANSWERING_PAIRS and not best.training
-    longer = next((one for one in trainings if len(one.pairs) >= ANSWERING_PAIRS), None)
-    if longer and few:
+    few, offer = len(pairs) < ANSWERING_PAIRS and not best.training, None
+    longer = next((one for one in trainings if few and len(one.pairs) >= ANSWERING_PAIRS), None)
+    if longer is not None:
         numbers = {"evaluations": len(longer.pairs), "used": len(pairs)}
         offer = caution("training-reward-longer", **numbers, column=longer.match.column)
     return ChosenReward(
@@ -370,13 +370,13 @@ def explain(
         select(run, entropy=entropy, reward=reward, pair=pair)
     except EntropyLawError as error:
         problem = Refusal(slug=error.slug, message=error.message, hint=error.hint)
-    found, names = catalog.detect(run.names), tuple(run.columns)
+    found = catalog.detect(run.names)
     entropies = _candidates(run, catalog.found(run, "entropy"), chosen)
     rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
     listed = {candidate.column for candidate in (*entropies, *rewards)}
-    reasons = ((name, catalog.decoy(name)) for name in (*names, *run.texts) if name not in listed)
+    reasons = ((name, catalog.decoy(name)) for name in (*run.columns, *run.texts) if name not in listed)
     decoys = tuple(Decoy(column=name, why=why) for name, why in reasons if why)
-    weights = {name: finite(run, name) for name in catalog.coefficients(names)}
+    weights = {name: finite(run, name) for name in catalog.coefficients(run.columns)}
     settings = regime.regime_of(run)
     notes = [*run.notes, *(chosen.notes if chosen else ()), *regime.notes(settings)]
     findings = [*regime.findings(settings, run, chosen.values if chosen else None)]
