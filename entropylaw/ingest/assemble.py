@@ -127,8 +127,7 @@ def _stepless(split: Split, whole: Run, table: Table) -> Iterator[str]:
     for column in (whole.step_column, *filter(is_metric, table.columns)):
         cells = table.columns[column]
         missed[[row for row in split.unowned[:10_000].tolist() if classify(cells[row])[1]]] = True
-    lost = np.zeros(records, dtype=bool)
-    lost[split.unowned] = missed[split.unowned]
+    lost = missed & np.isin(np.arange(records), split.unowned)
     number, block = int(lost.sum()), np.diff(np.flatnonzero(np.diff(lost, prepend=False, append=False)))[::2]
     if number > 1 and (split.columns or number * _FEW > records or block.max(initial=0) >= _RUN):
         where = shown_path(whole.source.path)

@@ -32,8 +32,7 @@ _WANDB_FILES = (
 class EventFiles(BundleReader):
     """TensorBoard's event files of one folder: every start of a run writes a new one.
 
-    In the order of their making they read like one file that was appended to, so that assembly finds out
-    whether a later one resumes the run or is another.
+    They read like one file that was appended to, so that assembly finds out whether a later one is a resume.
     """
 
     name = "tfevents"
@@ -76,7 +75,12 @@ class EventFiles(BundleReader):
             notes.append(f"{counted(lost, 'event file')} without a whole scalar left out")
         whole = stacked(tables, notes)
         whole = replace(whole, lost_bytes=whole.lost_bytes + damaged)
-        runs = _at_once(tables, times)
+        # One that began before another with its tags had ended is no resume, but another run.
+        runs: list[int] = []
+        tags = [table.columns.keys() - {"step"} for table in tables]
+        for index, (first, _) in enumerate(times):
+            overlapping = {runs[i] for i in range(index) if first < times[i][1] and tags[index] & tags[i]}
+            runs.append(min({*range(1, index + 2)} - overlapping))
         if len(set(runs)) == 1:
             return whole
         name, lengths = Path(folder).name or folder, map(_length, tables)
@@ -84,16 +88,6 @@ class EventFiles(BundleReader):
         note = "files that were written at the same time with the same tags are different runs"
         columns = {**whole.columns, "run": labels}
         return replace(whole, columns=columns, labelled=True, notes=(*whole.notes, note))
-
-
-def _at_once(tables: Sequence[Table], times: Sequence[tuple[float, float]]) -> list[int]:
-    """Number the runs of event files: one that began before another with its tags had ended is no resume."""
-    runs: list[int] = []
-    tags = [set(table.columns) - {"step"} for table in tables]
-    for index, (first, _) in enumerate(times):
-        overlapping = {runs[i] for i in range(index) if first < times[i][1] and tags[index] & tags[i]}
-        runs.append(next(run for run in range(1, index + 2) if run not in overlapping))
-    return runs
 
 
 class WandbFolder(BundleReader):
@@ -158,20 +152,19 @@ def _wandb_table(log: Content, console: Content | None) -> Table:
 
     Raises the error of the ``.wandb`` file, where the console does not help.
     """
-    table: Table | InputError
+    problem, why = None, "the .wandb file has no metric that is known"
     try:
         table = reader_of("wandb").read(log)
         if any(map(catalog.is_metric, table.columns)):
             return table
-        why = "the .wandb file has no metric that is known"
-    except InputError as problem:
-        table, why = problem, problem.message
+    except InputError as error:
+        problem, why = error, error.message
     with suppress(InputError):
         found = find_reader(console)[0].read(console) if console is not None else None
         if found is not None and any(map(catalog.is_metric, found.columns)):
             return replace(found, notes=(f"read from files/output.log, for {why}", *found.notes))
-    if isinstance(table, InputError):
-        raise table
+    if problem is not None:
+        raise problem
     return table
 
 
@@ -234,15 +227,13 @@ def _length(table: Table) -> int:
 
 def _opens_as(reader: Reader, path: Path) -> bool:
     """Whether a file has the content that its name promises."""
-    try:
+    with suppress(InputError):
         return reader.recognises(load(str(path)))
-    except InputError:
-        return False
+    return False
 
 
 def _listed(folder: str, kind: Callable[[Path], bool] = Path.is_file) -> list[Path]:
     """List the files of a folder, or what is of another kind, sorted; nothing where it cannot be entered."""
-    try:
+    with suppress(OSError):
         return sorted(filter(kind, Path(folder).iterdir()))
-    except OSError:
-        return []
+    return []

@@ -65,7 +65,7 @@ def detect(columns: Iterable[str]) -> Detection:
 
 
 def matches(role: str, columns: Sequence[str], trainer: Trainer) -> list[Match]:
-    """List every column that plays a role for some trainer: this trainer's, generic ones, then exact ones.
+    """List every column that plays a role for some trainer, by rank: its own keys, generic ones, exact ones.
 
     The role is ``entropy``, ``training`` or ``validation``, the latter two of rewards.
     """

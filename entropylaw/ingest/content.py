@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import io
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
@@ -29,9 +30,9 @@ _LONGEST_LINE = 1 << 28
 # What unpacks to many times its size is no log: those of trainers unpack to 3 to 20 times theirs.
 _MOST_UNPACKED = 40
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_TEXT_CONTROLS = frozenset(b"\t\n\r\f\x08\x1b")
 
 Part = TypeVar("Part", str, bytes)
+Opened = Callable[[], IO[bytes]]
 
 #: Called with the path, the bytes read and the bytes there are, while a file is read.
 PROGRESS: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("progress", default=None)
@@ -45,15 +46,9 @@ class Content:
     """
 
     def __init__(
-        self,
-        path: str,
-        data: bytes | None = None,
-        *,
-        opened: Callable[[], IO[bytes]] | None = None,
-        size: int | None = None,
+        self, path: str, data: bytes | None = None, *, opened: Opened | None = None, size: int | None = None
     ) -> None:
-        self.path = path
-        self._raw = data
+        self.path, self._raw = path, data
         self._opened = opened or (lambda: io.BytesIO(data or b""))
         self.size = len(data or b"") if size is None else size
         self._digest: str | None = None
@@ -94,10 +89,7 @@ class Content:
 
     @cached_property
     def data(self) -> bytes:
-        """All bytes, decompressed.
-
-        Raises ``file-too-large`` beyond 1 GiB.
-        """
+        """All bytes, decompressed; raises ``file-too-large`` beyond 1 GiB."""
         if self._raw is not None and not self.packed:
             return self._raw
         return b"".join(self._at_once(self._plain()))
@@ -115,10 +107,7 @@ class Content:
 
     @cached_property
     def text(self) -> str:
-        """All of the text, as :meth:`blocks` has it.
-
-        Raises ``file-too-large`` beyond 1 GiB.
-        """
+        """All of the text, as :meth:`blocks` has it; raises ``file-too-large`` beyond 1 GiB."""
         return "".join(self._at_once(self.blocks()))
 
     @cached_property
@@ -161,8 +150,7 @@ class Content:
     def text_notes(self) -> tuple[str, ...]:
         """What had to be done to get text out of the bytes."""
         if self._text_notes is None:
-            for _ in self.blocks():
-                pass
+            deque(self.blocks(), maxlen=0)
         return self._text_notes or ()
 
     @cached_property
@@ -171,7 +159,7 @@ class Content:
         if self.head.startswith(_UTF16):
             return True
         head = self.head.rstrip(b"\0")
-        controls = sum(byte < 32 and byte not in _TEXT_CONTROLS for byte in head)
+        controls = sum(byte < 32 and byte not in b"\t\n\r\f\x08\x1b" for byte in head)
         valid = head.decode("utf-8", "ignore").encode()
         return bool(head) and controls * 100 <= len(head) and len(valid) * 10 >= len(head) * 9
 
@@ -210,10 +198,7 @@ class Content:
             raise unreadable_file(self.path, problem) from None
 
     def _plain(self) -> Iterator[bytes]:
-        """Yield the bytes, decompressed; at the end of all of them, the digest is known.
-
-        Raises ``file-too-large`` where a compressed file unpacks to more than 40 times its size.
-        """
+        """Yield the bytes, decompressed, or raise ``file-too-large``; at their end, the digest is known."""
         with self._stream() as stream:
             digest, report, done = hashlib.sha256(), PROGRESS.get(), 0
 

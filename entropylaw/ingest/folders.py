@@ -132,8 +132,8 @@ def _problem(path: str) -> InputError | None:
 def may_be_log(name: str) -> bool:
     """Whether a file's name lets it be a log."""
     plain = packed.plain_name(name)
-    plugged = {suffix for reader in plugin_readers() for suffix in reader.suffixes}
-    fits = plain.suffix.lower() in _LOG_SUFFIXES | plugged or _NUMBERED.fullmatch(plain.name)
+    suffixes = _LOG_SUFFIXES.union(*(reader.suffixes for reader in plugin_readers()))
+    fits = plain.suffix.lower() in suffixes or _NUMBERED.fullmatch(plain.name)
     return not name.startswith(".") and bool(fits)
 
 
@@ -198,12 +198,11 @@ def resembles(path: str, table: Table | None, logs: Collection[PurePath]) -> boo
 
 def looks_measured(content: Content) -> bool:
     """Whether a file has a log's content, though not its name: a text that names an entropy, or binary."""
-    try:
+    with suppress(InputError):
         reader, _ = find_reader(content)
-    except InputError:
-        return False
-    named = not content.is_text or b"entropy" in content.head.lower()
-    return named and not getattr(reader, "refuses", False)
+        named = not content.is_text or b"entropy" in content.head.lower()
+        return named and not getattr(reader, "refuses", False)
+    return False
 
 
 def holds_nothing(error: EntropyLawError, content: Content | None) -> bool:

@@ -1,7 +1,6 @@
 """One run in several files: parts are joined, and of files that hold the same, one is kept.
 
-Parts are charts of one metric, or logs of two processes. The same run is in a trainer's state and in its
-TensorBoard events, or in a copy beside the log.
+Parts are charts of one metric, or logs of two processes; copies a trainer's state and its TensorBoard events.
 """
 
 from __future__ import annotations
@@ -143,28 +142,23 @@ def _merged(parts: Sequence[Run]) -> Run:
         unread=tuple(dict.fromkeys(name for part in parts for name in part.unread)),
         settings=dict(ChainMap(*(dict(part.settings) for part in parts))),
     )
-    return _without_unlike(run)
+    metrics = [name for name in columns if name + LEAST in columns]
+    there = np.array([~np.isnan(columns[name]) for name in metrics], dtype=bool)
+    average = np.array([averaged(run, name) for name in metrics], dtype=bool) & there
+    # Averages that stand beside single values are taken out: the two are not of the same steps.
+    unlike = average & (there & ~average).any(axis=0)
+    if not unlike.any():
+        return run
+    for metric, bad in zip(metrics, unlike, strict=True):
+        for name in (metric, metric + LEAST, metric + GREATEST):
+            columns[name] = np.where(bad, np.nan, columns[name])
+    return replace(run, dropped=added(run.dropped, {UNLIKE_POINTS: int(unlike.sum())}))
 
 
 def whole_source(path: str, kind: str, parts: tuple[Source, ...]) -> Source:
     """Return the source of a run that is in several files."""
     digest = hashlib.sha256("".join(part.sha256 for part in parts).encode()).hexdigest()
     return Source(path=path, format=kind, sha256=digest, rows=sum(part.rows for part in parts), parts=parts)
-
-
-def _without_unlike(run: Run) -> Run:
-    """Take out averages that stand beside single values: the two are not of the same steps."""
-    metrics = [name for name in run.columns if name + LEAST in run.columns]
-    there = np.array([~np.isnan(run.columns[name]) for name in metrics], dtype=bool)
-    average = np.array([averaged(run, name) for name in metrics], dtype=bool) & there
-    unlike = average & (there & ~average).any(axis=0)
-    if not unlike.any():
-        return run
-    columns = dict(run.columns)
-    for metric, bad in zip(metrics, unlike, strict=True):
-        for name in (metric, metric + LEAST, metric + GREATEST):
-            columns[name] = np.where(bad, np.nan, columns[name])
-    return replace(run, columns=columns, dropped=added(run.dropped, {UNLIKE_POINTS: int(unlike.sum())}))
 
 
 def _halves_joined(runs: list[Run]) -> list[Run]:
@@ -269,7 +263,7 @@ def without_copies(
 
 def _mark(run: Run) -> object | None:
     """Return what tells a run from all others; None where its entropy could be anybody's."""
-    for match in sorted(catalog.found(run, "entropy"), key=lambda match: match.rank):
+    for match in catalog.found(run, "entropy"):
         values = run.columns[match.column]
         finite = np.isfinite(values)
         if finite.sum() >= _FEWEST and np.ptp(values[finite]) > 0:

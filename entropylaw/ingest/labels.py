@@ -44,10 +44,7 @@ class Split(NamedTuple):
 
 
 def split_runs(table: Table, step: FloatArray, path: str, wanted: str | None = None) -> Split:
-    """Group the records that have a ``step`` by run: by the ``wanted`` column, if the user names one.
-
-    Raises ``column-not-found``, with the ``path``.
-    """
+    """Group the records that have a step by run: by the ``wanted`` column, or raise ``column-not-found``."""
     rows = np.flatnonzero(np.isfinite(step))
     if wanted is None:
         labels, notes = _choose_labels(table, step, rows)
@@ -128,11 +125,7 @@ def _labels(table: Table, name: str) -> list[str]:
 
 
 def told_apart(names: Sequence[str], paths: Sequence[str]) -> list[str]:
-    """Give every run a name of its own.
-
-    Where runs of different files have the same name, the part of the paths that differs is added; then a
-    number, where that does not help.
-    """
+    """Give every run a name of its own: the part of the paths that differs is added, or else a number."""
     pairs = [(name, hostless(path)) for name, path in zip(names, paths, strict=True)]
     shared: dict[str, set[str]] = {}
     for name, path in pairs:

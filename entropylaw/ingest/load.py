@@ -83,14 +83,13 @@ def read_runs(
     Parameters
     ----------
     path
-        A file, a folder (read with all folders in it), ``-`` for standard input, ``name.dat:jsonl`` to
-        force a format, a place that fsspec knows (``s3://…``), or a table: pandas, pyarrow, a mapping from
-        names to sequences.
+        A file, a folder (read with all folders in it), ``-`` for standard input, ``name.dat:jsonl`` to force
+        a format, a place that fsspec knows (``s3://…``), or a table: pandas, pyarrow, a mapping of sequences.
     step, run
         The step column, and the column that tells the runs of one table apart.
     columns
-        Columns of which nothing is known and that are to be read all the same, which matters for files
-        beyond 64 MiB and Parquet tables with more than 256 columns: of these, the others are left out.
+        Further columns that are to be read from files beyond 64 MiB and Parquet tables with more than 256
+        columns: of these, columns of which nothing is known are left out.
 
     At least one run is returned; raises :class:`EntropyLawError` where nothing could be read, and warns with
     :class:`UnreadFileWarning` of each file of a folder that is a log and could not be read.
@@ -119,9 +118,8 @@ def read_all(
         found.take(path)
     runs = joined(found.runs)
     # A joined run goes by the paths of all its files.
-    found.given |= {
-        run.source.path: found.given[run.source.parts[0].path] for run in runs if run.source.parts
-    }
+    sources = (run.source for run in runs if run.source.parts)
+    found.given |= {source.path: found.given[source.parts[0].path] for source in sources}
     kept, copies = without_copies(runs, found.copies)
     names = told_apart([run.name for run in kept], [run.source.path for run in kept])
     return Reading(
@@ -185,10 +183,7 @@ class _Collector:
             self.failures.append(Failure(path=argument, error=error))
 
     def _take_folder(self, folder: str) -> None:
-        """Read each log below a folder.
-
-        Raises ``no-logs-in-folder`` where none is there.
-        """
+        """Read each log below a folder; raises ``no-logs-in-folder`` where none is there."""
         runs, ignored, found = len(self.runs), len(self.ignored), 0
         self._doubtful = []
         paths = remote_listing(folder) if is_remote(folder) else ()
@@ -308,8 +303,10 @@ class _Collector:
         self, contents: Sequence[Content], *, forced: str | None = None, log: folders.Log | None = None
     ) -> _Read:
         """Read one file, or the files that are one log together, with the settings in it or beside it."""
+        # Of a large file, columns are kept that are known or that the user names.
+        wanted = {self._step, self._run, *self._columns}
         for content in contents:
-            content.useful = self._useful
+            content.useful = lambda name: name in wanted or catalog.is_useful(name)
         first, found, parts = contents[0], tuple[str, ...](), tuple[Source, ...]()
         if log is not None and log.reader is not None:
             path, kind, lost = log.path, log.reader.name, 0
@@ -335,7 +332,3 @@ class _Collector:
         source = Source(path=path, format=kind, sha256=digest, rows=table.rows, parts=parts)
         name = display_name(str(Path(path) / "log") if parts else hostless(path))
         return _Read(replace(table, notes=found, settings=kept), source, name, gone)
-
-    def _useful(self, name: str) -> bool:
-        """Whether a column of a large file is worth keeping: it is known, or the user names it."""
-        return name in self._columns or name in (self._step, self._run) or catalog.is_useful(name)

@@ -78,15 +78,14 @@ def _local_file(path: str) -> Content:
             note_input(0)
             return _spooled(path, sys.stdin.buffer)
         file = Path(path)
-        kind = file.stat().st_mode
-        if stat.S_ISFIFO(kind):
-            with file.open("rb") as stream:
-                return _spooled(path, stream)
-        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+        kind = stat.S_IFMT(file.stat().st_mode)
+        if kind not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFIFO):
             what = f"{shown_path(path)} cannot be read: it is a device or a socket, no file"
             hint = "name a file, a folder, a pipe, or - for standard input"
             raise InputError("file-unreadable", what, hint)
         with file.open("rb") as stream:
+            if kind == stat.S_IFIFO:
+                return _spooled(path, stream)
             stream.read(1)
         return Content(path, opened=lambda: file.open("rb"), size=file.stat().st_size)
     except (FileNotFoundError, NotADirectoryError, ValueError):

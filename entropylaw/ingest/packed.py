@@ -10,12 +10,7 @@ from pathlib import PurePath
 from types import SimpleNamespace
 from typing import Any
 
-_SIGNATURES = {
-    b"\x1f\x8b": "gzip",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\x00": "xz",
-}
+_SIGNATURES = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 LONGEST_SIGNATURE = max(map(len, _SIGNATURES))
 SUFFIXES = (".gz", ".zst", ".bz2", ".xz")
 _PIECE, _INPUT = 1 << 20, 1 << 16

@@ -49,18 +49,11 @@ def pair_values(
 ) -> Pairs:
     """Pair every reward with an entropy.
 
-    Parameters
-    ----------
-    step
-        Shape (m,), strictly increasing.
-    entropy, reward
-        Shape (m,), nan where a row has none.
-    how
-        ``"same"``: the entropy of the same step. ``"next"``: the first one that was logged after it, at
-        most one median spacing of logged entropies later, which normally is the next step.
-    initial
-        Shape (m,): the same reward for the policy before training. It stands where ``reward`` is missing,
-        and belongs with the entropy of the same step, where one was logged.
+    ``step`` has shape (m,), strictly increasing; ``entropy`` and ``reward`` have nan where a row has none.
+    ``how`` is ``"same"`` for the entropy of the same step, or ``"next"`` for the first one that was logged
+    after it, at most one median spacing of logged entropies later, which normally is the next step.
+    ``initial`` is the same reward for the policy before training. It stands where ``reward`` is missing, and
+    belongs with the entropy of the same step, where one was logged.
     """
     logged = ~np.isnan(entropy)
     partner = np.where(logged, np.arange(len(step)), -1) if how == "same" else _next(step, logged)

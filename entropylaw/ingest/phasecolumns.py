@@ -21,8 +21,8 @@ from entropylaw.ingest.wording import shown, shown_path
 from entropylaw.results.columns import SEMANTIC, TOKEN, PhaseColumn
 from entropylaw.results.findings import Finding, caution
 
+#: Why planning's share is not known where one of the curves is a semantic entropy.
 NO_SHARE = "no share of the entropy is told: a semantic entropy is no part of the token entropy"
-"""Why planning's share is not known where one of the curves is a semantic entropy."""
 WHOLE = "all tokens"
 
 # Columns that `entropylaw tokens` writes: of one class, and of all tokens or of the other class.
@@ -54,21 +54,11 @@ def _first_usable(run: Run, wanted: Sequence[str]) -> str | None:
 class PhaseSeries:
     """The curves of one run on its steps, arrays of shape (m,) with nan where a value is missing.
 
-    Attributes
-    ----------
-    step
-        Strictly increasing: every step at which planning or execution has a value, or all tokens where there
-        is neither.
-    planning, execution, aggregate
-        Nats; None where there is no such column.
-    planning_share, length
-        Planning tokens' share of the tokens, 0–1, and tokens of a response.
-    planning_column, execution_column, aggregate_column, share_column, length_column
-        Where they come from.
-    dropped
-        Reason → values that were left out.
-    notes, findings
-        What was decided, and what may look like a boundary and is none.
+    ``step`` rises strictly: every step at which planning or execution has a value, or all tokens where there
+    is neither. ``planning``, ``execution`` and ``aggregate`` are in nats, None where there is no such column;
+    ``planning_share`` is planning tokens' share of the tokens, 0–1, and ``length`` the tokens of a response.
+    The columns say where they come from. ``dropped`` counts values that were left out, by reason; ``notes``
+    say what was decided, ``findings`` what may look like a boundary and is none.
     """
 
     step: FloatArray
@@ -92,15 +82,10 @@ def phase_series(
 ) -> PhaseSeries:
     """Find the curves of a run: by name, or as the user names them.
 
-    Parameters
-    ----------
-    run
-        As read.
-    planning, execution, entropy
-        Columns that the user names: the entropy of planning tokens (or a semantic entropy), of execution
-        tokens, of all tokens. None leaves the choice to the names, for ``entropy`` to the catalog.
-
-    The series has at least one curve, each with its own gaps; what is there and no entropy is dropped.
+    ``planning``, ``execution`` and ``entropy`` are columns that the user names: the entropy of planning
+    tokens (or a semantic entropy), of execution tokens, of all tokens. None leaves the choice to the names,
+    for ``entropy`` to the catalog. The series has at least one curve, each with its own gaps; what is there
+    and no entropy is dropped.
 
     Raises
     ------

@@ -33,8 +33,7 @@ class Setting(NamedTuple):
 class Regime(NamedTuple):
     """Under which settings an entropy came about; None where no configuration says.
 
-    ``temperature`` is that of sampling, ``aggregation`` says in verl's words how the entropies of tokens were
-    put together; the two weights are those in the loss or the reward, where they are not 0.
+    ``aggregation`` says in verl's words how the entropies of tokens were put together; weights are never 0.
     """
 
     temperature: Setting | None
@@ -90,10 +89,9 @@ def notes(regime: Regime) -> tuple[str, ...]:
     """Say what the settings mean for the numbers."""
     if regime.temperature is None or regime.temperature.value == 1:
         return ()
-    note = (
-        f"sampled at temperature {regime.temperature.value:g} ({shown(regime.temperature.name)}): a and b do "
-    )
-    return (f"{note}not compare with those of runs at another temperature",)
+    name, value = regime.temperature
+    note = f"sampled at temperature {value:g} ({shown(name)}): a and b do not compare with those of runs at "
+    return (f"{note}another temperature",)
 
 
 def _control(run: Run, entropy: FloatArray | None) -> dict[str, float | str]:

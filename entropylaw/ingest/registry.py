@@ -67,8 +67,7 @@ class BundleReader(ABC):
 
     def groups(self, folder: str) -> list[tuple[str, ...]]:
         """List the files of each log that this folder, or folders in it together, hold."""
-        files = self.files(folder)
-        return [files] if files else []
+        return list(filter(None, [self.files(folder)]))
 
     @abstractmethod
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
@@ -79,27 +78,21 @@ class BundleReader(ABC):
 class Format:
     """An entry of ``READERS``: a reader whose module is imported when it is first needed.
 
-    Attributes
-    ----------
-    name, about, suffixes, joins
-        As in :class:`Reader`; the suffixes are those of a console where nothing else is said.
-    module
-        The module in ``formats`` with the functions ``recognises`` and ``read``, or the object in it that has
-        these methods, as ``module:OBJECT``; of a format that is refused, the function that recognises it.
-        Empty where the signature is all; without it, ``NAME``, or of a console ``NAME_console:CONSOLE``.
-    signature
-        A pattern for what such a file starts with; only then is ``recognises`` called, which may be absent.
-    title, why, hint
-        Of a format that is recognised and refused, for the documentation: what it is, why, and what to do.
-    last_values
-        Of a file with last values only, what its error says that it is, and the hint.
+    ``name``, ``about``, ``suffixes`` and ``joins`` are as in :class:`Reader`; the suffixes are those of a
+    console where nothing else is said. ``module`` is the module in ``formats`` with the functions
+    ``recognises`` and ``read``, or the object in it that has these methods, as ``module:OBJECT``; of a format
+    that is refused, the function that recognises it. It is empty where the signature is all, and without it
+    ``NAME``, or of a console ``NAME_console:CONSOLE``. ``signature`` is a pattern for what such a file starts
+    with; only then is ``recognises`` called, which may be absent. ``title``, ``why`` and ``hint`` say of a
+    format that is refused what it is, why, and what to do, for the documentation; ``last_values``, of a file
+    with last values only, what its error says that it is, and the hint.
     """
 
     name: str
     about: str = ""
-    _: KW_ONLY
     suffixes: tuple[str, ...] = (".log", ".out", ".txt")
     module: str | None = None
+    _: KW_ONLY
     joins: bool = False
     signature: bytes = b""
     title: str = ""
@@ -135,9 +128,8 @@ class Format:
             what, instead = self.last_values
             raise InputError("last-values-only", f"{path} is {what}", instead)
         if self.refuses:
-            raise InputError(
-                "format-not-read", f"{path} is {self.title}, a format that is not read", self.hint
-            )
+            what = f"{path} is {self.title}, a format that is not read"
+            raise InputError("format-not-read", what, self.hint)
         table: Table = self._implementation.read(content)
         return table
 
@@ -163,11 +155,7 @@ READERS: tuple[Format, ...] = (
         suffixes=(),
     ),
     Format(
-        "trackio",
-        "Trackio's project database, all of its runs",
-        suffixes=(".db",),
-        module="trackio_store",
-        signature=_SQLITE,
+        "trackio", "Trackio's project database, all of its runs", (".db",), "trackio_store", signature=_SQLITE
     ),
     Format(
         "mlflow-db",
@@ -298,7 +286,7 @@ READERS: tuple[Format, ...] = (
     Format(
         "swanlab-csv",
         "a chart exported from SwanLab; charts of one run are joined by step",
-        suffixes=(".csv",),
+        (".csv",),
         joins=True,
     ),
     Format(
@@ -313,10 +301,7 @@ READERS: tuple[Format, ...] = (
 
 @cache
 def plugin_readers() -> tuple[Reader, ...]:
-    """List the readers of other packages, by name; each is tried before ours.
-
-    Raises ``reader-not-loaded`` where one cannot be imported or is no reader.
-    """
+    """List the readers of other packages, by name, or raise ``reader-not-loaded``; they come before ours."""
     found = sorted(entry_points(group="entropylaw.readers"), key=lambda point: point.name)
     return tuple(_Plugin(point) for point in found)
 
@@ -334,11 +319,9 @@ class _Plugin:
             if not (callable(self._reader.recognises) and callable(self._reader.read)):
                 raise TypeError("recognises and read are no methods")
         except Exception as problem:  # whatever another package raises
-            why = f"{type(problem).__name__}: {shown(problem, 200)}"
-            what = (
-                f"the reader {shown(point.name)} of another package ({shown(point.value)}) cannot be used: "
-            )
-            raise UsageError("reader-not-loaded", what + why, "update or uninstall that package") from problem
+            what = f"the reader {shown(point.name)} of another package ({shown(point.value)}) cannot be used"
+            why = f"{what}: {type(problem).__name__}: {shown(problem, 200)}"
+            raise UsageError("reader-not-loaded", why, "update or uninstall that package") from problem
 
     def recognises(self, content: Content) -> bool:
         """Whether it says that the bytes look like its format."""
@@ -352,11 +335,7 @@ class _Plugin:
             if not isinstance(table, Table):
                 raise TypeError(f"it returned {type(table).__name__}, no Table")
             lengths = {len(column) for column in table.columns.values()}
-            if (
-                len(lengths) != 1
-                or lengths == {0}
-                or not all(isinstance(name, str) for name in table.columns)
-            ):
+            if set(map(type, table.columns)) != {str} or len(lengths) != 1 or lengths == {0}:
                 raise ValueError("its columns need names that are text, and one length")
             return table
 
@@ -409,10 +388,7 @@ def split_format(path: str) -> tuple[str, str | None]:
 
 
 def find_reader(content: Content, forced: str | None = None) -> tuple[Reader, tuple[str, ...]]:
-    """Return the reader for some content, and notes where the name says something else.
-
-    Raises ``not-a-log`` where no reader recognises the content.
-    """
+    """Return the reader for some content, or raise ``not-a-log``; a note says where the name differs."""
     if forced is not None:
         return reader_of(forced), ()
     everyone = readers()

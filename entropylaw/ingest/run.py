@@ -17,10 +17,8 @@ class Run:
 
     Attributes
     ----------
-    name
-        As logged (run column) or from the file's name.
-    source
-        The file behind it.
+    name, source
+        As logged (run column) or from the file's name; the file behind it.
     step
         Shape (m,), strictly increasing, the trainer's step.
     columns
@@ -73,11 +71,10 @@ def added(*counts: Mapping[str, int]) -> dict[str, int]:
 class Series:
     """The evaluations that an analysis sees: paired arrays of shape (n,), and how they came about.
 
-    ``entropy`` is in nats and positive by convention (a negated logger's sign is already undone, and
-    ``notes`` says so); ``dropped`` counts what the run had and the pairing could not use, by reason;
-    ``findings`` say what the run's settings mean for the law; ``offer`` names a training reward with many
-    more evaluations, where this one has few, and is None otherwise. ``entropy_sd`` is the known noise of
-    each entropy in nats, where the user gave it.
+    ``entropy`` is in nats and positive by convention (a negated logger's sign is undone, and ``notes`` says
+    so); ``dropped`` counts what the run had and the pairing could not use, by reason; ``findings`` say what
+    the run's settings mean for the law; ``offer`` names a training reward with many more evaluations, where
+    this one has few. ``entropy_sd`` is the known noise of each entropy in nats, where the user gave it.
     """
 
     run: str

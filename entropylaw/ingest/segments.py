@@ -45,12 +45,11 @@ def lives(step: FloatArray, values: Sequence[FloatArray]) -> list[Life]:
     a record has none, bookkeeping left out. A record that falls back to an earlier step and logs only columns
     that no later step has was merely written late.
     """
-    falls = np.flatnonzero(np.diff(step) < 0)
-    if not falls.size:
-        return [Life(np.arange(len(step)))]
-    if _out_of_order(step, values, often=falls.size * 4 > len(step)):
-        note = "the records are not in the order of their steps; sorted"
-        return [Life(rows=np.arange(len(step)), notes=(note,))]
+    falls, rows = int((np.diff(step) < 0).sum()), np.arange(len(step))
+    if not falls:
+        return [Life(rows)]
+    if _out_of_order(step, values, often=falls * 4 > len(step)):
+        return [Life(rows, notes=("the records are not in the order of their steps; sorted",))]
     present = ~np.isnan(np.column_stack(values)) if values else np.ones((len(step), 1), dtype=bool)
     return _walked(step, present)
 
@@ -65,8 +64,7 @@ def _out_of_order(step: FloatArray, values: Sequence[FloatArray], *, often: bool
     said_before = np.ones(len(step), dtype=bool)
     for column in values:
         there = np.flatnonzero(~np.isnan(column))
-        at = slot[there]
-        first = np.zeros(len(unique), dtype=np.intp)
+        at, first = slot[there], np.zeros(len(unique), dtype=np.intp)
         first[at[::-1]] = there[::-1]  # of repeated indices, the last assignment stands
         if (column[first[at]] != column[there]).any():
             return False

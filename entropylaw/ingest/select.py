@@ -40,16 +40,32 @@ class Chosen:
     notes: tuple[str, ...]
 
 
+class Paired(NamedTuple):
+    """A column that may be the reward: how it pairs with the entropy, why so, and the pairs."""
+
+    match: catalog.Match
+    how: str
+    why: str
+    averaged: bool
+    pairs: Pairs
+
+    @property
+    def training(self) -> bool:
+        """Whether it is a training reward."""
+        return self.match.key.meaning.kind == "training"
+
+    @property
+    def known_as(self) -> str:
+        """What the catalog knows it as."""
+        meaning = self.match.key.meaning
+        return f"{meaning.trainer}'s {meaning.kind} key {shown(self.match.key.template)}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChosenReward(Chosen):
-    """The reward column, how it pairs and with what result.
+    """The reward column, how it pairs and with what result; ``offer`` names one with more pairs, if any."""
 
-    ``offer`` names a training reward that has many pairs where this column has few; it changes nothing.
-    """
-
-    pair: str
-    pair_why: str
-    pairs: Pairs
+    best: Paired
     offer: Finding | None
 
 
@@ -89,7 +105,7 @@ def select(
     pair, entropy_sd = text_or_none(pair, "pair"), text_or_none(entropy_sd, "entropy_sd")
     chosen = choose_entropy(run, text_or_none(entropy, "entropy"))
     rewarded = choose_reward(run, chosen, text_or_none(reward, "reward"), pair)
-    pairs = rewarded.pairs
+    pairs = rewarded.best.pairs
     if not len(pairs):
         there = (run.step[np.isfinite(one.values)] for one in (chosen, rewarded))
         first, second = (", ".join(f"{s:g}" for s in at[:4]) + ", …" * (len(at) > 4) for at in there)
@@ -107,7 +123,7 @@ def select(
         reward=pairs.reward,
         entropy_choice=chosen.choice,
         reward_choice=rewarded.choice,
-        pair=rewarded.pair,
+        pair=rewarded.best.how,
         dropped=pairs.dropped,
         notes=(*chosen.notes, *regime.notes(settings), *rewarded.notes),
         findings=regime.findings(settings, run, chosen.values),
@@ -124,11 +140,10 @@ def choose_entropy(run: Run, wanted: str | None = None) -> Chosen:
     usable = [match for match in known if finite(run, match.column).size]
     if not usable:
         raise _missing(run, known, "entropy")
-    match = min(usable, key=lambda m: m.rank)
-    others = [m.column for m in usable if m is not match]
-    why = f"{match.key.meaning.trainer}'s key {shown(match.key.template)}"
+    key, others = usable[0].key, [match.column for match in usable[1:]]
+    why = f"{key.meaning.trainer}'s key {shown(key.template)}"
     why += f", preferred to {listing(others, 4)}" if others else ""
-    return as_entropy(run, match.column, why)
+    return as_entropy(run, usable[0].column, why)
 
 
 def as_entropy(run: Run, column: str, why: str, option: str = "--entropy", *, own: bool = False) -> Chosen:
@@ -157,8 +172,7 @@ def as_entropy(run: Run, column: str, why: str, option: str = "--entropy", *, ow
     notes = [f"{shown(column)} is not positive: it is minus the entropy, its sign was turned"] * (sign < 0)
     if sign > 0 > meaning.sign and high > _ROUNDING:
         notes = [f"{shown(column)} is not negated here, though its trainer negates it"]
-    values = run.columns[column]
-    usable = finite(run, column).size
+    values, usable = run.columns[column], finite(run, column).size
     choice = Choice(column=column, meaning=replace(meaning, sign=sign), why=why, usable=usable)
     return Chosen(choice=choice, values=-values if sign < 0 else values, notes=tuple(notes))
 
@@ -183,25 +197,6 @@ def _sign(run: Run, column: str, option: str) -> tuple[int, float]:
         hint += "(verl: actor.loss_agg_mode=token-mean)"
         raise InputError("entropy-not-a-mean", f"{what}nats, so that this is a sum over tokens", hint)
     return sign, high
-
-
-class _Reward(NamedTuple):
-    """A column that may be the reward: how it pairs with the entropy, why so, and the pairs."""
-
-    match: catalog.Match
-    how: str
-    why: str
-    averaged: bool
-    pairs: Pairs
-
-    @property
-    def training(self) -> bool:
-        return self.match.key.meaning.kind == "training"
-
-    @property
-    def known_as(self) -> str:
-        meaning = self.match.key.meaning
-        return f"{meaning.trainer}'s {meaning.kind} key {shown(self.match.key.template)}"
 
 
 def choose_reward(
@@ -232,7 +227,7 @@ def choose_reward(
     return _settled(run, best, why, trainings)
 
 
-def _settled(run: Run, best: _Reward, why: str, trainings: Sequence[_Reward]) -> ChosenReward:
+def _settled(run: Run, best: Paired, why: str, trainings: Sequence[Paired]) -> ChosenReward:
     """Decide for one column; where it has few pairs, a training reward that has many is offered."""
     match, pairs, column = best.match, best.pairs, best.match.column
     notes = [f"the reward is a training reward ({shown(column)})"] * best.training
@@ -248,23 +243,21 @@ def _settled(run: Run, best: _Reward, why: str, trainings: Sequence[_Reward]) ->
         )
         hint = "use --pair same, or export the whole history in place of a chart"
         raise UsageError("pair-across-buckets", f"{what}of steps", hint)
-    offer, few = None, len(pairs) < ANSWERING_PAIRS and not best.training
-    longer = next((one for one in trainings if len(one.pairs) >= ANSWERING_PAIRS), None)
-    if longer and few:
+    few, offer = len(pairs) < ANSWERING_PAIRS and not best.training, None
+    longer = next((one for one in trainings if few and len(one.pairs) >= ANSWERING_PAIRS), None)
+    if longer is not None:
         numbers = {"evaluations": len(longer.pairs), "used": len(pairs)}
         offer = caution("training-reward-longer", **numbers, column=longer.match.column)
     return ChosenReward(
         choice=Choice(column=column, meaning=match.key.meaning, why=why, usable=finite(run, column).size),
         values=run.columns[column],
-        pair=best.how,
-        pair_why=best.why,
-        pairs=pairs,
+        best=best,
         notes=tuple(notes),
         offer=offer,
     )
 
 
-def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -> _Reward:
+def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -> Paired:
     """Pair one column as the user, or else its key says."""
     # Pairing points of a chart with the next step would leave the bucket that each is the mean of.
     average = any(averaged(run, name).any() for name in (entropy.choice.column, match.column))
@@ -281,12 +274,12 @@ def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -
     before = catalog.initial_column(match.key, match.column, run.columns)
     initial = run.columns[before] if before else None
     pairs = pair_values(run.step, entropy.values, run.columns[match.column], how, initial)
-    return _Reward(match, how, why, average, pairs)
+    return Paired(match, how, why, average, pairs)
 
 
 def _best_reward(
-    run: Run, known: Sequence[catalog.Match], validations: list[_Reward], trainings: Sequence[_Reward]
-) -> tuple[_Reward, str]:
+    run: Run, known: Sequence[catalog.Match], validations: list[Paired], trainings: Sequence[Paired]
+) -> tuple[Paired, str]:
     """Choose a validation, or the training reward where that gives too few pairs and fewer than training."""
     # By the catalog's order, then by pairs, then by name.
     validations.sort(key=lambda one: (one.match.rank, -len(one.pairs), one.match.column))
@@ -314,10 +307,7 @@ def finite(run: Run, column: str) -> FloatArray:
 
 
 def named(run: Run, wanted: str, option: str) -> str:
-    """Return the column that the user names.
-
-    Raises ``column-not-found``, or ``column-not-numeric`` for one that holds text.
-    """
+    """Return the column that the user names; raises ``column-not-found`` or ``column-not-numeric``."""
     if wanted not in run.columns and wanted in run.texts:
         first = shown_cell(run.texts[wanted])
         what = f"{shown(wanted)} of run {shown(run.name)} holds no number: its first cell is {first}"
@@ -380,22 +370,22 @@ def explain(
         select(run, entropy=entropy, reward=reward, pair=pair)
     except EntropyLawError as error:
         problem = Refusal(slug=error.slug, message=error.message, hint=error.hint)
-    found, names = catalog.detect(run.names), tuple(run.columns)
+    found = catalog.detect(run.names)
     entropies = _candidates(run, catalog.found(run, "entropy"), chosen)
     rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
     listed = {candidate.column for candidate in (*entropies, *rewards)}
-    reasons = {name: catalog.decoy(name) for name in (*names, *run.texts) if name not in listed}
-    decoys = tuple(Decoy(column=name, why=why) for name, why in reasons.items() if why)
-    weights = {name: finite(run, name) for name in catalog.coefficients(names)}
+    reasons = ((name, catalog.decoy(name)) for name in (*run.columns, *run.texts) if name not in listed)
+    decoys = tuple(Decoy(column=name, why=why) for name, why in reasons if why)
+    weights = {name: finite(run, name) for name in catalog.coefficients(run.columns)}
     settings = regime.regime_of(run)
     notes = [*run.notes, *(chosen.notes if chosen else ()), *regime.notes(settings)]
     findings = [*regime.findings(settings, run, chosen.values if chosen else None)]
     paired: dict[str, Any] = {}
     if rewarded is not None:
-        notes += rewarded.notes
-        findings += filter(None, [rewarded.offer])
-        paired = {"pair": rewarded.pair, "pair_why": rewarded.pair_why, "pairs": len(rewarded.pairs)}
-        paired |= {"unpaired_entropy": rewarded.pairs.unpaired_entropy, "dropped": rewarded.pairs.dropped}
+        notes, findings = [*notes, *rewarded.notes], [*findings, *filter(None, [rewarded.offer])]
+        pairs = rewarded.best.pairs
+        paired = {"pair": rewarded.best.how, "pair_why": rewarded.best.why, "pairs": len(pairs)}
+        paired |= {"unpaired_entropy": pairs.unpaired_entropy, "dropped": pairs.dropped}
     others = set(run.names) - listed - {decoy.column for decoy in decoys} - set(weights) - {run.step_column}
     return ColumnReport(
         run=run.name,
@@ -437,9 +427,7 @@ def _candidates(
 def _candidate(run: Run, column: str, meaning: Meaning, used: Choice | None) -> Candidate:
     values = finite(run, column)
     is_used = used is not None and used.column == column
-    why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column" + (
-        "; another one is used" if used else ""
-    )
+    why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column{'; another one is used' if used else ''}"
     return Candidate(
         column=column,
         meaning=meaning,

@@ -9,7 +9,7 @@ slime's logs count in several ways at once: rollouts, updates, evaluations. Each
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import compress
@@ -63,10 +63,7 @@ class StepColumn(NamedTuple):
 
 
 def find_step(table: Table, path: str, wanted: str | None = None) -> StepColumn:
-    """Choose the step column.
-
-    Raises ``column-not-found`` (a wanted one that is absent), ``no-step-column`` or ``step-not-numeric``.
-    """
+    """Choose the step column; raises ``column-not-found``, ``no-step-column`` or ``step-not-numeric``."""
     if wanted is not None:
         name = require_column(wanted, tuple(table.columns), path, "--step")
         return StepColumn(name, _steps(name, table.columns[name], path), "named by the user")
@@ -101,10 +98,7 @@ def find_step(table: Table, path: str, wanted: str | None = None) -> StepColumn:
 
 
 def require_column(wanted: str, names: Sequence[str], path: str, option: str) -> str:
-    """Return the column of that name, exactly or with ``/``, ``.`` and ``_`` taken as equal.
-
-    Raises ``column-not-found``, with the nearest names.
-    """
+    """Return the column of that name, ``/``, ``.`` and ``_`` being equal, or raise ``column-not-found``."""
     if wanted in names:
         return wanted
     alike = [name for name in names if folded(name) == folded(wanted)]
@@ -137,10 +131,7 @@ def sample_columns(columns: Iterable[str]) -> list[str]:
 
 
 def refuse_samples(path: str, columns: Iterable[str], steps: Column) -> None:
-    """Refuse a table that holds tokens or answers in place of steps.
-
-    Raises ``token-level-table`` where two marking columns are there and steps repeat four times on average.
-    """
+    """Raise ``token-level-table`` where two columns mark tokens or answers, and steps repeat four times."""
     marks = sample_columns(columns)
     if len(marks) < 2:
         return
@@ -165,8 +156,15 @@ def on_one_axis(table: Table, path: str) -> Table:
     """
     by_fold = by_folded_name(table.columns)
     names = {axis: by_fold[folded(axis)] for axis in (_ROLLOUT, _TRAIN, _EVAL) if folded(axis) in by_fold}
-    if not names:
-        _refuse_two_axes(table, by_fold, path)
+    unnamed = [by_fold.get(folded(name)) for name in ("train/entropy_loss", "rollout/raw_reward")]
+    if not names and None not in unnamed:
+        cells = (table.columns[name] for name in filter(None, unnamed))
+        updates, rollouts = (int(np.isfinite(parse_column(column).values).sum()) for column in cells)
+        if rollouts >= 4 and updates >= 1.5 * rollouts:
+            what = f"{shown_path(path)} has the entropy at {counted(updates, 'update')} and the reward at "
+            what += f"{counted(rollouts, 'rollout')}, both under the one name of steps"
+            hint = "read slime's W&B log or its console, which hold both counters, or log with "
+            raise InputError("two-step-axes", what, f"{hint}--wandb-always-use-train-step")
     if len(names) < 2 or _ROLLOUT not in names:
         return table
     read = {axis: parse_column(table.columns[name]).values for axis, name in names.items()}
@@ -175,11 +173,10 @@ def on_one_axis(table: Table, path: str) -> Table:
     if (np.sum([~np.isnan(step) for step in (rollout, train, evaluation)], axis=0) > 1).any():
         return table
     # Updates of a rollout; 1 where rollouts are numbered by updates already.
-    updates = 1
-    rollouts = np.unique(rollout[np.isfinite(rollout)])
-    if rollouts.size > 1 and _TRAIN in names:
-        number = round(np.unique(train[np.isfinite(train)]).size / rollouts.size)
-        updates = max(number, 1) if np.median(np.diff(rollouts)) < number else 1
+    updates, numbers = 1, np.unique(rollout[np.isfinite(rollout)])
+    if numbers.size > 1 and _TRAIN in names:
+        each = round(np.unique(train[np.isfinite(train)]).size / numbers.size)
+        updates = max(each, 1) if np.median(np.diff(numbers)) < each else 1
     later = ~np.isnan(train) & (train % updates != 0)
     step = np.where(np.isnan(rollout), train // updates, rollout)
     step = np.where(np.isnan(step), evaluation, step)
@@ -199,16 +196,3 @@ def on_one_axis(table: Table, path: str) -> Table:
         notes=(*table.notes, note),
         unreadable=None if table.unreadable is None else table.unreadable[~later],
     )
-
-
-def _refuse_two_axes(table: Table, by_fold: Mapping[str, str], path: str) -> None:
-    wanted = [folded(name) for name in ("train/entropy_loss", "rollout/raw_reward")]
-    if not by_fold.keys() >= set(wanted):
-        return
-    cells = (table.columns[by_fold[name]] for name in wanted)
-    updates, rollouts = (int(np.isfinite(parse_column(column).values).sum()) for column in cells)
-    if rollouts >= 4 and updates >= 1.5 * rollouts:
-        what = f"{shown_path(path)} has the entropy at {counted(updates, 'update')} and the reward at "
-        what += f"{counted(rollouts, 'rollout')}, both under the one name of steps"
-        hint = "read slime's W&B log or its console, which hold both counters, or log with "
-        raise InputError("two-step-axes", what, f"{hint}--wandb-always-use-train-step")

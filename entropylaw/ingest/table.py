@@ -17,10 +17,9 @@ class Table:
     ----------
     columns
         Name as in the file → cells of any type, all columns of one length; None where there is no value.
-    rows
-        Number of records that the file holds, those included that could not be read.
-    dropped
-        Reason → number of records (for a console line: pairs) that could not be read.
+    rows, dropped
+        Number of records that the file holds, those included that could not be read; how many could not be
+        read (for a console line: pairs), by reason.
     notes
         Sentences on what was decided while reading.
     labelled
@@ -30,10 +29,8 @@ class Table:
     unreadable
         Shape (rows of the columns,): True for a record that could not be read and is counted in ``dropped``.
         Its row holds at most the label of its run, so that a run of which nothing else is left has a name.
-    lost
-        Names of runs of which the file has records, and none that could be read.
-    lost_bytes
-        How many bytes of a binary log belong to no whole record.
+    lost, lost_bytes
+        Names of runs of which no record could be read; how many bytes belong to no whole record.
     """
 
     columns: Mapping[str, Column]

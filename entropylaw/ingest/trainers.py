@@ -12,6 +12,7 @@ from typing import Any
 from entropylaw.results.columns import Meaning
 
 _FILE = Path(__file__).with_name("trainers.toml")
+Entry = Mapping[str, Any]
 
 # What a value may be, in the words of the error.
 _KINDS: Mapping[str, Callable[[object], bool]] = {
@@ -78,8 +79,8 @@ class Trainer:
     halves: bool = False
 
 
+#: The whole file: every trainer, hand-written loops last, and the other names by what they are.
 Contents = tuple[tuple[Trainer, ...], Mapping[str, tuple[str, ...]]]
-"""The whole file: every trainer, hand-written loops last, and the other names by what they are."""
 
 
 def trainers() -> tuple[Trainer, ...]:
@@ -106,7 +107,7 @@ def parse(text: str) -> Contents:
     whole = tomllib.loads(text)
     _check(whole, {"trainer": "tables", "names": "a table"}, "the file", ("trainer", "names"))
     _check(whole["names"], dict.fromkeys(_NAMES, "a list of names"), "names", _NAMES)
-    by_name: dict[str, Mapping[str, Any]] = {}
+    by_name: dict[str, Entry] = {}
     for trainer in whole["trainer"]:
         where = f"trainer {trainer.get('name', '?')!r}"
         _check(trainer, _TRAINER, where, ("name", "title"))
@@ -121,9 +122,7 @@ def parse(text: str) -> Contents:
     return tuple(found), {what: tuple(listed) for what, listed in whole["names"].items()}
 
 
-def _keys(
-    entry: Mapping[str, Any], role: str, trainer: str, by_name: Mapping[str, Mapping[str, Any]]
-) -> Iterator[Key]:
+def _keys(entry: Entry, role: str, trainer: str, by_name: Mapping[str, Entry]) -> Iterator[Key]:
     """Yield the keys of one entry, or those of the trainer that it is ``like``."""
     where = f"trainer {trainer!r}, {role}"
     if "like" in entry:
@@ -147,9 +146,7 @@ def _keys(
         yield Key(template, meaning, pair, but_not, entry.get("initial"))
 
 
-def _check(
-    entry: Mapping[str, Any], kinds: Mapping[str, str], where: str, needed: Sequence[str] = ()
-) -> None:
+def _check(entry: Entry, kinds: Mapping[str, str], where: str, needed: Sequence[str] = ()) -> None:
     """Refuse an unknown key, a value of another type, and an entry without a key that it needs."""
     for key, value in entry.items():
         if key not in kinds:
