@@ -191,7 +191,7 @@ def _curve(
     found = p_value <= 1.0 - level + 1e-12
     beside, bent, bends = closest(kinks, null, y)
     span = float(s[-1] - s[0])
-    rows = (bends.before / span, bends.after / span, bends.rise)
+    rows = bends.changes / np.array([span, span, 1.0])[:, None, None]
     changes = [from_mixture(bends.number(row), level=level, method=METHOD) for row in rows]
     middle, sd = bends.curve()
     half = float(ndtri(0.5 + level / 2.0)) * sd
