@@ -110,7 +110,7 @@ def fit_phases(
     columns |= {"planning_share": planning_share, "length": length}
     given = {name: _column(s, values, name) for name, values in columns.items() if values is not None}
     # Beside either class the curve of all tokens only gives their shares.
-    chosen = [name for name in ("planning", "execution") if name in given] or ["aggregate"]
+    chosen = [name for name in given if name in ("planning", "execution")] or ["aggregate"]
     curves: dict[str, CurvePhases] = {}
     settled: dict[str, FloatArray | None] = {}
     for name in chosen:
