@@ -14,18 +14,13 @@ from entropylaw.errors import UsageError
 from entropylaw.results import Estimate
 from entropylaw.results.phases import DRAWS, HALF_WIDTHS, POWER, Boundary
 
-DRAWS_RISE, RISES = 99, 7
-"""Simulated runs per rise, and rises tried, for the smallest one that would be detected."""
-
 METHOD = "bent cable on a decay, drift + noise integrated out"
-
-BEND_PLACES = 81
-"""Places of the boundary that are tried."""
 
 WHOLE = 0.6
 """Share of the run from which on an interval of the boundary says nothing of its place."""
 
-_POINTS = 400
+_CHANCES = (np.arange(400) + 0.5) / 400
+"""Of the equally probable points that represent a distribution."""
 
 
 def checked_test_level(level: float) -> float:
@@ -78,11 +73,11 @@ def smallest_rise(
 
     None where the largest that was tried, 16 standard deviations of the curve's residual, is not.
     """
-    hinge = bend(kinks.time, 0.5, 0.0)
-    plain = kinks.draws(null, mean, rng, DRAWS_RISE)
-    rises = float(np.std(plain - mean)) * np.geomspace(0.25, 16.0, RISES)
+    hinge, draws = bend(kinks.time, 0.5, 0.0), 99
+    plain = kinks.draws(null, mean, rng, draws)
+    rises = float(np.std(plain - mean)) * np.geomspace(0.25, 16.0, 7)
     tried = np.concatenate([plain + rise * (hinge / hinge[-1])[:, None] for rise in rises], axis=1)
-    found = (kinks.null(tried).statistic >= critical).reshape(RISES, DRAWS_RISE).mean(axis=1)
+    found = (kinks.null(tried).statistic >= critical).reshape(rises.size, draws).mean(axis=1)
     if found[-1] < POWER:
         return None
     first = int(np.argmax(found >= POWER))
@@ -98,33 +93,32 @@ def closest(kinks: Kinks, null: Null, series: FloatArray) -> tuple[Kinks, Null, 
     The decays are looked for anew beside the likeliest bend: those of ``kinks``, likely without any, have
     taken on its shape. They come back too, with the series fitted by them.
     """
-    found = _on_grid(kinks, null, series, FIRST, LAST)[0]
+    found, low, high = _on_grid(kinks, null, series, FIRST, LAST)
     for _ in range(2):
         likeliest = int(first_best(found.weight))
         beside = bend(kinks.time, float(found.place[likeliest]), float(found.half[likeliest]))
         kinks = Kinks(kinks.step, likely_decays(kinks.step, series, beside))
         null = kinks.null(series[:, None])
         found, low, high = _on_grid(kinks, null, series, FIRST, LAST)
+    before = FIRST, LAST
     for _ in range(4):
-        if (low, high) == (FIRST, LAST):
+        if (low, high) == before:
             break
-        found, *ends = _on_grid(kinks, null, series, low, high)
-        if tuple(ends) == (low, high):
-            break
-        low, high = ends
+        before = low, high
+        found, low, high = _on_grid(kinks, null, series, low, high)
     return kinks, null, found
 
 
 def _on_grid(
     kinks: Kinks, null: Null, series: FloatArray, low: float, high: float
 ) -> tuple[Bends, float, float]:
-    """The posterior over places from ``low`` to ``high``, and between which a closer look would help."""
-    places = np.linspace(low, high, BEND_PLACES)
-    place, half = np.array([(place, half) for place in places for half in HALF_WIDTHS]).T
+    """The posterior over 81 places from ``low`` to ``high``, and between which a closer look would help."""
+    places = np.linspace(low, high, 81)
+    place, half = (axis.ravel() for axis in np.meshgrid(places, HALF_WIDTHS, indexing="ij"))
     found = bend_posterior(kinks, null, series, place, half)
     # Where nearly all of the probability is on few places, they are looked at more closely.
-    likely = np.flatnonzero(found.weight.reshape(BEND_PLACES, -1).sum(axis=1) > 1e-5)
-    first, last = max(likely[0] - 1, 0), min(likely[-1] + 1, BEND_PLACES - 1)
+    likely = np.flatnonzero(found.weight.reshape(places.size, -1).sum(axis=1) > 1e-5)
+    first, last = max(likely[0] - 1, 0), min(likely[-1] + 1, places.size - 1)
     if last - first >= 24:
         return found, low, high
     return found, float(places[first]), float(places[last])
@@ -143,10 +137,8 @@ def boundary_of(found: Bends, first: float, span: float, level: float) -> Bounda
     ends = _edges(places)[np.flatnonzero(np.diff(inside))].tolist()
     intervals = tuple(zip(ends[::2], ends[1::2], strict=True))
     widths, mass = _marginal(2.0 * found.half, found.weight)
-    below = np.cumsum(mass)
-    low, value, high = (
-        span * float(widths[min(int(np.searchsorted(below, q)), widths.size - 1)]) for q in tails(level)
-    )
+    at_most = np.minimum(np.searchsorted(np.cumsum(mass), tails(level)), widths.size - 1)
+    low, value, high = (span * widths[at_most]).tolist()
     return Boundary(
         step=Estimate(
             value=float(_quantiles(places, density, np.array([0.5]))[0]),
@@ -186,14 +178,14 @@ def _quantiles(places: FloatArray, density: FloatArray, probability: FloatArray)
 
 def place_points(boundary: Boundary) -> FloatArray:
     """Equally probable steps, shape (400,), which represent the distribution of a boundary's place."""
-    return _quantiles(boundary.places, boundary.density, (np.arange(_POINTS) + 0.5) / _POINTS)
+    return _quantiles(boundary.places, boundary.density, _CHANCES)
 
 
 def weighted_points(values: FloatArray, weight: FloatArray) -> FloatArray:
     """Equally probable points of a distribution over some values, shape (400,)."""
     order = np.argsort(values, kind="stable")
     middle = np.cumsum(weight[order]) - 0.5 * weight[order]
-    return np.asarray(np.interp((np.arange(_POINTS) + 0.5) / _POINTS, middle / weight.sum(), values[order]))
+    return np.asarray(np.interp(_CHANCES, middle / weight.sum(), values[order]))
 
 
 def of_points(points: FloatArray, level: float, method: str) -> Estimate:

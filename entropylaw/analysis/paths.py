@@ -127,11 +127,13 @@ def outlook(
     step: FloatArray, entropy: FloatArray, reward: FloatArray, at: FloatArray, entropy_at: FloatArray | None
 ) -> Outlook:
     """Forecast the reward at ``at`` (m,), blind where ``entropy_at`` is None; checked arrays only."""
-    path = entropy_path(step, entropy, at) if entropy_at is None else None
-    # At given entropies the members are closer to each other.
-    futures, sharpness = [entropy_at], 2.0
-    if path is not None:
+    path: Outlook | None = None
+    if entropy_at is None:
+        path = entropy_path(step, entropy, at)
         futures, sharpness = [path.band.quantile((i + 0.5) / LADDER) for i in range(LADDER)], SHARPNESS
+    else:
+        # At given entropies the members are closer to each other.
+        futures, sharpness = [entropy_at], 2.0
     trials = {
         origin: reward_members(
             step[:origin],

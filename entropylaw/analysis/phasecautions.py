@@ -88,11 +88,8 @@ def _curve_cautions(step: FloatArray, entropy: FloatArray, curve: CurvePhases, n
 
 
 def _jumps(jumps: list[Seam], name: str, found: bool) -> list[Finding]:
-    shared = {"series": name, "boundary": found}
-    return [
-        caution("series-jumps", jump=seam.jump.value, after=seam.after, step=seam.step, **shared)
-        for seam in jumps
-    ]
+    shown = [{"jump": seam.jump.value, "after": seam.after, "step": seam.step} for seam in jumps]
+    return [caution("series-jumps", series=name, boundary=found, **values) for values in shown]
 
 
 def far_off(values: FloatArray) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -110,7 +110,7 @@ def fit_phases(
     columns |= {"planning_share": planning_share, "length": length}
     given = {name: _column(s, values, name) for name, values in columns.items() if values is not None}
     # Beside either class the curve of all tokens only gives their shares.
-    chosen = [name for name in ("planning", "execution") if name in given] or ["aggregate"]
+    chosen = [name for name in given if name in ("planning", "execution")] or ["aggregate"]
     curves: dict[str, CurvePhases] = {}
     settled: dict[str, FloatArray | None] = {}
     for name in chosen:
@@ -191,7 +191,7 @@ def _curve(
     found = p_value <= 1.0 - level + 1e-12
     beside, bent, bends = closest(kinks, null, y)
     span = float(s[-1] - s[0])
-    rows = (bends.before / span, bends.after / span, bends.rise)
+    rows = bends.changes / np.array([span, span, 1.0])[:, None, None]
     changes = [from_mixture(bends.number(row), level=level, method=METHOD) for row in rows]
     middle, sd = bends.curve()
     half = float(ndtri(0.5 + level / 2.0)) * sd

@@ -12,12 +12,6 @@ from entropylaw.engine.posterior import infer
 from entropylaw.results import Estimate
 from entropylaw.results.law import LawFit
 
-FEWEST = 6
-"""Evaluations that the recent part must have."""
-
-_LEAST, _MOST = -4.0, 6.0
-_CEILING = np.array([[1.0, 0.0]])
-
 
 def used_share(law: LawFit, *, level: float | None = None) -> Estimate:
     """Share of the reward that entropy can buy which the run has by now.
@@ -32,8 +26,8 @@ def used_share(law: LawFit, *, level: float | None = None) -> Estimate:
     -----
     u ≤ s exactly where R − (1 − s) R₀ − s c ≤ 0 (as c > R₀), a linear combination whose distribution is the
     engine's: the interval is that of Fieller (1954, doi:10.1111/j.2517-6161.1954.tb00159.x) for a mixture.
-    Where c − R₀ cannot be told from nothing there is none. With ``interval="walk"`` R is the law's own, and
-    u follows from the entropies alone.
+    Where c − R₀ cannot be distinguished from 0 there is none. With ``interval="walk"`` R is the law's own,
+    and u follows from the entropies alone.
     """
     level = law.level if level is None else level
     method = f"ratio, inverted ({residual_model(law.interval).method})"
@@ -47,27 +41,26 @@ def used_share(law: LawFit, *, level: float | None = None) -> Estimate:
         return Estimate(
             value=(first - now) / first, low=None, high=None, level=level, method=method, note=note
         )
-    low, value, high = (_share_below(law, q) for q in tails(level))
-    beyond = f"beyond {_LEAST:g} to {_MOST:g}"
+    start, here = design(law_column(law.course[:1])), design(law_column(law.course[-1:]))
+
+    def share_below(probability: float) -> float | None:
+        """The share that is not reached with that probability; None where it is beyond −4 to 6."""
+        low, high = -4.0, 6.0
+        for _ in range(4):
+            shares = np.linspace(low, high, 65)
+            rows = here - (1.0 - shares[:, None]) * start - shares[:, None] * np.array([[1.0, 0.0]])
+            below = law.posterior.functional(rows, drift_now=1.0).cdf(np.zeros(65))
+            at = int(np.searchsorted(np.maximum.accumulate(below), probability))
+            if at in (0, 65):
+                return None
+            low, high = float(shares[at - 1]), float(shares[at])
+        return 0.5 * (low + high)
+
+    low, value, high = map(share_below, tails(level))
+    end = "beyond -4 to 6" if None in (low, value, high) else None
     if value is None:
-        return unknown(beyond, level=level, method=method)
-    end = beyond if None in (low, high) else None
+        low = high = None
     return Estimate(value=value, low=low, high=high, level=level, method=method, note=end)
-
-
-def _share_below(law: LawFit, probability: float) -> float | None:
-    """The share that is not reached with that probability; None where it is out of the range looked at."""
-    start, now = design(law_column(law.course[:1])), design(law_column(law.course[-1:]))
-    low, high = _LEAST, _MOST
-    for _ in range(4):
-        shares = np.linspace(low, high, 65)
-        rows = now - (1.0 - shares[:, None]) * start - shares[:, None] * _CEILING
-        below = law.posterior.functional(rows, drift_now=1.0).cdf(np.zeros(65))
-        at = int(np.searchsorted(np.maximum.accumulate(below), probability))
-        if at in (0, 65):
-            return None
-        low, high = float(shares[at - 1]), float(shares[at])
-    return 0.5 * (low + high)
 
 
 def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) -> Estimate:
@@ -88,13 +81,13 @@ def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) 
     method = "slope of the last third, drift + noise integrated out"
     recent = step >= step[-1] - (1.0 / 3.0) * (step[-1] - step[0])
     s, h = step[recent], entropy[recent]
-    if s.size < FEWEST:
-        why = f"{s.size} evaluations in the last third of the steps, expected at least {FEWEST}"
+    if s.size < 6:
+        why = f"{s.size} evaluations in the last third of the steps, expected at least 6"
         return unknown(why, level=level, method=method)
     if np.ptp(h) == 0:
         return Estimate(
             value=0.0, low=None, high=None, level=level, method=method, note="entropy is constant"
         )
     line = np.stack([np.ones(s.size), (s[-1] - s) / 100.0], axis=1)
-    told = infer(s, line[None], h[None], drift_grid(s))[0]
-    return from_mixture(told.functional(np.array([[0.0, 1.0]])), level=level, method=method)
+    (posterior,) = infer(s, line[None], h[None], drift_grid(s))
+    return from_mixture(posterior.functional(np.array([[0.0, 1.0]])), level=level, method=method)

@@ -16,6 +16,7 @@ def random_effects(
     from scipy.optimize import brentq  # slow to import, and seldom needed
 
     k = value.size
+    tail = (1.0 - level) / 2.0
 
     def generalised(tau2: float) -> float:
         weight = 1.0 / (variance + tau2)
@@ -29,13 +30,10 @@ def random_effects(
             top *= 2.0
         return float(brentq(lambda tau2: generalised(tau2) - target, 0.0, top, xtol=1e-14 * top))
 
-    tail = (1.0 - level) / 2.0
-    tau2 = solved(k - 1.0)
-    low, high = solved(float(chdtri(k - 1, tail))), solved(float(chdtri(k - 1, 1.0 - tail)))
+    tau2, low, high = (solved(float(q)) for q in (k - 1.0, *chdtri(k - 1, [tail, 1.0 - tail])))
     weight = 1.0 / (variance + tau2)
-    mean = float(weight @ value / weight.sum())
+    mean, reach = float(weight @ value / weight.sum()), float(stdtrit(k - 1, 1.0 - tail))
     error = float(np.sqrt(generalised(tau2) / ((k - 1) * weight.sum())))
-    reach = float(stdtrit(k - 1, 1.0 - tail))
     ahead = float(np.sqrt(tau2 + max(error**2, 1.0 / weight.sum())))
     centre, new = (
         Estimate(

@@ -30,20 +30,11 @@ than a missed one: it splits the run."""
 SIDE = 5
 """Evaluations on either side of a jump: a segment with fewer could not be fitted."""
 
-START = 0.1
-"""Share of the evaluations, from the first, in which no seam is looked for: a run's start is steep."""
-
 MOST_SEAMS = 5
 """Seams looked for in one series; a run that jumps more often does not drift, and has no law."""
 
-MOST_SPIKES = 10
-"""Single evaluations that stand out and are set aside in the search for jumps."""
-
 FEWEST_TO_SEARCH = 20
 """Evaluations below which no seam is looked for: drift and a jump cannot be told apart."""
-
-_CELLS = 300_000
-"""Steps times candidates, at most: long runs try fewer."""
 
 
 def find_seams(step: Any, entropy: Any, reward: Any, *, level: float = 0.95) -> tuple[Seam, ...]:
@@ -77,9 +68,10 @@ def find_seams(step: Any, entropy: Any, reward: Any, *, level: float = 0.95) -> 
     level = checked_level(level)
     s, h, r, _ = complete(entropy, reward, step)
     check_steps(s)
-    check_scale("reward", r)
-    check_scale("entropy", h)
-    found = [*jumps_of(s, r, "reward", level), *jumps_of(s, h, "entropy", level)]
+    columns = {"reward": r, "entropy": h}
+    for name, values in columns.items():
+        check_scale(name, values)
+    found = [seam for name, values in columns.items() for seam in jumps_of(s, values, name, level)]
     return tuple(sorted(found, key=lambda seam: (seam.step, seam.series)))
 
 
@@ -106,13 +98,14 @@ def jumps_of(step: FloatArray, values: FloatArray, series: str, level: float) ->
     slow = np.polynomial.legendre.legvander(2.0 * time - 1.0, 3)
     trend = np.column_stack([slow, np.exp(-5.0 * time), np.exp(-20.0 * time)])
     place, found = np.arange(step.size), dict[int, float]()
-    for _ in range(MOST_SEAMS + MOST_SPIKES):
-        best, chance = _clearest(step, values, trend, np.array(list(found), dtype=int))
+    # Ten single evaluations that stand out are set aside at most.
+    for _ in range(MOST_SEAMS + 10):
+        best, chance = _clearest(step, values, trend, list(found))
         if chance >= FALSE_SEAM or len(found) == MOST_SEAMS:
             break
         # One evaluation that stands out looks like a jump on either side of it.
         columns = np.column_stack([place >= best, place == best - 1, place == best]).astype(float)
-        clearest = _least(jump_tails(step, values, trend, columns, drift_grid(step)))
+        clearest, _ = _least(step, values, trend, columns)
         if clearest == 0:
             found[best] = chance
         trend = np.column_stack([trend, columns[:, clearest]])
@@ -129,18 +122,19 @@ def jumps_of(step: FloatArray, values: FloatArray, series: str, level: float) ->
 
 
 def _clearest(
-    step: FloatArray, values: FloatArray, trend: FloatArray, taken: np.ndarray[Any, np.dtype[np.int64]]
+    step: FloatArray, values: FloatArray, trend: FloatArray, taken: Sequence[int]
 ) -> tuple[int, float]:
     """The step with the clearest jump, and its p-value over all steps and both series."""
     n = step.size
-    places = np.arange(max(SIDE, int(START * n)), n - SIDE + 1)
-    if taken.size:
-        places = places[np.abs(places[:, None] - taken).min(axis=1) >= SIDE]
+    # A run's start is steep: no seam is looked for in its first tenth.
+    places = np.arange(max(SIDE, int(0.1 * n)), n - SIDE + 1)
+    for seam in taken:
+        places = places[np.abs(places - seam) >= SIDE]
     count = places.size
     if not count:
         return 0, 1.0
-    # Beyond it those with the largest local change are tried. All are counted.
-    most = min(150, max(_CELLS // n, 1))
+    # Of a long run those with the largest local change are tried. All are counted.
+    most = min(150, max(300_000 // n, 1))
     if count > most:
         wide = max(SIDE, n // 100)
         total = np.concatenate([[0.0], np.cumsum(values)])
@@ -148,15 +142,15 @@ def _clearest(
         change = (total[after] - total[places]) / (after - places)
         change -= (total[places] - total[before]) / (places - before)
         places = np.sort(places[np.argsort(-np.abs(change), kind="stable")[:most]])
-    jumps = (np.arange(n)[:, None] >= places).astype(float)
-    chance = jump_tails(step, values, trend, jumps, drift_grid(step))
-    best = _least(chance)
-    return int(places[best]), min(1.0, 2.0 * count * float(chance[best]))
+    best, chance = _least(step, values, trend, (np.arange(n)[:, None] >= places).astype(float))
+    return int(places[best]), min(1.0, 2.0 * count * chance)
 
 
-def _least(chances: FloatArray) -> int:
-    """Number of the first of the smallest chances."""
-    return int(first_best(-np.log(np.maximum(chances, np.finfo(float).tiny))))
+def _least(step: FloatArray, values: FloatArray, trend: FloatArray, columns: FloatArray) -> tuple[int, float]:
+    """Number of the column with the first of the smallest chances, and that chance."""
+    chances = jump_tails(step, values, trend, columns, drift_grid(step))
+    best = int(first_best(-np.log(np.maximum(chances, np.finfo(float).tiny))))
+    return best, float(chances[best])
 
 
 def jump_tails(
@@ -181,7 +175,7 @@ def jump_tails(
     ortho = np.linalg.qr(trend)[0]
     rest = np.column_stack([values, jumps])
     # Without the trend, and of length 1: small numbers, so that the normal equations lose no digits.
-    rest = rest - ortho @ (ortho.T @ rest)
+    rest -= ortho @ (ortho.T @ rest)
     rest /= np.linalg.norm(rest, axis=0)
     gains = filter_gains(step, grid)
     white = whiten(gains, np.column_stack([ortho, rest]))[0].transpose(2, 1, 0)
@@ -189,9 +183,9 @@ def jump_tails(
     normal = trends @ trends.transpose(0, 2, 1)
     cross = others @ trends.transpose(0, 2, 1)
     partial = cross @ np.linalg.inv(normal)
-    length = (others**2).sum(axis=2) - (partial * cross).sum(axis=2)
-    along = (others @ others[:, 0, :, None])[:, :, 0] - (partial @ cross[:, 0, :, None])[:, :, 0]
-    length, moment, whole = length[:, 1:], along[:, 1:], along[:, :1]
+    length = (others[:, 1:] ** 2).sum(axis=2) - (partial[:, 1:] * cross[:, 1:]).sum(axis=2)
+    along = (others @ others[:, 0, :, None] - partial @ cross[:, 0, :, None])[:, :, 0]
+    moment, whole = along[:, 1:], along[:, :1]
     free = n - p - 1
     rss = np.maximum(whole - moment**2 / length, np.finfo(float).tiny)
     constant = -0.5 * (gains.log_det + np.linalg.slogdet(normal)[1]) + grid.log_prior

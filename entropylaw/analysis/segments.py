@@ -77,6 +77,7 @@ def fit_segments(
     starts = sorted(set(np.searchsorted(s, marks).tolist()))
     parts = [known.only(slice(first, end), {}) for first, end in pairwise([0, *starts, s.size])]
     segments: list[Segment] = []
+    fitted = []
     for part in parts:
         law, refusal = None, None
         try:
@@ -90,11 +91,11 @@ def fit_segments(
                 entropy_sd=part.entropy_sd,
                 run=f"{run}, segment {len(segments) + 1}",
             )
+            fitted.append(part)
         except FitError as error:
             refusal = error.message
-        first, last = float(part.step[0]), float(part.step[-1])
+        first, last = part.step[[0, -1]].tolist()
         segments.append(Segment(first_step=first, last_step=last, n=part.step.size, law=law, refusal=refusal))
-    fitted = [part for part, segment in zip(parts, segments, strict=True) if segment.law is not None]
     same, left = None, len(parts) - len(fitted)
     findings = [note("segments-left-out", left=left, segments=len(parts))] if left else []
     if len(fitted) > 1:
@@ -109,16 +110,15 @@ def _same_law(parts: Sequence[Evaluations], model: ResidualModel, eval_size: int
     """One residual for the whole run, coefficients of its own for every segment."""
     # Each segment is smoothed by itself: a smooth curve over the run would round the seam off.
     courses = [course_for(model, part.entropy, part.step, part.entropy_sd) for part in parts]
-    course = np.concatenate([each.entropy for each in courses])
-    x = design(law_column(course))
-    columns = blocks(x, np.repeat(np.arange(len(parts)), [part.step.size for part in parts]))
-    s, r = np.concatenate([part.step for part in parts]), np.concatenate([part.reward for part in parts])
-    grid = covariances(s, course, r, model.name, eval_size)
+    s, r = (np.concatenate(each) for each in zip(*((p.step, p.reward) for p in parts), strict=True))
     root = block_diag(*(each.root for each in courses)).reshape(s.size, -1)
-    law = infer_run(s, Course(entropy=course, root=root), r, grid, model.name)
+    course = Course(entropy=np.concatenate([each.entropy for each in courses]), root=root)
+    x = design(law_column(course.entropy))
+    columns = blocks(x, np.repeat(np.arange(len(parts)), [part.step.size for part in parts]))
+    grid = covariances(s, course.entropy, r, model.name, eval_size)
+    law = infer_run(s, course, r, grid, model.name)
     grid = grid if law is None else law.blurred(0, grid)
-    (posterior,) = infer(s, columns[None], r[None], grid)
-    (same,) = infer(s, x[None], r[None], grid)
+    posterior, same = (infer(s, each[None], r[None], grid)[0] for each in (columns, x))
     return difference_test(
         posterior,
         same,

@@ -7,7 +7,7 @@ coefficients is the product of the runs' posteriors: by quadrature, without samp
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,18 +34,6 @@ ROWS: dict[str, tuple[float, float]] = {"a": (0.0, 1.0), "b": (1.0, 1.0), "ceili
 FEWEST_SEEDS = 3
 """Runs from which the spread between them says anything about the next one."""
 
-_BASIS = {"a": np.eye(2), "b": np.array([[1.0, 0.0], [-1.0, 1.0]]), "ceiling": np.eye(2)[::-1]}
-"""Columns: a direction of β in which the named coefficient stays, and one in which it changes by 1."""
-
-_REACH = 40.0
-"""Half-width of the quadrature grid, in standard deviations: t's of few degrees have long tails."""
-
-_POINTS = {1: (401, 401), 2: (41, 101)}
-"""Points an axis, coarse and fine, by dimension; uniform in asinh of the distance."""
-
-_LIGHT = 1e-6
-"""Weight of the components that a product leaves out, all together."""
-
 _SLICES = 101
 """Points, equally probable, that stand for a distribution that is subtracted from another."""
 
@@ -63,7 +51,7 @@ def fit_shared(
     Parameters
     ----------
     runs
-        One ``(entropy, reward, step, name)`` a run: entropy in nats, shape (n,), and the rest as
+        One ``(entropy, reward, step, name)`` per run: entropy in nats, shape (n,), and the rest as
         :func:`~entropylaw.analysis.fitting.fit_law` takes them; ``step`` may be None.
     shared
         Names of the common coefficients: one of "a", "b", "ceiling"; two name all three.
@@ -86,8 +74,7 @@ def fit_shared(
                 f"runs: expected (entropy, reward, step, name) for each, found {len(one)} items",
                 "the function's docstring says what it takes",
             )
-        h, r, s, name = one
-        fits.append(fit_law(h, r, s, level=level, interval=interval, eval_size=eval_size, run=name))
+        fits.append(fit_law(*one[:3], level=level, interval=interval, eval_size=eval_size, run=one[3]))
     return share(fits, shared=shared)
 
 
@@ -109,14 +96,14 @@ def share(fits: Sequence[LawFit], *, shared: Sequence[str] = ("a", "b")) -> Shar
     fits = several(fits, LawFit, "fits")
     level, method = _alike(fits)
     posteriors = [fit.posterior for fit in fits]
-    rows = np.array([ROWS[name] for name in (names if len(names) == 1 else ("ceiling", "a"))])
-    parts = [marginal(posterior, rows) for posterior in posteriors]
+    # Had the runs nothing but this one in common.
+    alone = {name: [marginal(posterior, np.array([ROWS[name]])) for posterior in posteriors] for name in ROWS}
+    parts = alone[names[0]] if len(names) == 1 else [marginal(p, np.eye(2)) for p in posteriors]
     points = product(parts)
-    within = {}
-    for name in ROWS:
-        # Had the runs nothing but this one in common.
-        alone = product([marginal(posterior, np.array([ROWS[name]])) for posterior in posteriors])
-        within[name] = alone.estimate(np.array([1.0]), level=level, method=method)
+    within = {
+        name: product(each).estimate(np.array([1.0]), level=level, method=method)
+        for name, each in alone.items()
+    }
     within |= {name: points.estimate(coordinates(name, names), level=level, method=method) for name in names}
     private = unknown("each run has its own", level=level, method=method)
     common = {name: within[name] if name in names else private for name in ROWS}
@@ -127,33 +114,37 @@ def share(fits: Sequence[LawFit], *, shared: Sequence[str] = ("a", "b")) -> Shar
         np.array([part.df for part in parts]),
         hypothesis=f"all {len(fits)} runs have the same {' and '.join(names[:2])}",
     )
-    runs = tuple(
-        SharedRun(
-            run=fit.run,
-            n=fit.n,
-            valid=fit.validity.ok,
-            own={"a": fit.a, "b": fit.b, "ceiling": fit.ceiling},
-            together=_together(posteriors, i, names, common, level, method),
-            deviation=_deviations(posteriors[i], parts, i, names, level),
+    runs = []
+    for i, fit in enumerate(fits):
+        others = product([part for part in parts if part is not parts[i]], rough=True)
+        together = dict(common)
+        if len(names) == 1:
+            together |= _given(fit.posterior, parts[i], points, names[0], level, method)
+        runs.append(
+            SharedRun(
+                run=fit.run,
+                n=fit.n,
+                valid=fit.validity.ok,
+                own={"a": fit.a, "b": fit.b, "ceiling": fit.ceiling},
+                together=together,
+                deviation=_deviations(fit.posterior, others, names, level),
+            )
         )
-        for i, fit in enumerate(fits)
-    )
     spread = tuple(seed_spread(name, posteriors, within[name], level) for name in ROWS)
-    return SharedFit(shared=names, same=same, runs=runs, spread=spread, level=level, **common)
+    return SharedFit(shared=names, same=same, runs=tuple(runs), spread=spread, level=level, **common)
 
 
 def shared_names(shared: Sequence[str]) -> tuple[str, ...]:
     """``shared`` in order, all three where two are named; a :class:`UsageError` for anything else."""
-    asked = {
-        name.strip() for name in ((shared,) if isinstance(shared, str) else several(shared, str, "shared"))
-    }
-    if not asked or not asked <= set(ROWS):
+    given = (shared,) if isinstance(shared, str) else several(shared, str, "shared")
+    names = {name.strip() for name in given}
+    if not names or not names <= set(ROWS):
         raise UsageError(
             "bad-shared",
-            f"shared {', '.join(sorted(asked)) or 'nothing'}, expected names among {', '.join(ROWS)}",
+            f"shared {', '.join(sorted(names)) or 'nothing'}, expected names among {', '.join(ROWS)}",
             "share 'a,b' for one law, 'a' for one slope, 'ceiling' for one ceiling",
         )
-    return tuple(ROWS) if len(asked) > 1 else tuple(asked)
+    return tuple(ROWS) if len(names) > 1 else tuple(names)
 
 
 def coordinates(name: str, names: Sequence[str]) -> FloatArray:
@@ -197,8 +188,8 @@ class Marginal:
         d = points.shape[1]
         root = np.linalg.inv(np.linalg.cholesky(self.scale))
         squared = np.zeros((len(points), self.weight.size))
-        for i in range(d):
-            squared += (points @ root[:, i].T - np.einsum("gj,gj->g", root[:, i], self.location)) ** 2
+        for row in root.swapaxes(0, 1):
+            squared += (points @ row.T - np.einsum("gj,gj->g", row, self.location)) ** 2
         if np.isinf(self.df):
             kernel = -0.5 * squared - 0.5 * d * np.log(2 * np.pi)
         else:
@@ -221,8 +212,8 @@ class Marginal:
 
 
 def marginal(posterior: Posterior, rows: FloatArray) -> Marginal:
-    """Posterior of ``rows @ β``, rows of shape (d, 2), without components of no weight."""
-    kept = posterior.pruned(_LIGHT)
+    """Posterior of ``rows @ β``, rows of shape (d, 2), without components that weigh 10⁻⁶ together."""
+    kept = posterior.pruned(1e-6)
     return Marginal(
         weight=kept.weight,
         location=kept.coefficient @ rows.T,
@@ -249,32 +240,27 @@ class Points:
         """Median and equal-tailed interval of ``row @ point``."""
         low, value, high = self.quantiles(row, np.array(tails(level))).tolist()
         centred = self.point @ row - self.weight @ (self.point @ row)
-        return Estimate(
-            value=value,
-            low=low,
-            high=high,
-            level=level,
-            method=method,
-            std_error=float(np.sqrt(self.weight @ centred**2)),
-        )
+        error = float(np.sqrt(self.weight @ centred**2))
+        return Estimate(value=value, low=low, high=high, level=level, method=method, std_error=error)
 
 
 def product(parts: Sequence[Marginal], *, rough: bool = False) -> Points:
     """The normalised product of densities, on a grid that is moved and scaled until it fits.
 
-    The grid is uniform in asinh along its axes, which are turned.
+    The grid is uniform in asinh along its axes, which are turned, and reaches to 40 standard deviations: t's
+    of few degrees have long tails.
     """
-    moments = [part.moments() for part in parts]
-    precision = np.array([np.linalg.inv(scale) for _, scale in moments])
+    means, scales = (np.array(each) for each in zip(*(part.moments() for part in parts), strict=True))
+    precision = np.linalg.inv(scales)
     scale = np.linalg.inv(precision.sum(axis=0))
-    centre = scale @ np.einsum("kij,kj->i", precision, np.array([mean for mean, _ in moments]))
-    coarse, fine = _POINTS[centre.size]
+    centre = scale @ np.einsum("kij,kj->i", precision, means)
+    coarse, fine = (401, 401) if centre.size == 1 else (41, 101)
     # Turned, so that no coefficient runs along an axis: its distribution would be a staircase.
     cos, sin = np.cos(0.5), np.sin(0.5)
     turn = np.array([[cos, sin], [-sin, cos]]) if centre.size == 2 else np.eye(1)
     # Runs that disagree, or t's of few degrees, are wider than the normal guess: measure and try again.
     for size in (coarse, coarse, coarse if rough else fine):
-        axis = np.linspace(-np.arcsinh(_REACH), np.arcsinh(_REACH), size)
+        axis = np.linspace(-np.arcsinh(40.0), np.arcsinh(40.0), size)
         mesh = np.stack(np.meshgrid(*[axis] * centre.size, indexing="ij"), axis=-1).reshape(-1, centre.size)
         point = centre + np.sinh(mesh) @ turn @ np.linalg.cholesky(scale).T
         log_weight = np.log(np.cosh(mesh)).sum(axis=1) + sum(part.log_density(point) for part in parts)
@@ -286,57 +272,45 @@ def product(parts: Sequence[Marginal], *, rough: bool = False) -> Points:
     return Points(point=point, weight=weight)
 
 
-def _together(
-    posteriors: Sequence[Posterior],
-    i: int,
-    names: tuple[str, ...],
-    common: Mapping[str, Estimate],
-    level: float,
-    method: str,
+def _given(
+    posterior: Posterior, ours: Marginal, points: Points, name: str, level: float, method: str
 ) -> dict[str, Estimate]:
-    """Coefficients of run i with the shared ones in common.
+    """The two other coefficients of a run, given that ``name`` is distributed as ``points``.
 
-    Given one shared coefficient and the covariance, the other one is a t with one more degree of freedom.
+    ``ours`` is its distribution by this run alone. Given it and the covariance, another coefficient is a t
+    with one more degree of freedom.
     """
-    if len(names) > 1:
-        return dict(common)
-    (name,) = names
-    turn = _BASIS[name]
-    both = marginal(posteriors[i], np.linalg.inv(turn))
-    parts = [marginal(posterior, np.array([ROWS[name]])) for posterior in posteriors]
-    points = product(parts)
-    ours = parts[i].components(points.point)
-    log_weight = np.log(points.weight)[:, None] + ours - parts[i].log_density(points.point)[:, None]
+    # Columns: a direction of β in which the named coefficient stays, and one in which it changes by 1.
+    turns = {"a": np.eye(2), "b": np.array([[1.0, 0.0], [-1.0, 1.0]]), "ceiling": np.eye(2)[::-1]}
+    both = marginal(posterior, np.linalg.inv(turns[name]))
+    log_weight = ours.components(points.point) - ours.log_density(points.point)[:, None]
+    weight = np.exp(np.log(points.weight)[:, None] + log_weight)
     slope = both.scale[:, 0, 1] / both.scale[:, 1, 1]
     away = points.point - both.location[:, 1]
     widen = 1.0 if np.isinf(both.df) else (both.df + away**2 / both.scale[:, 1, 1]) / (both.df + 1.0)
     squared = widen * (both.scale[:, 0, 0] - slope * both.scale[:, 0, 1])
     free = both.location[:, 0] + slope * away
-    answers = {name: common[name]}
+    answers = {}
     for other in ROWS.keys() - {name}:
-        of_free, of_common = np.array(ROWS[other]) @ turn
+        of_free, of_common = np.array(ROWS[other]) @ turns[name]
         location = of_free * free + of_common * points.point
         scale = np.abs(of_free) * np.sqrt(np.broadcast_to(squared, free.shape))
-        mixture = Mixture.of_one(np.exp(log_weight), location, scale, both.df + 1.0)
+        mixture = Mixture.of_one(weight, location, scale, both.df + 1.0)
         answers[other] = from_mixture(mixture, level=level, method=method)
-    return {name: answers[name] for name in ROWS}
+    return answers
 
 
 def _deviations(
-    posterior: Posterior, parts: Sequence[Marginal], i: int, names: tuple[str, ...], level: float
+    posterior: Posterior, others: Points, names: Sequence[str], level: float
 ) -> dict[str, Estimate]:
     """Own coefficient less the one that the other runs have in common; the two are independent."""
-    others = product([part for j, part in enumerate(parts) if j != i], rough=True)
     answers = {}
     for name in names:
         own = posterior.functional(np.array([ROWS[name]])).pruned()
         away = others.quantiles(coordinates(name, names), (np.arange(_SLICES) + 0.5) / _SLICES)
-        mixture = Mixture(
-            weight=np.repeat(own.weight, _SLICES) / _SLICES,
-            location=(own.location[0][:, None] - away).reshape(1, -1),
-            scale=np.repeat(own.scale, _SLICES, axis=1),
-            df=own.df,
-        )
+        weight, scale = (np.repeat(x, _SLICES) for x in (own.weight / _SLICES, own.scale[0]))
+        location = (own.location[0][:, None] - away).reshape(1, -1)
+        mixture = Mixture(weight=weight, location=location, scale=scale[None], df=own.df)
         answers[name] = from_mixture(mixture, level=level, method="own less common to the other runs")
     return answers
 
@@ -354,11 +328,11 @@ def seed_spread(name: str, posteriors: Sequence[Posterior], within: Estimate, le
     """
     row = np.array([ROWS[name]])
     found = [from_mixture(p.functional(row).pruned(), level=level, method="") for p in posteriors]
-    value = np.array([estimate.value for estimate in found], dtype=float)
-    error = np.array([estimate.std_error for estimate in found], dtype=float)
-    if len(found) < FEWEST_SEEDS or not np.isfinite(error).all():
-        few = f"{len(found)} runs; {FEWEST_SEEDS} are needed before their spread says anything"
-        why = few if len(found) < FEWEST_SEEDS else "a run is too short for a standard error"
+    value, error = np.array([(one.value, one.std_error) for one in found], dtype=float).T
+    why = "" if np.isfinite(error).all() else "a run is too short for a standard error"
+    if len(found) < FEWEST_SEEDS:
+        why = f"{len(found)} runs; {FEWEST_SEEDS} are needed before their spread says anything"
+    if why:
         lack = unknown(why, level=level, method="between seeds")
         parts = {"between": lack, "answer": within, "new_seed": lack, "tau": lack}
     else:

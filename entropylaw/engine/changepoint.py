@@ -9,8 +9,9 @@ hinge.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 
@@ -24,11 +25,8 @@ PLACES = 16
 
 FIRST, LAST = 0.1, 0.9
 
-_COLUMNS = 256
-"""Series looked at together."""
-
-_MOST = 600
-"""Combinations whose curves are looked at."""
+# Series looked at together, and combinations whose curves are looked at.
+_COLUMNS, _MOST = 256, 600
 
 
 def bend(time: FloatArray, place: float, half: float) -> FloatArray:
@@ -65,23 +63,23 @@ class Kinks:
         Shape (n,), strictly increasing, n ≥ 12.
     decays
         Shape (m, n), as :func:`likely_decays` finds them for one series.
+
+    ``free`` are the degrees of freedom that a smooth decay leaves.
     """
 
     def __init__(self, step: FloatArray, decays: FloatArray) -> None:
-        self.step = step
+        self.step, self.decays, self.grid = step, decays, coarse_grid(step)
         self.time = (step - step[0]) / (step[-1] - step[0])
-        self.grid = coarse_grid(step)
-        self.decays = decays
         self.gains = filter_gains(step, self.grid)
         n, m = step.size, len(decays)
+        self.free = n - 2
         hinges = [bend(self.time, place, 0.0) for place in np.linspace(FIRST, LAST, PLACES)]
         white = whitened_rows(self.gains, np.concatenate([np.ones((1, n)), decays, hinges]).T)
         one = np.broadcast_to(white[:, None, 0], (len(white), m, n))
         self.basis, triangle = np.linalg.qr(np.stack([one, white[:, 1 : m + 1]], axis=-1))
         # Orthonormal constant and decay for every decay, shape (m, n, 2).
         self._plain, plain = np.linalg.qr(np.stack([np.ones_like(decays), decays], axis=-1))
-        self.cost = self.gains.log_det[:, None] + 2.0 * log_diagonal(triangle)
-        self.cost = self.cost - 2.0 * log_diagonal(plain)
+        self.cost = self.gains.log_det[:, None] + 2.0 * log_diagonal(triangle) - 2.0 * log_diagonal(plain)
         # Of each hinge: itself, what it shares with the decay, and the length of the rest.
         self.hinges = white[:, m + 1 :]
         self.shared = self.hinges[:, None] @ self.basis
@@ -96,39 +94,28 @@ class Kinks:
         noise = self.grid.noise[:, None, None] * np.eye(self.step.size)
         return np.asarray(np.linalg.cholesky(each + noise))
 
-    @property
-    def free(self) -> int:
-        """Degrees of freedom that the smooth decay leaves."""
-        return self.step.size - 2
-
     def null(self, series: FloatArray) -> Null:
         """Fit the smooth decay to series (n, b), and ask each for a bend."""
-        parts = [self._null(series[:, i : i + _COLUMNS]) for i in range(0, series.shape[1], _COLUMNS)]
-        names = [field.name for field in fields(Null)]
-        axes = {name: 1 if name == "white" else -1 for name in names}
-        return Null(**{name: np.concatenate([getattr(p, name) for p in parts], axes[name]) for name in names})
-
-    def _null(self, series: FloatArray) -> Null:
         white = whitened_rows(self.gains, series)
-        points, m = self.cost.shape
-        rss = np.empty((points, m, series.shape[1]))
+        rss = np.empty((*self.cost.shape, series.shape[1]))
         more, best = np.empty_like(rss), np.empty_like(rss)
         slack = unseen(series)
-        for g in range(points):
-            y = white[g].T
+        for g, i in product(range(len(rss)), range(0, series.shape[1], _COLUMNS)):
+            part = slice(i, i + _COLUMNS)
+            y = white[g, part].T
             along = self.basis[g].swapaxes(-1, -2) @ y
-            rss[g] = (y**2).sum(axis=0) - (along**2).sum(axis=1) + slack
+            plain = (y**2).sum(axis=0) - (along**2).sum(axis=1) + slack[part]
             # In place: this is where the time goes, over thousands of simulated series.
             left = self.hinges[g] @ y - self.shared[g] @ along
             left /= self.length[g][..., None]
             left *= left
-            left /= rss[g][:, None]
+            left /= plain[:, None]
             np.maximum(np.subtract(1.0, left, out=left), 1e-12, out=left)
             least = left.min(axis=1)
-            best[g] = rss[g] * least
+            rss[g, :, part], best[g, :, part] = plain, plain * least
             left /= least[:, None]
             np.exp(-0.5 * self.free * np.log(left, out=left), out=left)
-            more[g] = np.log(left.mean(axis=1)) - 0.5 * self.free * np.log(least)
+            more[g, :, part] = np.log(left.mean(axis=1)) - 0.5 * self.free * np.log(least)
         log = self.grid.log_prior[:, None, None] - 0.5 * self.cost[..., None] - 0.5 * self.free * np.log(rss)
         whole, bent_whole = log_sum(log), log_sum(log + more)
         return Null(
@@ -154,8 +141,8 @@ class Kinks:
             shared = white[g] @ self.basis[g]
             own = np.maximum((white[g] ** 2).sum(axis=-1) - (shared**2).sum(axis=-1), SLIGHT)
             seen = (white[g] @ y[g])[:, 0] - (shared @ (self.basis[g].swapaxes(-1, -2) @ y[g]))[..., 0]
-            rss = null.rss[g, :, 0, None] * np.ones_like(own)
-            rss = np.maximum(rss - seen**2 / own, 1e-12 * rss)
+            plain = null.rss[g, :, 0, None]
+            rss = np.maximum(plain - seen**2 / own, 1e-12 * plain)
             cost = 0.5 * (np.log(own) - np.log(np.maximum(plainly, SLIGHT)))
             log[g] = self.grid.log_prior[g] - 0.5 * self.cost[g, :, None] - cost
             log[g] -= 0.5 * (self.free - 1) * np.log(rss)
@@ -205,9 +192,8 @@ class Bends:
     ``place``, ``half`` and ``weight`` (k,) are place and half-width in time from 0 to 1 and the probability
     of each. The rest has one entry a combination c that is looked at further: ``share`` (c,) its
     probability, ``coefficient`` (c, 3), ``factor`` (c, 3, 3) with factor · factorᵀ its squared scale, and
-    ``design`` (c, n, 3); ``before``, ``after`` and ``rise`` (c, 3) are rows whose product with the
-    coefficients is the mean slope before and behind the bend (per unit of time), and what the bend adds to
-    the end.
+    ``design`` (c, n, 3); ``changes`` (3, c, 3) has rows whose product with the coefficients is the mean slope
+    before and behind the bend (per unit of time), and what the bend adds to the end.
     """
 
     place: FloatArray
@@ -217,16 +203,13 @@ class Bends:
     coefficient: FloatArray
     factor: FloatArray
     design: FloatArray
-    before: FloatArray
-    after: FloatArray
-    rise: FloatArray
+    changes: FloatArray
     df: float
 
     def number(self, row: FloatArray) -> Mixture:
-        """Distribution of one of the rows' products with the coefficients."""
+        """Distribution of the product of rows (c, 3) with the coefficients."""
         location = (row * self.coefficient).sum(axis=1)
-        squared = (np.einsum("cp,cpq->cq", row, self.factor) ** 2).sum(axis=1)
-        scale = np.sqrt(np.maximum(squared, 1e-300))
+        scale = np.sqrt(np.maximum((np.einsum("cp,cpq->cq", row, self.factor) ** 2).sum(axis=1), 1e-300))
         return Mixture(weight=self.share, location=location[None], scale=scale[None], df=self.df)
 
     def curve(self) -> tuple[FloatArray, FloatArray]:
@@ -260,13 +243,14 @@ def bend_posterior(
     chosen = order[: int(np.searchsorted(np.cumsum(flat[order]), 1.0 - 1e-3)) + 1]
     # A combination is a covariance, a decay and a bend, by their numbers.
     point, shape, which = np.unravel_index(chosen, weight.shape)
-    ones = np.ones((chosen.size, series.size))
-    design = np.stack([ones, kinks.decays[shape], columns[which]], axis=-1)
+    decays = kinks.decays[shape]
+    design = np.stack([np.ones_like(decays), decays, columns[which]], axis=-1)
     # Generalised least squares of each combination.
     used, slot = np.unique(which, return_inverse=True)
-    white = whitened_rows(kinks.gains, np.column_stack([series, ones[0], kinks.decays.T, columns[used].T]))
-    y, after = white[point, 0], 2 + len(kinks.decays)
-    x = np.stack([white[point, 1], white[point, 2 + shape], white[point, after + slot]], axis=-1)
+    rows = [series, np.ones_like(series), *columns[used], *kinks.decays]
+    white = whitened_rows(kinks.gains, np.column_stack(rows))
+    y, behind = white[point, 0], 2 + used.size
+    x = np.stack([white[point, 1], white[point, behind + shape], white[point, 2 + slot]], axis=-1)
     ortho, triangle = np.linalg.qr(x)
     along = np.einsum("cnp,cn->cp", ortho, y)
     left = y - np.einsum("cnp,cp->cn", ortho, along)
@@ -284,8 +268,6 @@ def bend_posterior(
         coefficient=np.einsum("cpq,cq->cp", back, along),
         factor=back * np.sqrt(variance)[:, None, None],
         design=design,
-        before=(bent - first) / turn,
-        after=(last - bent) / (1.0 - turn),
-        rise=last * np.array([0.0, 0.0, 1.0]),
+        changes=np.stack([(bent - first) / turn, (last - bent) / (1.0 - turn), last * np.eye(3)[2]]),
         df=float(kinks.free - 1),
     )

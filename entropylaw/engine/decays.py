@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 
@@ -35,49 +34,46 @@ _AROUND = {2: (_WIDE, _WIDE), 3: (_WIDE, _NARROW, _NARROW)}
 """Standard deviations about the likeliest at which decays are kept, along the least known axis first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
-    """Decays over time in [0, 1], each to a floor of its own, by the logarithm of a time scale and a shape.
-
-    ``column`` maps time (n,) and parameters (m, k) to decays (m, n). ``shape`` bounds the parameters behind
-    the first, the logarithm of the time scale, which runs from one spacing to :data:`SLOWEST` runs.
-    """
-
-    column: Callable[[FloatArray, FloatArray], FloatArray]
-    shape: tuple[tuple[float, float], ...]
-
-
-def _stretched(time: FloatArray, theta: FloatArray) -> FloatArray:
+def stretched(time: FloatArray, theta: FloatArray) -> FloatArray:
+    """Stretched exponentials."""
     scale, power = np.exp(theta.T[..., None])
     return np.asarray(np.exp(-((time / scale) ** power)))
 
 
-def _power(time: FloatArray, theta: FloatArray) -> FloatArray:
+def power_law(time: FloatArray, theta: FloatArray) -> FloatArray:
+    """Powers of 1 + time / scale."""
     scale, power = np.exp(theta.T[..., None])
     return np.asarray((1.0 + time / scale) ** -power)
 
 
-def _delayed(time: FloatArray, theta: FloatArray) -> FloatArray:
+def logistic(time: FloatArray, theta: FloatArray) -> FloatArray:
+    """Falls about a middle."""
     scale, place = np.exp(theta[:, :1]), theta[:, 1:]
     return np.asarray(1.0 / (1.0 + np.exp(np.clip((time - place) / scale, -500.0, 500.0))))
 
 
-def _two(time: FloatArray, theta: FloatArray) -> FloatArray:
+def two_exponentials(time: FloatArray, theta: FloatArray) -> FloatArray:
     """Two kinds of tokens or prompts, each learnt at its own rate."""
     scale, share, times = theta.T[..., None]
     scale, share, times = np.exp(scale), 1.0 / (1.0 + np.exp(-share)), np.exp(times)
     return np.asarray(share * np.exp(-time / scale) + (1.0 - share) * np.exp(-time / (times * scale)))
 
 
-FAMILIES = {
-    "stretched exponential": Family(column=_stretched, shape=((np.log(0.25), np.log(3.0)),)),
-    "power": Family(column=_power, shape=((np.log(0.01), np.log(8.0)),)),
-    "logistic": Family(column=_delayed, shape=((0.0, 0.6),)),
-    "two exponentials": Family(column=_two, shape=((-3.0, 3.0), (np.log(2.0), np.log(100.0)))),
+Family = Callable[[FloatArray, FloatArray], FloatArray]
+Bounds = tuple[tuple[float, float], ...]
+
+FAMILIES: dict[Family, Bounds] = {
+    stretched: ((np.log(0.25), np.log(3.0)),),
+    power_law: ((np.log(0.01), np.log(8.0)),),
+    logistic: ((0.0, 0.6),),
+    two_exponentials: ((-3.0, 3.0), (np.log(2.0), np.log(100.0))),
 }
-"""Exponents from 0.25 to 3 and 0.01 (a logarithm) to 8; middles up to 0.6 of the run; shares of the faster
-exponential from 0.05 to 0.95, and the other 2 to 100 times slower. What is like none of them looks like a
-boundary: ``docs/method.md`` has the share of false ones for shapes that are no member."""
+"""Families of decays over time in [0, 1], each to a floor of its own: a function maps time (n,) and
+parameters (m, k) to decays (m, n). The first parameter is the logarithm of a time scale, from one spacing to
+:data:`SLOWEST` runs; the bounds of the others stand here. Exponents go from 0.25 to 3 and 0.01 (a logarithm)
+to 8; middles up to 0.6 of the run; shares of the faster exponential from 0.05 to 0.95, and the other is 2 to
+100 times slower. What is like none of them looks like a boundary: ``docs/method.md`` has the share of false
+ones for shapes that are no member."""
 
 
 def coarse_grid(step: FloatArray) -> Grid:
@@ -97,8 +93,8 @@ def likely_decays(step: FloatArray, series: FloatArray, beside: FloatArray | Non
     """
     evidence = _Evidence(step, series, beside)
     kept, logs = [], []
-    for family in FAMILIES.values():
-        decays = family.column(evidence.time, _likely(family, evidence))
+    for family, bounds in FAMILIES.items():
+        decays = family(evidence.time, _likely(family, bounds, evidence))
         fall = decays[:, :1] - decays[:, -1:]
         moves = fall[:, 0] > _STILL
         # A constant and a scale of their own change no fit, but how well it can be computed.
@@ -108,18 +104,18 @@ def likely_decays(step: FloatArray, series: FloatArray, beside: FloatArray | Non
     return np.asarray(np.concatenate(kept)[log - log.max() > np.log(1e-4)])
 
 
-def _likely(family: Family, evidence: _Evidence) -> FloatArray:
+def _likely(family: Family, bounds: Bounds, evidence: _Evidence) -> FloatArray:
     """Parameters (m, k) about the likeliest of a family: the best on a coarse grid, then moves from there."""
-    low, high = np.array([(-np.log(evidence.time.size - 1.0), np.log(SLOWEST)), *family.shape]).T
+    low, high = np.array([(-np.log(evidence.time.size - 1.0), np.log(SLOWEST)), *bounds]).T
     axes = [np.linspace(*ends) for ends in zip(low, high, _COARSE[low.size], strict=True)]
     tried = np.array(list(product(*axes)))
-    best = tried[first_best(evidence.of(family.column(evidence.time, tried)))]
+    best = tried[first_best(evidence.of(family(evidence.time, tried)))]
     reach = np.array([0.5 * (axis[1] - axis[0]) for axis in axes])
     around = np.array(list(product((-1.0, 0.0, 1.0), repeat=low.size)))
     single = (around != 0).sum(axis=1) == 1
     for _ in range(40):
         near = np.clip(best + reach * around, low, high)
-        log = evidence.of(family.column(evidence.time, near))
+        log = evidence.of(family(evidence.time, near))
         middle, top = log[len(around) // 2], int(first_best(log))
         if log[top] > middle + TIED:
             best = near[top]
@@ -144,13 +140,10 @@ def _spread(log: FloatArray, around: FloatArray, reach: FloatArray, room: FloatA
     k = reach.size
     value = dict(zip(map(tuple, around.astype(int)), log, strict=True))
     unit = np.eye(k, dtype=int)
-    bent = np.empty((k, k))
-    for i, j in product(range(k), repeat=2):
-        if i == j:
-            bent[i, i] = 2.0 * value[(0,) * k] - value[tuple(unit[i])] - value[tuple(-unit[i])]
-        else:
-            signs = product((1, -1), repeat=2)
-            bent[i, j] = -0.25 * sum(a * b * value[tuple(a * unit[i] + b * unit[j])] for a, b in signs)
+    bent = np.diag([2.0 * value[(0,) * k] - value[tuple(one)] - value[tuple(-one)] for one in unit])
+    for i, j in permutations(range(k), 2):
+        signs = product((1, -1), repeat=2)
+        bent[i, j] = -0.25 * sum(a * b * value[tuple(a * unit[i] + b * unit[j])] for a, b in signs)
     # Rounded: where the evidence is flat, its axes would be those of rounding errors.
     stiff, axes = np.linalg.eigh(np.round(bent, 6))
     longest = (0.25 * room / reach / np.maximum(np.abs(axes.T), SLIGHT)).min(axis=1)

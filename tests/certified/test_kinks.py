@@ -90,10 +90,10 @@ def test_a_clear_bend_is_where_it_is():
     _, _, found = closest(kinks, null, y)
     assert found.weight.sum() == pytest.approx(1.0)
     assert found.weight @ found.place == pytest.approx(0.5, abs=0.02)
-    assert float(found.number(found.rise).quantile(0.5)[0]) == pytest.approx(0.5, abs=0.05)
+    assert float(found.number(found.changes[2]).quantile(0.5)[0]) == pytest.approx(0.5, abs=0.05)
     at = kinks.time.searchsorted(0.5)
     truth = np.diff([1.0, 0.2 + 0.8 * np.exp(-6 * kinks.time[at]), 0.7 + 0.8 * np.exp(-6)])
-    for row, slope in ((found.before, truth[0] / 0.5), (found.after, truth[1] / 0.5)):
+    for row, slope in zip(found.changes[:2], truth / 0.5, strict=True):
         low, high = (float(found.number(row).quantile(p)[0]) for p in (0.005, 0.995))
         assert low < slope < high
     mean, sd = found.curve()
