@@ -52,11 +52,7 @@ class FormFits:
 
 
 def fit_forms(
-    step: FloatArray,
-    entropy: FloatArray,
-    reward: FloatArray,
-    grid: Grid,
-    names: Iterable[str] | None = None,
+    step: FloatArray, entropy: FloatArray, reward: FloatArray, grid: Grid, names: Iterable[str] | None = None
 ) -> FormFits:
     """Fit forms R(H) with the same residual model.
 

@@ -59,9 +59,7 @@ def judge(law: LawFit, reward_sd: float | None) -> Validity:
         *_reward_cautions(law),
     )
     return Validity(
-        ok=not against + lacking,
-        contradicted=bool(against),
-        findings=against + lacking + cautions,
+        ok=not against + lacking, contradicted=bool(against), findings=against + lacking + cautions
     )
 
 

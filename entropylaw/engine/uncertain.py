@@ -68,11 +68,7 @@ class _Turn:
 
 
 def uncertain_posteriors(
-    step: FloatArray,
-    designs: FloatArray,
-    roots: FloatArray,
-    rewards: FloatArray,
-    grid: Grid,
+    step: FloatArray, designs: FloatArray, roots: FloatArray, rewards: FloatArray, grid: Grid
 ) -> tuple[Posterior, FloatArray]:
     """Posterior of β for a batch of problems with an uncertain second column, and the mean of u.
 
