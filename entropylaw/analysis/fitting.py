@@ -116,7 +116,7 @@ def fit_law(
     for array in (s, h, r, course.entropy):
         array.setflags(write=False)
     told = infer_run(s, course, r, grid, model.name)
-    fits = fit_forms(s, course.entropy, r, grid if told is None else told.blurred(0, grid))
+    fits = fit_forms(s, course.entropy, r, grid if told is None else told.blurred(grid))
     law = (fits.fits["law"] if told is None else told).posteriors[0].pruned()
     # A smoothed entropy is what the log says; a logged value is corrected by the reward.
     entropy_now = float(course.entropy[-1] if told is None or model.smooths_entropy else told.likely[0, -1])

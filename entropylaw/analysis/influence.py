@@ -47,8 +47,7 @@ def influences(law: LawFit) -> Influences:
 
     With Q = V⁻¹, r the residual and M = Q − QX(XᵀQX)⁻¹XᵀQ, leaving out evaluation i changes β by
     −(XᵀQX)⁻¹XᵀQᵢ·(Qr)ᵢ/Mᵢᵢ, exactly (Haslett 1999, doi:10.1111/1467-9868.00195); without drift that is
-    Cook's formula. With a drift an evaluation leans on its neighbours, and its influence is not that of a
-    plain reading of the curve. The course of the entropy is taken as known.
+    Cook's formula. The smoothed entropy is taken as known.
 
     Parameters
     ----------

@@ -259,7 +259,7 @@ def residual_covariances(law: LawFit) -> Grid:
         return grid
     course = course_for(residual_model(law.interval), law.entropy, law.step, law.entropy_sd)
     inferred = infer_run(law.step, course, law.reward, grid, law.interval)
-    return grid if inferred is None else inferred.blurred(0, grid)
+    return grid if inferred is None else inferred.blurred(grid)
 
 
 _TEST = "t of the added column"
