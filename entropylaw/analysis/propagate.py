@@ -58,18 +58,9 @@ def infer_law(
     is replaced by its tangent, at the course or, where that is too far from the most probable H, there;
     a·u is treated as :mod:`entropylaw.engine.uncertain` says.
 
-    Parameters
-    ----------
-    step
-        Shape (n,), strictly increasing.
-    entropy, root
-        Shapes (b, n) and (b, n, k): entropies in nats, and square roots of their covariances; k may be 0.
-    rewards
-        Shape (b, n).
-    grid
-        As for :func:`entropylaw.engine.posterior.infer`.
-    curved
-        :data:`CURVED`, or :data:`EXACT`.
+    ``entropy`` (b, n) is in nats, ``root`` (b, n, k) the square roots of its covariances; k may be 0.
+    ``step`` (n,), ``rewards`` (b, n) and ``grid`` are as for :func:`entropylaw.engine.posterior.infer`,
+    ``curved`` is :data:`CURVED` or :data:`EXACT`.
     """
     designs = design(law_column(entropy))
     if not root.shape[2]:

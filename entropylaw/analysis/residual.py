@@ -17,12 +17,8 @@ def covariances(
 ) -> Grid:
     """The residual covariances to sum over, with the known noise variance of each evaluation.
 
-    Parameters
-    ----------
-    step, course, reward
-        Shape (n,): steps, course of the entropy in nats, reward.
-    interval, eval_size
-        As for :func:`entropylaw.fit_law`.
+    ``course`` is the smoothed entropy in nats; arrays have shape (n,), the rest is as for
+    :func:`entropylaw.fit_law`.
     """
     model = residual_model(interval)
     if eval_size is None:

@@ -59,18 +59,16 @@ def fit_forms(
     The prior gives each form the same probability, is flat on the level, and flat on each further
     coefficient with the density of a uniform between plus and minus one standard deviation of the reward
     per standard deviation of the coefficient's column, less what the columns before it explain: no form
-    can explain more than there is. (The density is that of the uniform; the coefficient itself is not cut
-    off.) It is what a coefficient costs against the constant.
+    can explain more than there is. (The coefficient itself is not cut off.)
 
     Parameters
     ----------
     step, entropy, reward
-        Shape (n,): steps, course of the entropy in nats, reward.
+        Shape (n,): steps, smoothed entropy in nats, reward.
     grid
         The residual covariances, the same for every form, with what errors in the entropy add by the law.
     names
-        Which of :data:`~entropylaw.analysis.forms.FORMS`, those of every fit where not given; the law is
-        always among them.
+        Which of :data:`~entropylaw.analysis.forms.FORMS`, those of every fit where not given; and the law.
     """
     offered, reasons = entropy_forms(entropy)
     core = (name for name, kind in FORMS.items() if kind.core)

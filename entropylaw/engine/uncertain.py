@@ -72,25 +72,10 @@ def uncertain_posteriors(
 ) -> tuple[Posterior, FloatArray]:
     """Posterior of β for a batch of problems with an uncertain second column, and the mean of u.
 
-    Parameters
-    ----------
-    step
-        Shape (n,), strictly increasing.
-    designs
-        Shape (b, n, p), full column rank, the first column constant.
-    roots
-        Shape (b, n, k): the second column has covariance ``roots @ rootsᵀ``. Columns of zeros do nothing.
-    rewards
-        Shape (b, n).
-    grid
-        As for :func:`entropylaw.engine.posterior.infer`.
+    ``roots`` has shape (b, n, k): the second column has covariance ``roots @ rootsᵀ``; columns of zeros do
+    nothing. The others are as for :func:`entropylaw.engine.posterior.infer`. The mean over the grid of u as
+    the reward corrects it has shape (b, k).
 
-    Returns
-    -------
-    The posteriors, and shape (b, k): u as the reward corrects it, the mean over the grid.
-
-    Notes
-    -----
     Where σ² is integrated out, the ratio of u's effect to it is taken at σ² = rss/(n − p), which is solved
     for along with the slope; the degrees of freedom stay n − p.
     """
