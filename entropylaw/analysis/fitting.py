@@ -217,13 +217,7 @@ class Evaluations:
 def usable(
     entropy: Any, reward: Any, step: Any, sd: Any, model: ResidualModel, *, keep_outliers: bool
 ) -> Evaluations:
-    """The evaluations that a residual model can be fitted to.
-
-    Raises
-    ------
-    FitError, UsageError
-        As :func:`fit_law`.
-    """
+    """The evaluations that a residual model can be fitted to; raises as :func:`fit_law`."""
     found = _present(entropy, reward, step, sd, model)
     refuse(found.step, found.entropy, found.reward)
     if keep_outliers or not model.drops_outliers:
@@ -239,14 +233,9 @@ def usable(
 def complete(
     entropy: Any, reward: Any, step: Any
 ) -> tuple[FloatArray, FloatArray, FloatArray, dict[str, int]]:
-    """Steps, entropies and rewards of equal length without missing values, and how many pairs that cost.
+    """Steps, entropies and rewards without missing values, and how many pairs that cost.
 
-    Raises
-    ------
-    FitError
-        ``lengths-differ``.
-    UsageError
-        ``bad-argument``.
+    Raises :class:`FitError` ``lengths-differ`` and :class:`UsageError` ``bad-argument``.
     """
     found = _present(entropy, reward, step)
     return found.step, found.entropy, found.reward, found.dropped

@@ -48,11 +48,10 @@ class _Moments:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Turn:
-    """The linear model about a slope and u, solved: all with (b, g) in front.
+    """The linear model about ``slope``, ``u`` and ``variance``, solved: all with (b, g) in front.
 
-    ``slope``, ``u`` and ``variance`` are where it was linearised; ``beta`` (p), ``covariance`` (p, p; in σ²),
-    ``log_det`` and ``rss`` are the answer; ``own`` (k) is 1/(a²λ + σ²), ``pull`` (k) and ``tie`` (k, p) the
-    right-hand side of u and what β takes off it: u given β is ``own · (pull − tie · β)``.
+    ``beta`` (p), ``covariance`` (p, p; in σ²), ``log_det`` and ``rss`` are the answer; ``own`` (k) is
+    1/(a²λ + σ²), and u given β is ``own · (pull − tie · β)``, with ``pull`` (k) and ``tie`` (k, p).
     """
 
     slope: FloatArray
@@ -136,8 +135,7 @@ def _settled(moments: _Moments, first: FloatArray, free: int, scaled: bool) -> _
     least, largest = _EXPLAINED * variance, moments.roots.max(axis=-1)
     if scaled:
         variance = np.maximum(variance, _CONDITION * base**2 * largest)
-    # Relative change of slope and variance at which the iteration ends.
-    settled = 1e-11
+    settled = 1e-11  # relative change of slope and variance at which the iteration ends
     for _ in range(100):
         turn = _solved(moments, slope, base, u, variance, p)
         new_slope = base + turn.beta[..., UNCERTAIN]
