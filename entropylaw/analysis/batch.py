@@ -23,9 +23,6 @@ from entropylaw.arguments import several
 from entropylaw.engine.grid import FloatArray
 from entropylaw.errors import EntropyLawError, FitError
 
-_TOGETHER = 50
-"""Runs whose posteriors are held at once."""
-
 _NUMBERS = ("ceiling", "a", "b", "reward_now", "headroom")
 
 
@@ -51,10 +48,8 @@ class LawBatch:
     ----------
     n
         Evaluations used of each run; 0 where it was refused before they were counted.
-    a, b, ceiling, reward_now, headroom
-        As in :class:`~entropylaw.results.law.LawFit`.
-    drift_share, effective_n, long_memory
-        As in :class:`~entropylaw.results.Residuals`.
+    a, b, ceiling, reward_now, headroom, drift_share, effective_n, long_memory
+        As in :class:`~entropylaw.results.law.LawFit` and :class:`~entropylaw.results.Residuals`.
     level, method
         Of every interval.
     refused
@@ -98,9 +93,7 @@ def fit_laws(
 
     Returns
     -------
-    LawBatch
-        The same numbers as a call of :func:`fit_law` for each run. A run that cannot be fitted is
-        named in ``refused``; nothing is raised for it.
+    The same numbers as a call of :func:`fit_law` for each run. One that cannot be fitted is in ``refused``.
 
     Raises
     ------
@@ -123,8 +116,7 @@ def fit_laws(
             f"{runs} runs of entropies, {len(reward)} of rewards and {len(steps)} of steps",
             "pass one series of each for every run",
         )
-    table = np.full((len(_NUMBERS), 4, runs), np.nan)
-    about = np.full((3, runs), np.nan)
+    table, about = np.full((len(_NUMBERS), 4, runs), np.nan), np.full((3, runs), np.nan)
     n = np.zeros(runs, dtype=np.intp)
     refused: dict[int, EntropyLawError] = {}
     groups: dict[bytes, list[tuple[int, Evaluations]]] = {}
@@ -137,19 +129,16 @@ def fit_laws(
             n[i] = found.step.size
             groups.setdefault(found.step.tobytes(), []).append((i, found))
     for group in groups.values():
-        for part in (group[start : start + _TOGETHER] for start in range(0, len(group), _TOGETHER)):
-            members = [i for i, _ in part]
-            table[:, :, members], about[:, members] = _numbers([one for _, one in part], level, model)
-    numbers = {
-        name: Numbers(value=rows[0], low=rows[1], high=rows[2], std_error=rows[3])
-        for name, rows in zip(_NUMBERS, table, strict=True)
-    }
+        # Posteriors of fifty runs are held at once.
+        for start in range(0, len(group), 50):
+            members, some = zip(*group[start : start + 50], strict=True)
+            table[:, :, members], about[:, members] = _numbers(some, level, model)
+    parts = ("value", "low", "high", "std_error")
+    numbers = (Numbers(**dict(zip(parts, rows, strict=True))) for rows in table)
     return LawBatch(
         n=n,
-        **numbers,
-        drift_share=about[0],
-        effective_n=about[1],
-        long_memory=about[2],
+        **dict(zip(_NUMBERS, numbers, strict=True)),
+        **dict(zip(("drift_share", "effective_n", "long_memory"), about, strict=True)),
         level=level,
         method=model.method,
         refused=refused,

@@ -1,10 +1,9 @@
 """The course of the entropy: what the policy's entropy did, without the noise of measuring it.
 
-A logged entropy is measured on one batch of rollouts, and that noise does harm out of all proportion:
-against a residual that may drift, a fit trusts fast changes more than slow ones, and the fast changes
-of H are mostly noise, which reward does not follow. The fit then explains the whole trend as drift, and
-a comes out near 0 (``docs/method.md`` has the measurement). So the law is fitted to the course of H, a
-smooth curve through the logged values.
+A logged entropy is measured on one batch of rollouts. Against a residual that may drift, a fit trusts fast
+changes more than slow ones, and the fast changes of H are mostly noise, which reward does not follow: the
+whole trend passes for drift, and a comes out near 0 (``docs/method.md`` has the measurement). So the law is
+fitted to a smooth curve through the logged values.
 """
 
 from __future__ import annotations
@@ -29,17 +28,11 @@ _PENALTIES = np.geomspace(1e-6, 1e8, 57)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Course:
-    """The smoothed entropy of one run, or of several with one more axis in front.
+    """The smoothed ``entropy`` (n,) of one run, nats, or of several with one more axis in front.
 
-    Attributes
-    ----------
-    entropy
-        Shape (n,), nats.
-    root
-        Shape (n, k): ``root @ rootᵀ`` is the covariance of the course given what was logged; k may be 0.
-    noise
-        Standard deviation of logged minus course, nats; None where the entropy is used as logged, and for
-        several runs.
+    ``root @ rootᵀ`` with ``root`` (n, k) is its covariance given what was logged; k may be 0. ``noise`` is
+    the standard deviation of logged minus smoothed entropy, nats; None where it is used as logged, and for
+    several runs.
     """
 
     entropy: FloatArray
@@ -71,20 +64,12 @@ def entropy_course(
     A penalised spline (Eilers & Marx 1996, doi:10.1214/ss/1038425655): cubic B-splines on even knots,
     second differences penalised, the penalty's weight by restricted maximum likelihood. Departure from
     the source: they choose it by cross-validation. The spline runs over the number of the evaluation or,
-    where steps are uneven and the marginal likelihood is larger so, over the step. Where the logged values
-    hold no noise the curve runs through them, up to what its pieces can follow. Entropies that are never
-    negative have a course that is never negative. Its covariance is the spline's as a mixed model's
-    (Wahba 1983, doi:10.1111/j.2517-6161.1983.tb01239.x), the penalty and the noise taken as found.
+    where steps are uneven and the marginal likelihood is larger so, over the step. Entropies that are never
+    negative are never negative smoothed. The covariance is the spline's as a mixed model's (Wahba 1983,
+    doi:10.1111/j.2517-6161.1983.tb01239.x), the penalty and the noise taken as found.
 
-    Parameters
-    ----------
-    entropy
-        Shape (n,), nats, in the order of the steps.
-    step
-        Shape (n,), strictly increasing; even where not given.
-    sd
-        Shape (n,), nats, above 0: the noise of each value where it is known. It is estimated, the same for
-        all, where it is not.
+    ``entropy`` (n,), nats, is in the order of ``step`` (n,), which is even where not given. ``sd`` (n,),
+    nats, is the noise of each value where it is known; it is estimated, the same for all, where it is not.
     """
     if entropy.size < FEWEST:
         return as_logged(entropy, sd)

@@ -116,7 +116,7 @@ def fit_law(
     for array in (s, h, r, course.entropy):
         array.setflags(write=False)
     told = infer_run(s, course, r, grid, model.name)
-    fits = fit_forms(s, course.entropy, r, grid if told is None else told.blurred(0, grid))
+    fits = fit_forms(s, course.entropy, r, grid if told is None else told.blurred(grid))
     law = (fits.fits["law"] if told is None else told).posteriors[0].pruned()
     # A smoothed entropy is what the log says; a logged value is corrected by the reward.
     entropy_now = float(course.entropy[-1] if told is None or model.smooths_entropy else told.likely[0, -1])
@@ -217,13 +217,7 @@ class Evaluations:
 def usable(
     entropy: Any, reward: Any, step: Any, sd: Any, model: ResidualModel, *, keep_outliers: bool
 ) -> Evaluations:
-    """The evaluations that a residual model can be fitted to.
-
-    Raises
-    ------
-    FitError, UsageError
-        As :func:`fit_law`.
-    """
+    """The evaluations that a residual model can be fitted to; raises as :func:`fit_law`."""
     found = _present(entropy, reward, step, sd, model)
     refuse(found.step, found.entropy, found.reward)
     if keep_outliers or not model.drops_outliers:
@@ -239,14 +233,9 @@ def usable(
 def complete(
     entropy: Any, reward: Any, step: Any
 ) -> tuple[FloatArray, FloatArray, FloatArray, dict[str, int]]:
-    """Steps, entropies and rewards of equal length without missing values, and how many pairs that cost.
+    """Steps, entropies and rewards without missing values, and how many pairs that cost.
 
-    Raises
-    ------
-    FitError
-        ``lengths-differ``.
-    UsageError
-        ``bad-argument``.
+    Raises :class:`FitError` ``lengths-differ`` and :class:`UsageError` ``bad-argument``.
     """
     found = _present(entropy, reward, step)
     return found.step, found.entropy, found.reward, found.dropped

@@ -65,17 +65,13 @@ class Form:
 
     Attributes
     ----------
-    name, formula
-        Key and symbols.
-    inputs
-        What it is a function of, at the evaluations; the first is ``"entropy"`` or ``"step"``.
-    coefficients
-        Names of the p linear coefficients; the first is the ceiling (or the limit in steps).
-    shapes
-        The parameters it is not linear in; empty for most.
+    name, formula, inputs
+        Key, symbols, and what it is a function of; the first is ``"entropy"`` or ``"step"``.
+    coefficients, shapes
+        Names of the p linear coefficients, the first the ceiling (or the limit in steps), and the q
+        parameters it is not linear in, for most none.
     design
-        ``design(inputs, shape)``: shape (n, p), with ``shape`` one number for each of ``shapes``; or
-        (..., n, p) for shapes of shape (..., q).
+        ``design(inputs, shape)``: shape (..., n, p), for ``shape`` of shape (..., q).
     """
 
     name: str
@@ -118,15 +114,13 @@ class FormKind:
 
     Attributes
     ----------
-    label, formula
-        The form in words, as they stand in a sentence, and in symbols.
-    coefficients, design
-        As in :class:`Form`.
+    label, formula, coefficients, design
+        The form in words, as they stand in a sentence; the others are as in :class:`Form`.
     prepare
         ``prepare(entropy)``: inputs and shapes for a run with this course of the entropy, or the reason why
         the run cannot show the form.
     core
-        Whether it is in every fit; the others are fitted where they are asked for.
+        Whether it is in every fit; the others are fitted on request.
     nested
         Name of each form that is a special case of it → ``columns(inputs)``: that form's column, and the one
         whose coefficient is 0 where the special case holds, for ``rivals.nested_test``. A form with the law
@@ -169,44 +163,27 @@ def design(*columns: FloatArray) -> FloatArray:
 
 
 def entropy_forms(entropy: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]]:
-    """Every form R(H) that this run can show, and why the others cannot.
+    """Every form R(H) that a smoothed entropy (n,), nats, can show, law first, and form → why not another.
 
-    Parameters
-    ----------
-    entropy
-        Shape (n,), nats: the course of the entropy, in the order of the steps.
-
-    Returns
-    -------
-    forms, skipped
-        The forms, the law first, and form → reason.
-
-    Notes
-    -----
     *Branches*: reward changes by −a·d exp(H) where entropy falls and by −(a + d)·d exp(H) where it rises,
     so that a run whose entropy comes back need not give its reward back; the law is d = 0. Its ceiling is
     the reward that falling to H = 0 from the last evaluation would bring. The rise is counted between
     turns of at least :data:`TURN` of its range.
     """
-    forms: list[Form] = []
-    skipped: dict[str, str] = {}
-    for name, kind in FORMS.items():
-        found = kind.prepare(entropy)
-        if isinstance(found, str):
-            skipped[name] = found
-            continue
-        inputs, shapes = found
-        forms.append(
-            Form(
-                name=name,
-                formula=kind.formula,
-                inputs=inputs,
-                coefficients=kind.coefficients,
-                shapes=shapes,
-                design=kind.design,
-            )
+    found = {name: kind.prepare(entropy) for name, kind in FORMS.items()}
+    forms = (
+        Form(
+            name=name,
+            formula=FORMS[name].formula,
+            inputs=prepared[0],
+            coefficients=FORMS[name].coefficients,
+            shapes=prepared[1],
+            design=FORMS[name].design,
         )
-    return tuple(forms), skipped
+        for name, prepared in found.items()
+        if not isinstance(prepared, str)
+    )
+    return tuple(forms), {name: why for name, why in found.items() if isinstance(why, str)}
 
 
 def form_label(name: str) -> str:

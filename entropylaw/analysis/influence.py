@@ -47,8 +47,7 @@ def influences(law: LawFit) -> Influences:
 
     With Q = V⁻¹, r the residual and M = Q − QX(XᵀQX)⁻¹XᵀQ, leaving out evaluation i changes β by
     −(XᵀQX)⁻¹XᵀQᵢ·(Qr)ᵢ/Mᵢᵢ, exactly (Haslett 1999, doi:10.1111/1467-9868.00195); without drift that is
-    Cook's formula. With a drift an evaluation leans on its neighbours, and its influence is not that of a
-    plain reading of the curve. The course of the entropy is taken as known.
+    Cook's formula. The smoothed entropy is taken as known.
 
     Parameters
     ----------
@@ -75,9 +74,9 @@ def influences(law: LawFit) -> Influences:
             "fit with interval 'drift' to see what each evaluation does",
         )
     x = design(law_column(law.course))
-    best = int(np.argmax(law.posterior.weight))
-    share, length = float(law.posterior.drift_share[best]), float(law.posterior.length[best])
-    variance = float(law.posterior.variance[best])
+    best, posterior = int(np.argmax(law.posterior.weight)), law.posterior
+    each = (posterior.drift_share, posterior.length, posterior.variance)
+    share, length, variance = (float(values[best]) for values in each)
     floor = covariances(law.step, law.course, law.reward, law.interval, law.eval_size).floor
     known = np.zeros(law.n) if floor is None else floor
     # The share is the drift's of the whole variance, known noise included.

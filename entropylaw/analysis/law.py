@@ -135,14 +135,9 @@ def _compatible(
     """Entropies at which a target reward lies between two quantiles of the law's mean.
 
     They are those at which the probability that the mean is at most the target lies in [tail, 1 − tail]: the
-    inversion of Fieller (1954, doi:10.1111/j.2517-6161.1954.tb00159.x), which may be empty, disjoint or
-    unbounded. The set can be narrower than any fixed grid, so that it is looked for at ``hint`` and where
-    each component's law gives the target, too.
-
-    Returns
-    -------
-    Disjoint intervals in nats, from 0; the upper end is None where the set reaches the largest
-    entropy that a vocabulary allows.
+    inversion of Fieller (1954, doi:10.1111/j.2517-6161.1954.tb00159.x). The set can be narrower than any
+    fixed grid, so that it is looked for at ``hint`` and where each component's law gives the target, too. It
+    is given as disjoint intervals in nats, from 0; None as upper end is the largest entropy of a vocabulary.
     """
     # Uniform in exp(H) − 1 near 0 would waste points; uniform in log1p(H) resolves both ends.
     grid = np.expm1(np.linspace(0.0, np.log1p(HIGHEST_ENTROPY), 241))
@@ -162,10 +157,8 @@ def _compatible(
         low, high, entering = float(grid[i]), float(grid[i + 1]), bool(inside[i + 1])
         for _ in range(60):
             middle = 0.5 * (low + high)
-            if bool(covered(np.array([middle]))[0]) == entering:
-                high = middle
-            else:
-                low = middle
+            past = bool(covered(np.array([middle]))[0]) == entering
+            low, high = (low, middle) if past else (middle, high)
         (starts if entering else ends).append(0.5 * (low + high))
     if inside[-1]:
         ends.append(None)

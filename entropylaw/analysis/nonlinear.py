@@ -34,12 +34,10 @@ LARGEST_MATRIX = 1500
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Whitening:
-    """A residual covariance, as the transform that makes it white.
+    """Whitens residuals at ``step`` (n,) whose covariance has this ``length`` (steps) and ``drift_share``.
 
-    ``length`` (steps) and ``drift_share`` (0–1) describe the covariance; ``step`` (n,) is where it applies.
-    Called with n residuals in the order of the steps it returns n that are independent and of equal
-    variance if the covariance is right. The transform is triangular: each residual less what those before
-    it foretell.
+    Called with n residuals it returns n that are independent and of equal variance if the covariance is
+    right: each residual less what those before it foretell.
     """
 
     step: FloatArray
@@ -62,11 +60,11 @@ class Whitening:
                 f"{residual.size} residuals, expected {self.step.size}, one for each evaluation of the fit",
                 "fit the whole run: a part of it has another covariance",
             )
-        return self.matrix @ residual if self.matrix is not None else self._filtered(residual[:, None])[:, 0]
+        return self.matrix @ residual if self.matrix is not None else self.filtered(residual[:, None])[:, 0]
 
-    def _filtered(self, columns: FloatArray) -> FloatArray:
-        white, _ = whiten(filter_gains(self.step, self.grid), columns)
-        return np.asarray(white[:, :, 0])
+    def filtered(self, columns: FloatArray) -> FloatArray:
+        """Columns (n, c) whitened by the filter."""
+        return np.asarray(whiten(filter_gains(self.step, self.grid), columns)[0][:, :, 0])
 
 
 def to_lmfit(form: str, law: LawFit) -> Any:
@@ -90,8 +88,7 @@ def to_lmfit(form: str, law: LawFit) -> Any:
         >>> result = model.fit(law.reward, **model.inputs)  # doctest: +SKIP
         >>> result.conf_interval()  # doctest: +SKIP
 
-        Fix, tie or bound a parameter as ever: ``model.set_param_hint("ceiling", max=1.0)``. ``weights``
-        multiply the residual before it is whitened. A composite (``model + other``) is a plain
+        ``weights`` multiply the residual before it is whitened. A composite (``model + other``) is a plain
         ``lmfit.CompositeModel`` and loses the whitening; to keep it, minimise
         ``model.whitening(reward − composite.eval(params, …))`` with ``lmfit.minimize``.
 
@@ -105,9 +102,8 @@ def to_lmfit(form: str, law: LawFit) -> Any:
     Notes
     -----
     The covariance is the heaviest grid point of this form's own posterior at its heaviest shape: under a
-    wrong form misfit passes for drift, so that the law's covariance would suit the law alone. lmfit takes it
-    as known, up to its scale, so that its intervals are narrower than the engine's, which integrate it out;
-    where drift is strong, by a lot (``docs/method.md``). The course of the entropy is taken as known.
+    wrong form misfit passes for drift. lmfit takes it as known, up to its scale, and the smoothed entropy
+    too: its intervals are narrower than the engine's, where drift is strong by a lot (``docs/method.md``).
     """
     law = of_kind(law, LawFit, "law")
     return _model(_fitted(of_kind(form, str, "form"), law), law)
@@ -159,32 +155,30 @@ def fit_model(model: Any, reward: FloatArray) -> Any:
 
 def profile_intervals(result: Any, level: float) -> dict[str, Estimate]:
     """Profile interval of each varying parameter of an lmfit result; fixed ones are left out."""
-    return {name: _interval(result, name, level) for name in result.var_names}
-
-
-def _interval(result: Any, name: str, level: float) -> Estimate:
-    """Interval of one parameter, with what lmfit has to say of it."""
-    parameter, kind = result.params[name], "profile likelihood"
-    if result.nvarys == 1 and parameter.stderr is not None:
-        # lmfit profiles from two parameters on; for one that is linear this is the same.
-        half = float(stdtrit(result.nfree, 0.5 + level / 2.0) * parameter.stderr)
-        low, high, note, kind = parameter.value - half, parameter.value + half, None, "t interval"
-    else:
-        low, high, note = _profile(result, parameter, level)
-    others = [result.params[other] for other in result.var_names if other != name]
-    stuck = [p.name for p in others if _reached(_reached(p.value, p.min), p.max) is None]
-    if stuck:
-        given = f"holds with {', '.join(stuck)} at the end of its range"
-        note = f"{note}; {given}" if note else given
-    return Estimate(
-        value=float(parameter.value),
-        low=low,
-        high=high,
-        level=level,
-        method=f"{kind} (lmfit), whitened by the covariance at its posterior mode",
-        std_error=None if parameter.stderr is None else float(parameter.stderr),
-        note=note,
-    )
+    varying = [result.params[name] for name in result.var_names]
+    stuck = [p.name for p in varying if _reached(_reached(p.value, p.min), p.max) is None]
+    found = {}
+    for parameter in varying:
+        value, error, kind = float(parameter.value), parameter.stderr, "profile likelihood"
+        if len(varying) > 1 or error is None:
+            low, high, note = _profile(result, parameter, level)
+        else:
+            # lmfit profiles from two parameters on; for one that is linear this is the same.
+            half = float(stdtrit(result.nfree, 0.5 + level / 2.0) * error)
+            low, high, note, kind = value - half, value + half, None, "t interval"
+        if others := [name for name in stuck if name != parameter.name]:
+            given = f"holds with {', '.join(others)} at the end of its range"
+            note = f"{note}; {given}" if note else given
+        found[parameter.name] = Estimate(
+            value=value,
+            low=low,
+            high=high,
+            level=level,
+            method=f"{kind} (lmfit), whitened by the covariance at its posterior mode",
+            std_error=None if error is None else float(error),
+            note=note,
+        )
+    return found
 
 
 def _profile(result: Any, parameter: Any, level: float) -> tuple[float | None, float | None, str | None]:
@@ -244,9 +238,8 @@ def _model(fit: FormFit, law: LawFit) -> Any:
     """The lmfit model of an engine's fit."""
     form, best = fit.form, fit.best
     # The covariance at the posterior mode of the form's fit.
-    grid = residual_covariances(law)
+    grid, posterior = residual_covariances(law), fit.posteriors[best]
     floor = grid.floor
-    posterior = fit.posteriors[best]
     at = int(np.argmax(posterior.weight))
     length, drift, noise = (each[at : at + 1] for each in (grid.length, grid.drift, grid.noise))
     if floor is not None:
@@ -263,7 +256,7 @@ def _model(fit: FormFit, law: LawFit) -> Any:
         matrix=None,
     )
     if law.n <= LARGEST_MATRIX:
-        whitening = replace(whitening, matrix=whitening._filtered(np.eye(law.n)))
+        whitening = replace(whitening, matrix=whitening.filtered(np.eye(law.n)))
     model = whitened_model(form, whitening)
     for name, value in zip(form.coefficients, posterior.coefficient[at], strict=True):
         model.set_param_hint(name, value=float(value))

@@ -15,9 +15,8 @@ from entropylaw.engine.uncertain import uncertain_posteriors
 from entropylaw.results.posterior import SHARPEST, Posterior
 
 NEGLIGIBLE = 0.02
-"""A direction in which the course is uncertain counts where the reward, by the least-squares law, moves along
-it by more than this share of the residual's sum of squares over n. Counting them all moved the ends of
-intervals by less than a hundredth of their width (courses of 150 evaluations, measured once)."""
+"""Components of the smoothing error count that move the reward, by the least-squares law, by more than this
+share of the residual's sum of squares over n. Counting all moved no interval by a hundredth of its width."""
 
 CURVED, EXACT = 0.1, 1e-4
 """Error in the reward up to which exp(H) may be replaced by its tangent, in standard errors of a mean: a
@@ -26,24 +25,21 @@ residual standard deviation over √n. The second is for entropies that are no c
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LawInference:
-    """The law with what is not known of the entropy, for b runs.
+    """The law of b runs, errors in the entropy in the model.
 
     ``posteriors`` are of (ceiling, a); ``likely`` (b, n) are the entropies as the reward corrects them;
-    ``root`` (b, n, k) is what was felt of the courses' uncertainty, times exp(H).
+    ``root`` (b, n, k) are the components of the smoothing error that affect the reward, times exp(H).
     """
 
     posteriors: Posterior
     likely: FloatArray
     root: FloatArray
 
-    def blurred(self, run: int, grid: Grid) -> Grid:
-        """The grid with what the errors in one run's entropy add, for forms that take it as known."""
-        if not self.root.shape[2]:
-            return grid
-        told = self.posteriors
-        share = np.maximum(grid.noise / (grid.drift + grid.noise), SHARPEST) if grid.homeless else 1.0
-        variance = told.variance[run] / ((grid.drift + grid.noise) * share)
-        blur = Blur(root=self.root[run], slope=told.coefficient[run, :, 1], variance=variance)
+    def blurred(self, grid: Grid) -> Grid:
+        """The grid with what the errors in the first run's entropy add, for forms that take it as known."""
+        whole, law = grid.drift + grid.noise, self.posteriors[0]
+        share = np.maximum(grid.noise / whole, SHARPEST) if grid.homeless else 1.0
+        blur = Blur(root=self.root[0], slope=law.coefficient[:, 1], variance=law.variance / (whole * share))
         return replace(grid, blur=blur)
 
 
@@ -59,21 +55,12 @@ def infer_law(
     """Fit the law to b runs with the same steps, errors in the entropy in the same model.
 
     R = c − a·(exp(H) − 1) + drift + noise with H = ``entropy`` + ``root`` · u and u standard normal. exp(H)
-    is replaced by its tangent, at the course or, where that is not near enough to the most probable H, at
-    that; a·u is treated as :mod:`entropylaw.engine.uncertain` says.
+    is replaced by its tangent, at the course or, where that is too far from the most probable H, there;
+    a·u is treated as :mod:`entropylaw.engine.uncertain` says.
 
-    Parameters
-    ----------
-    step
-        Shape (n,), strictly increasing.
-    entropy, root
-        Shapes (b, n) and (b, n, k): entropies in nats, and square roots of their covariances; k may be 0.
-    rewards
-        Shape (b, n).
-    grid
-        As for :func:`entropylaw.engine.posterior.infer`.
-    curved
-        :data:`CURVED`, or :data:`EXACT`.
+    ``entropy`` (b, n) is in nats, ``root`` (b, n, k) the square roots of its covariances; k may be 0.
+    ``step`` (n,), ``rewards`` (b, n) and ``grid`` are as for :func:`entropylaw.engine.posterior.infer`,
+    ``curved`` is :data:`CURVED` or :data:`EXACT`.
     """
     designs = design(law_column(entropy))
     if not root.shape[2]:
@@ -98,8 +85,8 @@ def infer_run(
 ) -> LawInference | None:
     """The law in one run, where errors in its entropy matter; None where they do not.
 
-    Of a course, only what is felt of its uncertainty counts; of logged values every error does, as exactly
-    as odrpack has it.
+    Of a smoothed entropy only those count that affect the reward, of logged values all, as exactly as odrpack
+    has it.
     """
     entropy, root, rewards = course.entropy[None], course.root[None], reward[None]
     smooth = residual_model(interval).smooths_entropy

@@ -17,26 +17,18 @@ def covariances(
 ) -> Grid:
     """The residual covariances to sum over, with the known noise variance of each evaluation.
 
-    Parameters
-    ----------
-    step, course, reward
-        Shape (n,): steps, course of the entropy in nats, reward.
-    interval, eval_size
-        As for :func:`entropylaw.fit_law`.
+    ``course`` is the smoothed entropy in nats; arrays have shape (n,), the rest is as for
+    :func:`entropylaw.fit_law`.
     """
     model = residual_model(interval)
     if eval_size is None:
         return model.grid(step)
     if as_number(eval_size, "eval_size") < 1:
-        raise UsageError(
-            "bad-eval-size", f"eval_size {eval_size}, expected at least 1", "give the sample count"
-        )
+        few = f"eval_size {eval_size}, expected at least 1"
+        raise UsageError("bad-eval-size", few, "give the sample count")
     if model.known_noise_grid is None:
-        raise UsageError(
-            "bad-eval-size",
-            f"eval_size with interval {interval!r}, which estimates all noise",
-            "use interval 'drift'",
-        )
+        why = f"eval_size with interval {interval!r}, which estimates all noise"
+        raise UsageError("bad-eval-size", why, "use interval 'drift'")
     if reward.min() < 0 or reward.max() > 1:
         raise FitError(
             "eval-size-needs-a-rate",
@@ -65,18 +57,12 @@ def checked_sd(sd: float | FloatArray | None, n: int, model: ResidualModel) -> F
     """
     if sd is None:
         if model.entropy_sd == "required":
-            raise UsageError(
-                "bad-entropy-sd",
-                f"interval {model.name!r} without entropy_sd, expected one",
-                "give the sd in nats",
-            )
+            missing = f"interval {model.name!r} without entropy_sd, expected one"
+            raise UsageError("bad-entropy-sd", missing, "give the sd in nats")
         return None
     if model.entropy_sd == "refused":
-        raise UsageError(
-            "bad-entropy-sd",
-            f"entropy_sd with interval {model.name!r}, which takes entropies for exact",
-            "use interval 'drift' or 'odr'",
-        )
+        why = f"entropy_sd with interval {model.name!r}, which takes entropies for exact"
+        raise UsageError("bad-entropy-sd", why, "use interval 'drift' or 'odr'")
     if model.most_known is not None and n > model.most_known:
         raise UsageError(
             "too-many-evaluations",

@@ -27,12 +27,9 @@ class ResidualModel:
 
     Attributes
     ----------
-    name
-        Its value of ``interval``.
-    method
-        Name of what makes the intervals, as every estimate carries it.
-    help
-        What it assumes, for the command line; it follows the name and a colon.
+    name, method, help
+        Its value of ``interval``; the name of what makes the intervals, as every estimate carries it; and
+        what it assumes, for the command line, after the name and a colon.
     grid
         ``grid(step)``: the covariances to sum over for evaluations at ``step`` (shape (n,)).
     known_noise_grid
@@ -40,17 +37,15 @@ class ResidualModel:
         each evaluation, ``variance`` being that of the residual by least squares, in squared reward units.
         None where all noise is estimated: ``eval_size`` is then refused.
     smooths_entropy
-        The law is fitted to the smoothed entropy, without the noise of measuring it; otherwise to the entropy
-        as logged.
+        The law is fitted to the smoothed entropy; otherwise to the entropy as logged.
     fixed_level
         The residual returns to a level, so that the ceiling and b are properties of the whole run. Otherwise
         both are relative to the last evaluation.
     drops_outliers
         Evaluations with a gross error are left out of the fit.
-    entropy_sd
-        Whether the noise of the logged entropies may be given, must be, or must not.
-    most_known
-        Evaluations up to which ``entropy_sd`` may be given; None for any number.
+    entropy_sd, most_known
+        Whether the noise of the logged entropies may be given, must be, or must not, and up to how many
+        evaluations; None for any number.
     assumed
         What the intervals take the residuals as, to stand behind "take them as"; None for a stationary
         drift, of which a report gives the share and the effective sample size instead.

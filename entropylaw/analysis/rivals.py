@@ -52,29 +52,23 @@ class FormFits:
 
 
 def fit_forms(
-    step: FloatArray,
-    entropy: FloatArray,
-    reward: FloatArray,
-    grid: Grid,
-    names: Iterable[str] | None = None,
+    step: FloatArray, entropy: FloatArray, reward: FloatArray, grid: Grid, names: Iterable[str] | None = None
 ) -> FormFits:
     """Fit forms R(H) with the same residual model.
 
     The prior gives each form the same probability, is flat on the level, and flat on each further
     coefficient with the density of a uniform between plus and minus one standard deviation of the reward
     per standard deviation of the coefficient's column, less what the columns before it explain: no form
-    can explain more than there is. (The density is that of the uniform; the coefficient itself is not cut
-    off.) It is what a coefficient costs against the constant.
+    can explain more than there is. (The coefficient itself is not cut off.)
 
     Parameters
     ----------
     step, entropy, reward
-        Shape (n,): steps, course of the entropy in nats, reward.
+        Shape (n,): steps, smoothed entropy in nats, reward.
     grid
         The residual covariances, the same for every form, with what errors in the entropy add by the law.
     names
-        Which of :data:`~entropylaw.analysis.forms.FORMS`, those of every fit where not given; the law is
-        always among them.
+        Which of :data:`~entropylaw.analysis.forms.FORMS`, those of every fit where not given; and the law.
     """
     offered, reasons = entropy_forms(entropy)
     core = (name for name, kind in FORMS.items() if kind.core)
@@ -263,7 +257,7 @@ def residual_covariances(law: LawFit) -> Grid:
         return grid
     course = course_for(residual_model(law.interval), law.entropy, law.step, law.entropy_sd)
     inferred = infer_run(law.step, course, law.reward, grid, law.interval)
-    return grid if inferred is None else inferred.blurred(0, grid)
+    return grid if inferred is None else inferred.blurred(grid)
 
 
 _TEST = "t of the added column"

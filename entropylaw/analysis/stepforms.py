@@ -23,20 +23,8 @@ FORMULAS = {
 
 
 def step_forms(step: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]]:
-    """Every form R(step) that fits these steps, and why the others do not.
+    """Every form R(step) that fits these steps (n,), strictly increasing, and form → why another does not.
 
-    Parameters
-    ----------
-    step
-        Shape (n,), strictly increasing.
-
-    Returns
-    -------
-    forms, skipped
-        The forms, and form → reason.
-
-    Notes
-    -----
     - ``scalerl``: R₀ + (A − R₀)/(1 + (S/s)^B) of Khatri et al. 2025, arXiv:2510.13786, in steps instead of
       GPU hours and with D = A − R₀. They fix A and S on a grid, fit B by least squares and give no interval
       for B; here all are integrated out.

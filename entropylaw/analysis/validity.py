@@ -10,7 +10,7 @@ from entropylaw.analysis.forms import form_label, nests_law
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.analysis.rivals import PLAUSIBLE
 from entropylaw.engine.grid import FloatArray
-from entropylaw.results import Estimate, Validity
+from entropylaw.results import Validity
 from entropylaw.results.findings import Finding, caution, reason
 from entropylaw.results.law import LawFit
 
@@ -52,26 +52,19 @@ def judge(law: LawFit, reward_sd: float | None) -> Validity:
     ``reward_sd`` is the least noise that the reward should have, a root mean square, where it is known.
     """
     against, lacking = tuple(_contradictions(law)), tuple(_gaps(law))
-    cautions = (
-        *_run_cautions(law),
-        *_form_cautions(law),
-        *_residual_cautions(law, reward_sd),
-        *_reward_cautions(law),
-    )
+    cautions = (*_form_cautions(law), *_residual_cautions(law, reward_sd), *_reward_cautions(law))
     return Validity(
-        ok=not against + lacking,
-        contradicted=bool(against),
-        findings=against + lacking + cautions,
+        ok=not against + lacking, contradicted=bool(against), findings=against + lacking + cautions
     )
 
 
 def _contradictions(law: LawFit) -> Iterator[Finding]:
     """What speaks against the law itself."""
-    if law.entropy.min() < -ROUNDING and law.entropy.max() > 0:
-        ends = {"lowest": float(law.entropy.min()), "highest": float(law.entropy.max())}
-        yield reason("entropy-both-signs", **ends)
+    lowest, highest = float(law.entropy.min()), float(law.entropy.max())
+    if lowest < -ROUNDING and highest > 0:
+        yield reason("entropy-both-signs", lowest=lowest, highest=highest)
     if law.a.high is not None and law.a.high < 0:
-        yield reason("reward-falls", **_slope(law.a))
+        yield reason("reward-falls", a=law.a.value, low=law.a.low, high=law.a.high)
     ceiling = law.ceiling
     if _bounded(law.reward) and ceiling.low is not None and ceiling.low > 1:
         yield reason("ceiling-impossible", ceiling=ceiling.value, low=ceiling.low, high=ceiling.high)
@@ -92,30 +85,21 @@ def _gaps(law: LawFit) -> Iterator[Finding]:
     if span < SPAN:
         yield reason("entropy-range-narrow", span=span, needed=SPAN)
     if law.a.low is not None and law.a.high is not None and law.a.low <= 0 <= law.a.high:
-        yield reason("slope-unclear", **_slope(law.a))
+        yield reason("slope-unclear", a=law.a.value, low=law.a.low, high=law.a.high)
     elif abs(1.0 - law.influence.a_ratio) >= A_CHANGE:
         yield reason("one-evaluation-decides", step=law.influence.step, a_ratio=law.influence.a_ratio)
 
 
-def _slope(a: Estimate) -> dict[str, float | None]:
-    return {"a": a.value, "low": a.low, "high": a.high}
-
-
-def _run_cautions(law: LawFit) -> Iterator[Finding]:
-    """Whether the entropy falls and then comes back."""
-    n, width = law.course.size, max(3, law.course.size // 10)
-    if n < 3 * width:
-        return
-    # Medians over a tenth of the run (three evaluations at least): one noisy value makes no turn.
-    starts = range(0, n - width + 1, width // 2)
-    levels = np.array([np.median(law.course[i : i + width]) for i in starts])
-    fall, back = float(levels[0] - levels.min()), float(levels[-1] - levels.min())
-    if _net_rise(law.course) <= RISE and fall > 0 and back > REBOUND * fall:
-        yield caution("entropy-rebounds", fall=fall, rise=back)
-
-
 def _form_cautions(law: LawFit) -> Iterator[Finding]:
-    """Whether the exponential form itself is what the data show."""
+    """Whether the entropy falls and then comes back, and the exponential form is what the data show."""
+    n, width = law.course.size, max(3, law.course.size // 10)
+    if n >= 3 * width:
+        # Medians over a tenth of the run (three evaluations at least): one noisy value makes no turn.
+        starts = range(0, n - width + 1, width // 2)
+        levels = np.array([np.median(law.course[i : i + width]) for i in starts])
+        fall, back = float(levels[0] - levels.min()), float(levels[-1] - levels.min())
+        if _net_rise(law.course) <= RISE and fall > 0 and back > REBOUND * fall:
+            yield caution("entropy-rebounds", fall=fall, rise=back)
     if law.law_weight < PLAUSIBLE:
         return
     same = [rival for rival in law.rivals if rival.weight >= PLAUSIBLE and not nests_law(rival.form)]

@@ -106,16 +106,9 @@ def drift_grid(step: FloatArray) -> Grid:
 
 
 def drift_points(step: FloatArray, lengths: FloatArray, shares: FloatArray, chances: FloatArray) -> Grid:
-    """Every length with every noise share, the prior on both, and one point without any drift.
+    """Every length (l,), in steps, with every noise share, the prior on both, and one point without drift.
 
-    Parameters
-    ----------
-    step
-        Shape (n,).
-    lengths
-        Shape (l,), in steps.
-    shares, chances
-        Shape (s,): noise shares and their prior probabilities, given that there is drift.
+    ``chances`` (s,) are the prior probabilities of ``shares`` (s,), given that there is drift.
     """
     spacing = float(step[-1] - step[0]) / (step.size - 1)
     length, share = (axis.ravel() for axis in np.meshgrid(lengths, shares, indexing="ij"))

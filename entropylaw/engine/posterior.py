@@ -29,12 +29,9 @@ def infer(
     Parameters
     ----------
     step
-        Shape (n,), strictly increasing. The filter's gains depend on nothing else, so that a batch
-        pays for them once.
-    designs
-        Shape (batch, n, p), full column rank, the first column constant.
-    rewards
-        Shape (batch, n).
+        Shape (n,), strictly increasing. The filter's gains depend on nothing else: a batch pays once.
+    designs, rewards
+        Shapes (batch, n, p), full column rank, the first column constant, and (batch, n).
     grid
         Covariances to sum over.
     least

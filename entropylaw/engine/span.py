@@ -68,15 +68,7 @@ def common_span(designs: Sequence[FloatArray], reward: FloatArray) -> Span | Non
 
 
 class Solver:
-    """Posteriors of any number of forms of one reward; what was whitened once is used again.
-
-    Parameters
-    ----------
-    step, reward
-        Shape (n,).
-    grid
-        As for :func:`entropylaw.engine.posterior.infer`.
-    """
+    """Posteriors of any number of forms of one reward; step and reward have shape (n,)."""
 
     def __init__(self, step: FloatArray, reward: FloatArray, grid: Grid) -> None:
         self._step, self._reward, self._grid = step, reward, grid

@@ -48,11 +48,10 @@ class _Moments:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Turn:
-    """The linear model about a slope and u, solved: all with (b, g) in front.
+    """The linear model about ``slope``, ``u`` and ``variance``, solved: all with (b, g) in front.
 
-    ``slope``, ``u`` and ``variance`` are where it was linearised; ``beta`` (p), ``covariance`` (p, p; in σ²),
-    ``log_det`` and ``rss`` are the answer; ``own`` (k) is 1/(a²λ + σ²), ``pull`` (k) and ``tie`` (k, p) the
-    right-hand side of u and what β takes off it: u given β is ``own · (pull − tie · β)``.
+    ``beta`` (p), ``covariance`` (p, p; in σ²), ``log_det`` and ``rss`` are the answer; ``own`` (k) is
+    1/(a²λ + σ²), and u given β is ``own · (pull − tie · β)``, with ``pull`` (k) and ``tie`` (k, p).
     """
 
     slope: FloatArray
@@ -68,33 +67,14 @@ class _Turn:
 
 
 def uncertain_posteriors(
-    step: FloatArray,
-    designs: FloatArray,
-    roots: FloatArray,
-    rewards: FloatArray,
-    grid: Grid,
+    step: FloatArray, designs: FloatArray, roots: FloatArray, rewards: FloatArray, grid: Grid
 ) -> tuple[Posterior, FloatArray]:
     """Posterior of β for a batch of problems with an uncertain second column, and the mean of u.
 
-    Parameters
-    ----------
-    step
-        Shape (n,), strictly increasing.
-    designs
-        Shape (b, n, p), full column rank, the first column constant.
-    roots
-        Shape (b, n, k): the second column has covariance ``roots @ rootsᵀ``. Columns of zeros do nothing.
-    rewards
-        Shape (b, n).
-    grid
-        As for :func:`entropylaw.engine.posterior.infer`.
+    ``roots`` has shape (b, n, k): the second column has covariance ``roots @ rootsᵀ``; columns of zeros do
+    nothing. The others are as for :func:`entropylaw.engine.posterior.infer`. The mean over the grid of u as
+    the reward corrects it has shape (b, k).
 
-    Returns
-    -------
-    The posteriors, and shape (b, k): u as the reward corrects it, the mean over the grid.
-
-    Notes
-    -----
     Where σ² is integrated out, the ratio of u's effect to it is taken at σ² = rss/(n − p), which is solved
     for along with the slope; the degrees of freedom stay n − p.
     """
@@ -155,8 +135,7 @@ def _settled(moments: _Moments, first: FloatArray, free: int, scaled: bool) -> _
     least, largest = _EXPLAINED * variance, moments.roots.max(axis=-1)
     if scaled:
         variance = np.maximum(variance, _CONDITION * base**2 * largest)
-    # Relative change of slope and variance at which the iteration ends.
-    settled = 1e-11
+    settled = 1e-11  # relative change of slope and variance at which the iteration ends
     for _ in range(100):
         turn = _solved(moments, slope, base, u, variance, p)
         new_slope = base + turn.beta[..., UNCERTAIN]

@@ -81,15 +81,7 @@ class WalkFit:
         return self.posterior.functional(rows, drift_now=1.0)
 
     def predict(self, rows: FloatArray, lead: FloatArray) -> Mixture:
-        """Distribution of new evaluations, noise included.
-
-        Parameters
-        ----------
-        rows
-            Shape (m, p): X at the new steps.
-        lead
-            Shape (m,), ≥ 0: how many steps each lies behind the last one.
-        """
+        """Distribution of new evaluations, ``lead`` (m,) steps after the last; rows (m, p) are X there."""
         now, walk = self.now(rows), self.posterior.drift_share
         extra = self.posterior.variance * (walk * (lead[:, None] / self.spacing) + 1.0 - walk)
         return replace(now, scale=np.sqrt(now.scale**2 + extra))
@@ -100,12 +92,10 @@ def fit_walk(step: FloatArray, design: FloatArray, reward: FloatArray, grid: Gri
 
     Parameters
     ----------
-    step
-        Shape (n,), strictly increasing.
+    step, reward
+        Shape (n,), steps strictly increasing.
     design
         Shape (n, p), full column rank, n > p; the first column is constant.
-    reward
-        Shape (n,).
     grid
         Noise shares to sum over, as :func:`walk_grid` has them.
 

@@ -60,17 +60,10 @@ class Products:
 
 
 def filter_gains(step: FloatArray, grid: Grid, *, before: Gains | None = None) -> Gains:
-    """Run the variance recursion for every grid point.
+    """Run the variance recursion at ``step`` (n,), strictly increasing, for every grid point.
 
-    Parameters
-    ----------
-    step
-        Shape (n,), strictly increasing. With ``before`` the first is the last step of that block, and is
-        not filtered again.
-    grid
-        The covariances, without their blur; its floor is of these steps.
-    before
-        The gains of the block before this one.
+    ``grid`` has the covariances, without their blur; its floor is of these steps. With ``before``, the gains
+    of the block before, the first step is the last of that block, and is not filtered again.
     """
     gap = np.diff(step) if before is not None else np.diff(step, prepend=step[0])
     n, points = gap.size, grid.length.size
@@ -106,22 +99,11 @@ def filter_gains(step: FloatArray, grid: Grid, *, before: Gains | None = None) -
 
 
 def whiten(gains: Gains, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Whiten columns.
+    """Whiten columns (n, c) by the gains of n steps and g grid points.
 
-    Parameters
-    ----------
-    gains
-        From :func:`filter_gains`, for n steps and g grid points.
-    columns
-        Shape (n, c).
-
-    Returns
-    -------
-    whitened
-        Shape (n, c, g); ``whitened[:, :, k]`` equals L⁻¹ @ columns for the k-th covariance L Lᵀ.
-    last
-        Shape (c, g): the filter's estimate of the drift at the last step if the column were all
-        residual. It is linear in the column.
+    Returns ``whitened`` (n, c, g), of which ``whitened[:, :, k]`` equals L⁻¹ @ columns for the k-th
+    covariance L Lᵀ, and ``last`` (c, g), the filter's estimate of the drift at the last step if the column
+    were all residual. It is linear in the column.
     """
     surprise = _innovations(gains, np.concatenate([np.zeros((1, columns.shape[1])), columns]), None)
     last = columns[-1] - gains.noise_share[:, None] * surprise[-1]
@@ -134,19 +116,10 @@ def whitened_rows(gains: Gains, columns: FloatArray) -> FloatArray:
 
 
 def cross_products(step: FloatArray, columns: FloatArray, grid: Grid) -> Products:
-    """Whiten a batch of problems and multiply the columns of each with one another.
+    """Whiten a batch of problems, ``columns`` (b, n, c) at ``step`` (n,), and multiply the columns of each.
 
     A blur is taken into the covariance by Woodbury's identity. The filter's last state stays that of the
     drift alone.
-
-    Parameters
-    ----------
-    step
-        Shape (n,), strictly increasing.
-    columns
-        Shape (b, n, c).
-    grid
-        The covariances.
     """
     batch, n, width = columns.shape
     if grid.blur is not None:

@@ -25,14 +25,10 @@ class Estimate(Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    value
-        The estimate; None where there is none, and then ``note`` says why.
-    low, high
-        Ends of the interval, or None with the reason in ``note``; never 0 and never nan.
-    level
-        Nominal coverage of the interval, 0–1.
-    method
-        What made the interval, e.g. ``"drift + noise, integrated"``.
+    value, low, high
+        The estimate and the ends of its interval; None, never 0 or nan, where ``note`` says why.
+    level, method
+        Nominal coverage of the interval, 0–1, and what made it, e.g. ``"drift + noise, integrated"``.
     std_error
         Standard error (for a mixture: standard deviation), None where it is infinite or unknown.
     note
@@ -97,17 +93,14 @@ class Residuals(Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    sd
-        Root of the residual sum of squares over n − 2, reward units.
-    lag1
-        Lag-1 autocorrelation; None below four evaluations or where all residuals are equal.
+    sd, lag1
+        Root of the residual sum of squares over n − 2, reward units, and lag-1 autocorrelation; None below
+        four evaluations or where all residuals are equal.
     effective_n
-        Number of independent evaluations that would tell as much about the level of the reward.
-    drift_share
-        Share of the residual variance that is slow drift, 0–1.
-    long_memory
-        Probability that the drift remembers half of the run or more, 0–1: then it cannot be told from
-        the trend that the law describes.
+        Effective sample size: of independent evaluations that know as much of the level of the reward.
+    drift_share, long_memory
+        Share of the residual variance that is slow drift, and probability that the drift remembers half of
+        the run or more and cannot be told from the law's trend, 0–1.
     """
 
     sd: float
@@ -122,20 +115,15 @@ class Rival(Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    form
-        ``"law"``, ``"line"``, ``"rate"``, ``"constant"``, or ``"branches"`` where entropy falls and rises.
-    formula
-        The form in symbols.
-    parameters
-        Number of free coefficients.
+    form, formula, parameters
+        A name of :data:`entropylaw.analysis.forms.FORMS`, symbols, and number of free coefficients.
     ceiling
         The reward that this form gives at H = 0.
-    weight
-        Posterior probability among the forms, equal before the data.
+    weight, ruled_out
+        Posterior probability among the forms, equal before the data, and whether it is below the limit under
+        which a form is no longer considered.
     residual_sd
         Root of the residual sum of squares over n − parameters, reward units.
-    ruled_out
-        Whether the weight is below the limit under which a form is no longer considered.
     rate
         The rate k of ``c − a(exp(kH) − 1)``; None for the other forms.
     """
@@ -162,18 +150,10 @@ class Influence(Struct, frozen=True, kw_only=True):
 
 
 class Prediction(Struct, frozen=True, kw_only=True):
-    """Reward at an entropy.
+    """Reward at an ``entropy`` in nats, ``extrapolated`` where that lies outside the range that was fitted.
 
-    Attributes
-    ----------
-    entropy
-        Nats.
-    mean
-        The law's reward there.
-    observation
-        A new evaluation there, far from the last step: the mean's interval widened by drift and noise.
-    extrapolated
-        Whether ``entropy`` lies outside the range that was fitted.
+    ``mean`` is the law's reward there; ``observation`` a new evaluation, far from the last step: the mean's
+    interval widened by drift and noise.
     """
 
     entropy: float
@@ -183,19 +163,11 @@ class Prediction(Struct, frozen=True, kw_only=True):
 
 
 class EntropySet(Struct, frozen=True, kw_only=True):
-    """The entropies at which the law's reward is compatible with a target.
+    """The entropies at which the law's reward is compatible with a target ``reward``.
 
-    Attributes
-    ----------
-    reward
-        The target.
-    value
-        Entropy at which the law reaches it; None with the reason in ``note``.
-    intervals
-        Disjoint (low, high) in nats, low ≥ 0; high is None where the set has no upper end. Empty where
-        no entropy is compatible.
-    level, method, note
-        As in :class:`Estimate`.
+    ``value`` is the entropy at which the law reaches it, None with the reason in ``note``; ``intervals`` are
+    disjoint (low, high) in nats, low ≥ 0, high None where the set has no upper end, empty where no entropy is
+    compatible. The rest is as in :class:`Estimate`.
     """
 
     reward: float

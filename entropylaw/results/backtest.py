@@ -10,21 +10,18 @@ class Score(Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    protocol, blind
-        What was fitted, and whether the entropy was forecast too.
-    fitted, predicted
-        Numbers of evaluations.
+    protocol, blind, fitted, predicted
+        What was fitted, whether the entropy was forecast too, and numbers of evaluations.
     rmse
         Root mean squared error of the forecast's median, reward units.
     last_value, law, line, scalerl
         The same of the peers: the last reward; the law, and a line in the entropy, by least squares at
         the observed entropies; the ScaleRL sigmoid in step (arXiv:2510.13786) by least squares.
-        None of these is below ``RESOLUTION`` of the run's range of rewards: differences below it mean
-        nothing, and a ratio needs a divisor.
-    covered
-        Share of the predicted evaluations inside the band.
-    width, spread
-        Median width of the band, and the range of the run's rewards, reward units.
+        None is below ``RESOLUTION`` of the run's range of rewards: less means nothing, and a ratio needs
+        a divisor.
+    covered, width, spread
+        Share of the predicted evaluations inside the band, its median width, and the range of the run's
+        rewards, reward units.
     """
 
     protocol: str
@@ -65,10 +62,9 @@ class Skill(Struct, frozen=True, kw_only=True):
         Geometric mean over runs of the forecast's RMSE over the peer's; below 1 the forecast is better.
     worst, worst_run
         The largest ratio to the last value, and whose it is.
-    covered
-        Mean over runs of the share of evaluations inside the band.
-    width
-        Median over runs of the band's width, as a share of the run's range of rewards.
+    covered, width
+        Mean over runs of the share of evaluations inside the band; median over runs of the band's width, as
+        a share of the run's range of rewards.
     """
 
     protocol: str

@@ -8,20 +8,12 @@ class GateCase(Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    run
-        Its name; with the document's where several runs have that name.
-    sources
-        The documents or logs that it was read from.
-    gate
-        The expression.
-    outcome
-        ``passed``, ``not excluded``, ``tripped`` or ``unknown``.
-    failed
-        Whether it makes the check fail.
-    value, low, high
+    run, sources
+        Its name, with the document's where several runs have that name, and what it was read from.
+    gate, outcome, failed
+        The expression; ``passed``, ``not excluded``, ``tripped`` or ``unknown``; and whether that fails.
+    value, low, high, level, method
         The number and its interval; None where there is none.
-    level, method
-        The interval's.
     word
         The value of a quantity that is a word.
     limit

@@ -68,18 +68,9 @@ TOKEN, SEMANTIC = "token entropy", "semantic entropy"
 
 
 class PhaseColumn(Struct, frozen=True, kw_only=True):
-    """A column with one of the curves.
+    """A column with one of the curves, and why this one; ``usable`` counts the steps with a finite value.
 
-    Attributes
-    ----------
-    column
-        Name as logged.
-    what
-        :data:`TOKEN` or :data:`SEMANTIC`: two things that must not be taken for one another.
-    why
-        Why this column.
-    usable
-        Steps at which it has a finite value.
+    ``what`` is :data:`TOKEN` or :data:`SEMANTIC`: two things that must not be taken for one another.
     """
 
     column: str
@@ -116,10 +107,8 @@ class ColumnReport(Result, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    run, source
-        Whose columns these are.
-    trainer, trainer_why
-        The trainer that the columns point to.
+    run, source, trainer, trainer_why
+        Whose columns these are, and the trainer that they point to.
     step_column, step_why, steps, first_step, last_step
         The step column, the number of steps and their range.
     entropy, reward
@@ -134,14 +123,10 @@ class ColumnReport(Result, frozen=True, kw_only=True):
         Finite entropies beside which no reward stands; no loss.
     dropped
         Reason → number of rewards that pairing could not use.
-    read_dropped, notes
-        What reading dropped and decided, and what choosing did.
-    cautions
-        What the run's settings mean for the law.
-    other_columns
-        Number of columns that are none of these.
-    texts
-        Columns that hold text.
+    read_dropped, notes, cautions
+        What reading dropped and decided, what choosing did, and what the run's settings mean for the law.
+    other_columns, texts
+        Number of columns that are none of these, and columns that hold text.
     problem
         Why :func:`~entropylaw.ingest.select.select` would refuse the run, None where it would not.
     """

@@ -1,7 +1,6 @@
 """Forecasts of the reward, and of the step at which the entropy is spent."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -9,9 +8,6 @@ from entropylaw.results import Estimate
 from entropylaw.results.arrays import lengths_flaw
 from entropylaw.results.findings import Finding, sentences
 from entropylaw.results.result import Result
-
-if TYPE_CHECKING:
-    pass
 
 SPENT = 0.95
 """Share of what the law still promises whose spending counts as saturation."""
@@ -35,35 +31,24 @@ class Forecast(Result, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    run
-        Name of the run.
-    n, block
-        Number of points that were used, and of evaluations averaged in each (1: as logged).
+    run, n, block
+        Name, number of points that were used, and of evaluations averaged in each (1: as logged).
     last_step, reward_now
         The last step fitted, and the level of the run there, noise taken out by a random walk.
-    step
-        The m steps asked for.
-    reward
-        A new evaluation (of ``block`` of them, averaged) at each step.
-    entropy
-        The entropy there: given, then without interval, or forecast.
-    blind
-        Whether the entropy was forecast too; its uncertainty is then in the reward's interval.
-    extrapolated
-        For each step, whether the entropy lies outside the range that was fitted.
+    step, reward
+        The m steps, and a new evaluation (of ``block`` of them, averaged) at each.
+    entropy, blind, extrapolated
+        The entropy there: given, then without interval, or forecast, ``blind``; its uncertainty is then in
+        the reward's interval. For each step, whether it lies outside the range that was fitted.
     members, path_members
         Who was mixed for the reward, and for the entropy (empty where it was given).
-    level
-        Coverage of the intervals.
-    factor
-        What the mixture's distances from its median are multiplied by, so that its bands fit the errors
-        from the earlier origins.
+    level, factor
+        Coverage of the intervals, and what the mixture's distances from its median are multiplied by, so that
+        its bands fit the errors from the earlier origins.
     origins
         Number of evaluations that each earlier origin fitted.
-    dropped
-        Reason → evaluations left out.
-    findings
-        What to mind.
+    dropped, findings
+        Reason → evaluations left out; what to mind.
     """
 
     run: str

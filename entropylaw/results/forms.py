@@ -88,10 +88,8 @@ class NonlinearFit(Result, frozen=True, kw_only=True):
         not reach is None, with the reason in ``note``.
     residual_sd
         Root of the whitened residual sum of squares over n − parameters; reward units.
-    length, drift_share
-        The covariance that was used, in steps and 0–1.
-    settled
-        Whether Levenberg–Marquardt converged; lmfit's ``message`` says how.
+    length, drift_share, settled, message
+        The covariance that was used, in steps and 0–1; whether Levenberg–Marquardt converged, and how.
     """
 
     form: str

@@ -40,10 +40,8 @@ class SharedRun(Struct, frozen=True, kw_only=True):
     ----------
     run, n, valid
         Its name, its number of evaluations, and whether its own fit may be read as it stands.
-    own
-        a, b and ceiling from this run alone.
-    together
-        The same, with the shared coefficients held in common.
+    own, together
+        a, b and ceiling from this run alone, and with the shared coefficients held in common.
     deviation
         For each shared coefficient: the run's own value less what the *other* runs have in common.
     """
@@ -136,18 +134,10 @@ class Segment(Struct, frozen=True, kw_only=True):
 
 
 class SegmentFit(Result, frozen=True, kw_only=True):
-    """The law per segment.
+    """The law per segment; ``seams`` are the steps at which a new one begins.
 
-    Attributes
-    ----------
-    seams
-        Steps at which a new segment begins.
-    segments
-        In the order of the steps.
-    same
-        Test that the fitted segments share a and b; None with the reason in ``findings``.
-    findings
-        What the test left out, or why there is none.
+    ``same`` tests that the fitted segments share a and b, None with the reason in ``findings``, which say
+    what the test left out, too.
     """
 
     seams: tuple[float, ...]
@@ -162,18 +152,11 @@ class SegmentFit(Result, frozen=True, kw_only=True):
 
 
 class Seam(Struct, frozen=True, kw_only=True):
-    """A jump of one series.
+    """A jump of one ``series``, ``"reward"`` or ``"entropy"``.
 
-    Attributes
-    ----------
-    series
-        ``"reward"`` or ``"entropy"``.
-    step, after
-        The first evaluation behind the jump, and the last one before it.
-    jump
-        Its size in reward units or nats. The interval takes the step as known.
-    p_value
-        Probability of a jump this clear anywhere in a run that only drifts (Bonferroni).
+    ``step`` and ``after`` are the first evaluation behind the jump and the last one before it; ``jump`` is
+    its size in reward units or nats, with an interval that takes the step as known; ``p_value`` the
+    probability of a jump this clear anywhere in a run that only drifts (Bonferroni).
     """
 
     series: str

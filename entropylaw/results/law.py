@@ -1,7 +1,7 @@
 """The fitted law: its numbers, and what it says of a target entropy or a target reward."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 import msgspec
 
@@ -21,9 +21,6 @@ from entropylaw.results.arrays import FloatArray
 from entropylaw.results.posterior import Posterior
 from entropylaw.results.result import Result
 
-if TYPE_CHECKING:
-    pass
-
 LAW_VERDICTS = ("valid", "with cautions", "law fails", "undecided")
 """What is said of the law of a run in two words."""
 
@@ -36,21 +33,17 @@ class LawFit(Result, frozen=True, kw_only=True, eq=False):
 
     Attributes
     ----------
-    run
-        Name of the run.
-    n
-        Number of evaluations that were fitted.
+    run, n
+        Name of the run, and number of evaluations that were fitted.
     validity
         Whether the numbers may be read as they stand; look here first.
     a, b, ceiling
         Coefficients of R = −a·exp(H) + b, and ceiling = b − a, the reward at H = 0.
     correlation
         Correlation of a and b; they are nearly the same number, the ceiling is not.
-    entropy_now, reward_now
-        Course of the entropy at the last evaluation (nats), and the run's reward there with the evaluation's
-        sampling noise taken out: the law plus the drift at the last step.
-    headroom
-        ceiling − reward_now.
+    entropy_now, reward_now, headroom
+        Smoothed entropy at the last evaluation (nats), the run's reward there with the evaluation's sampling
+        noise taken out (the law plus the drift at the last step), and ceiling − reward_now.
     residuals, influence
         What the law leaves over, and the evaluation that moves it most.
     law_weight, law_ruled_out, rivals
@@ -58,31 +51,25 @@ class LawFit(Result, frozen=True, kw_only=True, eq=False):
         form is no longer considered, and the other forms, heaviest first.
     entropy_spent
         Entropy at which 95 % of what the law still promises is spent (see :meth:`saturation`).
-    ceiling_over_forms
-        Range of the ceiling over all forms that are not ruled out.
-    r_squared
-        Share of the reward's variance that the fitted law explains.
-    step, entropy, reward
-        Shape (n,): the evaluations, as logged.
+    ceiling_over_forms, r_squared
+        Range of the ceiling over all forms that are not ruled out, and share of the reward's variance that
+        the fitted law explains.
+    step, entropy, reward, fitted
+        Shape (n,): the evaluations, as logged, and the law's reward at the course.
     course, entropy_noise
         Shape (n,): the entropy without the noise of measuring it, to which the law is fitted; and that
         noise's standard deviation in nats, None where the entropy was used as logged.
-    fitted
-        Shape (n,): the law's reward at the course.
     curve
         The law, its bands and the rivals' means over a grid of entropies, for figures.
     level, interval
         Level of every interval, and what made them: "drift", "walk", "odr" or "ols".
-    eval_size
-        Number of evaluated samples behind each reward, where given.
-    entropy_sd
-        Shape (n,), nats: the known noise of each logged entropy, where given.
+    eval_size, entropy_sd
+        Where given: number of samples behind each reward; known noise of each logged entropy, (n,), nats.
     dropped
-        Reason → evaluations left out because one of the two values was missing.
-    posterior
-        The engine's answer, from which :meth:`predict` reads.
-    noise_floor
-        Known noise variance of a new evaluation (0 without ``eval_size``).
+        Reason → evaluations left out.
+    posterior, noise_floor
+        The engine's answer, from which :meth:`predict` reads, and known noise variance of a new evaluation
+        (0 without ``eval_size``).
     """
 
     run: str
@@ -185,20 +172,11 @@ class LawFit(Result, frozen=True, kw_only=True, eq=False):
         return late("analysis.law.predict", self, entropy, level)  # type: ignore[no-any-return]
 
     def entropy_for(self, reward: float, *, level: float | None = None) -> EntropySet:
-        """The entropies at which the law's reward is compatible with a target reward.
+        """The entropies at which the law's reward is compatible with a target, in the run's reward units.
 
-        Parameters
-        ----------
-        reward
-            The target, in the run's reward units.
-        level
-            Coverage; the fit's own where not given.
-
-        Notes
-        -----
-        The set holds every H for which the target lies in the interval of the mean at H. It is empty
-        where the target lies above (or below) every interval, and has no upper end where the sign of a
-        is not settled.
+        The set holds every H for which the target lies in the interval of the mean at H, with coverage
+        ``level`` (the fit's own where not given). It is empty where the target lies above (or below) every
+        interval, and has no upper end where the sign of a is not settled.
         """
         return late("analysis.law.entropy_for", self, reward, level)  # type: ignore[no-any-return]
 
@@ -214,17 +192,10 @@ class LawFit(Result, frozen=True, kw_only=True, eq=False):
 class Influences(Result, frozen=True, kw_only=True, eq=False):
     """What each evaluation does to the fit; every array has shape (n,).
 
-    Attributes
-    ----------
-    step
-        The trainer's steps.
-    leverage
-        How much the fitted reward at an evaluation follows the reward logged there: the diagonal of the
-        matrix that turns rewards into fitted ones. Adds up to 2.
-    ceiling_shift, a_ratio
-        Change of the ceiling, in reward units, and a without the evaluation over a with it.
-    length, drift_share
-        The covariance that it is told for: the fit's most probable one. No drift with least squares.
+    ``leverage`` is how much the fitted reward at an evaluation follows the reward logged there, the diagonal
+    of the matrix that turns rewards into fitted ones; it adds up to 2. ``ceiling_shift`` and ``a_ratio`` are
+    the change of the ceiling, in reward units, and a, without the evaluation over with it. ``length`` (steps)
+    and ``drift_share`` describe the fit's most probable covariance: no drift with least squares.
     """
 
     step: FloatArray

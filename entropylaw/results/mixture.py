@@ -94,9 +94,8 @@ class Mixture:
 
     def _mean(self, each: FloatArray) -> FloatArray:
         """Mean over the components by weight, from shape (m, g) to (m,)."""
-        if self.weight.ndim == 1:
-            return np.asarray(each @ self.weight)
-        return np.asarray(np.einsum("mg,mg->m", each, self.weight))
+        one = self.weight.ndim == 1
+        return np.asarray(each @ self.weight if one else np.einsum("mg,mg->m", each, self.weight))
 
     def _rows(self, which: IntArray) -> Mixture:
         """Some of the numbers."""
@@ -115,12 +114,8 @@ class Mixture:
         order = np.argsort(self.weight, kind="stable")
         keep = np.sort(order[np.cumsum(self.weight[order]) > mass])
         weight = self.weight[keep]
-        return Mixture(
-            weight=weight / weight.sum(),
-            location=self.location[:, keep],
-            scale=self.scale[:, keep],
-            df=self.df,
-        )
+        location, scale = self.location[:, keep], self.scale[:, keep]
+        return Mixture(weight=weight / weight.sum(), location=location, scale=scale, df=self.df)
 
 
 def normalised(log_weight: FloatArray) -> tuple[FloatArray, Any]:

@@ -1,7 +1,6 @@
 """What is found of the two phases of a run: frozen results."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -11,16 +10,7 @@ from entropylaw.results.arrays import FloatArray, lengths_flaw
 from entropylaw.results.findings import Finding, sentences
 from entropylaw.results.result import Result
 
-if TYPE_CHECKING:
-    pass
-
-KINDS = (
-    "turns to rise",
-    "turns to fall",
-    "leaves its decay upwards",
-    "leaves its decay downwards",
-    "bends",
-)
+KINDS = ("turns to rise", "turns to fall", "leaves its decay upwards", "leaves its decay downwards", "bends")
 """What a curve does at a boundary that was found. The first two are told from the slopes before and after,
 the others from where the curve ends beside the decay alone."""
 
@@ -77,18 +67,12 @@ class CurvePhases(Struct, frozen=True, kw_only=True, eq=False):
 
     Attributes
     ----------
-    name
-        ``"planning"``, ``"execution"``, or the name of a column.
-    n
-        Points that were fitted; blocks of points where there were too many.
-    p_value
-        Of one smooth decay without a boundary.
-    found
-        Whether it is at most 1 − level.
-    kind
-        One of :data:`KINDS`; None where no boundary was found.
-    boundary
-        Where, told whether it was found or not: it is what a boundary's place would be.
+    name, n
+        ``"planning"``, ``"execution"``, or the name of a column; points that were fitted, or blocks of them.
+    p_value, found
+        Of one smooth decay without a boundary, and whether it is at most 1 − level.
+    kind, boundary
+        One of :data:`KINDS`, None where no boundary was found; where, or where it would be.
     slope_before, slope_after
         Mean slope of the fitted curve up to the boundary and from there on, nats per step.
     rise
@@ -143,12 +127,9 @@ class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
 
     Attributes
     ----------
-    run
-        Its name.
-    planning, execution
-        The two curves; None with the reason in ``findings`` where there is none.
-    aggregate
-        The curve of all tokens, where it was fitted alone or beside the two.
+    planning, execution, aggregate
+        The two curves, None with the reason in ``findings`` where there is none; and the curve of all
+        tokens, where it was fitted alone or beside the two.
     delta
         Boundary of planning less that of execution, in steps; positive where execution's comes first. None
         as long as both curves have no boundary, with the reason in ``findings``.
@@ -163,11 +144,9 @@ class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
         Planning tokens' share of all entropy at the last step; None with the reason in ``findings``.
     level
         Of every interval; tests are at 1 − level.
-    findings
+    findings, dropped
         Cautions: what may look like a boundary and is none, such as seams and response lengths that jump.
-        Notes: why something is not there.
-    dropped
-        Reason → steps left out.
+        Notes: why something is not there. Reason → steps left out.
     """
 
     run: str
