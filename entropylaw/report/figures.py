@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
+from entropylaw.report.blocks import Block
+from entropylaw.report.blocks import Figure as FigureBlock
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -41,6 +44,8 @@ class FigureEntry:
     onto
         ``module:function`` that draws it on axes of anybody's, from the axes and the part; empty where it
         takes more than one pair of axes.
+    section
+        The section of a description that it stands in, where that is not the one of what it ``needs``.
     """
 
     name: str
@@ -51,6 +56,7 @@ class FigureEntry:
     title: str
     caption: Callable[[Any], str]
     onto: str = ""
+    section: str = ""
 
     def draw(self, part: Any) -> Figure:
         """The figure of a run's part; ValueError says why there is nothing to draw."""
@@ -99,6 +105,7 @@ FIGURES = (
         name="residuals",
         needs="law",
         maker="law_figure:residual_figure",
+        section="trust",
         about="what the law leaves over",
         label="residuals",
         title="Residuals of",
@@ -141,6 +148,12 @@ FIGURES = (
 """In the order in which they are listed, drawn and linked."""
 
 NAMED = {entry.name: entry for entry in FIGURES}
+
+
+def figures_of(section: str, part: Any, described: str = "") -> list[Block]:
+    """The figures of a section of a description, drawn from a part; ``described`` as in a block."""
+    names = [entry.name for entry in FIGURES if (entry.section or entry.needs) == section]
+    return [FigureBlock(name, part, "" if place else described) for place, name in enumerate(names)]
 
 
 def parts(report: RunReport, tokens: TokenHistogram | None = None) -> dict[Need, Any]:

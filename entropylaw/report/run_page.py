@@ -9,8 +9,9 @@ from typing import NamedTuple
 from entropylaw.documents.document import InputFile
 from entropylaw.documents.report import ReportDocument, RunReport
 from entropylaw.report import words
-from entropylaw.report.blocks import Block, Figure, Heading, Table, columns, paragraphs
+from entropylaw.report.blocks import Block, Heading, Table, columns, paragraphs
 from entropylaw.report.describe import describe, groups
+from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import format_percent
 from entropylaw.report.printable import one_line
 from entropylaw.report.render.html import environment, fragment
@@ -51,7 +52,7 @@ def render(
     assert isinstance(blocks[0], Heading)
     if document.shared is not None:
         blocks += groups.shared_blocks(document.shared, 3)
-    blocks += [Figure("tokens", None), *_provenance(document, run)]
+    blocks += [*figures_of("tokens", None), *_provenance(document, run)]
     template = environment().get_template("run_page.html.j2")
     return template.render(
         document=document,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from entropylaw.report import blocks as b
+from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
     cell_text,
     count,
@@ -60,7 +61,7 @@ def sections(
 
     ``against`` is the verdict on a law that does not hold, and on which the forecast does not rest alone.
     """
-    blocks: list[b.Block] = [b.Figure("forecast", part)] if part is not None else []
+    blocks: list[b.Block] = figures_of("forecast", part) if part is not None else []
     notes: list[b.Note] = []
     if ahead is not None:
         step, reward, entropy, extrapolated = STEPS

@@ -8,6 +8,7 @@ from entropylaw.analysis.forms import FORMS, form_label
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.report import blocks as b
 from entropylaw.report import words
+from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
     format_estimate,
     format_number,
@@ -92,8 +93,7 @@ def sections(
         b.Verdict(law.verdict, words.headline(law), ok),
         b.paragraphs(*sentences, detail=True),
         b.Notes(found or [nothing], may_wait=True),
-        b.Figure("law", part, " ".join(sentences)),
-        b.Figure("series", part),
+        *figures_of("law", part, " ".join(sentences)),
         *_numbers(law, progress),
         b.Heading("Forms", name="rivals"),
         table(law),
@@ -104,7 +104,7 @@ def sections(
         b.Heading("How far to trust them", name="trust"),
         b.Notes([b.Note("residual", *_residual(law))]),
         b.paragraphs(influence, detail=True),
-        b.Figure("residuals", part),
+        *figures_of("trust", part),
     ]
 
 

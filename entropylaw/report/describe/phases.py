@@ -9,6 +9,7 @@ from entropylaw.documents.phases import COLUMNS as READ
 from entropylaw.documents.phases import PhasesDocument, RunPhases
 from entropylaw.report import blocks as b
 from entropylaw.report import phasewords as words
+from entropylaw.report.figures import figures_of
 from entropylaw.report.findings import UNKNOWN_SHARE
 from entropylaw.report.numbers import MISSING, format_percent, format_step
 from entropylaw.results import Estimate
@@ -123,7 +124,7 @@ def sections(run: RunPhases) -> list[b.Block]:
     return [
         b.Verdict(badge, f"{text}{words.cautions_counted(run)}", True),
         b.Notes(notes, may_wait=True),
-        b.Figure("phases", run),
+        *figures_of("phases", run),
         b.Table(heads, rows, words=1 + len(curves)),
         b.Notes([b.Note("share", share), b.Note("method", curves[0][0].boundary.step.method, "")]),
     ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from entropylaw.report import numbers
-from entropylaw.report.blocks import Block, Column, Figure, Heading, Note, Notes, Table, labelled
+from entropylaw.report.blocks import Block, Column, Heading, Note, Notes, Table, labelled
+from entropylaw.report.figures import figures_of
 from entropylaw.reproducible import rounded
 from entropylaw.results.tokens import Cell, TokenSummary
 
@@ -72,7 +73,7 @@ def describe(result: TokenSummary) -> list[Block]:
         Heading("Entropy of tokens", 2, about),
         Table([Column(head, head) for head in heads], rows),
         Notes([Note("published", source), *labelled("note", result.notes)]),
-        Figure("tokens", None),
+        *figures_of("tokens", None),
     ]
 
 
