@@ -8,8 +8,9 @@ from io import StringIO
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from entropylaw.report.plotting import INK, MUTED, add_axes, make_room, new_figure, style
+from entropylaw.report.plotting import WIDTH, colour, style
 from entropylaw.report.svg import minify
 from lab.findings import FloatArray, Made, groups
 
@@ -32,48 +33,46 @@ def pictures(runs: Mapping[str, Made], cooling: Mapping[str, Mapping[str, FloatA
 def law_picture(runs: Mapping[str, Made], cooling: Mapping[str, Mapping[str, FloatArray]]) -> str:
     """Reward against exp(entropy), where the law is a straight line: some arms, and starts only cooled."""
     with style():
-        figure = new_figure(3.2)
-        axes = add_axes(figure, left=0.5, right=0.1, bottom=0.42, top=0.1)
+        figure = Figure(figsize=(WIDTH, 3.2), layout="constrained")
+        axes = figure.add_subplot()
         by_group = groups(runs)
-        for name, colour in COLOURS.items():
+        for name, shade in COLOURS.items():
             for i, run in enumerate(by_group.get(name, [])):
                 label = None if i else name
                 where = np.exp(run.law.course), run.law.reward
-                axes.plot(*where, color=colour, linewidth=0.9, alpha=0.85, label=label)
+                axes.plot(*where, color=shade, linewidth=0.9, alpha=0.85, label=label)
         for i, start in enumerate(cooling.values()):
             label = None if i else "a start, only cooled"
             where = np.exp(start["entropy"]), start["val_acc"]
-            axes.plot(*where, color=INK, linewidth=0.8, linestyle="--", label=label)
+            axes.plot(*where, color=colour("ink"), linewidth=0.8, linestyle="--", label=label)
         axes.set_xlabel("exp(entropy): the law is a straight line here")
         axes.set_ylabel("validation accuracy")
-        axes.legend(fontsize=6, frameon=False, labelcolor=INK)
-        make_room(figure)
+        axes.legend(fontsize=6, frameon=False, labelcolor=colour("ink"))
         return _svg(figure)
 
 
 def phases_picture(run: Made) -> str:
     """Planning, execution and semantic entropy of a run over its steps, each over its start."""
     with style():
-        figure = new_figure(2.4)
-        axes = add_axes(figure, left=0.5, right=0.1, bottom=0.42, top=0.1)
+        figure = Figure(figsize=(WIDTH, 2.4), layout="constrained")
+        axes = figure.add_subplot()
         columns = {"planning": "#7b4b94", "execution": "#0072b2", "semantic": "#d55e00"}
-        for column, colour in columns.items():
-            _relative(axes, run, column, colour)
+        for column, shade in columns.items():
+            _relative(axes, run, column, shade)
         axes.set_xlabel("step")
         axes.set_ylabel("entropy / its start")
         axes.set_ylim(0, 1.1)
-        axes.legend(fontsize=6.5, frameon=False, labelcolor=INK)
-        axes.axhline(0.5, color=MUTED, linewidth=0.5, linestyle=":")
-        make_room(figure)
+        axes.legend(fontsize=6.5, frameon=False, labelcolor=colour("ink"))
+        axes.axhline(0.5, color=colour("muted"), linewidth=0.5, linestyle=":")
         return _svg(figure)
 
 
-def _relative(axes: Axes, run: Made, column: str, colour: str) -> None:
+def _relative(axes: Axes, run: Made, column: str, shade: str) -> None:
     values = run.columns[f"entropy_{column}"]
-    axes.plot(run.columns["step"], values / values[0], color=colour, linewidth=0.8, label=column)
+    axes.plot(run.columns["step"], values / values[0], color=shade, linewidth=0.8, label=column)
 
 
-def _svg(figure: mpl.figure.Figure) -> str:
+def _svg(figure: Figure) -> str:
     text = StringIO()
     with mpl.rc_context({"svg.hashsalt": "lab"}):
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
