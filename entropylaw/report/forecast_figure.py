@@ -152,8 +152,8 @@ def _keys(run: RunReport, law: LawFit) -> list[tuple[str, str, list[dict[str, An
     ]
 
 
-def _spending(told: SaturationForecast) -> str:
-    what, step = f"{format_percent(told.share)} of the law’s promise spent", told.step
+def _spending(spending: SaturationForecast) -> str:
+    what, step = f"{format_percent(spending.share)} of the law’s promise spent", spending.step
     low, value, high = format_interval_of_steps(step, "?")
     if step.value is not None:
         return f"{what}: step {value} [{low}, {high}]"
