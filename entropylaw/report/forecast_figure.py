@@ -35,7 +35,7 @@ def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
     ValueError
         There is no forecast; the message says why.
     """
-    if isinstance(run, Forecast | SaturationForecast):
+    if not isinstance(run, RunReport):
         with p.panels([1.22], right=0.1) as (figure, (axes,)):
             draw_on(axes, run)
         return figure
@@ -75,8 +75,7 @@ def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
         seen = [end for e in (ahead.entropy if ahead else ()) for end in (e.value, e.high) if end is not None]
         lower.set_ylim(*p.padded(min(0.0, least), min(max([most, *seen]), 1.5 * most), 0.0, 0.08))
         if spending is not None:
-            low: dict[str, Any] = {"linewidth": 0.8, "linestyle": _DOTTED, "zorder": 3}
-            lower.axhline(spending.entropy, color=p.colour("muted"), **low)
+            lower.axhline(spending.entropy, color=p.colour("muted"), lw=0.8, linestyle=_DOTTED, zorder=3)
             _spent(upper, spending)
             _spent(lower, spending)
         upper.set_ylabel(reward_label(run.fit))
@@ -153,8 +152,8 @@ def _keys(run: RunReport, law: LawFit) -> list[tuple[str, str, list[dict[str, An
     ]
 
 
-def _spending(told: SaturationForecast) -> str:
-    what, step = f"{format_percent(told.share)} of the law’s promise spent", told.step
+def _spending(spending: SaturationForecast) -> str:
+    what, step = f"{format_percent(spending.share)} of the law’s promise spent", spending.step
     low, value, high = format_interval_of_steps(step, "?")
     if step.value is not None:
         return f"{what}: step {value} [{low}, {high}]"

@@ -113,9 +113,8 @@ def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
 def missing_fonts(extra: Mapping[str, Any]) -> list[str]:
     """The font families that a style of the user's names, if none of them is installed."""
     generic = {"serif", "sans-serif", "cursive", "fantasy", "monospace"}
-    families: list[str] = []
-    for family in extra.get("font.family", []):
-        families += extra.get(f"font.{family}", []) if family in generic else [family]
+    named = extra.get("font.family", [])
+    families = [name for one in named for name in (extra.get(f"font.{one}", []) if one in generic else [one])]
     return [] if {*families} & {*fontManager.get_font_names(), *generic} else families
 
 
@@ -183,17 +182,16 @@ def panels(
     right: float = 0.36,
     gap: float = 0.1,
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A figure of column width with panels over one axis, to be filled inside the ``with``. In inches.
+    """A figure of column width with a title, a key, panels over one axis, and notes; lengths in inches.
 
-    At its end the labels of the panels are placed in one line, and the panels are moved in until these are on
-    the paper; matplotlib need not look for their places at every drawing.
+    It is filled inside the ``with``. At its end the labels of the panels are placed in one line, and the
+    panels are moved in until these are on the paper; matplotlib need not look for their places at every
+    drawing.
 
     Parameters
     ----------
     heights
         Of the panels from above.
-    title, notes
-        Lines of text above and below.
     keys
         Per line of the key a colour's name, words, and the looks of the lines that are drawn before these.
     head

@@ -16,15 +16,15 @@ HEAT = LinearSegmentedColormap.from_list("tokens", ["#ffffff", "#c7b3d6", PALETT
 """White to nearly black through the colour of entropy: read by lightness alone."""
 
 
-def token_figure(told: TokenHistogram) -> Figure:
+def token_figure(tokens: TokenHistogram) -> Figure:
     """A column per step, a row per band of entropy; below, shares of the fork and of tokens below 0.01 nats.
 
     The axis of entropies is that of their fourth root, in which the bands are equally high, so that a
     colour is the same density everywhere. Dashed are the two thresholds of arXiv:2506.01939.
     """
-    step, most = told.step, float(told.share.max())
-    highest = int(np.flatnonzero(told.share.max(axis=0))[-1]) + 1
-    top = float(told.edges[highest])
+    step, most = tokens.step, float(tokens.share.max())
+    highest = int(np.flatnonzero(tokens.share.max(axis=0))[-1]) + 1
+    top = float(tokens.edges[highest])
     # Steps are as wide as they are apart; the first and the last end where they are.
     sides = np.concatenate([step[:1], 0.5 * (step[1:] + step[:-1]), step[-1:]])
     if step.size == 1:
@@ -37,8 +37,8 @@ def token_figure(told: TokenHistogram) -> Figure:
             ticks.append(tick)
     with p.panels([1.82, 0.78], head=0.44, right=0.1, gap=0.4) as (figure, (heat, shares)):
         look: dict[str, Any] = {"cmap": HEAT, "norm": PowerNorm(0.5, 0.0, most), "rasterized": True}
-        bands = told.edges[: highest + 1] ** 0.25
-        drawn = heat.pcolormesh(sides, bands, told.share[:, :highest].T, linewidth=0, **look)
+        bands = tokens.edges[: highest + 1] ** 0.25
+        drawn = heat.pcolormesh(sides, bands, tokens.share[:, :highest].T, linewidth=0, **look)
         for edge in (LOW, FORK):
             if edge < top:
                 heat.axhline(edge**0.25, color=p.colour("ink"), linewidth=0.6, linestyle=(0, (3, 2)))
@@ -59,8 +59,8 @@ def token_figure(told: TokenHistogram) -> Figure:
         # Two shares, each named in its colour above the panel.
         look = {"linewidth": 1.1, "marker": "o" if step.size <= 60 else "", "markersize": 2.5}
         for y, values, name, text in (
-            (1.33, told.top20, "vermilion", "of all entropy, in the fifth of tokens with most of it"),
-            (1.17, told.low, "blue", "of tokens, below 0.01 nats"),
+            (1.33, tokens.top20, "vermilion", "of all entropy, in the fifth of tokens with most of it"),
+            (1.17, tokens.low, "blue", "of tokens, below 0.01 nats"),
         ):
             shares.plot(step, 100 * values, color=p.colour(name), **look)
             words = p.colour(name, words=True)
