@@ -77,7 +77,8 @@ def store(fitted: Mapping[str, FitDocument], *, quiet: bool) -> dict[str, FitDoc
     from entropylaw.cli.output import refuse_link, say
 
     refuse_link(FOLDER)
-    taken, stored = set[str](), dict[str, FitDocument]()
+    taken: set[str] = set()
+    stored: dict[str, FitDocument] = {}
     for log, document in fitted.items():
         if document.fitted:
             name = document.runs[0].run if len(document.runs) == 1 else Path(log).stem or "runs"
