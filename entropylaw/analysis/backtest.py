@@ -28,9 +28,6 @@ from entropylaw.results.backtest import Backtest, RunBacktest, Score, Skill
 SHARES = {"first 15 %": 0.15, "first third": 1 / 3}
 """What is fitted, by protocol; never fewer than 8 evaluations."""
 
-PEERS = ("last_value", "law", "line", "scalerl")
-"""Whose errors a forecast's are compared with: fields of a :class:`Score`."""
-
 LEAST_AHEAD = 4
 """Evaluations that must remain to be predicted."""
 
@@ -91,10 +88,8 @@ def backtest_run(
     ----------
     step, entropy, reward
         Shape (n,), n ≥ 12; more than 200 are averaged over blocks first.
-    level
-        Coverage of the bands.
-    run
-        A name, carried along.
+    level, run
+        Coverage of the bands, and a name, carried along.
 
     Raises
     ------
@@ -129,14 +124,15 @@ def skills(runs: Sequence[RunBacktest]) -> tuple[Skill, ...]:
     tested = [run for run in runs if run.scores]
     found = []
     for scores in zip(*(run.scores for run in tested), strict=True):
-        ratios = {peer: [score.rmse / getattr(score, peer) for score in scores] for peer in PEERS}
-        worst = int(first_best(np.array(ratios["last_value"])))
+        peers = ("last_value", "law", "line", "scalerl")
+        ratios = {peer: np.array([score.rmse / getattr(score, peer) for score in scores]) for peer in peers}
+        worst = int(first_best(ratios["last_value"]))
         found.append(
             Skill(
                 protocol=scores[0].protocol,
                 blind=scores[0].blind,
                 runs=len(tested),
-                **{f"to_{peer}": float(np.exp(np.mean(list(map(np.log, x))))) for peer, x in ratios.items()},
+                **{f"to_{peer}": float(np.exp(np.mean(np.log(ratio)))) for peer, ratio in ratios.items()},
                 worst=float(ratios["last_value"][worst]),
                 worst_run=tested[worst].run,
                 covered=float(np.mean([score.covered for score in scores])),

@@ -33,9 +33,6 @@ MOST = 200
 
 METHOD = "members weighed by rolling origin, random walk + noise"
 
-REACH = 10.0
-"""How far ahead saturation is looked for, in spans of the run."""
-
 
 def forecast(
     step: Any,
@@ -58,10 +55,8 @@ def forecast(
     entropy_path
         The entropy at each of them, in nats. Where not given it is forecast too ("blind"), and its
         uncertainty is carried into the reward's interval.
-    level
-        Coverage of every interval.
-    run
-        A name, carried along.
+    level, run
+        Coverage of every interval, and a name, carried along.
 
     Raises
     ------
@@ -157,13 +152,14 @@ def saturation_forecast(
     s, h, r, _ = blocked(s, h, r)
     now, present = float(entropy_course(h, s).entropy[-1]), _now(s, r, level)
     target = spent_entropy(now, SPENT)
-    ahead = last + (s[-1] - s[0]) * REACH * np.linspace(0, 1, 401)[1:]
+    # Saturation is looked for within ten spans of the run.
+    ahead = last + (s[-1] - s[0]) * 10.0 * np.linspace(0, 1, 401)[1:]
     path = forecast_entropy(s, h, ahead).band
     # The first step at which the path is at or below the target; its lower end gets there first.
     below = [np.flatnonzero(path.quantile(p) <= target) for p in tails(level)]
     low, value, high = (float(ahead[at[0]]) if at.size else None for at in below)
     missing = "the entropy's path" if value is None else "its upper end" if high is None else ""
-    why = f"{missing} stays above {target:.3g} nats within {REACH:g} spans of the run" if missing else None
+    why = f"{missing} stays above {target:.3g} nats within 10 spans of the run" if missing else None
     there = unknown("no step at which the entropy is spent was found", level=level, method=METHOD)
     if value is not None:
         there = _estimates(outlook(s, h, r, np.array([value]), None).band, level)[0]
