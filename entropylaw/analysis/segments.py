@@ -116,7 +116,7 @@ def _same_law(parts: Sequence[Evaluations], model: ResidualModel, eval_size: int
     grid = covariances(s, course, r, model.name, eval_size)
     root = block_diag(*(each.root for each in courses)).reshape(s.size, -1)
     law = infer_run(s, Course(entropy=course, root=root), r, grid, model.name)
-    grid = grid if law is None else law.blurred(0, grid)
+    grid = grid if law is None else law.blurred(grid)
     (posterior,) = infer(s, columns[None], r[None], grid)
     (same,) = infer(s, x[None], r[None], grid)
     return difference_test(
