@@ -138,7 +138,9 @@ def fit_laws(
     return LawBatch(
         n=n,
         **dict(zip(_NUMBERS, numbers, strict=True)),
-        **dict(zip(("drift_share", "effective_n", "long_memory"), about, strict=True)),
+        drift_share=about[0],
+        effective_n=about[1],
+        long_memory=about[2],
         level=level,
         method=model.method,
         refused=refused,

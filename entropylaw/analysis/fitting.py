@@ -26,7 +26,7 @@ from entropylaw.analysis.outliers import gross_outliers
 from entropylaw.analysis.propagate import infer_run
 from entropylaw.analysis.residual import checked_sd, covariances
 from entropylaw.analysis.residual_models import ResidualModel, residual_model
-from entropylaw.analysis.rivals import PLAUSIBLE, fit_forms, posterior_mean, range_over, rivals_of
+from entropylaw.analysis.rivals import PLAUSIBLE, FormFits, fit_forms, posterior_mean, range_over, rivals_of
 from entropylaw.analysis.validity import judge, lag1
 from entropylaw.arguments import as_floats
 from entropylaw.engine.grid import FloatArray
@@ -34,6 +34,7 @@ from entropylaw.errors import FitError
 from entropylaw.results import Curve, Residuals, Validity
 from entropylaw.results.fields import replace
 from entropylaw.results.law import LawFit
+from entropylaw.results.posterior import Posterior
 
 FEWEST_EVALUATIONS = 5
 """Below this nothing is fitted: two coefficients and a residual need at least as many."""
@@ -110,86 +111,7 @@ def fit_law(
     """
     level, model = checked_level(level), residual_model(interval)
     known = usable(entropy, reward, step, entropy_sd, model, keep_outliers=keep_outliers)
-    s, h, r = known.step, known.entropy, known.reward
-    course = course_for(model, h, s, known.entropy_sd)
-    grid = covariances(s, course.entropy, r, model.name, eval_size)
-    for array in (s, h, r, course.entropy):
-        array.setflags(write=False)
-    told = infer_run(s, course, r, grid, model.name)
-    fits = fit_forms(s, course.entropy, r, grid if told is None else told.blurred(grid))
-    law = (fits.fits["law"] if told is None else told).posteriors[0].pruned()
-    # A smoothed entropy is what the log says; a logged value is corrected by the reward.
-    entropy_now = float(course.entropy[-1] if told is None or model.smooths_entropy else told.likely[0, -1])
-    numbers = law_numbers(law, course.entropy[-1])
-    ceiling, a, b, reward_now, headroom = estimates(numbers, level=level, method=model.method)
-    # Of a and b: the components' covariance plus the spread of their means.
-    rows, centred = np.array([[0.0, 1.0], [1.0, 1.0]]), law.coefficient - law.mean()
-    within = np.einsum("g,gpq->pq", law.weight, law.covariance)
-    covariance = rows @ (within + (law.weight * centred.T) @ centred) @ rows.T
-    fitted = design(law_column(course.entropy)) @ np.array([ceiling.value, a.value])
-    fitted.setflags(write=False)
-    # Where the law is relative to the last evaluation, its residuals have a mean of their own.
-    residual = r - fitted - (0.0 if model.fixed_level else np.mean(r - fitted))
-    weight = fits.weight["law"]
-    rivals = rivals_of(fits, r, level=level, method=model.method)
-    # What the choice of form adds: every form that is not ruled out.
-    kept = [("law", weight, ceiling), *((one.form, one.weight, one.ceiling) for one in rivals)]
-    noise_floor = 0.0 if grid.floor is None else float(grid.floor[-1])
-    # From H = 0 (the ceiling) to the largest entropy; what is drawn need not be exact to nine digits.
-    entropies = np.linspace(min(0.0, float(h.min())), float(h.max()), 61)
-    drawn = predict_at(law.pruned(1e-6), noise_floor, course.entropy, entropies, level, model.name)
-    read = attrgetter("mean.value", "mean.low", "mean.high", "observation.low", "observation.high")
-    bands = map(tuple, np.array([*map(read, drawn)], dtype=float).T.tolist())
-    drift_share, effective_n, long_memory = memory(law, s)
-    fit = LawFit(
-        run=run,
-        n=s.size,
-        validity=Validity(ok=True),
-        a=a,
-        b=b,
-        ceiling=ceiling,
-        correlation=float(covariance[0, 1] / (np.sqrt(covariance[0, 0]) * np.sqrt(covariance[1, 1]))),
-        entropy_now=entropy_now,
-        entropy_noise=course.noise,
-        reward_now=reward_now,
-        headroom=headroom,
-        residuals=Residuals(
-            sd=float(np.sqrt(residual @ residual / (residual.size - 2))),
-            lag1=lag1(residual),
-            effective_n=float(effective_n),
-            drift_share=float(drift_share),
-            long_memory=float(long_memory),
-        ),
-        influence=strongest_influence(s, h, r),
-        law_weight=weight,
-        law_ruled_out=weight < PLAUSIBLE,
-        entropy_spent=spent_entropy(entropy_now, 0.95),
-        rivals=rivals,
-        ceiling_over_forms=range_over([one for one in kept if one[1] >= PLAUSIBLE], level),
-        r_squared=1.0 - float(np.var(r - fitted) / np.var(r)),
-        step=s,
-        entropy=h,
-        course=course.entropy,
-        reward=r,
-        fitted=fitted,
-        curve=Curve(
-            entropy=tuple(entropies.tolist()),
-            **dict(zip(("mean", "low", "high", "observation_low", "observation_high"), bands, strict=True)),
-            rivals={
-                form: tuple(posterior_mean(one, one.form.onward(entropies)).tolist())
-                for form, one in fits.fits.items()
-                if FORMS[form].colour
-            },
-        ),
-        level=level,
-        interval=model.name,
-        eval_size=eval_size,
-        dropped=known.dropped,
-        posterior=law,
-        noise_floor=noise_floor,
-        entropy_sd=known.entropy_sd,
-    )
-    return replace(fit, validity=judge(fit, None if grid.floor is None else float(np.sqrt(grid.mean_floor))))
+    return _law_fit(run, known, model, level=level, eval_size=eval_size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -313,3 +235,102 @@ def check_scale(name: str, values: FloatArray, least: float = 1 / LARGEST) -> No
             "expected a scale on which squares can be added up",
             f"rescale the {name}",
         )
+
+
+def _law_fit(
+    run: str, known: Evaluations, model: ResidualModel, *, level: float, eval_size: int | None
+) -> LawFit:
+    """Infer the law and its rivals, and read every number off the posteriors."""
+    s, h, r = known.step, known.entropy, known.reward
+    course = course_for(model, h, s, known.entropy_sd)
+    grid = covariances(s, course.entropy, r, model.name, eval_size)
+    for array in (s, h, r, course.entropy):
+        array.setflags(write=False)
+    told = infer_run(s, course, r, grid, model.name)
+    fits = fit_forms(s, course.entropy, r, grid if told is None else told.blurred(grid))
+    law = (fits.fits["law"] if told is None else told).posteriors[0].pruned()
+    # A smoothed entropy is what the log says; a logged value is corrected by the reward.
+    entropy_now = float(course.entropy[-1] if told is None or model.smooths_entropy else told.likely[0, -1])
+    numbers = law_numbers(law, course.entropy[-1])
+    ceiling, a, b, reward_now, headroom = estimates(numbers, level=level, method=model.method)
+    # Of a and b: the components' covariance plus the spread of their means.
+    rows, centred = np.array([[0.0, 1.0], [1.0, 1.0]]), law.coefficient - law.mean()
+    within = np.einsum("g,gpq->pq", law.weight, law.covariance)
+    covariance = rows @ (within + (law.weight * centred.T) @ centred) @ rows.T
+    fitted = design(law_column(course.entropy)) @ np.array([ceiling.value, a.value])
+    fitted.setflags(write=False)
+    # Where the law is relative to the last evaluation, its residuals have a mean of their own.
+    residual = r - fitted - (0.0 if model.fixed_level else np.mean(r - fitted))
+    weight = fits.weight["law"]
+    rivals = rivals_of(fits, r, level=level, method=model.method)
+    # What the choice of form adds: every form that is not ruled out.
+    kept = [("law", weight, ceiling), *((one.form, one.weight, one.ceiling) for one in rivals)]
+    noise_floor = 0.0 if grid.floor is None else float(grid.floor[-1])
+    drift_share, effective_n, long_memory = memory(law, s)
+    fit = LawFit(
+        run=run,
+        n=s.size,
+        validity=Validity(ok=True),
+        a=a,
+        b=b,
+        ceiling=ceiling,
+        correlation=float(covariance[0, 1] / (np.sqrt(covariance[0, 0]) * np.sqrt(covariance[1, 1]))),
+        entropy_now=entropy_now,
+        entropy_noise=course.noise,
+        reward_now=reward_now,
+        headroom=headroom,
+        residuals=Residuals(
+            sd=float(np.sqrt(residual @ residual / (residual.size - 2))),
+            lag1=lag1(residual),
+            effective_n=float(effective_n),
+            drift_share=float(drift_share),
+            long_memory=float(long_memory),
+        ),
+        influence=strongest_influence(s, h, r),
+        law_weight=weight,
+        law_ruled_out=weight < PLAUSIBLE,
+        entropy_spent=spent_entropy(entropy_now, 0.95),
+        rivals=rivals,
+        ceiling_over_forms=range_over([one for one in kept if one[1] >= PLAUSIBLE], level),
+        r_squared=1.0 - float(np.var(r - fitted) / np.var(r)),
+        step=s,
+        entropy=h,
+        course=course.entropy,
+        reward=r,
+        fitted=fitted,
+        # What is drawn need not be exact to nine digits.
+        curve=_curve(law.pruned(1e-6), noise_floor, course.entropy, h, fits, level, model.name),
+        level=level,
+        interval=model.name,
+        eval_size=eval_size,
+        dropped=known.dropped,
+        posterior=law,
+        noise_floor=noise_floor,
+        entropy_sd=known.entropy_sd,
+    )
+    return replace(fit, validity=judge(fit, None if grid.floor is None else float(np.sqrt(grid.mean_floor))))
+
+
+def _curve(
+    law: Posterior,
+    floor: float,
+    course: FloatArray,
+    h: FloatArray,
+    fits: FormFits,
+    level: float,
+    interval: str,
+) -> Curve:
+    """Bands of the law from H = 0 (the ceiling) to the largest entropy, and the rivals' means."""
+    entropies = np.linspace(min(0.0, float(h.min())), float(h.max()), 61)
+    drawn = predict_at(law, floor, course, entropies, level, interval)
+    read = attrgetter("mean.value", "mean.low", "mean.high", "observation.low", "observation.high")
+    bands = map(tuple, np.array([*map(read, drawn)], dtype=float).T.tolist())
+    return Curve(
+        entropy=tuple(entropies.tolist()),
+        **dict(zip(("mean", "low", "high", "observation_low", "observation_high"), bands, strict=True)),
+        rivals={
+            form: tuple(posterior_mean(one, one.form.onward(entropies)).tolist())
+            for form, one in fits.fits.items()
+            if FORMS[form].colour
+        },
+    )

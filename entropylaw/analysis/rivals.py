@@ -180,15 +180,13 @@ def compare_forms(law: LawFit) -> Comparison:
     Parameters
     ----------
     law
-        A fit of :func:`entropylaw.fit_law`, fresh or from a document. The forms see its course of the
-        entropy, residual model and level.
+        A fit of :func:`entropylaw.fit_law`: the forms see its smoothed entropy, residual model and level.
 
     Notes
     -----
     Weights as in :func:`fit_forms`, within the forms of the entropy and within those of the step. The odds
-    go across: same evaluations, same residual model. A limit in steps is what the run tends to if it goes
-    on as it did; the reward at H = 0 is what it would have without entropy. They are one number only where
-    the entropy is spent (last course value at most 5 % of the largest).
+    go across. A limit in steps is what the run tends to if it goes on as it did; the reward at H = 0 is what
+    it would have without entropy. They are one number only where the entropy is spent.
     """
     law = of_kind(law, LawFit, "law")
     step, entropy, reward = law.step, law.course, law.reward
@@ -281,7 +279,7 @@ def nested_test(
 
     For one covariance the p-value is that of the textbook t test. With drift integrated out it is twice the
     posterior tail probability of the coefficient's sign: it rejects a true form less often than it says where
-    drift is short, and somewhat more often where drift lasts for a large part of the run.
+    drift is short, somewhat more often where it is long.
     """
     method = f"{_TEST}, {residual_model(interval).method}"
     designs = design(*columns)[None]

@@ -117,7 +117,7 @@ def _same_law(parts: Sequence[Evaluations], model: ResidualModel, eval_size: int
     columns = blocks(x, np.repeat(np.arange(len(parts)), [part.step.size for part in parts]))
     grid = covariances(s, course.entropy, r, model.name, eval_size)
     law = infer_run(s, course, r, grid, model.name)
-    grid = grid if law is None else law.blurred(0, grid)
+    grid = grid if law is None else law.blurred(grid)
     posterior, same = (infer(s, each[None], r[None], grid)[0] for each in (columns, x))
     return difference_test(
         posterior,

@@ -17,15 +17,10 @@ Severity = Literal["reason", "caution", "note"]
 class Finding(Struct, frozen=True, kw_only=True):
     """One thing that a reader should know of a result.
 
-    Attributes
-    ----------
-    code
-        What it is, in kebab-case, e.g. ``"too-few-evaluations"``; it stays the same over versions.
-    severity
-        ``"reason"`` forbids to read the numbers as they stand; a ``"caution"`` belongs beside them; a
-        ``"note"`` says what was decided, or why something is missing.
-    values
-        What the sentence names: the numbers found, their limits, and columns and settings as logged.
+    ``code`` is in kebab-case, e.g. ``"too-few-evaluations"``, and stays the same over versions. A
+    ``"reason"`` forbids to read the numbers as they stand; a ``"caution"`` belongs beside them; a ``"note"``
+    says what was decided, or why something is missing. ``values`` are what the sentence names: the numbers
+    found, their limits, and columns and settings as logged.
     """
 
     code: str

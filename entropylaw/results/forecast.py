@@ -100,13 +100,11 @@ class SaturationForecast(Result, frozen=True, kw_only=True):
         As in :class:`Forecast`.
     share, entropy_now, entropy
         Share of what the law still promises, the entropy now, and the one at which that share is spent.
-    step
+    step, reward
         The step at which the forecast entropy gets there; an end is None, with the reason in ``note``,
-        where it does not within ``REACH`` spans of the run.
-    reward
-        A new evaluation at that step, forecast blind; without value where there is no step.
+        where it does not within ``REACH`` spans of the run. A new evaluation there, forecast blind.
     gains
-        One for each number of points asked for.
+        One for each number of points.
     """
 
     run: str

@@ -55,22 +55,18 @@ class SharedRun(Struct, frozen=True, kw_only=True):
 
 
 class SeedSpread(Struct, frozen=True, kw_only=True):
-    """One coefficient over the seeds of a recipe.
+    """One ``coefficient``, ``"a"``, ``"b"`` or ``"ceiling"``, over the seeds of a recipe.
 
     Attributes
     ----------
-    coefficient
-        ``"a"``, ``"b"`` or ``"ceiling"``.
     within
         Interval if the seeds had this coefficient in common: what the residuals inside the runs leave open.
-    between
-        Interval of the mean over seeds, from the spread between them (Hartung–Knapp).
-    answer
-        The wider of the two: what is known of "this recipe".
-    new_seed
-        Where the coefficient of one more seed would lie (prediction interval).
-    tau
-        Standard deviation between seeds beyond what the runs' own intervals explain.
+    between, answer
+        Interval of the mean over seeds, from the spread between them (Hartung–Knapp); and the wider of the
+        two: what is known of "this recipe".
+    new_seed, tau
+        Where the coefficient of one more seed would lie (prediction interval), and standard deviation between
+        seeds beyond what the runs' own intervals explain.
     """
 
     coefficient: str

@@ -32,21 +32,17 @@ class Boundary(Struct, frozen=True, kw_only=True, eq=False):
 
     Attributes
     ----------
-    step
-        Median, and the ends of ``intervals``.
-    intervals
-        The most probable steps that together have the level's probability: one interval, or several, or
-        the whole run, as ((from, to), …).
+    step, intervals
+        Median, and the most probable steps that together have the level's probability: one interval, or
+        several, or the whole run, as ((from, to), …).
     whole
         Whether they span more than :data:`entropylaw.analysis.changepoint.WHOLE` of the run, so that nothing
         is known of the place.
     width
         Steps over which the slope changes: 2γ of a bent cable. 0 is a sharp bend.
-    places, density
+    places, density, searched
         Shape (k,): steps evenly apart, and the probability of each, which adds up to 1. They reach over all
-        places with any probability, at most over ``searched``.
-    searched
-        First and last step at which a boundary was looked for.
+        places with any probability, at most over ``searched``, the steps at which was looked.
     """
 
     step: Estimate
@@ -80,18 +76,16 @@ class CurvePhases(Struct, frozen=True, kw_only=True, eq=False):
     detectable
         The smallest rise, from a bend in the middle of the run to its end, that would have been found in 80
         of 100 such runs, nats; None where even the largest tried would not.
-    settled
-        Step by which the decay has made 95 % of its fall within the run; None where the curve does not fall.
-    last
-        Entropy at the last step, nats: the level of a random walk there, its noise taken out.
+    settled, last
+        Step by which the decay has made 95 % of its fall within the run, None where the curve does not fall;
+        entropy at the last step, nats: the level of a random walk there, its noise taken out.
     first_step, last_step
         The curve's own first and last step; those of blocks lie inside.
     lag1, noise
         Lag-1 autocorrelation and standard deviation of the residuals of the smooth decay.
-    step, entropy, decay, fitted
-        Shape (n,): the points, the smooth decay alone, and the decay with a boundary (posterior means).
-    low, high
-        Shape (n,): pointwise interval of ``fitted``.
+    step, entropy, decay, fitted, low, high
+        Shape (n,): the points, the smooth decay alone, and the decay with a boundary (posterior means), with
+        its pointwise interval.
     """
 
     name: str
@@ -138,10 +132,9 @@ class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
     after_fall
         Boundary of planning less the step by which execution has made 95 % of its fall: a decay that levels
         off smoothly has no boundary, and planning may still turn after it. None where planning has none.
-    verdict
-        One of :data:`entropylaw.results.VERDICTS`; None where there is one curve only.
-    share_planning
-        Planning tokens' share of all entropy at the last step; None with the reason in ``findings``.
+    verdict, share_planning
+        One of :data:`entropylaw.results.VERDICTS`, None where there is one curve only; planning tokens' share
+        of all entropy at the last step, None with the reason in ``findings``.
     level
         Of every interval; tests are at 1 − level.
     findings, dropped

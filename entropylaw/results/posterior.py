@@ -98,19 +98,9 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
     ) -> "Mixture":
         """Distribution of ``row @ β + drift_now · (drift at the last step)``.
 
-        Parameters
-        ----------
-        row
-            Shape (m, p), or (b, m, p) for a batch: m functionals at once.
-        drift_now
-            Multiple of the drift at the last step, where the run stands now; one, or shape (m,).
-        fresh
-            1 where the number is a new evaluation, which has a residual of its own: that residual's variance
-            and ``floor``, its known part, are added; one, or shape (m,).
-
-        Returns
-        -------
-        m numbers; b · m for a batch, those of the first problem first.
+        ``row`` has shape (m, p), or (b, m, p) for a batch, of which there are b · m numbers, those of the
+        first problem first. ``fresh`` is 1 where the number is a new evaluation, to which the residual's
+        variance and ``floor``, its known part, are added. ``drift_now`` and ``fresh`` are one, or (m,).
         """
         import numpy as np
 

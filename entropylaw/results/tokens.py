@@ -51,16 +51,13 @@ class TokenHistogram:
 
     Attributes
     ----------
-    step
-        Shape (n,), ascending.
-    edges
-        Shape (k + 1,), edges of the bands in nats.
+    step, edges
+        Shape (n,), ascending, and (k + 1,), edges of the bands in nats.
     share
         Shape (n, k): share of a step's tokens in each band; a row adds up to 1.
-    top20
-        Shape (n,): share of all entropy that a fifth of the tokens holds; nan where all entropies are 0.
-    low
-        Shape (n,): share of tokens below 0.01 nats.
+    top20, low
+        Shape (n,): share of all entropy that a fifth of the tokens holds, nan where all entropies are 0; and
+        share of tokens below 0.01 nats.
     """
 
     step: FloatArray
