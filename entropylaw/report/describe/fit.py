@@ -60,15 +60,15 @@ def of_run(report: RunReport, more: Sequence[b.Block] = ()) -> list[b.Block]:
     if found is None:
         slug, hint = (run.refusal.slug, run.refusal.hint) if run.refusal is not None else ("", "")
         said = f"{words.why(run.refusal)} [{slug}]"
-        refusal = b.Notes([b.Note("refused", said), b.Note("hint", hint, "")])
+        refusal = b.Notes([b.Note("why", said), b.Note("hint", hint, "")])
         heading = b.Heading(run.run, 2, "" if run.run == run.path else run.path)
         return [heading, b.Verdict("refused", words.run_headline(run)), refusal, *more, *_read(run)]
     progress = []
     if run.used is not None:
-        what = "of the reward between the law at the first entropy and at H = 0"
+        what = "of the reward that entropy can buy"
         progress.append(b.Fact("used", run.used, what, "%"))
     if run.drop_per_100_steps is not None:
-        what = "nats of entropy lost, over the last third of the run"
+        what = "nats of entropy, over the last third"
         progress.append(b.Fact("drop per 100 steps", run.drop_per_100_steps, what))
     about = f"{found.n} evaluations, steps {format_step(found.step[0])}–{format_step(found.step[-1])}"
     blocks = law.sections(

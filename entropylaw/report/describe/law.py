@@ -19,7 +19,7 @@ from entropylaw.report.numbers import (
 from entropylaw.results.law import Influences, LawFit
 
 FORM_COLUMNS = (
-    b.Column("form", "form", lambda form: form_label(form.form)),
+    b.Column("form", "form"),
     b.Column("formula", "formula"),
     b.Column("weight", "weight", unit="probability"),
     b.Column("ceiling", "ceiling", estimate=True),
@@ -55,7 +55,7 @@ def table(result: LawFit | Influences) -> b.Table:
         return b.Table(INFLUENCE_COLUMNS, list(zip(*arrays, strict=True)))
     rivals = b.table_of(FORM_COLUMNS, result.rivals, words=2)
     known = (result.law_weight, result.ceiling, None, result.residuals.sd)
-    own = (form_label("law"), FORMS["law"].formula, *known)
+    own = ("law", FORMS["law"].formula, *known)
     place = sum(rival.weight > result.law_weight for rival in result.rivals)
     return b.Table(FORM_COLUMNS, [*rivals.rows[:place], own, *rivals.rows[place:]], words=2)
 
