@@ -117,7 +117,7 @@ class SaturationForecast(Result, frozen=True, kw_only=True):
         Share of what the law still promises, the entropy now, and the one at which that share is spent.
     step
         The step at which the forecast entropy gets there; an end is None, with the reason in ``note``,
-        where it does not within ``REACH`` spans of the run.
+        where it does not within ten spans of the run.
     reward
         A new evaluation at that step, forecast blind; without value where there is no step.
     gains
