@@ -149,6 +149,12 @@ def _score(protocol: str, blind: bool, series: Sequence[FloatArray], first: int,
     band = outlook(s, h, r, at, None if blind else later).band
     low, value, high = (band.quantile(p) for p in tails(level))
 
+    # Ordinary least squares of c − slope · column, continued.
+    law, line = (
+        design(column(later)) @ np.linalg.lstsq(design(column(h)), r, rcond=None)[0]
+        for column in (law_column, np.asarray)
+    )
+
     def rmse(forecast: FloatArray) -> float:
         return max(float(np.sqrt(np.mean((forecast - truth) ** 2))), RESOLUTION * spread)
 
@@ -159,18 +165,13 @@ def _score(protocol: str, blind: bool, series: Sequence[FloatArray], first: int,
         predicted=truth.size,
         rmse=rmse(value),
         last_value=rmse(r[-1:]),
-        law=rmse(_least_squares(law_column(h), law_column(later), r)),
-        line=rmse(_least_squares(h, later, r)),
+        law=rmse(law),
+        line=rmse(line),
         scalerl=rmse(scalerl(s, r, at)),
         covered=float(np.mean((low <= truth) & (truth <= high))),
         width=float(np.median(high - low)),
         spread=spread,
     )
-
-
-def _least_squares(column: FloatArray, later: FloatArray, reward: FloatArray) -> FloatArray:
-    """Ordinary least squares of c − slope · column, evaluated at later values of the column."""
-    return np.asarray(design(later) @ np.linalg.lstsq(design(column), reward, rcond=None)[0])
 
 
 def scalerl(step: FloatArray, reward: FloatArray, at: FloatArray) -> FloatArray:

@@ -102,7 +102,8 @@ class SaturationForecast(Result, frozen=True, kw_only=True):
         Share of what the law still promises, the entropy now, and the one at which that share is spent.
     step, reward
         The step at which the forecast entropy gets there; an end is None, with the reason in ``note``,
-        where it does not within ``REACH`` spans of the run. A new evaluation there, forecast blind.
+        where it does not within ten spans of the run. A new evaluation there, forecast blind; without value
+        where there is no step.
     gains
         One for each number of points.
     """
