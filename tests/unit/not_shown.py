@@ -34,11 +34,6 @@ NOT_SHOWN: tuple[Left, ...] = (
     Left("the file is named by its path", COLUMNS, r"source\.sha256"),
     Left("an option: what came of it is shown", (*FIT, *PHASES, *TABLES), r"settings\..*"),
     Left(
-        "an option: what came of it is shown",
-        ("report html",),
-        r"settings\.(seams|find_seams|shared|keep_outliers|entropy_sd)",
-    ),
-    Left(
         "the level stands once above the table, and a standard error says less than the interval",
         (*LAWS, *PHASES),
         r"ESTIMATES\.(level|std_error)",
@@ -76,14 +71,16 @@ NOT_SHOWN: tuple[Left, ...] = (
         LAWS,
         r"runs\.segments\.segments\.law\.(?!a\.|b\.|ceiling\.|validity\.(ok|contradicted)|rivals\.(form|ruled_out)$).*",
     ),
-    Left("how many values the column has; `columns` shows it", (*FIT, *TABLES), r"runs\.\w+_column\.usable"),
+    Left(
+        "how many values the column has; `columns` shows it", ("fit text", *CSV), r"runs\.\w+_column\.usable"
+    ),
     Left(
         "what the catalog says of a column is in Markdown and by `columns`",
         ("fit text", *CSV),
         r"runs\.\w+_column\.(why|meaning\.(estimator|temperature|timing|note))",
     ),
     Left("the evaluations, which the figures draw", (*FIT, *TABLES), r"runs\.law\.(entropy|reward)"),
-    Left("what it does to the intervals is shown", (*FIT, *TABLES), r"runs\.law\.eval_size"),
+    Left("what it does to the intervals is shown", ("fit text", *CSV), r"runs\.law\.eval_size"),
     Left(
         "the noise of the entropy is shown as one number, or was given",
         ("fit markdown", "fit csv", *REPORT),
@@ -92,23 +89,17 @@ NOT_SHOWN: tuple[Left, ...] = (
     Left(
         "in words or numbers on the page and in the JSON; a text for a terminal has twenty lines",
         ("fit text",),
-        r"runs\.(law\.(influence\..*|residuals\.long_memory|ceiling_over_forms\.value)|used\..*"
-        r"|drop_per_100_steps\..*|refusal\.hint|read_notes)|warnings",
+        r"runs\.(law\.(influence\..*|residuals\.long_memory|entropy_spent)|refusal\.hint|read_notes)|warnings",
     ),
     Left(
         "a measure of the law as a curve; the page has it, and weights compare the forms",
-        (*FIT, *TABLES),
-        r"runs\.law\.(r_squared|rivals\.residual_sd|rivals\.rate\.(low|high))",
+        ("fit text", *CSV),
+        r"runs\.law\.r_squared",
     ),
     Left(
-        "in the text and on the page",
-        ("fit markdown", "fit csv", *TABLES),
-        r"runs\.law\.(correlation|entropy_spent|rivals\.rate\.value)",
-    ),
-    Left(
-        "the forecast below gives it, as the entropy at which the law's promise is spent",
-        ("report html",),
-        r"runs\.law\.entropy_spent",
+        "a row of headline numbers for spreadsheets; the JSON has the rest",
+        CSV,
+        r"runs\.law\.(correlation|entropy_spent|rivals\.(residual_sd|rate\..*))",
     ),
     Left(
         "a row of headline numbers for spreadsheets; the JSON has the rest",
@@ -119,14 +110,14 @@ NOT_SHOWN: tuple[Left, ...] = (
     Left(
         "a row of headline numbers for spreadsheets; the JSON has the rest",
         CSV,
-        r"runs\.law\.(step|entropy_now|entropy_noise|interval|law_ruled_out|influence\..*|residuals\..*"
+        r"runs\.law\.(entropy_now|entropy_noise|interval|law_ruled_out|influence\..*|residuals\..*"
         r"|ceiling_over_forms\..*|validity\.(contradicted|findings\..*)"
         r"|rivals\.(formula|ruled_out|ceiling\..*))",
     ),
     Left(
         "the rows are the segments, and the columns the coefficients",
         CSV,
-        r"(shared|runs\.segments)\.same\.method|shared\.spread\.coefficient|runs\.segments\.seams"
+        r"(shared|runs\.segments)\.same\.method|runs\.segments\.seams"
         r"|runs\.segments\.segments\.law\.validity\.contradicted",
     ),
     Left(
@@ -157,17 +148,12 @@ NOT_SHOWN: tuple[Left, ...] = (
         r"runs\.(forecast|(law\.)?validity|segments)\.findings\.values\.KEY",
     ),
     Left(
-        "only reasons are shown: a law without them is valid",
-        ("prediction text", "prediction markdown"),
-        r"runs\.validity\.findings\.severity",
-    ),
-    Left(
         "Markdown and the JSON name the method",
         ("prediction text",),
         r"ESTIMATES\.method|runs\.entropies\.method",
     ),
     Left("the estimates name the method", ("prediction markdown",), r"runs\.entropies\.method"),
-    Left("the run's last step", REPORT, r"runs\.spending\.last_step"),
+    Left("the run's last step", ("report csv",), r"runs\.spending\.last_step"),
     Left(
         "a row per target; the JSON has how it was made",
         ("prediction csv",),
@@ -183,10 +169,14 @@ NOT_SHOWN: tuple[Left, ...] = (
     Left("the width of the band is shown beside it", BACKTEST[:2], r"runs\.scores\.spread"),
     Left(
         "curves and densities, which the figure draws",
-        (*PHASES, "report html"),
+        (*PHASES, "report markdown", "report html"),
         r"runs\.phases\.CURVE\.(boundary\.(places|density)|entropy|decay|fitted|low|high)",
     ),
-    Left("the column is named", (*PHASES, "report html"), r"runs\.(phases\.)?CURVE_column\.(usable|why)"),
+    Left(
+        "the column is named",
+        (*PHASES, "report markdown", "report html"),
+        r"runs\.(phases\.)?CURVE_column\.(usable|why)",
+    ),
     Left("the run's own name is shown", (*PHASES, *REPORT), r"runs\.phases\.run"),
     Left(
         "the message is shown, and the command says the hint",
@@ -195,7 +185,7 @@ NOT_SHOWN: tuple[Left, ...] = (
     ),
     Left(
         "the stretches of the boundary say it",
-        ("phases text", "phases markdown", "report html"),
+        ("phases text", "phases markdown", "report markdown", "report html"),
         r"runs\.phases\.CURVE\.boundary\.(step\.(low|high)|width\.low)",
     ),
     Left(
@@ -227,12 +217,12 @@ NOT_SHOWN: tuple[Left, ...] = (
     Left("JUnit counts for itself", ("check junit",), r"failed|runs|strict"),
     Left(
         "the table of the forecast has its steps, rewards and entropies; the page has the rest",
-        TABLES,
+        ("report csv",),
         r"runs\.forecast\.(blind|last_step|level|n|reward_now\..*)",
     ),
     Left(
         "the forecast's members are shown, those of the entropy's path are in the JSON",
-        REPORT,
+        ("report csv",),
         r"runs\.forecast\.path_members(\.KEY)?",
     ),
     Left("of a run without a law: its refusal says so", REPORT, r"runs\.no_forecast"),
@@ -244,7 +234,7 @@ NOT_SHOWN: tuple[Left, ...] = (
     ),
     Left(
         "the verdict on the phases; the page has their table",
-        TABLES,
+        ("report csv",),
         r"runs\.phases\.(CURVE_column\..*|length_column|share_column|level|path|share_planning\..*"
         r"|CURVE\.(boundary\.(places|density|width\..*|step\.(low|high))|p_value|slope_\w+\..*|rise\..*|last\..*"
         r"|settled\..*|detectable|n|step|entropy|decay|fitted|low|high|first_step|last_step))",
@@ -256,15 +246,14 @@ NOT_SHOWN: tuple[Left, ...] = (
     ),
     Left(
         "the run has the same, the figure draws it, or it is for curves without a boundary",
-        ("report html",),
-        r"runs\.phases\.(path|CURVE\.(n|step|first_step|detectable))",
+        ("report markdown", "report html"),
+        r"runs\.phases\.CURVE\.(n|step|first_step|detectable)",
     ),
-    Left("the run's own page has it", ("report html",), r"shared\.runs\.n"),
     Left("nothing is chosen or lost by it; the JSON has it", COLUMNS, r"texts|unpaired_entropy"),
     Left(
         "a row per column; Markdown and the JSON have the rest",
         ("columns csv",),
-        r"dropped(\.KEY)?|entropy\.meaning\.note|notes|other_columns|pair|pair_why|pairs|problem|trainer"
+        r"dropped(\.KEY)?|entropy\.meaning\.note|notes|other_columns|pair|pair_why|pairs|problem(\..*)?|trainer"
         r"|trainer_why|source\.(format|rows)",
     ),
     Left(
@@ -280,7 +269,7 @@ NOT_SHOWN: tuple[Left, ...] = (
     ),
     Left(
         "the verdict on the phases; the page has their table",
-        TABLES,
+        ("report csv",),
         r"runs\.phases\.(findings\..*|notes|dropped(\.KEY)?)",
     ),
     Left(
