@@ -278,6 +278,32 @@ NOT_SHOWN: tuple[Left, ...] = (
         r"runs\.phases\.after_fall\..*",
     ),
     Left(
+        "the test of the branches says why there is none, and a shape is one number in its formula",
+        ("comparison text", "comparison markdown"),
+        r"branch_test\.method|forms\.shapes\.(low|high|note)|ESTIMATES\.(method|std_error)",
+    ),
+    Left(
+        "a row per form; text and Markdown have the tests and the ranges",
+        ("comparison csv",),
+        r"ESTIMATES\.(level|method|std_error)|alike|(law|line|branch)_test\..*|(ceiling|limit)\.(value|low|high)"
+        r"|forms\.shapes\.(low|high|note)|rate_tail|reach_note|skipped",
+    ),
+    Left(
+        "the profile's interval says more",
+        ("nonlinear text", "nonlinear markdown"),
+        r"ESTIMATES\.std_error",
+    ),
+    Left(
+        "a row per parameter; text and Markdown have the rest",
+        ("nonlinear csv",),
+        r"ESTIMATES\.(level|method|std_error)|drift_share|form|formula|length|message|residual_sd|settled",
+    ),
+    Left(
+        "a row per evaluation; text and Markdown have the covariance",
+        ("influences csv",),
+        "drift_share|length",
+    ),
+    Left(
         "two steps side by side in a terminal; CSV and JSON have every column",
         ("tokens text",),
         r"entropy_(p\d\d|sd|se)(_correct|_wrong|_planning|_execution)|entropy_(p05|p10|p20|p90|p95|p99|sd)"

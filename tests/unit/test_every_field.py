@@ -18,6 +18,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from entropylaw.analysis.influence import influences
+from entropylaw.analysis.nonlinear import fit_nonlinear
+from entropylaw.analysis.rivals import compare_forms
 from entropylaw.cli import output
 from entropylaw.documents.backtest import BacktestDocument
 from entropylaw.documents.check import CheckDocument, CheckedFile
@@ -47,7 +50,10 @@ from tests.unit.test_report_samples import report_csv, report_markdown
 
 Render = Callable[[Any], object]
 
-FORMATS = ("text", "markdown", "csv")
+FORMATS = ("text", "markdown", "csv", "latex")
+
+LIBRARY = ("comparison", "nonlinear", "influences")
+"""Results that no command prints."""
 
 ABOUT = {"class": {"rule": "column 'is_planning'"}}
 
@@ -79,11 +85,11 @@ COMMANDS: dict[str, tuple[Any, tuple[str, ...]]] = {
 """Results → their type, and commands whose JSON they are."""
 
 MEDIA: dict[str, dict[str, Render]] = {
-    "fit": {name: partial(output.rendered, format=name) for name in FORMATS},
+    "fit": {name: partial(output.rendered, format=name) for name in FORMATS[:3]},
     "prediction": {name: partial(output.rendered, format=name) for name in FORMATS},
     "backtest": {name: partial(output.rendered, format=name) for name in FORMATS},
-    "phases": {name: partial(output.rendered, format=name) for name in FORMATS},
-    "check": {name: partial(output.rendered, format=name) for name in ("text", "markdown", "junit")},
+    "phases": {name: partial(output.rendered, format=name) for name in FORMATS[:3]},
+    "check": {name: partial(output.rendered, format=name) for name in ("text", "markdown", "latex", "junit")},
     "report": {
         "markdown": report_markdown,
         "csv": report_csv,
@@ -97,6 +103,7 @@ MEDIA: dict[str, dict[str, Render]] = {
         ],
     },
     "columns": {name: partial(output.rendered, format=name) for name in FORMATS},
+    **{kind: {name: partial(rendered, medium=name) for name in FORMATS} for kind in LIBRARY},
     "tokens": {
         "text": lambda columns: rendered(TokenSummary(columns=columns, about=ABOUT, notes=()), "text"),
     },
@@ -135,6 +142,10 @@ def results(kind: str) -> tuple[Any, ...]:
         return (replace(document, settings=PHASE_OPTIONS),)
     if kind == "report":
         return tuple(map(_reported, results("fit")))
+    if kind in LIBRARY:
+        law = results("fit")[0].runs[0].law
+        found = {"comparison": compare_forms(law), "nonlinear": fit_nonlinear("rate", law)}
+        return (found.get(kind) or influences(law),)
     with TemporaryDirectory() as scratch, surroundings(Path(scratch)):
         _write_logs(Path())
         if kind == "columns":
@@ -270,7 +281,9 @@ MEDIA_OF_RESULTS = [(kind, medium) for kind, media in MEDIA.items() for medium i
 
 @pytest.mark.parametrize(("kind", "medium"), MEDIA_OF_RESULTS)
 def test_every_field_is_shown_or_listed(kind: str, medium: str) -> None:
-    left = [entry.fields for entry in NOT_SHOWN if f"{kind} {medium}" in entry.media]
+    # LaTeX has what Markdown has.
+    names = f"{kind} {medium.replace('latex', 'markdown')}"
+    left = [entry.fields for entry in NOT_SHOWN if names in entry.media]
     listed = {place for place in seen(kind, medium) for field in left if re.fullmatch(field, place)}
     missing = {place for place, shown in seen(kind, medium).items() if not shown}
     assert sorted(missing - listed) == [], "show them, or list them with a reason"
@@ -279,7 +292,7 @@ def test_every_field_is_shown_or_listed(kind: str, medium: str) -> None:
     assert useless == [], "these entries name no field"
 
 
-@pytest.mark.parametrize("kind", [kind for kind in MEDIA if kind not in ("columns", "tokens")])
+@pytest.mark.parametrize("kind", [kind for kind in MEDIA if kind not in ("columns", "tokens", *LIBRARY)])
 def test_json_has_every_field(kind: str) -> None:
     for result in results(kind):
         assert lost(result, result.to_json()) == set()
