@@ -102,7 +102,7 @@ def test_a_prediction_with_a_forecast_is_valid_by_its_schema():
     assert run.forecast is not None
     assert run.spending is not None
     body = json.loads(dumps(told.to_json()))
-    schema = schema_of_file("prediction-1.json")
+    schema = schema_of_file("prediction-2.json")
     jsonschema.validate(body, schema)
     assert dumps(decode(PredictionDocument, body).to_json()) == dumps(told.to_json())
     body["runs"][0]["forecast"]["reward"][1]["method"] = 3

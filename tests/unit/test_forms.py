@@ -65,7 +65,7 @@ def test_a_form_of_the_registry_alone_wins_in_every_renderer(wave):
         assert LABEL in (wave / "out" / "report.md").read_text()
         assert f",{NAME}," in (wave / "out" / "report.csv").read_text()
         (row,) = json.loads((wave / "out" / "report.json").read_text())["rows"]
-        assert row["law"]["best_rival"] == NAME
+        assert row["cells"]["best_rival"] == NAME
     # The law is ruled out: what it says is not known, and the gate fails.
     assert typed("check", "fit.json", "--fail-if", "ceiling<-1", cwd=wave).returncode == 5
 

@@ -9,7 +9,7 @@ from entropylaw.report.blocks import Block, Facts, Heading, Note, Notes, Table, 
 from entropylaw.report.numbers import fact_text, row_text
 from entropylaw.report.printable import WIDTH, one_line, wrapped
 
-LINES = 28
+LINES = 24
 """Lines of a run up to which sentences that may wait are shown; the first is always shown."""
 
 _LABEL = 13
