@@ -143,9 +143,8 @@ def _remote_file(path: str) -> Content:
     files, inside = remote_files(path)
     info = _answered(path, lambda: files.info(inside))
     if info.get("type", "file") != "file":
-        raise InputError(
-            "file-unreadable", f"{shown_path(path)} cannot be read: it is no file", "name a file"
-        )
+        what = f"{shown_path(path)} cannot be read: it is no file"
+        raise InputError("file-unreadable", what, "name a file")
 
     def elsewhere() -> Any:  # every piece is waited for no longer than an answer
         file = _answered(path, lambda: files.open(inside, "rb"))

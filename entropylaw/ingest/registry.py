@@ -378,12 +378,10 @@ def split_format(path: str) -> tuple[str, str | None]:
     if not colon or not base or there or not base_there:
         return path, None
     if name not in format_names():
+        what = f"{shown(name)} is no format of ours; known are {', '.join(format_names())}"
         close = nearest([name], format_names(), most=1)
-        hint = (
-            f"did you mean {base}:{close[0]}?" if close else "leave the colon out and let the content decide"
-        )
-        known = ", ".join(format_names())
-        raise UsageError("format-unknown", f"{shown(name)} is no format of ours; known are {known}", hint)
+        hint = f"did you mean {base}:{close[0]}?" if close else ""
+        raise UsageError("format-unknown", what, hint or "leave the colon out and let the content decide")
     return base, name
 
 
@@ -398,13 +396,9 @@ def find_reader(content: Content, forced: str | None = None) -> tuple[Reader, tu
             note = f"the name ends in {content.suffix}, the content is {reader.name}: read as {reader.name}"
             return reader, (note,) if expected and reader.name not in expected else ()
     # Nothing of what is in it is quoted: a file that is no log holds anybody's keys.
-    kind = "text" if content.is_text else "binary"
+    kind = f"{'text' if content.is_text else 'binary'} of {counted(content.size, 'byte')}"
     what = "standard input" if content.path == "-" else shown_path(content.path)
-    what += (
-        f" is not a training log: {kind} of {counted(content.size, 'byte')} in none of the known formats; "
-    )
-    what += (
-        "CSV, Parquet, JSONL, verl's and TRL's console, trainer_state.json, W&B's and TensorBoard's files "
-    )
+    what += f" is not a training log: {kind} in none of the known formats; CSV, Parquet, JSONL, verl's and "
+    what += "TRL's console, trainer_state.json, W&B's and TensorBoard's files were tried"
     hint = f"if it is one, force its format: {shown(content.path + ':csv')}, or :parquet, :jsonl, :verl"
-    raise InputError("not-a-log", f"{what}were tried", hint)
+    raise InputError("not-a-log", what, hint)

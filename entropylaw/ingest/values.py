@@ -34,7 +34,6 @@ _CALL = re.compile(
 )
 _KEYWORDS = re.compile(r",\s*[a-z_]+=.*\Z", re.IGNORECASE | re.DOTALL)
 _FRACTION = re.compile(r"\s*(\d+)\s*/\s*\d+\s*", re.ASCII)
-_DEEPEST = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,9 +65,8 @@ class MixedColumn(Sequence[object]):
     def parsed(self) -> Parsed:
         """Return the column as floats."""
         found = self._codes[self._codes >= 0]
-        return Parsed(
-            values=self.values, texts=found.size, example=self._words[found[0]] if found.size else None
-        )
+        example = self._words[found[0]] if found.size else None
+        return Parsed(values=self.values, texts=found.size, example=example)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -155,7 +153,7 @@ def classify(cell: object) -> tuple[float, bool]:
 
 
 def _parse_text(text: str) -> tuple[float, bool]:
-    for _ in range(_DEEPEST):
+    for _ in range(4):  # so deep may quotes and calls stand within one another
         text = text.strip().strip("'\"").strip()
         if text.casefold() in MISSING:
             return math.nan, False

@@ -81,10 +81,7 @@ class Console:
         return all(needle in text for needle in self.needles) and bool(self.matches(text))
 
     def read(self, content: Content) -> Table:
-        """Read it, line by line.
-
-        Raises ``no-records`` where no line holds a record.
-        """
+        """Read it, line by line; raises ``no-records`` where no line holds a record."""
         printout = Printout(content, Counter(dict.fromkeys(self.reasons, 0)))
         records = Records(content.wanted)
         for row in self.rows(lines(content, self.needle), printout):

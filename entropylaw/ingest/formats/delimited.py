@@ -50,10 +50,7 @@ def recognises(content: Content) -> bool:
 
 
 def read(content: Content) -> Table:
-    """Read it, row by row.
-
-    Raises ``no-records`` where there is a header and nothing below it.
-    """
+    """Read it, row by row; raises ``no-records`` where there is a header and nothing below it."""
     ended = False
 
     def lines() -> Iterator[str]:  # with their ends, for the csv module

@@ -45,10 +45,7 @@ def recognises(content: Content) -> bool:
 
 
 def read(content: Content) -> Table:
-    """Read it.
-
-    Raises ``no-records`` where nothing in the file is an object.
-    """
+    """Read it; raises ``no-records`` where nothing in the file is an object."""
     found = _Values(content, _lines(content))
     if len(found.bad) > found.good:
         whole = _Values(content, _stream(content.text))

@@ -38,7 +38,6 @@ from entropylaw.paths import is_file
 _LONGEST_NAME = 500
 _LONGEST_LINE = 2000
 
-
 # Time in milliseconds, value, step (none before MLflow 1.0), then perhaps a data set's name and digest.
 _LINE = re.compile(r"(-?[0-9]{1,18}) (\S{1,400})(?: (-?[0-9]{1,18})(?: .*)?)?", re.DOTALL)
 
@@ -65,10 +64,7 @@ class MlflowFolder(BundleReader):
         return (str(meta), *_regular_files(metrics), *_regular_files(Path(folder, "params")))
 
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
-        """Read metrics and parameters.
-
-        Raises ``no-records`` where no metric has a whole line.
-        """
+        """Read metrics and parameters; raises ``no-records`` where no metric has a whole line."""
         metrics, settings, unread, meta = list[_Metric](), dict[str, object](), list[str](), ""
         for content in contents:
             part, *rest = Path(content.path).relative_to(folder).parts

@@ -57,10 +57,7 @@ def recognises(content: Content) -> bool:
 
 
 def read(content: Content) -> Table:
-    """Read it.
-
-    Raises ``file-corrupt`` where it is not whole, ``no-records`` where no output holds a log.
-    """
+    """Read it; raises ``file-corrupt`` where it is not whole, ``no-records`` where no output holds a log."""
     notebook = _notebook(content)
     sheets = [notebook, *_objects(notebook.get("worksheets"))]
     cells = [cell for sheet in sheets for cell in _listed(sheet.get("cells"))]

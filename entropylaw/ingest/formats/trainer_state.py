@@ -25,7 +25,6 @@ _NEXT_ENTRY = re.compile(r"\}\s*,\s*(?=\{)")
 # int() refuses more than 4300 digits; float() makes them infinite, which pairing counts.
 _DECODER = json.JSONDecoder(parse_int=float)
 
-
 BAD_ENTRY = "unreadable log entry"
 
 
@@ -46,10 +45,7 @@ def recognises(content: Content) -> bool:
 
 
 def read(content: Content) -> Table:
-    """Read it.
-
-    Raises ``no-records`` where there is no whole entry.
-    """
+    """Read it; raises ``no-records`` where there is no whole entry."""
     text = content.text
     found, bad, broken = None, 0, None
     try:

@@ -42,7 +42,6 @@ _CLOCK_AXIS = re.compile(r"relative time|wall time|(?:_absolute)?_runtime$|_time
 # Axes that tell a chart from a table that happens to have " - " in its names; "step" alone does not.
 _TELLING_AXES = frozenset(map(folded, (*STEP_NAMES, *COUNTERS))) - {"step", "iter", "iteration"}
 
-
 SHORT = "row with fewer cells than the header"
 UNREADABLE_ROW = "unreadable row"
 

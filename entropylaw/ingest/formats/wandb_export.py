@@ -31,7 +31,6 @@ COMPLETE_HISTORY = "pandas.DataFrame(wandb.Api().run(PATH).scan_history()).to_cs
 # W&B's own clocks in a history and in a summary.
 _CLOCKS = ("_runtime", "_timestamp")
 
-
 # W&B writes these itself, with capitals; a user's configuration and metrics follow.
 _RUN_COLUMNS = (
     *("Name", "ID", "Agent", "State", "Notes", "User", "Tags", "Created", "Updated", "Runtime"),

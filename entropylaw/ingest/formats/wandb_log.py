@@ -37,7 +37,6 @@ _ITEM_KEY, _ITEM_NESTED_KEY, _ITEM_VALUE_JSON = 1 << 3 | 2, 2 << 3 | 2, 16 << 3 
 # In the schema since wandb 0.31, which itself still writes value_json.
 _ITEM_INTEGER, _ITEM_NUMBER, _ITEM_JSON = 5 << 3, 6 << 3 | 1, 8 << 3 | 2
 
-
 _DIGITS = frozenset(b"-0123456789")
 _CLOCKS = ("_timestamp", "_runtime", "_wandb")
 _LONGEST_NAME = 500
@@ -49,10 +48,7 @@ UNREADABLE_VALUE = "unreadable value"
 
 
 def read(content: Content) -> Table:
-    """Read it.
-
-    Raises ``no-records`` where no record of the history is whole.
-    """
+    """Read it; raises ``no-records`` where no record of the history is whole."""
     damage, history = Damage(), _History()
     for record in _records(content.data, damage):
         history.take(record)
