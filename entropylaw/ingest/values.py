@@ -8,6 +8,7 @@ not part of a number. An integer beyond the range of a double is infinite, so th
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -34,6 +35,8 @@ _CALL = re.compile(
 )
 _KEYWORDS = re.compile(r",\s*[a-z_]+=.*\Z", re.IGNORECASE | re.DOTALL)
 _FRACTION = re.compile(r"\s*(\d+)\s*/\s*\d+\s*", re.ASCII)
+#: int() refuses more than 4300 digits; float() makes them infinite, which pairing counts.
+JSON_DECODER = json.JSONDecoder(parse_int=float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -84,6 +87,13 @@ class MixedColumn(Sequence[object]):
     def __iter__(self) -> Iterator[object]:
         for code, value in zip(self._codes.tolist(), self.values.tolist(), strict=True):
             yield self._words[code] if code >= 0 else value
+
+
+def json_at(text: str, position: int = 0) -> tuple[object, int]:
+    """Return the JSON value that opens here, None where it is none or breaks off, and where it ends."""
+    with suppress(ValueError, RecursionError):
+        return JSON_DECODER.raw_decode(text, position)
+    return None, len(text)
 
 
 def parse_number(cell: object) -> float:

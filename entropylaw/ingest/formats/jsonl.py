@@ -157,8 +157,7 @@ def _stream(text: str) -> Iterator[object]:
         try:
             value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
-            rest = text[position:]
-            yield from (_Broken(_run_labels(one)) for one in _BETWEEN.split(rest) if one)
+            yield from (_Broken(_run_labels(one)) for one in _BETWEEN.split(text[position:]) if one)
             return
         yield value
 

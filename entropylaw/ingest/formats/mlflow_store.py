@@ -204,19 +204,17 @@ def _table(connection: sqlite3.Connection, content: Content) -> Table:
         "ORDER BY r.start_time, m.run_uuid, m.timestamp, m.rowid"
     )
     types = ((str, int, str, float), (str, int, str, int))
-    wanted = content.wanted or (lambda _: True)
     for uuid, step, key, value, is_nan in found:
         if (type(uuid), type(step), type(key), type(value)) not in types or len(key) > _LONGEST_NAME:
             bad[str(uuid)] += 1
-        elif not wanted(key):
+        elif content.wanted is not None and not content.wanted(key):
             unread[key] = None
         else:
             if uuids[-1:] != [uuid]:
                 uuids.append(uuid)
                 rows.begin(labels.get(uuid, uuid))
             # The largest number stands for infinity in the database.
-            infinite = abs(value) == sys.float_info.max
-            number = math.copysign(math.inf, value) if infinite else float(value)
+            number = math.copysign(math.inf, value) if abs(value) == sys.float_info.max else float(value)
             rows.take(step, key, math.nan if is_nan else number)
     if not rows.steps:
         what = f"{shown_path(content.path)} holds no metric of its {counted(len(labels), 'MLflow run')}"

@@ -160,8 +160,7 @@ def arrow_column(column: pa.ChunkedArray) -> Column:
         return _floats(column.chunks)
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
-    cells: list[object] = column.to_pylist()
-    return cells
+    return list(column.to_pylist())
 
 
 def is_frame(value: object) -> bool:

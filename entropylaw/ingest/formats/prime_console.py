@@ -75,7 +75,13 @@ def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     found: set[str] = set()
     for line in lines:
         if step := _STEP.search(line):
-            values = _values(step["pairs"], in_json='"message": "' in line[: step.start()])
+            behind = _JSON_BEHIND if '"message": "' in line[: step.start()] else _BEHIND
+            text = behind.split(step["pairs"][:_LONGEST], maxsplit=1)[0]
+            process = "trainer" if text.startswith("Loss") else "orchestrator"
+            values: dict[str, float] = {}
+            for pair in filter(None, (_PAIR.fullmatch(part.strip()) for part in text.split("|"))):
+                name = _NAMES.get(pair["name"], f"{process}/{pair['name']}")
+                values.setdefault(name, float(pair["value"]))
             found.update(values)
             yield {"step": float(step["step"]), **values}
         elif announced := _EVALUATING.search(line):
@@ -87,23 +93,8 @@ def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
         printout.notes.append(f"this is {_HALVES[halves[0]]}")
 
 
-def _values(text: str, *, in_json: bool) -> dict[str, float]:
-    """Return the numbers of one line by their column."""
-    text = (_JSON_BEHIND if in_json else _BEHIND).split(text[:_LONGEST], maxsplit=1)[0]
-    process = "trainer" if text.startswith("Loss") else "orchestrator"
-    values: dict[str, float] = {}
-    for part in text.split("|"):
-        if pair := _PAIR.fullmatch(part.strip()):
-            name = _NAMES.get(pair["name"], f"{process}/{pair['name']}")
-            values.setdefault(name, float(pair["value"]))
-    return values
-
-
 def _evaluation(found: re.Match[str], announced: float) -> dict[str, float]:
-    """Return what one evaluation gave.
-
-    Older versions print its step in a line of its own, newer ones in this one.
-    """
+    """Return what one evaluation gave: older versions print its step in a line of its own, newer ones here."""
     env, rest = f"eval/{found['env']}", found.string[found.end() :]
     if not found["step"]:
         scores = _SCORE.finditer(rest[:_LONGEST])

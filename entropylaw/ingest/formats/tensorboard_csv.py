@@ -100,15 +100,11 @@ def _named(content: Content) -> tuple[str, str]:
             stem = stem.rpartition(".")[0]
     found = _NAMED.fullmatch(_COPY.sub("", stem, count=1).strip())
     if found is None:
-        what = (
-            f"{'standard input' if content.path == '-' else shown_path(content.path)} is a curve downloaded "
-            "from TensorBoard, which holds steps and values of one metric and does not say which; its name "
-            "should, as in 'run-NAME-tag-actor_entropy.csv'"
-        )
-        hint = (
-            "rename it to run-NAME-tag-TAG.csv, with the metric's name as TAG, beside the run's other curves"
-        )
-        raise InputError("metric-unnamed", what, hint)
+        what = "standard input" if content.path == "-" else shown_path(content.path)
+        what += " is a curve downloaded from TensorBoard, which holds steps and values of one metric and "
+        what += "does not say which; its name should, as in 'run-NAME-tag-actor_entropy.csv'"
+        hint = "rename it to run-NAME-tag-TAG.csv, with the metric's name as TAG, beside the run's other"
+        raise InputError("metric-unnamed", what, f"{hint} curves")
     run, tag = found["run"].strip(), found["tag"].strip()
     if classify(run)[1]:
         return "" if run == "." else run, tag

@@ -8,7 +8,6 @@ behind the training entry of that step. ``global_step`` and ``max_steps`` beside
 from __future__ import annotations
 
 import codecs
-import json
 import re
 from collections.abc import Mapping, Sequence
 
@@ -16,14 +15,13 @@ from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.gather import Records
 from entropylaw.ingest.table import Table
+from entropylaw.ingest.values import JSON_DECODER
 from entropylaw.ingest.wording import counted, shown_path
 
 _OPENS = re.compile(r"\s*\{")
 _HISTORY = re.compile(r'"log_history"\s*:\s*\[')
 _BETWEEN = re.compile(r"[\s,]*")
 _NEXT_ENTRY = re.compile(r"\}\s*,\s*(?=\{)")
-# int() refuses more than 4300 digits; float() makes them infinite, which pairing counts.
-_DECODER = json.JSONDecoder(parse_int=float)
 
 BAD_ENTRY = "unreadable log entry"
 
@@ -38,7 +36,7 @@ def recognises(content: Content) -> bool:
     if opens is None or _HISTORY.search(text) is None:
         return False
     try:
-        _, end = _DECODER.raw_decode(text, opens.end() - 1)
+        _, end = JSON_DECODER.raw_decode(text, opens.end() - 1)
     except (ValueError, RecursionError):
         return True
     return _OPENS.match(text, end) is None
@@ -49,7 +47,7 @@ def read(content: Content) -> Table:
     text = content.text
     found, bad, broken = None, 0, None
     try:
-        whole = _DECODER.decode(text)
+        whole = JSON_DECODER.decode(text)
         found = whole.get("log_history") if isinstance(whole, dict) else None
     except (ValueError, RecursionError) as error:
         broken = getattr(error, "pos", len(text))
@@ -121,7 +119,7 @@ def _salvaged(text: str) -> tuple[list[object], int]:
         if position == len(text) or text[position] == "]":
             return entries, bad
         try:
-            value, position = _DECODER.raw_decode(text, position)
+            value, position = JSON_DECODER.raw_decode(text, position)
             entries.append(value)
         except (ValueError, RecursionError) as error:
             bad += 1

@@ -44,10 +44,7 @@ def recognises(content: Content) -> bool:
 
 
 def read(content: Content) -> Table:
-    """Read the entries, and find their steps.
-
-    Raises ``no-records`` where no whole entry is printed, ``file-corrupt`` where they have too many keys.
-    """
+    """Read the entries, and find their steps; raises as :func:`log_table`."""
     marks = list(_telling(_marks(content.blocks())))
     entries = [mark for mark in marks if isinstance(mark, _Entry)]
     totals = _totals(marks)

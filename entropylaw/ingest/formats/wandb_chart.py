@@ -63,10 +63,8 @@ def read(content: Content) -> Table:
         raise InputError("no-records", what, "leave the format out and let the content decide")
     if _CLOCK_AXIS.match(layout.axis) and not layout.counters:
         axis = f"{shown(layout.axis)}, a clock, and no column holds a step"
-        hint = (
-            "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
-            f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}"
-        )
+        hint = "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
+        hint += f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}"
         raise InputError("no-step-column", f"the x axis of the W&B chart {path} is {axis}", hint)
     points = _Points(layout, content)
     for cells in _rows(content, layout, points.dropped):
