@@ -166,10 +166,7 @@ def remote_listing(path: str) -> list[str]:
 
 
 def _answered(path: str, call: Callable[[], T]) -> T:
-    """Call what asks another place, in a thread that is left behind where no answer comes.
-
-    No message of a file system is quoted: it holds the address, and with it keys.
-    """
+    """Call what asks another place, in a thread that is left behind where no answer comes."""
     answer: Future[T] = Future()
 
     def ask() -> None:
@@ -187,6 +184,7 @@ def _answered(path: str, call: Callable[[], T]) -> T:
         what = f"there is no file {shown_path(path)}"
         raise InputError("file-not-found", what, "check the path and the credentials") from None
     except Exception as problem:  # each kind of place has errors of its own
+        # No message of a file system is quoted: it holds the address, and with it keys.
         status = getattr(problem, "status", None) or getattr(problem, "strerror", None)
         why = type(problem).__name__ + (f", {shown(status)}" if status else "")
         why = "no answer in time" if isinstance(problem, TimeoutError) else why

@@ -33,9 +33,6 @@ STEP_NAMES = (
 # A count of log calls: several of them make one step of the trainer, so that it is the last resort.
 COUNTERS = ("_step",)
 
-# A float beyond this is no count, and the difference of two may be none either.
-_LARGEST_STEP = 1e18
-
 NO_STEP = "no step in the record"
 LATER_UPDATE = "later update of a rollout"
 
@@ -115,7 +112,8 @@ def _steps(name: str, cells: Column, path: str) -> FloatArray:
     values = (parsed := parse_column(cells)).values
     if parsed.texts:
         values = np.array([parse_step(cell) for cell in cells], dtype=np.float64)
-    counts = np.abs(values) <= _LARGEST_STEP
+    # A float beyond this is no count, and the difference of two may be none either.
+    counts = np.abs(values) <= 1e18
     if not counts.any():
         texts = [cell for cell in cells if not is_missing(cell)]
         what = f"its first value is {shown_cell(texts[0])}" if texts else "every value is missing"

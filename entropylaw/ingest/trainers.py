@@ -11,7 +11,6 @@ from typing import Any
 
 from entropylaw.results.columns import Meaning
 
-_FILE = Path(__file__).with_name("trainers.toml")
 Entry = Mapping[str, Any]
 
 # What a value may be, in the words of the error.
@@ -95,7 +94,7 @@ def names(what: str) -> tuple[str, ...]:
 
 @cache
 def _contents() -> Contents:
-    return parse(_FILE.read_text(encoding="utf-8"))
+    return parse(Path(__file__).with_name("trainers.toml").read_text(encoding="utf-8"))
 
 
 def parse(text: str) -> Contents:

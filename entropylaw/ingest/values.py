@@ -41,11 +41,7 @@ JSON_DECODER = json.JSONDecoder(parse_int=float)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Parsed:
-    """A column as floats.
-
-    ``values`` has nan where a cell is missing or text; ``texts`` counts the text cells and ``example`` is
-    the first of them.
-    """
+    """A column as floats, nan where a cell is missing or text; the number of texts, and the first of them."""
 
     values: FloatArray
     texts: int = 0

@@ -144,10 +144,7 @@ def _run_labels(line: str) -> dict[str, object]:
 
 
 def _stream(text: str) -> Iterator[object]:
-    """Yield the JSON values of a text one by one, those of an array each for itself; then what is no JSON.
-
-    Of an array that a killed job left open, the elements are there.
-    """
+    """Yield a text's values one by one, those of an array, even an open one, each; then what is no JSON."""
     decoder = json.JSONDecoder()
     position, inside = 0, False
     while (position := _GAP.match(text, position).end()) < len(text):  # type: ignore[union-attr]

@@ -143,10 +143,7 @@ class _Metric:
 
 
 def _regular_files(folder: Path) -> list[str]:
-    """List the files below a folder that hold more than white space, sorted; no pipe, which would never end.
-
-    Links to folders are not followed.
-    """
+    """List the files below a folder that hold more than white space, sorted; no pipes, no linked folders."""
     found: list[str] = []
     waiting = [str(folder)]
     while waiting:
@@ -228,9 +225,8 @@ def _table(connection: sqlite3.Connection, content: Content) -> Table:
     if path and beside(path, "-wal"):
         notes.append(f"read with {shown(Path(path + '-wal').name)}, where its last rows are")
     elif path and beside(path, "-journal"):
-        notes.append(
-            f"{shown(Path(path + '-journal').name)} lies beside it: its last rows may be half written"
-        )
+        journal = shown(Path(path + "-journal").name)
+        notes.append(f"{journal} lies beside it: its last rows may be half written")
     gone = {str(uuid) for uuid, _, stage in listed if stage == "deleted"}
     if deleted := [labels[uuid] for uuid in uuids if uuid in gone]:
         notes.append(f"marked as deleted in MLflow: {listing(deleted, 5)}")

@@ -94,7 +94,7 @@ def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
 
 
 def _evaluation(found: re.Match[str], announced: float) -> dict[str, float]:
-    """Return what one evaluation gave: older versions print its step in a line of its own, newer ones here."""
+    """Return what one evaluation gave; older versions print its step in a line of its own."""
     env, rest = f"eval/{found['env']}", found.string[found.end() :]
     if not found["step"]:
         scores = _SCORE.finditer(rest[:_LONGEST])

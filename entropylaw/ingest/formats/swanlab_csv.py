@@ -92,7 +92,7 @@ def _table(content: Content, series: Sequence[tuple[str, str]], rows: Iterable[S
         hint = "check that the run has logged something, and download the file again"
         raise InputError("no-records", what, hint)
     metrics = list(dict.fromkeys(metric for _, metric in series))
-    decided = f"{counted(len(metrics), 'metric')} ({listing(metrics, 4)}) of "
-    decided += f"{counted(len(runs), 'experiment')} ({listing(list(runs), 4)}), told apart at a dash in the "
+    note = f"{counted(len(metrics), 'metric')} ({listing(metrics, 4)}) of {counted(len(runs), 'experiment')} "
+    note += f"({listing(list(runs), 4)}), told apart at a dash in the names of the columns"
     # Of an experiment's metrics, one, or sixteen at most.
-    return records.table(content, {OTHER_LENGTH: other}, (decided + "names of the columns",), partial=True)
+    return records.table(content, {OTHER_LENGTH: other}, (note,), partial=True)

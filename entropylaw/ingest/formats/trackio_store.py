@@ -50,7 +50,7 @@ def recognises(content: Content) -> bool:
 
 
 def read(content: Content) -> Table:
-    """Read it; raises ``file-corrupt``, ``no-records``, or ``file-unreadable`` where a program has locked it."""
+    """Read it; raises ``file-corrupt``, ``no-records``, and ``file-unreadable`` where it is locked."""
     try:
         with opened(content, rolls_back=True) as database:
             return _table(database, content)

@@ -27,10 +27,7 @@ BAD_ENTRY = "unreadable log entry"
 
 
 def recognises(content: Content) -> bool:
-    """Whether it is one object with a list called ``log_history``, whole or cut off.
-
-    Where another object follows, these are the records of a JSONL file, one of which has such a list.
-    """
+    """Whether it is one object with a list called ``log_history``, whole or cut off."""
     text = content.opening
     opens = _OPENS.match(text) if content.is_text and "log_history" in text else None
     if opens is None or _HISTORY.search(text) is None:
@@ -39,6 +36,7 @@ def recognises(content: Content) -> bool:
         _, end = JSON_DECODER.raw_decode(text, opens.end() - 1)
     except (ValueError, RecursionError):
         return True
+    # Where another object follows, these are the records of a JSONL file, one of which has such a list.
     return _OPENS.match(text, end) is None
 
 
