@@ -36,8 +36,7 @@ def is_remote(path: str) -> bool:
 def load(path: str) -> Content:
     """Open a file, or standard input for ``-``; nothing but its head is read.
 
-    Raises ``file-not-found``, ``file-unreadable``, ``file-corrupt``, ``file-empty`` or
-    ``remote-not-installed``.
+    Raises ``file-not-found``, ``file-unreadable``, ``file-corrupt``, ``file-empty``; as :func:`remote_files`.
     """
     content = _remote_file(path) if is_remote(path) else _local_file(path)
     if content.packed and not content.head:

@@ -78,14 +78,13 @@ class BundleReader(ABC):
 class Format:
     """An entry of ``READERS``: a reader whose module is imported when it is first needed.
 
-    ``name``, ``about``, ``suffixes`` and ``joins`` are as in :class:`Reader`; the suffixes are those of a
-    console where nothing else is said. ``module`` is the module in ``formats`` with the functions
-    ``recognises`` and ``read``, or the object in it that has these methods, as ``module:OBJECT``; of a format
-    that is refused, the function that recognises it. It is empty where the signature is all, and without it
-    ``NAME``, or of a console ``NAME_console:CONSOLE``. ``signature`` is a pattern for what such a file starts
-    with; only then is ``recognises`` called, which may be absent. ``title``, ``why`` and ``hint`` say of a
-    format that is refused what it is, why, and what to do, for the documentation; ``last_values``, of a file
-    with last values only, what its error says that it is, and the hint.
+    ``name``, ``about``, ``suffixes`` (by default a console's) and ``joins`` are as in :class:`Reader`.
+    ``module`` is the module in ``formats`` with ``recognises`` and ``read``, or as ``module:OBJECT`` what in
+    it has these methods, or of a refused format the function that recognises it; by default ``NAME``, of
+    a console ``NAME_console:CONSOLE``; empty where the signature is all. ``signature`` is a pattern for what
+    such a file starts with; only then is ``recognises`` called. ``title``, ``why`` and ``hint`` say what a
+    refused format is, why, and what to do; ``last_values``, of a file with last values only, what its error
+    says that it is, and the hint.
     """
 
     name: str

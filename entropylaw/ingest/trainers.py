@@ -114,10 +114,10 @@ def parse(text: str) -> Contents:
             raise ValueError(f"trainers.toml: {where} is there twice")
     found = []
     for name, entry in by_name.items():
-        telltales, known = tuple(entry.get("telltales", ())), {**entry}
+        known = {**entry, "telltales": tuple(entry.get("telltales", ()))}
         for role in _ENTRIES:
             known[role] = tuple(key for one in entry.get(role, ()) for key in _keys(one, role, name, by_name))
-        found.append(Trainer(**known | {"telltales": telltales}))
+        found.append(Trainer(**known))
     return tuple(found), {what: tuple(listed) for what, listed in whole["names"].items()}
 
 

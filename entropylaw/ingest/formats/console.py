@@ -48,8 +48,7 @@ Row = Mapping[str, object]
 class Printout:
     """What a grammar may look at besides the lines, and where it says what it left out.
 
-    ``dropped`` and ``notes`` are as in :class:`~entropylaw.ingest.table.Table`, ``lost`` is the number of
-    records that were read and gave no row.
+    ``dropped`` and ``notes`` are as in ``Table``, ``lost`` is the number of records that gave no row.
     """
 
     content: Content

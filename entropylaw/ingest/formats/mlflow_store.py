@@ -96,8 +96,7 @@ class MlflowFolder(BundleReader):
 def read(content: Content) -> Table:
     """Read a database, without changing it or its folder.
 
-    Raises ``not-a-log`` where MLflow's tables are not there, ``no-records`` where they are empty, and
-    ``file-corrupt`` where SQLite cannot read them.
+    Raises ``not-a-log`` without MLflow's tables, ``no-records`` where they are empty, or ``file-corrupt``.
     """
     try:
         with opened(content) as connection:

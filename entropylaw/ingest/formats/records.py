@@ -102,10 +102,7 @@ class StepRows:
         self._records.put(name, value, row)
 
     def table(self, size: int, dropped: Counter[str], notes: tuple[str, ...], **more: Any) -> Table:
-        """Make the table of all runs, the step and the run's label first.
-
-        The file has ``size`` bytes; ``dropped`` counts lost records, ``more`` are further fields.
-        """
+        """Make the table of ``size`` bytes; ``dropped`` counts lost records, ``more`` are fields."""
         self._records.rows = rows = len(self.steps)
         found, filled = self._records.columns(size)
         first: dict[str, Column] = {"step": np.array(self.steps, dtype=np.float64)}
@@ -125,9 +122,9 @@ class StepRows:
 def leaves(value: Mapping[str, Any], longest: int, separator: str = "/") -> Iterator[tuple[str, Any]]:
     """Yield what is no list and no medium (``{"_type": "histogram", …}``) by its path, in order.
 
-    A path with more than ``longest`` characters is left out. The stack is our own, for a file decides how
-    deep it goes.
+    A path with more than ``longest`` characters is left out.
     """
+    # No recursion, for a file decides how deep it goes.
     stack = list(value.items())[::-1]
     while stack:
         path, node = stack.pop()

@@ -48,8 +48,7 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read a single curve, which its name tells, as a part of its run's log.
 
-    Raises ``metric-unnamed`` where the name does not tell the metric, ``no-records`` where there is no point
-    of the curve.
+    Raises ``metric-unnamed`` where the name does not tell the metric, ``no-records`` where there is no point.
     """
     run, tag = _named(content)
     head = _head(content)
@@ -87,8 +86,7 @@ def _head(content: Content) -> str:
 
 
 def _has_header(head: str) -> bool:
-    first = head.splitlines()[:1]
-    cells = [next(csv.reader(first, delimiter=mark), []) for mark in ",;\t"]
+    cells = [next(csv.reader(head.splitlines()[:1], delimiter=mark), []) for mark in ",;\t"]
     return any([cell.strip().casefold() for cell in row] == ["wall time", "step", "value"] for row in cells)
 
 

@@ -52,11 +52,7 @@ def recognises(content: Content) -> bool:
 
 
 def read(content: Content) -> Table:
-    """Read it.
-
-    Raises ``no-records`` where it is no such chart, or one without points; ``no-step-column`` where its x
-    axis is a clock and no step stands beside it.
-    """
+    """Read it; raises ``no-records``, or ``no-step-column`` where its x axis is a clock alone."""
     layout, path = _layout(content), shown_path(content.path)
     if layout is None:
         what = f"{path} is no chart exported from W&B: its columns are not called 'RUN - METRIC'"
