@@ -269,8 +269,7 @@ def _first(parts: Iterator[Part], most: int) -> Iterator[Part]:
 
 def _whole_lines(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
     """Cut bytes where lines end: at line feeds, or else where a progress bar returns to its start."""
-    parts: list[bytes] = []
-    size = 0
+    parts, size = list[bytes](), 0
     for piece in pieces:
         # Behind the last line end that nothing follows which belongs to it; 0 for none.
         for mark in (b"\n", b"\r"):

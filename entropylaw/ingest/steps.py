@@ -37,13 +37,12 @@ NO_STEP = "no step in the record"
 LATER_UPDATE = "later update of a rollout"
 
 _ROLLOUT, _TRAIN, _EVAL = "rollout/step", "train/step", "eval/step"
-_FLAT = str.maketrans("/.", "__")
 
 
 @lru_cache(maxsize=1 << 14)
 def folded(name: str) -> str:
     """Return the name with ``/`` and ``.`` as ``_``, in lower case: equal names differ in flattening only."""
-    return name.strip().translate(_FLAT).casefold()
+    return name.strip().replace("/", "_").replace(".", "_").casefold()
 
 
 def by_folded_name(names: Iterable[str]) -> dict[str, str]:

@@ -145,8 +145,7 @@ def _run_labels(line: str) -> dict[str, object]:
 
 def _stream(text: str) -> Iterator[object]:
     """Yield a text's values one by one, those of an array, even an open one, each; then what is no JSON."""
-    decoder = json.JSONDecoder()
-    position, inside = 0, False
+    decoder, position, inside = json.JSONDecoder(), 0, False
     while (position := _GAP.match(text, position).end()) < len(text):  # type: ignore[union-attr]
         if text[position] == ("]" if inside else "["):
             inside, position = not inside, position + 1

@@ -71,8 +71,7 @@ def matches(text: str) -> bool:
 
 def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """Yield steps and evaluations. Where one half is missing, a note says where it is."""
-    evaluating = math.nan
-    found: set[str] = set()
+    evaluating, found = math.nan, set[str]()
     for line in lines:
         if step := _STEP.search(line):
             behind = _JSON_BEHIND if '"message": "' in line[: step.start()] else _BEHIND

@@ -58,8 +58,7 @@ def recognises(content: Content) -> bool:
 
 def read(content: Content) -> Table:
     """Read it; raises ``no-records`` or ``no-scalars`` where no whole record holds a scalar."""
-    damage = Damage()
-    rows = StepRows()
+    damage, rows = Damage(), StepRows()
     dropped, others = Counter({BAD_CHECKSUM: 0, UNREADABLE: 0}), 0
     for event in _events(content.data, damage):
         try:

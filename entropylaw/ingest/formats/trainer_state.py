@@ -110,8 +110,7 @@ def log_table(
 def _salvaged(text: str) -> tuple[list[object], int]:
     """Read the list entry by entry, and go on behind those that are broken, which are counted."""
     found = _HISTORY.search(text)
-    entries: list[object] = []
-    bad, position = 0, found.end() if found else len(text)
+    entries, bad, position = list[object](), 0, found.end() if found else len(text)
     while True:
         position = _BETWEEN.match(text, position).end()  # type: ignore[union-attr]
         if position == len(text) or text[position] == "]":

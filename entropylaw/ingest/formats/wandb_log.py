@@ -155,8 +155,7 @@ class _History:
         Most of a log are such items: a mark and a size; the key's mark, size and name and the value's mark,
         which are the same in every row; the value's size and text. All sizes are one byte.
         """
-        known = self._known
-        end = len(message)
+        known, end = self._known, len(message)
         try:
             while at < end:
                 stop = at + 2 + message[at + 1]
