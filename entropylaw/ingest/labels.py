@@ -107,10 +107,8 @@ def _grouped(rows: IntArray, labels: list[list[str]]) -> dict[tuple[str, ...], l
 
 
 def _named(groups: dict[tuple[str, ...], list[int]]) -> tuple[Group, ...]:
-    return tuple(
-        Group(label=", ".join(part for part in key if part), rows=np.array(members, dtype=np.intp))
-        for key, members in groups.items()
-    )
+    named = ((", ".join(filter(None, key)), members) for key, members in groups.items())
+    return tuple(Group(label, np.array(members, dtype=np.intp)) for label, members in named)
 
 
 def _labels(table: Table, name: str) -> list[str]:

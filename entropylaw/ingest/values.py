@@ -57,9 +57,7 @@ class MixedColumn(Sequence[object]):
     """A column with text among its numbers: cells are numbers (nan where missing) or text."""
 
     def __init__(self, values: FloatArray, codes: NDArray[np.int32], words: list[str]) -> None:
-        self.values = values
-        self._codes = codes
-        self._words = words
+        self.values, self._codes, self._words = values, codes, words
 
     def parsed(self) -> Parsed:
         """Return the column as floats."""

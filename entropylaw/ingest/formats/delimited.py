@@ -104,13 +104,10 @@ class _Rectangle:
     """
 
     def __init__(self, rows: Rows, header: list[str], delimiter: str) -> None:
-        self.rows = rows
-        self.seen = 0
-        self.dropped: Counter[str] = Counter()
-        self.unreadable: list[int] = []
+        self.rows, self.seen = rows, 0
+        self.dropped, self.unreadable = Counter[str](), list[int]()
         self.notes: tuple[str, ...] = ()
-        self._delimiter = delimiter
-        self._names = header
+        self._delimiter, self._names = delimiter, header
         self._known = frozenset(header)
         # Later headers may add as many columns as the first one has, and some more.
         self._most = 2 * len(header) + 64

@@ -49,8 +49,7 @@ def read(content: Content) -> Table:
     found = _Values(content, _lines(content))
     if len(found.bad) > found.good:
         whole = _Values(content, _stream(content.text))
-        if not whole.bad or whole.good > found.good:
-            found = whole
+        found = whole if not whole.bad or whole.good > found.good else found
     columns = found.finish()
     rows, bad = found.records.rows, found.bad
     dropped = {UNPARSEABLE: len(bad)} if bad else {}

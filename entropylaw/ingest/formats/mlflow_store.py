@@ -119,8 +119,7 @@ class _Metric:
     """One metric's values in the order of its file: milliseconds, steps and values."""
 
     def __init__(self, key: str, content: Content) -> None:
-        self.key = key
-        self.dropped: Counter[str] = Counter()
+        self.key, self.dropped = key, Counter[str]()
         self.times, self.steps, self.values = array("q"), array("q"), array("d")
         rest = ""
         for block in content.blocks():
@@ -143,8 +142,7 @@ class _Metric:
 
 def _regular_files(folder: Path) -> list[str]:
     """List the files below a folder that hold more than white space, sorted; no pipes, no linked folders."""
-    found: list[str] = []
-    waiting = [str(folder)]
+    found, waiting = list[str](), [str(folder)]
     while waiting:
         with suppress(OSError), os.scandir(waiting.pop()) as entries:
             for entry in entries:

@@ -67,13 +67,11 @@ class StepRows:
     """
 
     def __init__(self, label: str | None = None) -> None:
-        self.steps = array("q")
-        self.overwritten = 0
+        self.steps, self.overwritten = array("q"), 0
         self._records = Records()
         #: Of each metric the row and the value that came last.
         self._last: dict[str, tuple[int, float]] = {}
-        self._labels: list[str] = []
-        self._label = label
+        self._labels, self._label = list[str](), label
         self._row_of: dict[int, int] = {}
         self._resumed_at = 0
 

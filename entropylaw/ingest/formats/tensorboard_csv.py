@@ -50,8 +50,7 @@ def read(content: Content) -> Table:
 
     Raises ``metric-unnamed`` where the name does not tell the metric, ``no-records`` where there is no point.
     """
-    run, tag = _named(content)
-    head = _head(content)
+    (run, tag), head = _named(content), _head(content)
     table = Table(columns={}, rows=0)
     if _has_header(head):
         whole = copy(content)

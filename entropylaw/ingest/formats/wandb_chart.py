@@ -131,8 +131,7 @@ def _columns(names: list[str], delimiter: str) -> _Layout | None:
         return None
     layout = _Layout(delimiter, width, first, names[first].strip())
     known = frozenset(names)
-    seen: Counter[str] = Counter()
-    runs: dict[tuple[str, int], int] = {}
+    seen, runs = Counter[str](), dict[tuple[str, int], int]()
     series: dict[tuple[int, str], _Series] = {}
     bounds: list[tuple[tuple[int, str], int, str]] = []
     for index, name in enumerate(names[first + 1 :], start=first + 1):

@@ -96,8 +96,7 @@ class _History:
     def __init__(self) -> None:
         self._lost = {UNREADABLE: 0, UNREADABLE_VALUE: 0}
         self.records = Records()
-        self._names: dict[int, str] = {}
-        self._settings: dict[str, object] = {}
+        self._names, self._settings = dict[int, str](), dict[str, object]()
         # A key as it stands in an item, with the mark of the value behind it → its name, "" for a clock.
         self._known: dict[bytes, str] = {}
 
