@@ -34,10 +34,8 @@ SWALLOWED = "row within the quotes of another one's cell"
 
 def recognises(content: Content) -> bool:
     """Whether it is text with a header, by its name or because rows and header have the same length."""
-    if not content.is_text:
-        return False
-    if content.suffix in (".csv", ".tsv"):
-        return True
+    if not content.is_text or content.suffix in (".csv", ".tsv"):
+        return content.is_text
     head = content.opening[:_HEAD]
     with _long_cells():
         split = csv.reader(io.StringIO(head, newline=""), delimiter=_sniff(content))

@@ -230,9 +230,8 @@ def _objects(value: object) -> list[dict[str, Any]]:
 
 def _text(value: object) -> str:
     """Return a text of a notebook, which may be a list of its lines."""
-    if isinstance(value, list):
-        return "".join(line for line in value if isinstance(line, str))
-    return value if isinstance(value, str) else ""
+    parts = value if isinstance(value, list) else [value]
+    return "".join(part for part in parts if isinstance(part, str))
 
 
 def _corrupt(content: Content, what: str) -> InputError:
