@@ -122,17 +122,24 @@ def parse_column(cells: Column) -> Parsed:
         listed: list[object] = (cells if cells.dtype.kind in "ObUS" else cells.astype(str)).tolist()
     else:
         listed = list(cells)
-    types = set(map(type, listed))
-    with suppress(ValueError, OverflowError, TypeError):
-        if types <= {float, int, type(None)}:
-            return Parsed(values=np.array(listed, dtype=np.float64))
-        # float() reads "1_000" and "١", we do not.
-        if types == {str} and "_" not in (joined := "".join(listed)) and joined.isascii():  # type: ignore[arg-type]
-            return Parsed(values=np.array([cell or "nan" for cell in listed], dtype=np.float64))
+    if (clean := _clean(listed)) is not None:
+        return Parsed(values=clean)
     read = list(map(classify, listed))
     texts = [str(cell) for cell, (_, is_text) in zip(listed, read, strict=True) if is_text]
     values = np.array([value for value, _ in read], dtype=np.float64)
     return Parsed(values=values, texts=len(texts), example=texts[0] if texts else None)
+
+
+def _clean(cells: Sequence[object]) -> FloatArray | None:
+    """Parse all cells at once, or None where one of them needs a closer look."""
+    types = set(map(type, cells))
+    with suppress(ValueError, OverflowError, TypeError):
+        if types <= {float, int, type(None)}:
+            return np.array(cells, dtype=np.float64)
+        # float() reads "1_000" and "١", we do not.
+        if types == {str} and "_" not in (joined := "".join(cells)) and joined.isascii():  # type: ignore[arg-type]
+            return np.array([cell or "nan" for cell in cells], dtype=np.float64)
+    return None
 
 
 def classify(cell: object) -> tuple[float, bool]:

@@ -75,12 +75,7 @@ def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     for line in lines:
         if step := _STEP.search(line):
             behind = _JSON_BEHIND if '"message": "' in line[: step.start()] else _BEHIND
-            text = behind.split(step["pairs"][:_LONGEST], maxsplit=1)[0]
-            process = "trainer" if text.startswith("Loss") else "orchestrator"
-            values: dict[str, float] = {}
-            for pair in filter(None, (_PAIR.fullmatch(part.strip()) for part in text.split("|"))):
-                name = _NAMES.get(pair["name"], f"{process}/{pair['name']}")
-                values.setdefault(name, float(pair["value"]))
+            values = _values(behind.split(step["pairs"][:_LONGEST], maxsplit=1)[0])
             found.update(values)
             yield {"step": float(step["step"]), **values}
         elif announced := _EVALUATING.search(line):
@@ -90,6 +85,15 @@ def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     halves = [name for name in _HALVES if name in found]
     if len(halves) == 1:
         printout.notes.append(f"this is {_HALVES[halves[0]]}")
+
+
+def _values(text: str) -> dict[str, float]:
+    """Return the numbers of one line by their column."""
+    process = "trainer" if text.startswith("Loss") else "orchestrator"
+    values: dict[str, float] = {}
+    for pair in filter(None, (_PAIR.fullmatch(part.strip()) for part in text.split("|"))):
+        values.setdefault(_NAMES.get(pair["name"], f"{process}/{pair['name']}"), float(pair["value"]))
+    return values
 
 
 def _evaluation(found: re.Match[str], announced: float) -> dict[str, float]:
