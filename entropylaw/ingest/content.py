@@ -243,21 +243,17 @@ class Content:
                 yield kept
             held += len(piece) - len(kept)
             if held > _LONGEST_LINE:
-                what = (
-                    f"{shown_path(self.path)} has more than {_LONGEST_LINE >> 20} MiB of NUL bytes in a row"
-                )
-                raise InputError("file-corrupt", what, "copy the file again")
+                what = f"has more than {_LONGEST_LINE >> 20} MiB of NUL bytes in a row"
+                raise InputError("file-corrupt", f"{shown_path(self.path)} {what}", "copy the file again")
         self.nuls = held
 
     def _at_once(self, parts: Iterator[Part]) -> list[Part]:
         """Return the parts of what has to be in memory as a whole, as long as they may be."""
         whole = [] if self.size > MOST_AT_ONCE else list(_first(parts, MOST_AT_ONCE + 1))
         if max(self.size, sum(map(len, whole))) > MOST_AT_ONCE:
-            what = (
-                f"{shown_path(self.path)} holds more than {MOST_AT_ONCE >> 30} GiB in a format that has to "
-            )
+            what = f"holds more than {MOST_AT_ONCE >> 30} GiB in a format that has to be in memory as a whole"
             hint = "write it as CSV, Parquet or one JSON object a line, which are read piece by piece"
-            raise InputError("file-too-large", f"{what}be in memory as a whole", hint)
+            raise InputError("file-too-large", f"{shown_path(self.path)} {what}", hint)
         return whole
 
 
@@ -273,8 +269,7 @@ def _first(parts: Iterator[Part], most: int) -> Iterator[Part]:
 
 def _whole_lines(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
     """Cut bytes where lines end: at line feeds, or else where a progress bar returns to its start."""
-    parts: list[bytes] = []
-    size = 0
+    parts, size = list[bytes](), 0
     for piece in pieces:
         # Behind the last line end that nothing follows which belongs to it; 0 for none.
         for mark in (b"\n", b"\r"):

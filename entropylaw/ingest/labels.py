@@ -68,8 +68,7 @@ def split_runs(table: Table, step: FloatArray, path: str, wanted: str | None = N
 
 def _choose_labels(table: Table, step: FloatArray, rows: IntArray) -> tuple[dict[str, list[str]], list[str]]:
     """Choose the columns that tell runs apart, by their names and by how often steps repeat without them."""
-    labels: dict[str, list[str]] = {}
-    notes: list[str] = []
+    labels, notes = dict[str, list[str]](), list[str]()
     by_fold = by_folded_name(table.columns)
     for name in (by_fold[wished] for wished in RUN_NAMES if wished in by_fold):
         cells = _labels(table, name)
@@ -108,10 +107,8 @@ def _grouped(rows: IntArray, labels: list[list[str]]) -> dict[tuple[str, ...], l
 
 
 def _named(groups: dict[tuple[str, ...], list[int]]) -> tuple[Group, ...]:
-    return tuple(
-        Group(label=", ".join(part for part in key if part), rows=np.array(members, dtype=np.intp))
-        for key, members in groups.items()
-    )
+    named = ((", ".join(filter(None, key)), members) for key, members in groups.items())
+    return tuple(Group(label, np.array(members, dtype=np.intp)) for label, members in named)
 
 
 def _labels(table: Table, name: str) -> list[str]:
@@ -130,8 +127,7 @@ def told_apart(names: Sequence[str], paths: Sequence[str]) -> list[str]:
     shared: dict[str, set[str]] = {}
     for name, path in pairs:
         shared.setdefault(name, set()).add(path)
-    seen: Counter[str] = Counter()
-    unique: list[str] = []
+    seen, unique = Counter[str](), list[str]()
     for name, path in pairs:
         own = f"{name} ({_difference(path, shared[name])})" if len(shared[name]) > 1 else name
         seen[own] += 1

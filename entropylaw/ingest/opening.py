@@ -36,8 +36,7 @@ def is_remote(path: str) -> bool:
 def load(path: str) -> Content:
     """Open a file, or standard input for ``-``; nothing but its head is read.
 
-    Raises ``file-not-found``, ``file-unreadable``, ``file-corrupt``, ``file-empty`` or
-    ``remote-not-installed``.
+    Raises ``file-not-found``, ``file-unreadable``, ``file-corrupt``, ``file-empty``; as :func:`remote_files`.
     """
     content = _remote_file(path) if is_remote(path) else _local_file(path)
     if content.packed and not content.head:
@@ -143,9 +142,8 @@ def _remote_file(path: str) -> Content:
     files, inside = remote_files(path)
     info = _answered(path, lambda: files.info(inside))
     if info.get("type", "file") != "file":
-        raise InputError(
-            "file-unreadable", f"{shown_path(path)} cannot be read: it is no file", "name a file"
-        )
+        what = f"{shown_path(path)} cannot be read: it is no file"
+        raise InputError("file-unreadable", what, "name a file")
 
     def elsewhere() -> Any:  # every piece is waited for no longer than an answer
         file = _answered(path, lambda: files.open(inside, "rb"))
@@ -167,10 +165,7 @@ def remote_listing(path: str) -> list[str]:
 
 
 def _answered(path: str, call: Callable[[], T]) -> T:
-    """Call what asks another place, in a thread that is left behind where no answer comes.
-
-    No message of a file system is quoted: it holds the address, and with it keys.
-    """
+    """Call what asks another place, in a thread that is left behind where no answer comes."""
     answer: Future[T] = Future()
 
     def ask() -> None:
@@ -188,6 +183,7 @@ def _answered(path: str, call: Callable[[], T]) -> T:
         what = f"there is no file {shown_path(path)}"
         raise InputError("file-not-found", what, "check the path and the credentials") from None
     except Exception as problem:  # each kind of place has errors of its own
+        # No message of a file system is quoted: it holds the address, and with it keys.
         status = getattr(problem, "status", None) or getattr(problem, "strerror", None)
         why = type(problem).__name__ + (f", {shown(status)}" if status else "")
         why = "no answer in time" if isinstance(problem, TimeoutError) else why

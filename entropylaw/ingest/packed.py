@@ -6,6 +6,7 @@ import bz2
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import PurePath
 from types import SimpleNamespace
 from typing import Any
@@ -45,36 +46,22 @@ def unpacked(read: Read, how: str) -> Iterator[bytes]:
         raise DamagedError(str(problem).splitlines()[0][:200] or type(problem).__name__) from None
 
 
-def _gzip(read: Read) -> Iterator[bytes]:
-    unit, data, inside = zlib.decompressobj(31), b"", False
-    while data := data or read(_INPUT):
-        inside = True
-        if piece := unit.decompress(data, _PIECE):
-            yield piece
-        data = unit.unconsumed_tail
-        if unit.eof:  # a further member may follow
-            data, inside = unit.unused_data.lstrip(b"\0"), False
-            unit = zlib.decompressobj(31)
-    if inside:
-        yield unit.flush()
-        raise EOFError("it ends early")
-
-
 def _blocks(make: Callable[[], Any]) -> Callable[[Read], Iterator[bytes]]:
-    """Unpack with what ``bz2`` and ``lzma`` have in common."""
+    """Unpack with ``bz2`` or ``lzma``, which keep what is left over, or ``zlib``, which hands it back."""
 
     def unpack(read: Read) -> Iterator[bytes]:
         unit, data, inside = make(), b"", False
         while data := data or read(_INPUT):
             inside = True
-            while (data or not unit.needs_input) and not unit.eof:
+            while (data or not getattr(unit, "needs_input", True)) and not unit.eof:
                 if piece := unit.decompress(data, _PIECE):
                     yield piece
-                data = b""
-            if unit.eof:
+                data = getattr(unit, "unconsumed_tail", b"")
+            if unit.eof:  # a further member may follow
                 data, inside = unit.unused_data.lstrip(b"\0"), False
                 unit = make()
         if inside:
+            yield unit.flush() if hasattr(unit, "flush") else b""
             raise EOFError("it ends early")
 
     return unpack
@@ -91,7 +78,7 @@ def _zstd(read: Read) -> Iterator[bytes]:
 
 
 _UNPACKERS: dict[str, Callable[[Read], Iterator[bytes]]] = {
-    "gzip": _gzip,
+    "gzip": _blocks(partial(zlib.decompressobj, 31)),
     "bzip2": _blocks(bz2.BZ2Decompressor),
     "xz": _blocks(lzma.LZMADecompressor),
     "zstd": _zstd,

@@ -78,14 +78,13 @@ class BundleReader(ABC):
 class Format:
     """An entry of ``READERS``: a reader whose module is imported when it is first needed.
 
-    ``name``, ``about``, ``suffixes`` and ``joins`` are as in :class:`Reader`; the suffixes are those of a
-    console where nothing else is said. ``module`` is the module in ``formats`` with the functions
-    ``recognises`` and ``read``, or the object in it that has these methods, as ``module:OBJECT``; of a format
-    that is refused, the function that recognises it. It is empty where the signature is all, and without it
-    ``NAME``, or of a console ``NAME_console:CONSOLE``. ``signature`` is a pattern for what such a file starts
-    with; only then is ``recognises`` called, which may be absent. ``title``, ``why`` and ``hint`` say of a
-    format that is refused what it is, why, and what to do, for the documentation; ``last_values``, of a file
-    with last values only, what its error says that it is, and the hint.
+    ``name``, ``about``, ``suffixes`` (by default a console's) and ``joins`` are as in :class:`Reader`.
+    ``module`` is the module in ``formats`` with ``recognises`` and ``read``, or as ``module:OBJECT`` what in
+    it has these methods, or of a refused format the function that recognises it; by default ``NAME``, of
+    a console ``NAME_console:CONSOLE``; empty where the signature is all. ``signature`` is a pattern for what
+    such a file starts with; only then is ``recognises`` called. ``title``, ``why`` and ``hint`` say what a
+    refused format is, why, and what to do; ``last_values``, of a file with last values only, what its error
+    says that it is, and the hint.
     """
 
     name: str
@@ -378,12 +377,10 @@ def split_format(path: str) -> tuple[str, str | None]:
     if not colon or not base or there or not base_there:
         return path, None
     if name not in format_names():
+        what = f"{shown(name)} is no format of ours; known are {', '.join(format_names())}"
         close = nearest([name], format_names(), most=1)
-        hint = (
-            f"did you mean {base}:{close[0]}?" if close else "leave the colon out and let the content decide"
-        )
-        known = ", ".join(format_names())
-        raise UsageError("format-unknown", f"{shown(name)} is no format of ours; known are {known}", hint)
+        hint = f"did you mean {base}:{close[0]}?" if close else ""
+        raise UsageError("format-unknown", what, hint or "leave the colon out and let the content decide")
     return base, name
 
 
@@ -398,13 +395,9 @@ def find_reader(content: Content, forced: str | None = None) -> tuple[Reader, tu
             note = f"the name ends in {content.suffix}, the content is {reader.name}: read as {reader.name}"
             return reader, (note,) if expected and reader.name not in expected else ()
     # Nothing of what is in it is quoted: a file that is no log holds anybody's keys.
-    kind = "text" if content.is_text else "binary"
+    kind = f"{'text' if content.is_text else 'binary'} of {counted(content.size, 'byte')}"
     what = "standard input" if content.path == "-" else shown_path(content.path)
-    what += (
-        f" is not a training log: {kind} of {counted(content.size, 'byte')} in none of the known formats; "
-    )
-    what += (
-        "CSV, Parquet, JSONL, verl's and TRL's console, trainer_state.json, W&B's and TensorBoard's files "
-    )
+    what += f" is not a training log: {kind} in none of the known formats; CSV, Parquet, JSONL, verl's and "
+    what += "TRL's console, trainer_state.json, W&B's and TensorBoard's files were tried"
     hint = f"if it is one, force its format: {shown(content.path + ':csv')}, or :parquet, :jsonl, :verl"
-    raise InputError("not-a-log", f"{what}were tried", hint)
+    raise InputError("not-a-log", what, hint)

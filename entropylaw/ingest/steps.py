@@ -33,20 +33,16 @@ STEP_NAMES = (
 # A count of log calls: several of them make one step of the trainer, so that it is the last resort.
 COUNTERS = ("_step",)
 
-# A float beyond this is no count, and the difference of two may be none either.
-_LARGEST_STEP = 1e18
-
 NO_STEP = "no step in the record"
 LATER_UPDATE = "later update of a rollout"
 
 _ROLLOUT, _TRAIN, _EVAL = "rollout/step", "train/step", "eval/step"
-_FLAT = str.maketrans("/.", "__")
 
 
 @lru_cache(maxsize=1 << 14)
 def folded(name: str) -> str:
     """Return the name with ``/`` and ``.`` as ``_``, in lower case: equal names differ in flattening only."""
-    return name.strip().translate(_FLAT).casefold()
+    return name.strip().replace("/", "_").replace(".", "_").casefold()
 
 
 def by_folded_name(names: Iterable[str]) -> dict[str, str]:
@@ -115,7 +111,8 @@ def _steps(name: str, cells: Column, path: str) -> FloatArray:
     values = (parsed := parse_column(cells)).values
     if parsed.texts:
         values = np.array([parse_step(cell) for cell in cells], dtype=np.float64)
-    counts = np.abs(values) <= _LARGEST_STEP
+    # A float beyond this is no count, and the difference of two may be none either.
+    counts = np.abs(values) <= 1e18
     if not counts.any():
         texts = [cell for cell in cells if not is_missing(cell)]
         what = f"its first value is {shown_cell(texts[0])}" if texts else "every value is missing"

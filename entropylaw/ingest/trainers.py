@@ -11,7 +11,6 @@ from typing import Any
 
 from entropylaw.results.columns import Meaning
 
-_FILE = Path(__file__).with_name("trainers.toml")
 Entry = Mapping[str, Any]
 
 # What a value may be, in the words of the error.
@@ -95,7 +94,7 @@ def names(what: str) -> tuple[str, ...]:
 
 @cache
 def _contents() -> Contents:
-    return parse(_FILE.read_text(encoding="utf-8"))
+    return parse(Path(__file__).with_name("trainers.toml").read_text(encoding="utf-8"))
 
 
 def parse(text: str) -> Contents:
@@ -115,10 +114,10 @@ def parse(text: str) -> Contents:
             raise ValueError(f"trainers.toml: {where} is there twice")
     found = []
     for name, entry in by_name.items():
-        telltales, known = tuple(entry.get("telltales", ())), {**entry}
+        known = {**entry, "telltales": tuple(entry.get("telltales", ()))}
         for role in _ENTRIES:
             known[role] = tuple(key for one in entry.get(role, ()) for key in _keys(one, role, name, by_name))
-        found.append(Trainer(**known | {"telltales": telltales}))
+        found.append(Trainer(**known))
     return tuple(found), {what: tuple(listed) for what, listed in whole["names"].items()}
 
 

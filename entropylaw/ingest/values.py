@@ -8,6 +8,7 @@ not part of a number. An integer beyond the range of a double is infinite, so th
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -34,16 +35,13 @@ _CALL = re.compile(
 )
 _KEYWORDS = re.compile(r",\s*[a-z_]+=.*\Z", re.IGNORECASE | re.DOTALL)
 _FRACTION = re.compile(r"\s*(\d+)\s*/\s*\d+\s*", re.ASCII)
-_DEEPEST = 4
+#: int() refuses more than 4300 digits; float() makes them infinite, which pairing counts.
+JSON_DECODER = json.JSONDecoder(parse_int=float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Parsed:
-    """A column as floats.
-
-    ``values`` has nan where a cell is missing or text; ``texts`` counts the text cells and ``example`` is
-    the first of them.
-    """
+    """A column as floats, nan where a cell is missing or text; the number of texts, and the first of them."""
 
     values: FloatArray
     texts: int = 0
@@ -59,16 +57,13 @@ class MixedColumn(Sequence[object]):
     """A column with text among its numbers: cells are numbers (nan where missing) or text."""
 
     def __init__(self, values: FloatArray, codes: NDArray[np.int32], words: list[str]) -> None:
-        self.values = values
-        self._codes = codes
-        self._words = words
+        self.values, self._codes, self._words = values, codes, words
 
     def parsed(self) -> Parsed:
         """Return the column as floats."""
         found = self._codes[self._codes >= 0]
-        return Parsed(
-            values=self.values, texts=found.size, example=self._words[found[0]] if found.size else None
-        )
+        example = self._words[found[0]] if found.size else None
+        return Parsed(values=self.values, texts=found.size, example=example)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -86,6 +81,13 @@ class MixedColumn(Sequence[object]):
     def __iter__(self) -> Iterator[object]:
         for code, value in zip(self._codes.tolist(), self.values.tolist(), strict=True):
             yield self._words[code] if code >= 0 else value
+
+
+def json_at(text: str, position: int = 0) -> tuple[object, int]:
+    """Return the JSON value that opens here, None where it is none or breaks off, and where it ends."""
+    with suppress(ValueError, RecursionError):
+        return JSON_DECODER.raw_decode(text, position)
+    return None, len(text)
 
 
 def parse_number(cell: object) -> float:
@@ -155,7 +157,7 @@ def classify(cell: object) -> tuple[float, bool]:
 
 
 def _parse_text(text: str) -> tuple[float, bool]:
-    for _ in range(_DEEPEST):
+    for _ in range(4):  # so deep may quotes and calls stand within one another
         text = text.strip().strip("'\"").strip()
         if text.casefold() in MISSING:
             return math.nan, False

@@ -25,8 +25,7 @@ LATER_TABLE = "table of a later minibatch of the same step"
 
 def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """Yield every step that has a table, with its number from 1 as it is printed."""
-    step = 0.0
-    values: dict[str, float] = {}
+    step, values = 0.0, dict[str, float]()
     # Whether a table would be the step's: there may be one below each "Stats" line.
     expected = False
     for line in lines:

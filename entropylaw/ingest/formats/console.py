@@ -48,8 +48,7 @@ Row = Mapping[str, object]
 class Printout:
     """What a grammar may look at besides the lines, and where it says what it left out.
 
-    ``dropped`` and ``notes`` are as in :class:`~entropylaw.ingest.table.Table`, ``lost`` is the number of
-    records that were read and gave no row.
+    ``dropped`` and ``notes`` are as in ``Table``, ``lost`` is the number of records that gave no row.
     """
 
     content: Content
@@ -81,10 +80,7 @@ class Console:
         return all(needle in text for needle in self.needles) and bool(self.matches(text))
 
     def read(self, content: Content) -> Table:
-        """Read it, line by line.
-
-        Raises ``no-records`` where no line holds a record.
-        """
+        """Read it, line by line; raises ``no-records`` where no line holds a record."""
         printout = Printout(content, Counter(dict.fromkeys(self.reasons, 0)))
         records = Records(content.wanted)
         for row in self.rows(lines(content, self.needle), printout):

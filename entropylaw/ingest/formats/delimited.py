@@ -34,10 +34,8 @@ SWALLOWED = "row within the quotes of another one's cell"
 
 def recognises(content: Content) -> bool:
     """Whether it is text with a header, by its name or because rows and header have the same length."""
-    if not content.is_text:
-        return False
-    if content.suffix in (".csv", ".tsv"):
-        return True
+    if not content.is_text or content.suffix in (".csv", ".tsv"):
+        return content.is_text
     head = content.opening[:_HEAD]
     with _long_cells():
         split = csv.reader(io.StringIO(head, newline=""), delimiter=_sniff(content))
@@ -50,10 +48,7 @@ def recognises(content: Content) -> bool:
 
 
 def read(content: Content) -> Table:
-    """Read it, row by row.
-
-    Raises ``no-records`` where there is a header and nothing below it.
-    """
+    """Read it, row by row; raises ``no-records`` where there is a header and nothing below it."""
     ended = False
 
     def lines() -> Iterator[str]:  # with their ends, for the csv module
@@ -107,13 +102,10 @@ class _Rectangle:
     """
 
     def __init__(self, rows: Rows, header: list[str], delimiter: str) -> None:
-        self.rows = rows
-        self.seen = 0
-        self.dropped: Counter[str] = Counter()
-        self.unreadable: list[int] = []
+        self.rows, self.seen = rows, 0
+        self.dropped, self.unreadable = Counter[str](), list[int]()
         self.notes: tuple[str, ...] = ()
-        self._delimiter = delimiter
-        self._names = header
+        self._delimiter, self._names = delimiter, header
         self._known = frozenset(header)
         # Later headers may add as many columns as the first one has, and some more.
         self._most = 2 * len(header) + 64

@@ -54,10 +54,8 @@ class _Block:
 
     def take(self, line: str) -> bool:
         """Take a line without its prefix; False where the block ends before it."""
-        body = line.lstrip(" ")
-        indent = len(line) - len(body)
-        part_of_foreign = self.foreign is not None and (indent > self.foreign or body.startswith("-"))
-        if part_of_foreign or "%|" in line:
+        indent = len(line) - len(body := line.lstrip(" "))
+        if "%|" in line or (self.foreign is not None and (indent > self.foreign or body.startswith("-"))):
             return True
         self.foreign = None
         if body.startswith(("- ", "? ", ": ")):

@@ -45,15 +45,11 @@ def recognises(content: Content) -> bool:
 
 
 def read(content: Content) -> Table:
-    """Read it.
-
-    Raises ``no-records`` where nothing in the file is an object.
-    """
+    """Read it; raises ``no-records`` where nothing in the file is an object."""
     found = _Values(content, _lines(content))
     if len(found.bad) > found.good:
         whole = _Values(content, _stream(content.text))
-        if not whole.bad or whole.good > found.good:
-            found = whole
+        found = whole if not whole.bad or whole.good > found.good else found
     columns = found.finish()
     rows, bad = found.records.rows, found.bad
     dropped = {UNPARSEABLE: len(bad)} if bad else {}
@@ -147,12 +143,8 @@ def _run_labels(line: str) -> dict[str, object]:
 
 
 def _stream(text: str) -> Iterator[object]:
-    """Yield the JSON values of a text one by one, those of an array each for itself; then what is no JSON.
-
-    Of an array that a killed job left open, the elements are there.
-    """
-    decoder = json.JSONDecoder()
-    position, inside = 0, False
+    """Yield a text's values one by one, those of an array, even an open one, each; then what is no JSON."""
+    decoder, position, inside = json.JSONDecoder(), 0, False
     while (position := _GAP.match(text, position).end()) < len(text):  # type: ignore[union-attr]
         if text[position] == ("]" if inside else "["):
             inside, position = not inside, position + 1
@@ -160,8 +152,7 @@ def _stream(text: str) -> Iterator[object]:
         try:
             value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
-            rest = text[position:]
-            yield from (_Broken(_run_labels(one)) for one in _BETWEEN.split(rest) if one)
+            yield from (_Broken(_run_labels(one)) for one in _BETWEEN.split(text[position:]) if one)
             return
         yield value
 

@@ -38,7 +38,6 @@ from entropylaw.paths import is_file
 _LONGEST_NAME = 500
 _LONGEST_LINE = 2000
 
-
 # Time in milliseconds, value, step (none before MLflow 1.0), then perhaps a data set's name and digest.
 _LINE = re.compile(r"(-?[0-9]{1,18}) (\S{1,400})(?: (-?[0-9]{1,18})(?: .*)?)?", re.DOTALL)
 
@@ -65,10 +64,7 @@ class MlflowFolder(BundleReader):
         return (str(meta), *_regular_files(metrics), *_regular_files(Path(folder, "params")))
 
     def read(self, folder: str, contents: Sequence[Content]) -> Table:
-        """Read metrics and parameters.
-
-        Raises ``no-records`` where no metric has a whole line.
-        """
+        """Read metrics and parameters; raises ``no-records`` where no metric has a whole line."""
         metrics, settings, unread, meta = list[_Metric](), dict[str, object](), list[str](), ""
         for content in contents:
             part, *rest = Path(content.path).relative_to(folder).parts
@@ -100,8 +96,7 @@ class MlflowFolder(BundleReader):
 def read(content: Content) -> Table:
     """Read a database, without changing it or its folder.
 
-    Raises ``not-a-log`` where MLflow's tables are not there, ``no-records`` where they are empty, and
-    ``file-corrupt`` where SQLite cannot read them.
+    Raises ``not-a-log`` without MLflow's tables, ``no-records`` where they are empty, or ``file-corrupt``.
     """
     try:
         with opened(content) as connection:
@@ -124,8 +119,7 @@ class _Metric:
     """One metric's values in the order of its file: milliseconds, steps and values."""
 
     def __init__(self, key: str, content: Content) -> None:
-        self.key = key
-        self.dropped: Counter[str] = Counter()
+        self.key, self.dropped = key, Counter[str]()
         self.times, self.steps, self.values = array("q"), array("q"), array("d")
         rest = ""
         for block in content.blocks():
@@ -147,12 +141,8 @@ class _Metric:
 
 
 def _regular_files(folder: Path) -> list[str]:
-    """List the files below a folder that hold more than white space, sorted; no pipe, which would never end.
-
-    Links to folders are not followed.
-    """
-    found: list[str] = []
-    waiting = [str(folder)]
+    """List the files below a folder that hold more than white space, sorted; no pipes, no linked folders."""
+    found, waiting = list[str](), [str(folder)]
     while waiting:
         with suppress(OSError), os.scandir(waiting.pop()) as entries:
             for entry in entries:
@@ -208,19 +198,17 @@ def _table(connection: sqlite3.Connection, content: Content) -> Table:
         "ORDER BY r.start_time, m.run_uuid, m.timestamp, m.rowid"
     )
     types = ((str, int, str, float), (str, int, str, int))
-    wanted = content.wanted or (lambda _: True)
     for uuid, step, key, value, is_nan in found:
         if (type(uuid), type(step), type(key), type(value)) not in types or len(key) > _LONGEST_NAME:
             bad[str(uuid)] += 1
-        elif not wanted(key):
+        elif content.wanted is not None and not content.wanted(key):
             unread[key] = None
         else:
             if uuids[-1:] != [uuid]:
                 uuids.append(uuid)
                 rows.begin(labels.get(uuid, uuid))
             # The largest number stands for infinity in the database.
-            infinite = abs(value) == sys.float_info.max
-            number = math.copysign(math.inf, value) if infinite else float(value)
+            number = math.copysign(math.inf, value) if abs(value) == sys.float_info.max else float(value)
             rows.take(step, key, math.nan if is_nan else number)
     if not rows.steps:
         what = f"{shown_path(content.path)} holds no metric of its {counted(len(labels), 'MLflow run')}"
@@ -234,9 +222,8 @@ def _table(connection: sqlite3.Connection, content: Content) -> Table:
     if path and beside(path, "-wal"):
         notes.append(f"read with {shown(Path(path + '-wal').name)}, where its last rows are")
     elif path and beside(path, "-journal"):
-        notes.append(
-            f"{shown(Path(path + '-journal').name)} lies beside it: its last rows may be half written"
-        )
+        journal = shown(Path(path + "-journal").name)
+        notes.append(f"{journal} lies beside it: its last rows may be half written")
     gone = {str(uuid) for uuid, _, stage in listed if stage == "deleted"}
     if deleted := [labels[uuid] for uuid in uuids if uuid in gone]:
         notes.append(f"marked as deleted in MLflow: {listing(deleted, 5)}")

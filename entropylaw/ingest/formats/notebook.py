@@ -13,7 +13,6 @@ its older ones fill the first row with ``0`` where nothing was logged.
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,14 +29,13 @@ from entropylaw.ingest.gather import Records
 from entropylaw.ingest.registry import readers
 from entropylaw.ingest.steps import STEP_NAMES, folded
 from entropylaw.ingest.table import Table, unique_names
-from entropylaw.ingest.values import parse_number
+from entropylaw.ingest.values import JSON_DECODER, parse_number
 from entropylaw.ingest.wording import counted, shown_path
 
 _OPENS = re.compile(rb"\s*\{\s*\"")
 _MARK = re.compile(r'"nbformat"\s{0,9}:\s{0,9}\d|"cell_type"\s{0,9}:\s{0,9}"(?:code|markdown|raw|heading)"')
 # Pictures are most of a notebook's bytes, and hold no log.
 _PICTURE = re.compile(r'("(?:image/(?:png|jpeg|gif)|png|jpeg)"\s{0,9}:\s{0,9})"[A-Za-z0-9+/=\\]++"')
-_DECODER = json.JSONDecoder(parse_int=float)
 
 # Not html.parser: its time grew with the square of some malformed text up to Python 3.13.5.
 _HTML = re.compile(r"<(tr|th|td)\b[^<>]{0,400}+>([^<]{0,400}+)", re.IGNORECASE)
@@ -57,10 +55,7 @@ def recognises(content: Content) -> bool:
 
 
 def read(content: Content) -> Table:
-    """Read it.
-
-    Raises ``file-corrupt`` where it is not whole, ``no-records`` where no output holds a log.
-    """
+    """Read it; raises ``file-corrupt`` where it is not whole, ``no-records`` where no output holds a log."""
     notebook = _notebook(content)
     sheets = [notebook, *_objects(notebook.get("worksheets"))]
     cells = [cell for sheet in sheets for cell in _listed(sheet.get("cells"))]
@@ -68,11 +63,9 @@ def read(content: Content) -> Table:
     logs = [log for at, some in enumerate(outputs, start=1) for log in _logs(some, at, content.path)]
     if not logs:
         some = f"{counted(sum(map(bool, outputs)), 'cell')} with outputs of {counted(len(cells), 'cell')}"
-        hint = (
-            "outputs may have been cleared when it was saved: run it again and save it with its outputs, or "
-            "name the trainer's own log, such as trainer_state.json"
-        )
         what = f"is a notebook without a training log in its outputs: {some} looked at"
+        hint = "outputs may have been cleared when it was saved: run it again and save it with its outputs, "
+        hint += "or name the trainer's own log, such as trainer_state.json"
         raise InputError("no-records", f"{shown_path(content.path)} {what}", hint)
     return _merged(logs, content)
 
@@ -92,7 +85,7 @@ def _notebook(content: Content) -> dict[str, Any]:
     if max(1 << 26, 8 * len(text)) < 64 * (text.count("[") + text.count("{")) + 28 * quotes:
         raise _corrupt(content, "holds little but empty lists and texts, which no notebook does")
     try:
-        value = _DECODER.decode(text)
+        value = JSON_DECODER.decode(text)
     except RecursionError:
         raise _corrupt(content, "is nested deeper than any notebook") from None
     except ValueError as problem:
@@ -237,13 +230,10 @@ def _objects(value: object) -> list[dict[str, Any]]:
 
 def _text(value: object) -> str:
     """Return a text of a notebook, which may be a list of its lines."""
-    if isinstance(value, list):
-        return "".join(line for line in value if isinstance(line, str))
-    return value if isinstance(value, str) else ""
+    parts = value if isinstance(value, list) else [value]
+    return "".join(part for part in parts if isinstance(part, str))
 
 
 def _corrupt(content: Content, what: str) -> InputError:
-    hint = (
-        "copy the notebook again, or open it in Jupyter and save it; what a cell printed can also be pasted"
-    )
-    return InputError("file-corrupt", f"{shown_path(content.path)} {what}", f"{hint} into a text file")
+    hint = "copy the notebook again, or open it in Jupyter and save it; what a cell printed can also be "
+    return InputError("file-corrupt", f"{shown_path(content.path)} {what}", f"{hint}pasted into a text file")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,24 +20,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-
 FRAME = "<frame>"
 """The path of a table that has no file: a pandas or other frame, an Arrow table, a mapping of columns."""
 
 
 def read(content: Content) -> Table:
-    """Read it.
-
-    Raises ``file-corrupt`` where Arrow cannot read it; ``token-level-table``, found out before the long text
-    columns of such a table are read.
-    """
+    """Read one Parquet file; raises as :func:`read_parts`."""
     return read_parts(content.path, [content])
 
 
 def read_parts(path: str, parts: Sequence[Content]) -> Table:
     """Read one Parquet file, or the parts of one data set in their order.
 
-    Raises ``file-corrupt``, ``token-level-table`` or ``no-records``.
+    Raises ``file-corrupt`` where Arrow cannot read it, ``file-too-large``, ``no-records``; and
+    ``token-level-table``, found out before the long text columns of such a table are read.
     """
     import pyarrow as pa
 
@@ -102,10 +98,7 @@ def _leaves(file: pq.ParquetFile) -> list[str]:
 
 
 def from_arrow(table: pa.Table, path: str) -> Table:
-    """Turn an Arrow table into ours.
-
-    Raises ``no-records`` where it has no rows.
-    """
+    """Turn an Arrow table into ours; raises ``no-records`` where it has no rows."""
     import pyarrow as pa
 
     while any(pa.types.is_struct(field.type) for field in table.schema):
@@ -119,12 +112,10 @@ def from_arrow(table: pa.Table, path: str) -> Table:
     return Table(columns=columns, rows=table.num_rows, notes=notes)
 
 
-def _floats(column: pa.ChunkedArray) -> FloatArray:
+def _floats(parts: Iterable[pa.Array]) -> FloatArray:
     """Return numbers with nan for null. Arrow's own ways would import pandas where that is installed."""
-    import pyarrow as pa
-
     chunks = [np.empty(0)]
-    for chunk in column.cast(pa.float64(), safe=False).chunks:
+    for chunk in (part.cast("float64", safe=False) for part in parts):
         valid, data = chunk.buffers()
         rows = slice(chunk.offset, chunk.offset + len(chunk))
         values = np.frombuffer(data, dtype=np.float64)[rows] if len(chunk) else np.empty(0)
@@ -136,15 +127,11 @@ def _floats(column: pa.ChunkedArray) -> FloatArray:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
-    return kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+    return kind in ("string", "large_string", "binary", "large_binary")
 
 
 def _of_words(column: pa.ChunkedArray) -> Column:
     """Cells of a column of text, each different one held once, in at most 1000 characters."""
-    import pyarrow as pa
-
     words: dict[str, int] = {}
     codes = np.full(len(column), -1, dtype=np.int32)
     at = 0
@@ -153,7 +140,7 @@ def _of_words(column: pa.ChunkedArray) -> Column:
         texts = (cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell for cell in cells)
         known = [words.setdefault(text, len(words)) for text in texts]
         # By Arrow's own ways to fill or convert, pandas would be imported where it is installed.
-        indices = np.nan_to_num(_floats(pa.chunked_array([chunk.indices])), nan=len(known)).astype(int)
+        indices = np.nan_to_num(_floats([chunk.indices]), nan=len(known)).astype(int)
         codes[at : at + len(chunk)] = np.array([*known, -1], dtype=np.int32)[indices]
         at += len(chunk)
     parsed = [classify(word) for word in words]
@@ -170,11 +157,10 @@ def arrow_column(column: pa.ChunkedArray) -> Column:
     if pa.types.is_dictionary(kind):
         return _of_words(column) if _is_text(kind.value_type) else arrow_column(column.cast(kind.value_type))
     if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
-        return _floats(column)
+        return _floats(column.chunks)
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
-    cells: list[object] = column.to_pylist()
-    return cells
+    return list(column.to_pylist())
 
 
 def is_frame(value: object) -> bool:

@@ -71,11 +71,11 @@ def matches(text: str) -> bool:
 
 def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """Yield steps and evaluations. Where one half is missing, a note says where it is."""
-    evaluating = math.nan
-    found: set[str] = set()
+    evaluating, found = math.nan, set[str]()
     for line in lines:
         if step := _STEP.search(line):
-            values = _values(step["pairs"], in_json='"message": "' in line[: step.start()])
+            behind = _JSON_BEHIND if '"message": "' in line[: step.start()] else _BEHIND
+            values = _values(behind.split(step["pairs"][:_LONGEST], maxsplit=1)[0])
             found.update(values)
             yield {"step": float(step["step"]), **values}
         elif announced := _EVALUATING.search(line):
@@ -87,23 +87,17 @@ def rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
         printout.notes.append(f"this is {_HALVES[halves[0]]}")
 
 
-def _values(text: str, *, in_json: bool) -> dict[str, float]:
+def _values(text: str) -> dict[str, float]:
     """Return the numbers of one line by their column."""
-    text = (_JSON_BEHIND if in_json else _BEHIND).split(text[:_LONGEST], maxsplit=1)[0]
     process = "trainer" if text.startswith("Loss") else "orchestrator"
     values: dict[str, float] = {}
-    for part in text.split("|"):
-        if pair := _PAIR.fullmatch(part.strip()):
-            name = _NAMES.get(pair["name"], f"{process}/{pair['name']}")
-            values.setdefault(name, float(pair["value"]))
+    for pair in filter(None, (_PAIR.fullmatch(part.strip()) for part in text.split("|"))):
+        values.setdefault(_NAMES.get(pair["name"], f"{process}/{pair['name']}"), float(pair["value"]))
     return values
 
 
 def _evaluation(found: re.Match[str], announced: float) -> dict[str, float]:
-    """Return what one evaluation gave.
-
-    Older versions print its step in a line of its own, newer ones in this one.
-    """
+    """Return what one evaluation gave; older versions print its step in a line of its own."""
     env, rest = f"eval/{found['env']}", found.string[found.end() :]
     if not found["step"]:
         scores = _SCORE.finditer(rest[:_LONGEST])

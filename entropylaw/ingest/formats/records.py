@@ -67,13 +67,11 @@ class StepRows:
     """
 
     def __init__(self, label: str | None = None) -> None:
-        self.steps = array("q")
-        self.overwritten = 0
+        self.steps, self.overwritten = array("q"), 0
         self._records = Records()
         #: Of each metric the row and the value that came last.
         self._last: dict[str, tuple[int, float]] = {}
-        self._labels: list[str] = []
-        self._label = label
+        self._labels, self._label = list[str](), label
         self._row_of: dict[int, int] = {}
         self._resumed_at = 0
 
@@ -102,10 +100,7 @@ class StepRows:
         self._records.put(name, value, row)
 
     def table(self, size: int, dropped: Counter[str], notes: tuple[str, ...], **more: Any) -> Table:
-        """Make the table of all runs, the step and the run's label first.
-
-        The file has ``size`` bytes; ``dropped`` counts lost records, ``more`` are further fields.
-        """
+        """Make the table of ``size`` bytes; ``dropped`` counts lost records, ``more`` are fields."""
         self._records.rows = rows = len(self.steps)
         found, filled = self._records.columns(size)
         first: dict[str, Column] = {"step": np.array(self.steps, dtype=np.float64)}
@@ -125,9 +120,9 @@ class StepRows:
 def leaves(value: Mapping[str, Any], longest: int, separator: str = "/") -> Iterator[tuple[str, Any]]:
     """Yield what is no list and no medium (``{"_type": "histogram", …}``) by its path, in order.
 
-    A path with more than ``longest`` characters is left out. The stack is our own, for a file decides how
-    deep it goes.
+    A path with more than ``longest`` characters is left out.
     """
+    # No recursion, for a file decides how deep it goes.
     stack = list(value.items())[::-1]
     while stack:
         path, node = stack.pop()

@@ -8,26 +8,21 @@ still prints the bare metrics as JSON on every ``logging_steps``-th step, betwee
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from itertools import islice
 from typing import Any
 
 from entropylaw.ingest.formats.console import Console, Printout, Row, lines
 from entropylaw.ingest.formats.records import leaves
-from entropylaw.ingest.values import parse_number
+from entropylaw.ingest.values import json_at, parse_number
 
 _TAG = "metrics_tag: {"
-
 _STARTS = re.compile(r"pipeline (?:rollout global )?step (\d{1,9}) start", re.ASCII)
 # Metrics alone: some of these keys are in every step's, whatever is trained.
 _BARE = re.compile(r'(?:^|\s)(?=\{")')
 _FAMILIES = ("time/step_", "critic/", "system/", "val_correct/")
 _SHOWN_BARE = re.compile(rf'"(?:{"|".join(_FAMILIES)})[^\n]*')
-# int() refuses more than 4300 digits; float() makes them infinite, which pairing counts.
-_DECODER = json.JSONDecoder(parse_int=float)
 # A step's metrics are some hundreds; JSON may take 30 times its length in memory.
 _LONGEST = 1 << 20
 
@@ -74,10 +69,7 @@ def _bare(line: str) -> dict[str, float]:
 
 def _decoded(line: str, position: int) -> dict[str, Any]:
     """Return the object that opens here, empty where it is none or does not end."""
-    value = None
-    if len(line) <= _LONGEST:
-        with suppress(ValueError, RecursionError):
-            value, _ = _DECODER.raw_decode(line, position)
+    value, _ = json_at(line, position) if len(line) <= _LONGEST else (None, 0)
     return value if isinstance(value, dict) else {}
 
 

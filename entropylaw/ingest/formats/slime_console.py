@@ -98,20 +98,15 @@ class _Log:
         known = "steps are rollouts, counted from 0 as slime prints them"
         notes = [known if self._shows_rollouts else unknown]
         if self._printout.dropped[LATER_STEP]:
-            notes.append(
-                "a rollout has several training steps: its first one's values are kept, which are of the "
-                "policy that made the rollout, on a part of its responses"
-            )
+            kept = "its first one's values are kept, which are of the policy that made the rollout"
+            notes.append(f"a rollout has several training steps: {kept}, on a part of its responses")
         if self._initial:
             notes.append(f"{counted(self._initial, 'evaluation')} from before training: at step -1")
         self._printout.notes += notes
 
 
 def _values(line: str, position: int, end: int, printout: Printout) -> dict[str, float]:
-    """Return the numbers of the dict that opens here and ends before ``end``; count pairs that are lost.
-
-    What is no number by its nature, such as a list or a text, is no loss.
-    """
+    """Return the numbers of the dict that opens here and ends before ``end``; count unreadable pairs."""
     values: dict[str, float] = {}
     while True:
         pair = _PAIR.match(line, position, end)

@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from entropylaw.ingest.content import Content
@@ -47,10 +47,9 @@ def opened(content: Content, *, rolls_back: bool = False) -> Iterator[sqlite3.Co
 
 def beside(path: str, end: str) -> bool:
     """Whether the file with that ending holds something."""
-    try:
+    with suppress(OSError):
         return Path(path + end).stat().st_size > 0
-    except OSError:
-        return False
+    return False
 
 
 def plain_columns(connection: sqlite3.Connection, table: str) -> frozenset[str]:

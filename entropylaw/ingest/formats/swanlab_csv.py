@@ -72,8 +72,7 @@ def _labels(header: Sequence[str]) -> list[str]:
 
 def _splits(label: str) -> Iterator[tuple[str, str]]:
     """Yield what may be the experiment and the metric of a pair of columns, for the last 12 dashes."""
-    dashes = [place for place, mark in enumerate(label) if mark == "-"]
-    for end in reversed(dashes[-12:]):
+    for end in [place for place, mark in enumerate(label) if mark == "-"][:-13:-1]:
         yield label[:end], label[end + 1 :]
 
 
@@ -93,9 +92,7 @@ def _table(content: Content, series: Sequence[tuple[str, str]], rows: Iterable[S
         hint = "check that the run has logged something, and download the file again"
         raise InputError("no-records", what, hint)
     metrics = list(dict.fromkeys(metric for _, metric in series))
-    decided = (
-        f"{counted(len(metrics), 'metric')} ({listing(metrics, 4)}) of {counted(len(runs), 'experiment')} "
-        f"({listing(list(runs), 4)}), told apart at a dash in the names of the columns"
-    )
+    note = f"{counted(len(metrics), 'metric')} ({listing(metrics, 4)}) of {counted(len(runs), 'experiment')} "
+    note += f"({listing(list(runs), 4)}), told apart at a dash in the names of the columns"
     # Of an experiment's metrics, one, or sixteen at most.
-    return records.table(content, {OTHER_LENGTH: other}, (decided,), partial=True)
+    return records.table(content, {OTHER_LENGTH: other}, (note,), partial=True)

@@ -48,11 +48,9 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read a single curve, which its name tells, as a part of its run's log.
 
-    Raises ``metric-unnamed`` where the name does not tell the metric, ``no-records`` where there is no point
-    of the curve.
+    Raises ``metric-unnamed`` where the name does not tell the metric, ``no-records`` where there is no point.
     """
-    run, tag = _named(content)
-    head = _head(content)
+    (run, tag), head = _named(content), _head(content)
     table = Table(columns={}, rows=0)
     if _has_header(head):
         whole = copy(content)
@@ -87,8 +85,7 @@ def _head(content: Content) -> str:
 
 
 def _has_header(head: str) -> bool:
-    first = head.splitlines()[:1]
-    cells = [next(csv.reader(first, delimiter=mark), []) for mark in ",;\t"]
+    cells = [next(csv.reader(head.splitlines()[:1], delimiter=mark), []) for mark in ",;\t"]
     return any([cell.strip().casefold() for cell in row] == ["wall time", "step", "value"] for row in cells)
 
 
@@ -100,15 +97,11 @@ def _named(content: Content) -> tuple[str, str]:
             stem = stem.rpartition(".")[0]
     found = _NAMED.fullmatch(_COPY.sub("", stem, count=1).strip())
     if found is None:
-        what = (
-            f"{'standard input' if content.path == '-' else shown_path(content.path)} is a curve downloaded "
-            "from TensorBoard, which holds steps and values of one metric and does not say which; its name "
-            "should, as in 'run-NAME-tag-actor_entropy.csv'"
-        )
-        hint = (
-            "rename it to run-NAME-tag-TAG.csv, with the metric's name as TAG, beside the run's other curves"
-        )
-        raise InputError("metric-unnamed", what, hint)
+        what = "standard input" if content.path == "-" else shown_path(content.path)
+        what += " is a curve downloaded from TensorBoard, which holds steps and values of one metric and "
+        what += "does not say which; its name should, as in 'run-NAME-tag-actor_entropy.csv'"
+        hint = "rename it to run-NAME-tag-TAG.csv, with the metric's name as TAG, beside the run's other"
+        raise InputError("metric-unnamed", what, f"{hint} curves")
     run, tag = found["run"].strip(), found["tag"].strip()
     if classify(run)[1]:
         return "" if run == "." else run, tag

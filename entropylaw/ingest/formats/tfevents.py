@@ -36,7 +36,6 @@ _HEAD, _TAIL = 12, 4  # length and its checksum before the content, the content'
 _START = b"Td\x1fd"
 
 # Keys as fields() yields them: field number × 8 + wire type.
-
 _EVENT_STEP, _EVENT_SUMMARY, _SUMMARY_VALUE = 2 << 3, 5 << 3 | 2, 1 << 3 | 2
 _VALUE_TAG, _VALUE_SIMPLE, _VALUE_TENSOR = 1 << 3 | 2, 2 << 3 | 5, 8 << 3 | 2
 _TENSOR_SHAPE, _TENSOR_TYPE, _TENSOR_CONTENT = 2 << 3 | 2, 1, 4  # the latter two by field number alone
@@ -58,12 +57,8 @@ def recognises(content: Content) -> bool:
 
 
 def read(content: Content) -> Table:
-    """Read it.
-
-    Raises ``no-records`` where no whole record holds a scalar.
-    """
-    damage = Damage()
-    rows = StepRows()
+    """Read it; raises ``no-records`` or ``no-scalars`` where no whole record holds a scalar."""
+    damage, rows = Damage(), StepRows()
     dropped, others = Counter({BAD_CHECKSUM: 0, UNREADABLE: 0}), 0
     for event in _events(content.data, damage):
         try:

@@ -50,11 +50,7 @@ def recognises(content: Content) -> bool:
 
 
 def read(content: Content) -> Table:
-    """Read it.
-
-    Raises ``file-corrupt``, ``file-unreadable`` where another program has locked it, and ``no-records`` where
-    nothing has been logged.
-    """
+    """Read it; raises ``file-corrupt``, ``no-records``, and ``file-unreadable`` where it is locked."""
     try:
         with opened(content, rolls_back=True) as database:
             return _table(database, content)
@@ -116,6 +112,12 @@ def _table(database: sqlite3.Connection, content: Content) -> Table:
     columns: dict[str, Column] = {"run_name": [names[number] for number in run_of], **found}
     if {*map(folded, STEP_NAMES)}.isdisjoint(map(folded, found)):
         columns["step"] = columns.pop(_OWN_STEP)
+    settings: dict[str, object] = {}
+    if len(runs) == 1 and "config" in plain_columns(database, "configs"):
+        configs = database.execute("SELECT config FROM configs NOT INDEXED LIMIT 2").fetchall()
+        items = leaves(_decoded(configs[0][0]) or {} if len(configs) == 1 else {}, _LONGEST_NAME)
+        # Trackio itself adds the user's name and the time.
+        settings = {name: leaf for name, leaf in items if not name.startswith("_")}
     return Table(
         labelled=True,
         columns=columns,
@@ -123,17 +125,8 @@ def _table(database: sqlite3.Connection, content: Content) -> Table:
         dropped={UNREADABLE: bad.total()} if bad else {},
         lost=tuple(run for run, run_id in bad if (run, run_id) not in runs),
         notes=notes,
-        settings=_settings(database) if len(runs) == 1 else {},
+        settings=settings,
     )
-
-
-def _settings(database: sqlite3.Connection) -> dict[str, object]:
-    """Return the only run's configuration, without what Trackio adds: the user's name and the time."""
-    if "config" not in plain_columns(database, "configs"):
-        return {}
-    found = database.execute("SELECT config FROM configs NOT INDEXED LIMIT 2").fetchall()
-    items = leaves(_decoded(found[0][0]) or {} if len(found) == 1 else {}, _LONGEST_NAME)
-    return {name: leaf for name, leaf in items if not name.startswith("_")}
 
 
 def _decoded(cell: object, parse_int: type | None = None) -> dict[str, object] | None:

@@ -8,7 +8,6 @@ behind the training entry of that step. ``global_step`` and ``max_steps`` beside
 from __future__ import annotations
 
 import codecs
-import json
 import re
 from collections.abc import Mapping, Sequence
 
@@ -16,44 +15,37 @@ from entropylaw.errors import InputError
 from entropylaw.ingest.content import Content
 from entropylaw.ingest.gather import Records
 from entropylaw.ingest.table import Table
+from entropylaw.ingest.values import JSON_DECODER
 from entropylaw.ingest.wording import counted, shown_path
 
 _OPENS = re.compile(r"\s*\{")
 _HISTORY = re.compile(r'"log_history"\s*:\s*\[')
 _BETWEEN = re.compile(r"[\s,]*")
 _NEXT_ENTRY = re.compile(r"\}\s*,\s*(?=\{)")
-# int() refuses more than 4300 digits; float() makes them infinite, which pairing counts.
-_DECODER = json.JSONDecoder(parse_int=float)
-
 
 BAD_ENTRY = "unreadable log entry"
 
 
 def recognises(content: Content) -> bool:
-    """Whether it is one object with a list called ``log_history``, whole or cut off.
-
-    Where another object follows, these are the records of a JSONL file, one of which has such a list.
-    """
+    """Whether it is one object with a list called ``log_history``, whole or cut off."""
     text = content.opening
     opens = _OPENS.match(text) if content.is_text and "log_history" in text else None
     if opens is None or _HISTORY.search(text) is None:
         return False
     try:
-        _, end = _DECODER.raw_decode(text, opens.end() - 1)
+        _, end = JSON_DECODER.raw_decode(text, opens.end() - 1)
     except (ValueError, RecursionError):
         return True
+    # Where another object follows, these are the records of a JSONL file, one of which has such a list.
     return _OPENS.match(text, end) is None
 
 
 def read(content: Content) -> Table:
-    """Read it.
-
-    Raises ``no-records`` where there is no whole entry.
-    """
+    """Read it; raises ``no-records`` where there is no whole entry."""
     text = content.text
     found, bad, broken = None, 0, None
     try:
-        whole = _DECODER.decode(text)
+        whole = JSON_DECODER.decode(text)
         found = whole.get("log_history") if isinstance(whole, dict) else None
     except (ValueError, RecursionError) as error:
         broken = getattr(error, "pos", len(text))
@@ -118,14 +110,13 @@ def log_table(
 def _salvaged(text: str) -> tuple[list[object], int]:
     """Read the list entry by entry, and go on behind those that are broken, which are counted."""
     found = _HISTORY.search(text)
-    entries: list[object] = []
-    bad, position = 0, found.end() if found else len(text)
+    entries, bad, position = list[object](), 0, found.end() if found else len(text)
     while True:
         position = _BETWEEN.match(text, position).end()  # type: ignore[union-attr]
         if position == len(text) or text[position] == "]":
             return entries, bad
         try:
-            value, position = _DECODER.raw_decode(text, position)
+            value, position = JSON_DECODER.raw_decode(text, position)
             entries.append(value)
         except (ValueError, RecursionError) as error:
             bad += 1

@@ -44,10 +44,7 @@ def recognises(content: Content) -> bool:
 
 
 def read(content: Content) -> Table:
-    """Read the entries, and find their steps.
-
-    Raises ``no-records`` where no whole entry is printed, ``file-corrupt`` where they have too many keys.
-    """
+    """Read the entries, and find their steps; raises as :func:`log_table`."""
     marks = list(_telling(_marks(content.blocks())))
     entries = [mark for mark in marks if isinstance(mark, _Entry)]
     totals = _totals(marks)
@@ -104,8 +101,7 @@ def _telling(marks: Iterable[_Mark]) -> Iterator[_Mark]:
 
 def _marks(blocks: Iterable[str]) -> Iterator[_Mark]:
     """Yield what tells of steps, in the order of the file."""
-    openings: set[str] = set()
-    width = 0
+    openings, width = set[str](), 0
     for found in (line for block in blocks for line in _LINE.finditer(block)):
         line, below = found.groups()
         if not line.strip(" "):
@@ -141,8 +137,7 @@ def _entries(line: str, openings: set[str]) -> Iterator[tuple[int, _Entry]]:
 
 def _totals(marks: list[_Mark]) -> set[int]:
     """Return the totals of the bars next to training entries; a run that was resumed can have two."""
-    votes: Counter[int] = Counter()
-    nearest = None
+    votes, nearest = Counter[int](), None
     for mark in (*marks, *reversed(marks)):
         if isinstance(mark, _Bar):
             nearest = mark.total
@@ -191,8 +186,7 @@ def _shown(stretches: list[_Stretch]) -> list[int]:
     groups = [stretch for stretch in stretches if stretch.entries]
     # A bar that is drawn again behind the entry is right; the one before may be some steps old.
     redrawn = wiping or 2 * sum(group.before == group.after for group in groups) >= len(groups)
-    steps: list[int] = []
-    entries, last = 0, -1
+    steps, entries, last = list[int](), 0, -1
     for before, wiped, here, after in stretches:
         near = after if after >= 0 and (redrawn or before < 0) else before
         # At the end, a bar may have been wiped for an entry that never came.
@@ -211,9 +205,7 @@ def _shown(stretches: list[_Stretch]) -> list[int]:
 
 def _counted(entries: list[_Entry], total: int) -> tuple[list[float], str]:
     """Count the training entries; an evaluation belongs to the one before. ``total`` is 0 if not known."""
-    epochs: list[float] = []
-    places: list[int] = []
-    note = ""
+    epochs, places, note = list[float](), list[int](), ""
     for entry in entries:
         if entry.training:
             epoch = entry.values.get("epoch", epochs[-1] if epochs else 0.0)

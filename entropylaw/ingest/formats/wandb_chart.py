@@ -42,7 +42,6 @@ _CLOCK_AXIS = re.compile(r"relative time|wall time|(?:_absolute)?_runtime$|_time
 # Axes that tell a chart from a table that happens to have " - " in its names; "step" alone does not.
 _TELLING_AXES = frozenset(map(folded, (*STEP_NAMES, *COUNTERS))) - {"step", "iter", "iteration"}
 
-
 SHORT = "row with fewer cells than the header"
 UNREADABLE_ROW = "unreadable row"
 
@@ -53,21 +52,15 @@ def recognises(content: Content) -> bool:
 
 
 def read(content: Content) -> Table:
-    """Read it.
-
-    Raises ``no-records`` where it is no such chart, or one without points; ``no-step-column`` where its x
-    axis is a clock and no step stands beside it.
-    """
+    """Read it; raises ``no-records``, or ``no-step-column`` where its x axis is a clock alone."""
     layout, path = _layout(content), shown_path(content.path)
     if layout is None:
         what = f"{path} is no chart exported from W&B: its columns are not called 'RUN - METRIC'"
         raise InputError("no-records", what, "leave the format out and let the content decide")
     if _CLOCK_AXIS.match(layout.axis) and not layout.counters:
         axis = f"{shown(layout.axis)}, a clock, and no column holds a step"
-        hint = (
-            "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
-            f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}"
-        )
+        hint = "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
+        hint += f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}"
         raise InputError("no-step-column", f"the x axis of the W&B chart {path} is {axis}", hint)
     points = _Points(layout, content)
     for cells in _rows(content, layout, points.dropped):
@@ -130,10 +123,7 @@ def _quoted(line: str) -> bool:
 
 
 def _columns(names: list[str], delimiter: str) -> _Layout | None:
-    """Take the names apart.
-
-    Two runs may have the same name: the second occurrence of a column is that of the second such run.
-    """
+    """Take the names apart; of two runs of one name, the second has the second occurrence of a column."""
     width = max((place for place, name in enumerate(names, start=1) if name.strip()), default=0)
     names = names[:width]
     first = int(names[:1] in ([""], ["Unnamed: 0"]))  # pandas' index, where a chart was rewritten
@@ -141,8 +131,7 @@ def _columns(names: list[str], delimiter: str) -> _Layout | None:
         return None
     layout = _Layout(delimiter, width, first, names[first].strip())
     known = frozenset(names)
-    seen: Counter[str] = Counter()
-    runs: dict[tuple[str, int], int] = {}
+    seen, runs = Counter[str](), dict[tuple[str, int], int]()
     series: dict[tuple[int, str], _Series] = {}
     bounds: list[tuple[tuple[int, str], int, str]] = []
     for index, name in enumerate(names[first + 1 :], start=first + 1):
@@ -187,10 +176,7 @@ def _is_chart(layout: _Layout, *, quoted: bool) -> bool:
 
 
 def _rows(content: Content, layout: _Layout, dropped: Counter[str]) -> Iterator[list[str]]:
-    """Yield the rows that have the header's length; of the others, count why they were left out.
-
-    The page writes no line end behind the last row: only the row itself shows whether it is whole.
-    """
+    """Yield the rows that have the header's length; of the others, count why they were left out."""
     why = ""
     for line in islice(filter(str.strip, content.lines()), 1, None):
         if line.count(layout.delimiter) > 2 * layout.width + 16:
@@ -206,6 +192,7 @@ def _rows(content: Content, layout: _Layout, dropped: Counter[str]) -> Iterator[
             dropped[why] += 1
         else:
             yield cells
+    # The page writes no line end behind the last row: only the row itself shows whether it is whole.
     if why not in ("", TOO_LONG):
         dropped.subtract([why])
         dropped[CUT_OFF] += 1
@@ -264,23 +251,19 @@ class _Points:
         if layout.ignored:
             yield f"columns that are no 'RUN - METRIC' left out: {listing(layout.ignored, 4)}"
         if layout.repeated:
-            yield (
-                f"several runs are called {listing(layout.repeated, 4)}: they are numbered in the order of "
-                "their columns, which may be another one in another chart"
-            )
+            order = "the order of their columns, which may be another one in another chart"
+            yield f"several runs are called {listing(layout.repeated, 4)}: they are numbered in {order}"
         if groups := [run for run in layout.runs if run.startswith(("Group: ", "Name: "))]:
             yield f"{listing(groups, 4)}: by the name, each value is an average over several runs"
         if some := list((+self._summarised).items())[:4]:
             points = (f"{n} of {counted(self._numbers[name], 'point')} of {shown(name)}" for name, n in some)
-            yield (
-                f"at least {', '.join(points)} stand for several logged values ({_LOW} is below {_HIGH}), of "
-                "which the page took the average or the last; they are kept, but better export the complete "
-                f"history: {COMPLETE_HISTORY}"
+            several = (
+                f"several logged values ({_LOW} is below {_HIGH}), of which the page took the average or "
             )
+            kept = f"the last; they are kept, but better export the complete history: {COMPLETE_HISTORY}"
+            yield f"at least {', '.join(points)} stand for {several}{kept}"
         # So many points has a line that was drawn at random: 1500, by an older documentation 1000.
         full = np.flatnonzero(np.isin(np.bincount(codes), (1000, 1500)))
         if drawn := [layout.runs[run] for run in full if np.unique(np.diff(axis[codes == run])).size > 1]:
-            yield (
-                f"{listing(drawn, 4)}: exactly 1000 or 1500 points at uneven distances, as where the page "
-                f"draws a random sample; the complete history: {COMPLETE_HISTORY}"
-            )
+            sample = f"as where the page draws a random sample; the complete history: {COMPLETE_HISTORY}"
+            yield f"{listing(drawn, 4)}: exactly 1000 or 1500 points at uneven distances, {sample}"

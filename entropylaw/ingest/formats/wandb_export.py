@@ -14,7 +14,6 @@ columns of the table that W&B's documentation makes with its API.
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import islice
@@ -22,7 +21,7 @@ from itertools import islice
 import numpy as np
 
 from entropylaw.ingest.content import Content
-from entropylaw.ingest.values import Column, parse_column
+from entropylaw.ingest.values import Column, json_at, parse_column
 from entropylaw.ingest.wording import counted
 
 #: How every row of a run's history gets into a file.
@@ -30,7 +29,6 @@ COMPLETE_HISTORY = "pandas.DataFrame(wandb.Api().run(PATH).scan_history()).to_cs
 
 # W&B's own clocks in a history and in a summary.
 _CLOCKS = ("_runtime", "_timestamp")
-
 
 # W&B writes these itself, with capitals; a user's configuration and metrics follow.
 _RUN_COLUMNS = (
@@ -43,8 +41,6 @@ _STATES = (
 )
 _MOST_COLUMNS = 1 << 16
 _HEAD = 1 << 16
-# int() refuses more than 4300 digits.
-_DECODER = json.JSONDecoder(parse_int=float)
 
 
 def history_notes(columns: Sequence[str], step_values: Column | None, rows: int) -> tuple[str, ...]:
@@ -66,25 +62,20 @@ def history_notes(columns: Sequence[str], step_values: Column | None, rows: int)
         change = -change[::-1]
     rises = change[change > 0]
     # Runs may stand one below the other: the lengths of stretches without a fall.
-    ends = (0, *np.flatnonzero(change <= 0) + 1, np.isfinite(steps).sum())
-    sizes = np.diff(ends).tolist()
+    sizes = np.diff((0, *np.flatnonzero(change <= 0) + 1, np.isfinite(steps).sum())).tolist()
     jumps = int((rises > 1).sum())
     if not jumps:
         return ()
     where = f"'_step' jumps in {jumps} of {counted(len(rises), 'place')}"
     size = next((size for size in (sizes if len(sizes) > 1 else [rows]) if 500 <= size < 526), None)
     if size is not None:
-        return (
-            f"a W&B history with {size} rows of a run, in which {where}: run.history() returns about 500 "
-            "sampled rows unless told otherwise, so others are missing unless the run logged just these; "
-            f"every row: {COMPLETE_HISTORY}",
-        )
+        sampled = "run.history() returns about 500 sampled rows unless told otherwise, so others are missing"
+        note = f"a W&B history with {size} rows of a run, in which {where}: {sampled} unless the run logged "
+        return (f"{note}just these; every row: {COMPLETE_HISTORY}",)
     if rises.min() == rises.max():
         return ()
-    return (
-        f"a W&B history in which {where}: it was sampled, as run.history() does, or only rows with certain "
-        f"keys were asked for, which would be no loss; every row: {COMPLETE_HISTORY}",
-    )
+    why = "it was sampled, as run.history() does, or only rows with certain keys were asked for, which would"
+    return (f"a W&B history in which {where}: {why} be no loss; every row: {COMPLETE_HISTORY}",)
 
 
 def is_run_table(content: Content) -> bool:
@@ -130,20 +121,12 @@ def is_summary(content: Content) -> bool:
     if not text.startswith("{"):
         return False
     # Of records, a line each, the first few are enough to find out.
-    value, rest = _decoded(text[:_HEAD])
-    if len(text) > _HEAD and not rest.strip() and ('"_wandb"' in text or '"_step"' in text):
-        value, rest = _decoded(text)
-    if rest.strip() or not isinstance(value, dict) or isinstance(value.get("_step"), (list, dict)):
+    value, end = json_at(text[:_HEAD])
+    if len(text) > _HEAD and not text[end:_HEAD].strip() and ('"_wandb"' in text or '"_step"' in text):
+        value, end = json_at(text)
+    if not isinstance(value, dict) or text[end:].strip() or isinstance(value.get("_step"), (list, dict)):
         return False
     clocks = any(isinstance(value.get(clock), float) for clock in _CLOCKS)
     if isinstance(own := value.get("_wandb"), dict):
         return clocks or "runtime" in own
     return clocks and isinstance(value.get("_step"), float)
-
-
-def _decoded(text: str) -> tuple[object, str]:
-    """Return the first JSON value of a text, None where there is none, and what is behind it."""
-    value, end = None, len(text)
-    with suppress(ValueError, RecursionError):
-        value, end = _DECODER.raw_decode(text)
-    return value, text[end:]

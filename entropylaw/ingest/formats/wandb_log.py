@@ -37,7 +37,6 @@ _ITEM_KEY, _ITEM_NESTED_KEY, _ITEM_VALUE_JSON = 1 << 3 | 2, 2 << 3 | 2, 16 << 3 
 # In the schema since wandb 0.31, which itself still writes value_json.
 _ITEM_INTEGER, _ITEM_NUMBER, _ITEM_JSON = 5 << 3, 6 << 3 | 1, 8 << 3 | 2
 
-
 _DIGITS = frozenset(b"-0123456789")
 _CLOCKS = ("_timestamp", "_runtime", "_wandb")
 _LONGEST_NAME = 500
@@ -49,10 +48,7 @@ UNREADABLE_VALUE = "unreadable value"
 
 
 def read(content: Content) -> Table:
-    """Read it.
-
-    Raises ``no-records`` where no record of the history is whole.
-    """
+    """Read it; raises ``no-records`` where no record of the history is whole."""
     damage, history = Damage(), _History()
     for record in _records(content.data, damage):
         history.take(record)
@@ -100,8 +96,7 @@ class _History:
     def __init__(self) -> None:
         self._lost = {UNREADABLE: 0, UNREADABLE_VALUE: 0}
         self.records = Records()
-        self._names: dict[int, str] = {}
-        self._settings: dict[str, object] = {}
+        self._names, self._settings = dict[int, str](), dict[str, object]()
         # A key as it stands in an item, with the mark of the value behind it → its name, "" for a clock.
         self._known: dict[bytes, str] = {}
 
@@ -159,8 +154,7 @@ class _History:
         Most of a log are such items: a mark and a size; the key's mark, size and name and the value's mark,
         which are the same in every row; the value's size and text. All sizes are one byte.
         """
-        known = self._known
-        end = len(message)
+        known, end = self._known, len(message)
         try:
             while at < end:
                 stop = at + 2 + message[at + 1]
