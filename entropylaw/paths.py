@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 _EVENT_HOST = re.compile(r"(tfevents\.\d+)\.[^/\\]*")
@@ -32,22 +33,14 @@ def shown_path(path: str) -> str:
     absolute = Path(path)
     if not absolute.is_absolute():
         return path.replace(os.sep, "/")
-    try:
-        here = Path.cwd()
-    except OSError:  # the working folder was deleted
-        here = None
-    if here is not None and absolute.is_relative_to(here):
-        return absolute.relative_to(here).as_posix()
+    with suppress(OSError, ValueError):  # the working folder was deleted, or is another
+        return absolute.relative_to(Path.cwd()).as_posix()
     return "/".join(absolute.parts[-2:])
 
 
 def is_utf8(path: str) -> bool:
-    """Whether a file's name is UTF-8: libraries in C++ open no other."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    """Whether a file's name is UTF-8, without lone surrogates: libraries in C++ open no other."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in path)
 
 
 def is_file(path: str | os.PathLike[str]) -> bool:

@@ -45,10 +45,8 @@ Progress = Callable[[float], None]
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder in the system's place for such, which no interrupt leaves behind.
-
-    ``tempfile.TemporaryDirectory`` makes the folder before it knows how to remove it.
-    """
+    """A folder in the system's place for such, which no interrupt leaves behind."""
+    # TemporaryDirectory makes the folder before it knows how to remove it.
     folder = Path(tempfile.gettempdir()) / f"entropylaw-tokens-{secrets.token_hex(8)}"
     try:
         folder.mkdir(mode=0o700)
@@ -166,10 +164,7 @@ def _cause(error: BaseException) -> str:
 
 @contextmanager
 def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spark]:
-    """A Spark session on ``master`` or as Spark's own configuration says.
-
-    What fails is a UsageError ``spark-not-installed`` or ``spark-failed``.
-    """
+    """Spark on ``master`` or as it is configured; UsageErrors ``spark-not-installed``, ``spark-failed``."""
     known = r"(local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+)$"
     if master is not None and not re.match(known, master):
         message = f"--master {shown(master)} is no Spark master"
@@ -281,9 +276,8 @@ class Spark:
             yield
         except (Py4JError, PySparkException) as error:
             message = f"Spark could not finish the query: {shown(_cause(error), 300)}"
-            hint = (
-                "every worker must see the files at the same path; ENTROPYLAW_DEBUG=1 shows Spark's own log"
-            )
+            hint = "every worker must see the files at the same path; "
+            hint += "ENTROPYLAW_DEBUG=1 shows Spark's own log"
             raise InputError("spark-failed", message, hint) from None
 
 

@@ -53,10 +53,7 @@ _ALL_STRAIGHT = str.maketrans(dict.fromkeys(_APOSTROPHES, "'"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GramList:
-    """Strategic n-grams, normalised, each once, in the order of the file.
-
-    ``grams[i]`` has ``words[i]`` words. In scripts without spaces every character counts as a word.
-    """
+    """Strategic n-grams, normalised, each once, in the order of the file; ``grams[i]`` has ``words[i]``."""
 
     grams: tuple[str, ...]
     words: tuple[int, ...]
@@ -135,10 +132,9 @@ def parse_grams(text: str, source: str) -> GramList:
 
 
 def match_tokens(grams: GramList, tokens: Iterable[bytes], breaks: BoolArray | None = None) -> GramMatches:
-    """Find grams in tokens given as UTF-8 bytes, see :func:`token_bytes`.
+    """Find grams in tokens given as UTF-8 bytes (:func:`token_bytes`); a character may lie in several.
 
-    A character may be spread over several tokens. ``breaks[i]`` says that a new text starts at token i: no
-    gram and no follower reaches over it.
+    ``breaks[i]`` says that a new text starts at token i: no gram and no follower reaches over it.
     """
     parts = list(tokens)
     if breaks is not None:

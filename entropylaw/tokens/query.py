@@ -205,8 +205,8 @@ def unknown_classes(table: ir.Table, columns: TokenColumns) -> ir.Table:
     """Values of the class column that name no class, a few of them."""
     assert columns.planning is not None
     strange = table.filter(_class_code(table[columns.planning]) == UNKNOWN_CLASS)
-    value = strange[columns.planning].cast("string")
-    return strange.select(value=value).distinct().order_by("value").limit(5)
+    values = strange.select(value=strange[columns.planning].cast("string"))
+    return values.distinct().order_by("value").limit(5)
 
 
 def unrolled(table: ir.Table, columns: TokenColumns) -> ir.Table:

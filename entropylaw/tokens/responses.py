@@ -88,8 +88,7 @@ class Each:
     def by_step(self) -> ByStep:
         """What the responses of each step sum to: the same numbers as the engine's query gives."""
         found: ByStep = {}
-        starts = np.flatnonzero(changes(self.step))
-        for rows in np.split(np.arange(len(self.step)), starts)[1:]:
+        for rows in np.split(np.arange(len(self.step)), np.flatnonzero(changes(self.step)))[1:]:
             n, s = self.tokens[rows], self.total[rows]
             mean = np.floor(s.astype(float) / n.astype(float) * (MEAN_POINT // POINT) + 0.5).astype(np.int64)
             # Python's integers: not every square fits into 63 bits.

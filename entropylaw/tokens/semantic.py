@@ -196,9 +196,8 @@ def _one(context: IntArray, label: IntArray, cluster: IntArray | None, size: int
     share = counts / around[inverse]
     value = float(-(counts / n) @ np.log(share)) + 0.0
     error = _standard_error(-np.log(share), counts, code, cluster)
-    note = ""
-    if error is None:
-        note = "its standard error is unknown: one cluster, or all types equally frequent; "
+    unknown = "its standard error is unknown: one cluster, or all types equally frequent; "
+    note = unknown if error is None else ""
     rarefied = rarefied_error = None
     if size is None:
         note += "not rarefied: no common number of at least 2 occurrences"
@@ -209,8 +208,7 @@ def _one(context: IntArray, label: IntArray, cluster: IntArray | None, size: int
         slope = _rarefied_slopes(counts / n, size) - _rarefied_slopes(around / n, size)[inverse]
         rarefied_error = _standard_error(slope, counts, code, cluster)
     clusters = 0 if cluster is None else len(np.unique(cluster))
-    corrected = value + (len(counts) - len(outer)) / (2 * n)
-    values = (value, error, corrected, rarefied, rarefied_error)
+    values = (value, error, value + (len(counts) - len(outer)) / (2 * n), rarefied, rarefied_error)
     return len(counts), len(outer), clusters, *values, note.removesuffix("; ") or None
 
 
