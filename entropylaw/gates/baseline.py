@@ -14,10 +14,7 @@ METHOD = "MOVER-R, from the two intervals as independent"
 
 
 def regression(subject: Subject, measured: str, baseline: Sequence[Subject], *, any_law: bool) -> Value:
-    """Share by which ``measured`` fell from the baseline's run to this one; below 0 it rose.
-
-    ``any_law`` compares the numbers of laws that do not hold, too.
-    """
+    """Share by which ``measured`` fell since the baseline; ``any_law``: of one that does not hold, too."""
     runs = [run for run in baseline if run.run == subject.run and Part.law in run.parts]
     if len(runs) != 1:
         count = "no run" if not runs else f"{len(runs)} runs"

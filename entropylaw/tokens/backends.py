@@ -63,8 +63,7 @@ def duckdb_backend(progress: Progress | None = None) -> Iterator[DuckDB]:
     with temporary_folder() as folder:
         connection = ibis.duckdb.connect()
         try:
-            for setting in _SETTINGS:
-                connection.con.execute(setting)
+            connection.con.execute(";".join(_SETTINGS))
             connection.con.execute(f"SET threads = {min(os.cpu_count() or 1, 8)}")
             connection.con.execute("SET temp_directory = $folder", {"folder": str(folder)})
             with warnings.catch_warnings():
@@ -109,8 +108,7 @@ class DuckDB:
         # Less while a table is put in order: what sorting took stays taken while the text is searched.
         execute("SET memory_limit = '160MB'")
         self._watched(lambda: self._connection.to_parquet(expression, path))
-        for setting in _SETTINGS[:2]:
-            execute(setting)
+        execute(";".join(_SETTINGS[:2]))
 
     def run(self, expression: ir.Table) -> pa.Table:
         """The rows of a small result."""
@@ -213,13 +211,11 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
 
 def _first_line(error: BaseException) -> str:
     """The first line of what went wrong, in Java at the bottom where Python only says that something did."""
-    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    try:
+    java, lines = getattr(error, "java_exception", None) or getattr(error, "_origin", None), ""
+    with suppress(Exception):  # Java may be gone by now
         while java is not None and java.getCause() is not None:
             java = java.getCause()
         lines = "" if java is None else str(java.toString())
-    except Exception:  # Java may be gone by now
-        lines = ""
     kind, _, message = (lines.strip().splitlines() or [""])[0].partition(": ")
     own = next(iter(str(error).strip().splitlines()), type(error).__name__)
     return message or kind.rpartition(".")[2] or own

@@ -71,8 +71,7 @@ class GramScan:
     """
 
     def __init__(self, grams: GramList, columns: TokenColumns, *, chunk_rows: int = 65_536) -> None:
-        assert columns.position is not None
-        assert columns.token is not None
+        assert columns.position is not None and columns.token is not None  # noqa: PT018
         self.grams, self.chunk_rows = grams, chunk_rows
         self._key = tuple(dict.fromkeys((columns.step, *columns.response)))
         self._step, self._position, self._token = columns.step, columns.position, columns.token
@@ -85,9 +84,8 @@ class GramScan:
     def batches(self, source: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows as they come, with two boolean columns more: see :data:`PLANNING`.
 
-        InputErrors are ``tokens-without-column`` where a column is missing, or a step, response or position
-        is null, ``tokens-without-text`` where the tokens are no text, and ``tokens-unordered`` where a
-        position does not rise within a response.
+        InputErrors are ``tokens-without-column`` (or a step, response or position is null),
+        ``tokens-without-text``, and ``tokens-unordered`` where a position does not rise within a response.
         """
         waiting: list[pa.RecordBatch] = []
         rows, enough = 0, self.chunk_rows

@@ -175,10 +175,7 @@ def responses(table: ir.Table, columns: TokenColumns) -> ir.Table:
 
 
 def high(table: ir.Table, columns: TokenColumns) -> ir.Table:
-    """The commonest entropies above ``HIGH``: ``value`` in units of 1/HIGH_POINT, their ``tokens`` and Σq.
-
-    ``first`` counts those that are known to be at position 0.
-    """
+    """The commonest ``value`` above ``HIGH`` in 1/HIGH_POINT, ``tokens``, Σq, and ``first`` at position 0."""
     import ibis
 
     position = columns.position
@@ -210,10 +207,7 @@ def unknown_classes(table: ir.Table, columns: TokenColumns) -> ir.Table:
 
 
 def unrolled(table: ir.Table, columns: TokenColumns) -> ir.Table:
-    """One row a token from one row a sequence: aligned lists unrolled, single values repeated.
-
-    A list that is null counts as empty, so that its values are null where another list has tokens.
-    """
+    """One row a token from one row a sequence: lists unrolled (null is empty), single values repeated."""
     import ibis
 
     lists, scalars = columns.lists, [name for name in columns.all if name not in columns.lists]
@@ -287,13 +281,12 @@ def _halves(name: str, product: ir.Value) -> dict[str, ir.Value]:
 
 
 def _summed(rows: ir.Table, keys: Sequence[str], sums: dict[str, ir.Value]) -> ir.Table:
-    """Sums of integers by ``keys`` in 64 bits; an error where one does not fit.
-
-    DuckDB sums in 128 bits, which ibis takes for 64 already and so leaves alone.
-    """
+    """Sums of integers by ``keys`` in 64 bits; an error where one does not fit."""
     grouped = rows.group_by(*keys).aggregate(**sums)
-    totals = {name: grouped[name].cast("decimal(38, 0)").cast("int64") for name in sums}
-    return grouped.select(*keys, **totals)
+    # DuckDB sums in 128 bits, which ibis takes for 64 already and so leaves alone.
+    return grouped.select(
+        *keys, **{name: grouped[name].cast("decimal(38, 0)").cast("int64") for name in sums}
+    )
 
 
 def _step(step: ir.Value) -> ir.Value:

@@ -99,11 +99,8 @@ class Each:
 
 
 def each_of(table: pa.Table, columns: TokenColumns) -> Each:
-    """Responses from the rows of the query.
-
-    Where one of the keys is the number of a row, which is any number, none is kept, because nothing that is
-    written may depend on it, and no row lies in two shards.
-    """
+    """Responses from the rows of the query."""
+    # No key is kept that is a row's number: nothing written may depend on it, and no row is in two shards.
     hashes = {name: _hashed(table.column(f"key_{i}")) for i, name in enumerate(columns.response)}
     nothing = np.full(table.num_rows, ROW_KEY, dtype=np.uint64)
     key = nothing if ROW in hashes else reduce(lambda all_, one: _mixed(all_ ^ one), hashes.values(), nothing)

@@ -247,9 +247,8 @@ def _joined(paths: Sequence[str], options: TokenOptions, output: str | None) -> 
 
 def _shards(paths: Sequence[str], output: str | None) -> list[Part]:
     """The sums of each file, each given once and all made with the same options."""
-    files: list[Path] = []
-    for path in map(Path, paths):
-        files += [path] if path.exists() else matching(str(path)) or [path]
+    named = ([path] if path.exists() else matching(str(path)) or [path] for path in map(Path, paths))
+    files = [file for group in named for file in group]
     for file in files:
         if not file.is_file():
             raise InputError("file-not-found", f"{shown(str(file))} does not exist", "check the path")
@@ -303,8 +302,7 @@ def beside(path: str) -> str:
 
 def as_parquet(table: pa.Table) -> bytes:
     """A table as Parquet: the same bytes for the same table."""
-    buffer = io.BytesIO()
-    pq.write_table(table, buffer, compression="zstd")
+    pq.write_table(table, buffer := io.BytesIO(), compression="zstd")
     return buffer.getvalue()
 
 

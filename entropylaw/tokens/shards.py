@@ -22,10 +22,7 @@ _END = 1 << 16
 
 
 def absent(paths: Sequence[Path], *, allow_missing: bool) -> list[str]:
-    """Notes on files that are not there.
-
-    InputError ``shard-missing`` where others' names say that one should be, unless ``allow_missing``.
-    """
+    """Notes on files that, by the others' names, should be there; else an InputError ``shard-missing``."""
     gaps = [*_gaps_of_sets(paths), *_gaps_of_steps(paths)]
     if gaps and not allow_missing:
         name, why = gaps[0]

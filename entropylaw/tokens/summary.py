@@ -72,10 +72,7 @@ class Cells:
         return math.sqrt((n * squares - self.fixed**2) / (n * (n - 1))) / POINT
 
     def percentiles(self) -> list[float | None]:
-        """Values at :data:`PERCENTS`, in nats: the ⌈p·n/100⌉-th smallest entropies.
-
-        Each is known to its bin; within, it follows from the bin's mean and deviation (:meth:`_pieces`).
-        """
+        """Values at :data:`PERCENTS`, the ⌈p·n/100⌉-th smallest, in nats; within a bin by :meth:`_pieces`."""
         n = self.n
         if not n:
             return [None] * len(PERCENTS)

@@ -209,5 +209,4 @@ class Sums:
 def _codes(column: pa.ChunkedArray, names: Sequence[Any]) -> IntArray:
     """The place of each value among ``names``, -1 for any other."""
     values = pa.array(names)
-    found = pc.index_in(column.cast(values.type), values)
-    return np.asarray(found.fill_null(-1), dtype=np.int64)
+    return np.asarray(pc.index_in(column.cast(values.type), values).fill_null(-1), dtype=np.int64)
