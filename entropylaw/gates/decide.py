@@ -107,10 +107,9 @@ def _found(gate: Gate, subject: Subject, baselines: Baselines, rules: Rules) -> 
     if quantity.kind is Kind.flag:
         return _Flag(bool(subject.invalid), subject.invalid or "the law is valid for this run")
     if quantity.name not in subject.values and (refusal or quantity.part not in subject.parts):
-        if refusal is not None:
-            return Unknown(reason=f"the run was refused: {refusal.message}")
-        written = WRITTEN_BY[quantity.part]
-        return Unknown(reason=f"no document given for this run holds {quantity.name}; {written} writes one")
+        written = f"{WRITTEN_BY[quantity.part]} writes one"
+        missing = f"no document given for this run holds {quantity.name}; {written}"
+        return Unknown(reason=f"the run was refused: {refusal.message}" if refusal else missing)
     if quantity.of_law and subject.invalid and not rules.even_if_invalid:
         return Unknown(reason=subject.invalid)
     if gate.baseline is not None:

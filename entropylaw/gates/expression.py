@@ -149,11 +149,9 @@ class _Reader:
             self.fail("the end was expected", more=more)
 
     def take(self, pattern: re.Pattern[str]) -> str | None:
-        match = pattern.match(self.text, self.place)
-        if match is None:
-            return None
-        self.move(match.end())
-        return match[0]
+        if match := pattern.match(self.text, self.place):
+            self.move(match.end())
+        return match and match[0]
 
     def move(self, place: int) -> None:
         """Go on at a place, or behind the white space that is there."""

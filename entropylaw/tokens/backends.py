@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 MEMORY = "256MB"
 """What DuckDB may hold; it spills to disk beyond. Python, the libraries and the result come on top."""
-
 _SETTINGS = (
     f"SET memory_limit = '{MEMORY}'",
     "SET preserve_insertion_order = false",

@@ -102,12 +102,11 @@ def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenCo
 
 def check_text(columns: TokenColumns) -> None:
     """Refuse to look for grams where a column is missing (``grams-need-text``)."""
-    needed = {"--token": columns.token, "--response": columns.response, "--position": columns.position}
-    missing = [option for option, found in needed.items() if not found]
+    missing = [role for role in ("token", "response", "position") if not getattr(columns, role)]
     if missing:
-        names = ", ".join(option.removeprefix("--") for option in missing)
-        message = f"grams are matched in the text of each response, and no column was found for {names}"
-        hint = f"name it with {', '.join(missing)}; token ids need the tokenizer and are no text"
+        message = "grams are matched in the text of each response, and no column was found for "
+        message += ", ".join(missing)
+        hint = f"name it with --{', --'.join(missing)}; token ids need the tokenizer and are no text"
         raise InputError("grams-need-text", message, hint)
 
 

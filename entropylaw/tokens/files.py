@@ -24,7 +24,6 @@ Kind = Literal["parquet", "jsonl"]
 
 METADATA = b"entropylaw"
 """Key of what our own files say about themselves."""
-
 SUMMARY_SUFFIX = ".hist.parquet"
 """How the files end that :mod:`entropylaw.tokens.sums` writes; a folder's are none of its token logs."""
 
@@ -200,10 +199,9 @@ def _arrow_type(kind: Any) -> str:
 
 
 def _record_types(path: Path, name: str, roles: Mapping[str, set[str]]) -> dict[str, str]:
-    """Types of the fields of a file of JSON lines; ``null`` for what has no value in the records seen.
+    """Types of the fields in the first records of JSON lines; ``null`` for what has no value in them.
 
-    The first records decide. More of them are read while a field of ``roles`` (names by role) has no value
-    yet, or none stands for the step or the entropy.
+    More are read while a field of ``roles`` (names by role) has none, or the step or entropy is missing.
     """
     types, size = dict[str, str](), 0
     for number, (record, length) in enumerate(_records(path, name), 1):

@@ -230,8 +230,7 @@ def _standard_error(
 def _rarefied_slopes(share: FloatArray, size: int) -> FloatArray:
     """Derivative of E[plug-in of n draws] in each type's share: n Σ_j (h_{j+1} − h_j) Bin(j; n − 1, p)."""
     different, inverse = np.unique(share, return_inverse=True)
-    draws = size - 1
-    mean = draws * different
+    mean = (draws := size - 1) * different
     which, j = _around(mean, np.sqrt(mean * (1 - different)), 0, draws)
     p = different[which]
     log_p = _log_choose(draws, j) + xlogy(j, p) + xlog1py(draws - j, -p)
@@ -244,8 +243,7 @@ def _around(
 ) -> tuple[IntArray, IntArray]:
     """All integers within ten ``spread`` and 50 of mean[i], from ``least`` to ``most``; i, and they."""
     low = np.maximum(least, np.floor(mean - 10 * spread - 50)).astype(int)
-    high = np.minimum(most, np.ceil(mean + 10 * spread + 50)).astype(int)
-    length = high - low + 1
+    length = np.minimum(most, np.ceil(mean + 10 * spread + 50)).astype(int) - low + 1
     which = np.repeat(np.arange(len(low)), length)
     return which, np.arange(len(which)) - np.repeat(np.cumsum(length) - length, length) + low[which]
 

@@ -86,8 +86,7 @@ def _absent_steps(paths: Iterable[Path]) -> Iterator[str]:
             folders[path.parent.parent].add(int(folder["step"]))
     for _, steps in sorted(folders.items()):
         pairs = list(pairwise(sorted(steps)))
-        apart = [after - before for before, after in pairs]
-        usual = min(apart, default=0)
+        usual = min(apart := [after - before for before, after in pairs], default=0)
         if len(steps) < 4 or 2 * apart.count(usual) <= len(apart):
             continue
         gaps = [f"step_{s}" for a, b in pairs if (b - a) % usual == 0 for s in range(a + usual, b, usual)]
