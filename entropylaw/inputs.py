@@ -86,12 +86,9 @@ def check_targets(targets: Iterable[str | os.PathLike[str] | int]) -> None:
             own = found and is_own(Path(source).read_bytes())
         if source and not own:
             name = "standard output" if isinstance(target, int) else os.fspath(target)
-            raise UsageError(
-                "output-is-input",
-                f"{name} would be overwritten, and it is an input of this call"
-                + ("" if source == name else f" ({source})"),
-                "give the output another name, or another folder",
-            )
+            message = f"{name} would be overwritten, and it is an input of this call"
+            message += "" if source == name else f" ({source})"
+            raise UsageError("output-is-input", message, "give the output another name, or another folder")
 
 
 def is_own(data: bytes) -> bool:

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
-
-_EVENT_HOST = re.compile(r"(tfevents\.\d+)\.[^/\\]*")
-# pathlib makes one slash of two.
-_REMOTE = re.compile(r"(?:[a-z][a-z0-9+.-]*::)*[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
-# A password may hold slashes.
-_USER = re.compile(r"(:/+)[^\s@]*@")
-_QUERY = re.compile(r"[?#;].*", re.DOTALL)
 
 
 def hostless(path: str) -> str:
-    """Return a path without what is nobody's business.
+    """Return a path without the host that TensorBoard writes into its files' names.
 
-    That is the host that TensorBoard writes into its files' names, and of an address, and of each that is
-    chained to it by ``::``, the user, the password and the query, in which tokens and signatures stand.
+    Of addresses, also chained by ``::``, the user, the password and the query, which may be secret, go, too.
     """
-    path = _EVENT_HOST.sub(r"\1", path)
-    if not _REMOTE.match(path):
+    path = re.sub(r"(tfevents\.\d+)\.[^/\\]*", r"\1", path)
+    # pathlib makes one slash of two, and a password may hold slashes.
+    if not re.match(r"(?i)(?:[a-z][a-z0-9+.-]*::)*[a-z][a-z0-9+.-]+:/", path):
         return path
-    return "::".join(_QUERY.sub("", _USER.sub(r"\1", part)) for part in path.split("::"))
+    parts = (re.sub(r"(:/+)[^\s@]*@", r"\1", part) for part in path.split("::"))
+    return "::".join(re.sub(r"(?s)[?#;].*", "", part) for part in parts)
 
 
 def shown_path(path: str) -> str:
@@ -32,22 +27,14 @@ def shown_path(path: str) -> str:
     absolute = Path(path)
     if not absolute.is_absolute():
         return path.replace(os.sep, "/")
-    try:
-        here = Path.cwd()
-    except OSError:  # the working folder was deleted
-        here = None
-    if here is not None and absolute.is_relative_to(here):
-        return absolute.relative_to(here).as_posix()
+    with suppress(OSError, ValueError):  # the working folder was deleted, or is another
+        return absolute.relative_to(Path.cwd()).as_posix()
     return "/".join(absolute.parts[-2:])
 
 
 def is_utf8(path: str) -> bool:
-    """Whether a file's name is UTF-8: libraries in C++ open no other."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    """Whether a file's name is UTF-8, without lone surrogates: libraries in C++ open no other."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in path)
 
 
 def is_file(path: str | os.PathLike[str]) -> bool:

@@ -68,8 +68,7 @@ def look_for(start: Path) -> Search:
 
     In one folder ``entropylaw.toml`` wins over ``pyproject.toml``.
     """
-    folders = [start, *start.parents]
-    for depth, folder in enumerate(folders):
+    for depth, folder in enumerate([start, *start.parents]):
         up = "../" * depth
         bounded = os.path.exists(folder / BOUNDARY)  # noqa: PTH110  pathlib raises
         here = Search(found=None, folders=depth + 1, bounded=bounded)
@@ -87,10 +86,7 @@ def look_for(start: Path) -> Search:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InForce:
-    """The file of settings that was read, who named it, and what was looked for.
-
-    ``allow_urls`` says that what the file names may be opened where it is a URL.
-    """
+    """The file of settings, who named it, what was looked for, and whether URLs in it may be opened."""
 
     file: SettingsFile | None = None
     named_by: str = "search"
@@ -103,9 +99,8 @@ def general_settings(commands: Mapping[str, Settings]) -> dict[str, Option]:
     found: dict[str, Option] = {}
     for settings in commands.values():
         found |= {key: known for key, known in settings.items() if key not in found}
-    return dict(
-        sorted(found.items(), key=lambda item: (item[0] != "inputs", "." not in item[0], not item[1].general))
-    )
+    order = sorted(found, key=lambda key: (key != "inputs", "." not in key, not found[key].general))
+    return {key: found[key] for key in order}
 
 
 def read_settings(path: Path, shown: str, commands: Mapping[str, Settings]) -> SettingsFile:
@@ -123,10 +118,8 @@ def read_settings(path: Path, shown: str, commands: Mapping[str, Settings]) -> S
         raise UsageError("no-settings", message, f"add [{TABLE}] to it")
     # A table of that name has columns, for all commands.
     tables = tuple(name for name in commands if name != GROUP)
-    inside = {name: table[name] for name in tables if name in table}
-    for_one = {
-        name: _settings(own, shown, f"{prefix}{name}.", commands[name]) for name, own in inside.items()
-    }
+    inside = [name for name in tables if name in table]
+    for_one = {name: _settings(table[name], shown, f"{prefix}{name}.", commands[name]) for name in inside}
     general = {key: known for key, known in general_settings(commands).items() if known.general}
     rest = {key: value for key, value in table.items() if key not in inside}
     found = _settings(rest, shown, prefix, general, tables)
@@ -147,8 +140,8 @@ def _settings(
     for key, value in found.items():
         if key not in known:
             meant = _meant(key, known, tables)
-            told = f"did you mean {meant!r}?" if meant else f"expected one of {', '.join(known)}"
-            message = f"{shown} sets {(prefix + key)[:80]!r}, which is no setting there; {told}"
+            near = f"did you mean {meant!r}?" if meant else f"expected one of {', '.join(known)}"
+            message = f"{shown} sets {(prefix + key)[:80]!r}, which is no setting there; {near}"
             hint = "docs/config.md lists the settings, and which command has which"
             raise UsageError("unknown-setting", message, hint)
         try:

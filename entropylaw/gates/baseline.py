@@ -14,10 +14,7 @@ METHOD = "MOVER-R, from the two intervals as independent"
 
 
 def regression(subject: Subject, measured: str, baseline: Sequence[Subject], *, any_law: bool) -> Value:
-    """Share by which ``measured`` fell from the baseline's run to this one; below 0 it rose.
-
-    ``any_law`` compares the numbers of laws that do not hold, too.
-    """
+    """Share by which ``measured`` fell since the baseline; ``any_law``: of one that does not hold, too."""
     runs = [run for run in baseline if run.run == subject.run and Part.law in run.parts]
     if len(runs) != 1:
         count = "no run" if not runs else f"{len(runs)} runs"
@@ -52,9 +49,8 @@ def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -
     if now.level != before.level:
         return Unknown(reason=f"the levels differ: {now.level:g} here, {before.level:g} in the baseline")
     if ends[4] <= 0:
-        return Unknown(
-            reason=f"the baseline's {measured} may be 0 or less: its interval begins at {ends[4]:.3g}"
-        )
+        reason = f"the baseline's {measured} may be 0 or less: its interval begins at {ends[4]:.3g}"
+        return Unknown(reason=reason)
     # In units of the baseline, whose square is then a number.
     top, top_low, top_high, unit, unit_low, unit_high = ends
     try:
@@ -67,13 +63,8 @@ def share_fallen(now: Estimate | None, before: Estimate | None, measured: str) -
         low = high = share = math.inf
     if not all(map(math.isfinite, (low, high, share))):
         return Unknown(reason=f"{measured} is not on one scale here and in the baseline")
-    return Estimate(
-        value=rounded(1.0 - share),
-        low=rounded(1.0 - high),
-        high=rounded(1.0 - low),
-        level=now.level,
-        method=METHOD,
-    )
+    value, low, high = (rounded(1.0 - ratio) for ratio in (share, high, low))
+    return Estimate(value=value, low=low, high=high, level=now.level, method=METHOD)
 
 
 def _limit(top: float, top_half: float, bottom_half: float, side: float) -> float:

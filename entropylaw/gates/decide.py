@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -58,24 +59,21 @@ _COMPARE: dict[str, tuple[Callable[[float, float], bool], str]] = {
     "!=": (operator.ne, "different from"),
 }
 """Operator → how it compares, and in words."""
-
-_MOST_DECIMALS = 12
-"""Beyond these a number is written out in full."""
+_MOST_DECIMALS = 12  # beyond these a number is written out in full
 
 
 def decide(
     gates: Sequence[Gate], subjects: Sequence[Subject], baselines: Baselines, rules: Rules
 ) -> tuple[GateCase, ...]:
     """Every gate on every run, run by run."""
-    names = [subject.run for subject in subjects]
+    counts = Counter(subject.run for subject in subjects)
     failing = {Outcome.tripped, Outcome.unknown, *([Outcome.open] if rules.strict else [])}
     cases = []
     for subject, gate in product(subjects, gates):
-        shared = names.count(subject.run) > 1
         found = _found(gate, subject, baselines, rules)
         outcome, sentence = _judged(gate, found, rules)
         case = GateCase(
-            run=f"{subject.run} ({', '.join(subject.sources)})" if shared else subject.run,
+            run=subject.run + (f" ({', '.join(subject.sources)})" if counts[subject.run] > 1 else ""),
             sources=subject.sources,
             gate=gate.shown,
             outcome=outcome.value,
@@ -109,10 +107,9 @@ def _found(gate: Gate, subject: Subject, baselines: Baselines, rules: Rules) -> 
     if quantity.kind is Kind.flag:
         return _Flag(bool(subject.invalid), subject.invalid or "the law is valid for this run")
     if quantity.name not in subject.values and (refusal or quantity.part not in subject.parts):
-        if refusal is not None:
-            return Unknown(reason=f"the run was refused: {refusal.message}")
-        written = WRITTEN_BY[quantity.part]
-        return Unknown(reason=f"no document given for this run holds {quantity.name}; {written} writes one")
+        written = f"{WRITTEN_BY[quantity.part]} writes one"
+        missing = f"no document given for this run holds {quantity.name}; {written}"
+        return Unknown(reason=f"the run was refused: {refusal.message}" if refusal else missing)
     if quantity.of_law and subject.invalid and not rules.even_if_invalid:
         return Unknown(reason=subject.invalid)
     if gate.baseline is not None:

@@ -26,10 +26,7 @@ def checked_file(document: Stored) -> CheckedFile:
 
 
 def subjects_in(document: Stored) -> list[Subject]:
-    """The runs of a document; one that cannot be used is a refused run.
-
-    A check, an index or another document without runs has none.
-    """
+    """The runs of a document; one that cannot be used, as one without runs, is a refused run."""
     shown = shown_path(document.path)
     try:
         if document.data is None:
@@ -56,8 +53,7 @@ def missing_pages(index: Stored) -> list[Subject]:
 def baselines(gates: Sequence[Gate]) -> dict[str, list[Subject]]:
     """The documents that regressions are measured against, each read once.
 
-    Raises InputError (``file-not-found``, ``file-unreadable``, ``not-a-document``,
-    ``other-document-version``, ``damaged-document``).
+    InputErrors are those of :func:`load_json` and :func:`read_document`.
     """
     found: dict[str, list[Subject]] = {}
     for path in dict.fromkeys(gate.baseline for gate in gates if gate.baseline is not None):

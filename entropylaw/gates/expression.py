@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import NoReturn
 
@@ -22,7 +22,6 @@ _OPERATOR = re.compile(r"<=|>=|==|!=|<|>")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _WORD = re.compile(r"""(?P<quote>['"])(?P<word>((?!(?P=quote)).)*)(?P=quote)""", re.DOTALL)
-_SPACES = re.compile(r"\s*")
 _CALL_END = re.compile(r"\)\s*(?=[<>=!]|$)")
 
 
@@ -68,7 +67,6 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.place = 0
         self.move(0)
 
     def gate(self) -> Gate:
@@ -79,37 +77,26 @@ class _Reader:
         quantity = REGRESSION if name == REGRESSION.name else QUANTITIES.get(name)
         if quantity is None:
             names = [*QUANTITIES, REGRESSION.name]
-            raise UsageError(
-                "unknown-quantity",
-                f"--fail-if {self.text!r}: no quantity is called {name!r} (character {start + 1})"
-                f"{_meant(name, names)}",
-                f"the quantities are {', '.join(names)}",
-            )
+            message = f"--fail-if {self.text!r}: no quantity is called {name!r} (character {start + 1})"
+            message += _meant(name, names)
+            raise UsageError("unknown-quantity", message, f"the quantities are {', '.join(names)}")
         measured, baseline = self.call() if quantity is REGRESSION else (None, None)
+        gate = Gate(text=self.text.strip(), quantity=quantity, measured=measured, baseline=baseline)
         if quantity.kind is Kind.flag:
             self.end(f"; {name} stands alone")
-            return Gate(text=self.text.strip(), quantity=quantity)
+            return gate
         sign_at = self.place
         operator = self.take(_OPERATOR)
         if operator is None:
             equals = self.text.startswith("=", self.place)
             self.fail("'==' was expected" if equals else f"one of < <= > >= == != was expected after {name}")
-        word, limit_text = None, ""
         if quantity.kind is Kind.word:
-            word = self.word(quantity, operator, sign_at)
+            gate = replace(gate, operator=operator, word=self.word(quantity, operator, sign_at))
         else:
-            limit_text = self.number(quantity)
+            number = self.number(quantity)
+            gate = replace(gate, operator=operator, limit=_value(number), limit_text=number)
         self.end("; a gate is one comparison, and --fail-if can be repeated")
-        return Gate(
-            text=self.text.strip(),
-            quantity=quantity,
-            operator=operator,
-            limit=_value(limit_text) if limit_text else None,
-            limit_text=limit_text,
-            word=word,
-            baseline=baseline,
-            measured=measured,
-        )
+        return gate
 
     def call(self) -> tuple[str, str]:
         """``(BASELINE)`` or ``(QUANTITY, BASELINE)``; the path may hold anything but needs no quotes."""
@@ -125,12 +112,10 @@ class _Reader:
         if comma and _NAME.fullmatch(name.strip()):
             measured, path = name.strip(), rest
             if measured not in MEASURED:
-                self.fail(
-                    f"{' or '.join(MEASURED)} was expected", at=begin, more="; a regression is of these"
-                )
+                self.fail(f"{' or '.join(MEASURED)} was expected", begin, "; a regression is of these")
         path = path.strip()
-        quoted = _WORD.fullmatch(path)
-        path = quoted["word"] if quoted else path
+        if quoted := _WORD.fullmatch(path):
+            path = quoted["word"]
         if not path:
             self.fail("the baseline's document was expected", at=begin)
         self.move(ends[-1] + 1)
@@ -164,17 +149,13 @@ class _Reader:
             self.fail("the end was expected", more=more)
 
     def take(self, pattern: re.Pattern[str]) -> str | None:
-        match = pattern.match(self.text, self.place)
-        if match is None:
-            return None
-        self.move(match.end())
-        return match[0]
+        if match := pattern.match(self.text, self.place):
+            self.move(match.end())
+        return match and match[0]
 
     def move(self, place: int) -> None:
         """Go on at a place, or behind the white space that is there."""
-        spaces = _SPACES.match(self.text, place)
-        assert spaces is not None
-        self.place = spaces.end()
+        self.place = len(self.text) - len(self.text[place:].lstrip())
 
     def fail(self, expected: str, at: int | None = None, more: str = "") -> NoReturn:
         """What was expected, and where; ``more`` is said after what was found."""

@@ -75,8 +75,7 @@ def read_document(data: Any, source: str) -> Document[Any]:
 
 def subjects_of(document: Document[Any], source: str) -> list[Subject]:
     """The runs of a document of a kind in :data:`READ`, fresh or stored."""
-    of_kind = _OF_KIND[document.schema.split("/")[1]]
-    return [of_kind(run, source) for run in document.runs]
+    return [_OF_KIND[document.schema.split("/")[1]](run, source) for run in document.runs]
 
 
 def unread(source: str, error: InputError) -> Subject:
@@ -104,23 +103,15 @@ def joined(subjects: Sequence[Subject]) -> list[Subject]:
 
 def _whole(group: Sequence[Subject], parts: frozenset[Part]) -> Subject:
     """Several parts of a run as one; each document speaks of the parts that it holds."""
-    values: dict[str, Value] = {}
-    for subject in group:
-        values |= subject.values
+    values = {name: value for subject in group for name, value in subject.values.items()}
     for subject in group:
         values |= {name: v for name, v in subject.values.items() if QUANTITIES[name].part in subject.parts}
     by_law = [subject for subject in group if Part.law in subject.parts] or group
     speaking = next((subject for subject in by_law if subject.reasons is not None), by_law[0])
     refused = next((subject for subject in by_law if subject.refusal is not None), by_law[0])
-    return replace(
-        group[0],
-        sources=tuple(source for subject in group for source in subject.sources),
-        parts=parts,
-        values=values,
-        reasons=speaking.reasons,
-        refusal=refused.refusal,
-        read=refused.read,
-    )
+    sources = tuple(source for subject in group for source in subject.sources)
+    whole = replace(group[0], sources=sources, parts=parts, values=values, reasons=speaking.reasons)
+    return replace(whole, refusal=refused.refusal, read=refused.read)
 
 
 def _subject(run: Any, source: str, part: Part, values: Mapping[str, Value], **more: Any) -> Subject:

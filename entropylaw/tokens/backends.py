@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 MEMORY = "256MB"
 """What DuckDB may hold; it spills to disk beyond. Python, the libraries and the result come on top."""
-
 _SETTINGS = (
     f"SET memory_limit = '{MEMORY}'",
     "SET preserve_insertion_order = false",
@@ -45,10 +44,8 @@ Progress = Callable[[float], None]
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder in the system's place for such, which no interrupt leaves behind.
-
-    ``tempfile.TemporaryDirectory`` makes the folder before it knows how to remove it.
-    """
+    """A folder in the system's place for such, which no interrupt leaves behind."""
+    # TemporaryDirectory makes the folder before it knows how to remove it.
     folder = Path(tempfile.gettempdir()) / f"entropylaw-tokens-{secrets.token_hex(8)}"
     try:
         folder.mkdir(mode=0o700)
@@ -65,8 +62,7 @@ def duckdb_backend(progress: Progress | None = None) -> Iterator[DuckDB]:
     with temporary_folder() as folder:
         connection = ibis.duckdb.connect()
         try:
-            for setting in _SETTINGS:
-                connection.con.execute(setting)
+            connection.con.execute(";".join(_SETTINGS))
             connection.con.execute(f"SET threads = {min(os.cpu_count() or 1, 8)}")
             connection.con.execute("SET temp_directory = $folder", {"folder": str(folder)})
             with warnings.catch_warnings():
@@ -111,8 +107,7 @@ class DuckDB:
         # Less while a table is put in order: what sorting took stays taken while the text is searched.
         execute("SET memory_limit = '160MB'")
         self._watched(lambda: self._connection.to_parquet(expression, path))
-        for setting in _SETTINGS[:2]:
-            execute(setting)
+        execute(";".join(_SETTINGS[:2]))
 
     def run(self, expression: ir.Table) -> pa.Table:
         """The rows of a small result."""
@@ -166,10 +161,7 @@ def _cause(error: BaseException) -> str:
 
 @contextmanager
 def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spark]:
-    """A Spark session on ``master`` or as Spark's own configuration says.
-
-    What fails is a UsageError ``spark-not-installed`` or ``spark-failed``.
-    """
+    """Spark on ``master`` or as it is configured; UsageErrors ``spark-not-installed``, ``spark-failed``."""
     known = r"(local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+)$"
     if master is not None and not re.match(known, master):
         message = f"--master {shown(master)} is no Spark master"
@@ -218,13 +210,11 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
 
 def _first_line(error: BaseException) -> str:
     """The first line of what went wrong, in Java at the bottom where Python only says that something did."""
-    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    try:
+    java, lines = getattr(error, "java_exception", None) or getattr(error, "_origin", None), ""
+    with suppress(Exception):  # Java may be gone by now
         while java is not None and java.getCause() is not None:
             java = java.getCause()
         lines = "" if java is None else str(java.toString())
-    except Exception:  # Java may be gone by now
-        lines = ""
     kind, _, message = (lines.strip().splitlines() or [""])[0].partition(": ")
     own = next(iter(str(error).strip().splitlines()), type(error).__name__)
     return message or kind.rpartition(".")[2] or own
@@ -281,9 +271,8 @@ class Spark:
             yield
         except (Py4JError, PySparkException) as error:
             message = f"Spark could not finish the query: {shown(_cause(error), 300)}"
-            hint = (
-                "every worker must see the files at the same path; ENTROPYLAW_DEBUG=1 shows Spark's own log"
-            )
+            hint = "every worker must see the files at the same path; "
+            hint += "ENTROPYLAW_DEBUG=1 shows Spark's own log"
             raise InputError("spark-failed", message, hint) from None
 
 

@@ -63,19 +63,16 @@ def check(sums: Sums, columns: TokenColumns, strange: Sequence[str] = ()) -> Non
         message = f"'{name}' has no number in any of {rows:,} rows"
         raise InputError("entropy-missing", message, "name the column of entropies with --entropy")
     if classless := int(tokens[sums.cells["planning"] == query.UNKNOWN_CLASS].sum()):
-        raise InputError(
-            "class-unknown",
-            f"{classless:,} values of '{columns.planning}' name no class"
-            + (f", such as {', '.join(map(repr, strange))}" if strange else ""),
-            "a class is planning or execution (or true and false, 1 and 0); name its column with --class, "
-            "or --class '' for none",
-        )
+        message = f"{classless:,} values of '{columns.planning}' name no class"
+        message += f", such as {', '.join(map(repr, strange))}" if strange else ""
+        hint = "a class is planning or execution (or true and false, 1 and 0); "
+        hint += "name its column with --class, or --class '' for none"
+        raise InputError("class-unknown", message, hint)
     if unjudged := int(tokens[sums.cells["correct"] == query.NOT_BINARY].sum()):
-        raise InputError(
-            "correct-not-binary",
-            f"{unjudged:,} values of '{columns.correct}' are neither 0 nor 1",
-            "correctness is true or false, 1 or 0; name its column with --correct, or --correct '' for none",
-        )
+        message = f"{unjudged:,} values of '{columns.correct}' are neither 0 nor 1"
+        hint = "correctness is true or false, 1 or 0; "
+        hint += "name its column with --correct, or --correct '' for none"
+        raise InputError("correct-not-binary", message, hint)
 
 
 def above(sums: Sums) -> int:
@@ -85,10 +82,7 @@ def above(sums: Sums) -> int:
 
 
 def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenColumns) -> None:
-    """Refuse high entropies that are one and the same, to rounding (``entropy-padding``).
-
-    ``values`` are from the query ``high``.
-    """
+    """Refuse high entropies (``values`` of query ``high``) that are one, to rounding: ``entropy-padding``."""
     # What is rounded two ways can lie on both sides of a boundary between two values.
     rows = {row["value"]: np.array([row[name] for name in ("tokens", "total", "first")]) for row in values}
     groups = (row + rows.get(value + 1, 0) for value, row in rows.items())
@@ -98,43 +92,37 @@ def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenCo
         return
     nats, rows_read = total / count / POINT, sum(sums.counts().values())
     where = f", {first:,} of them at position 0" if first else ""
-    raise InputError(
-        "entropy-padding",
-        f"{count:,} of {rows_read:,} values of '{columns.entropy}' are one and the same, {nats:.4f} nats = "
-        f"log({round(math.exp(nats)):,}){where}: a uniform choice from a vocabulary, as padding has",
-        "prime-rl pads position 0 so; name the mask of the tokens that count with --mask, or drop them",
+    message = (
+        f"{count:,} of {rows_read:,} values of '{columns.entropy}' are one and the same, {nats:.4f} nats"
     )
+    message += f" = log({round(math.exp(nats)):,}){where}: a uniform choice from a vocabulary, as padding has"
+    hint = "prime-rl pads position 0 so; name the mask of the tokens that count with --mask, or drop them"
+    raise InputError("entropy-padding", message, hint)
 
 
 def check_text(columns: TokenColumns) -> None:
     """Refuse to look for grams where a column is missing (``grams-need-text``)."""
-    needed = {"--token": columns.token, "--response": columns.response, "--position": columns.position}
-    missing = [option for option, found in needed.items() if not found]
+    missing = [role for role in ("token", "response", "position") if not getattr(columns, role)]
     if missing:
-        raise InputError(
-            "grams-need-text",
-            "grams are matched in the text of each response, and no column was found for "
-            f"{', '.join(option.removeprefix('--') for option in missing)}",
-            f"name it with {', '.join(missing)}; token ids need the tokenizer and are no text",
-        )
+        message = "grams are matched in the text of each response, and no column was found for "
+        message += ", ".join(missing)
+        hint = f"name it with --{', --'.join(missing)}; token ids need the tokenizer and are no text"
+        raise InputError("grams-need-text", message, hint)
 
 
 def check_lists(found: dict[str, Any], columns: TokenColumns) -> list[str]:
-    """Notes on lists that are null or empty, from the row that :func:`inspected` gives.
-
-    A list that is not as long as that of the entropies beside it is refused (``lists-differ``).
-    """
+    """Notes on null or empty lists from the row of :func:`inspected`; InputError ``lists-differ``."""
     entropy, rows, notes = columns.entropy, found["rows"], []
     sequences = counted(rows, "sequence")
     for number, name in enumerate(columns.lists):
         unlike, absent = found.get(f"other_{number}"), found[f"no_{number}"]
         if unlike:
-            raise InputError(
-                "lists-differ",
-                f"{shown(name)} has another length than {shown(entropy)} in {unlike:,} of {rows:,} "
-                f"sequences, first at step {found[f'step_{number}']:g}: no token can be told from the next",
-                f"write lists of one length, one value a token, or leave {shown(name)} out",
+            message = f"{shown(name)} has another length than {shown(entropy)} in {unlike:,} of {rows:,} "
+            message += (
+                f"sequences, first at step {found[f'step_{number}']:g}: no token can be told from the next"
             )
+            hint = f"write lists of one length, one value a token, or leave {shown(name)} out"
+            raise InputError("lists-differ", message, hint)
         if absent:
             lost = "their tokens have no entropy" if name == entropy else "its values are unknown there"
             notes.append(f"{absent:,} of {sequences} have no list {shown(name)}: {lost}")
@@ -152,9 +140,8 @@ def notes(sums: Sums) -> list[str]:
         query.MISSING: "without a value",
         query.NOT_FINITE: "nan or infinite",
     }
-    rows = sum(counts.values())
     known = ((counts[code], why) for code, why in left_out.items() if code in counts)
-    found = [f"{number:,} of {rows:,} tokens left out: {why}" for number, why in known]
+    found = [f"{number:,} of {sum(counts.values()):,} tokens left out: {why}" for number, why in known]
     if counts.get(query.ROUNDED):
         found.append(f"{counts[query.ROUNDED]:,} entropies between -1e-6 and 0 count as 0")
     lost = int((cells["tokens"] - cells["logprobs"])[sums.usable].sum())
@@ -172,10 +159,7 @@ def notes(sums: Sums) -> list[str]:
 
 
 def unit_changes(sums: Sums) -> Iterator[str]:
-    """A sentence for each step at which all percentiles move by the factor between nats and bits.
-
-    They move there by far more than usual.
-    """
+    """A sentence for each step at which all percentiles move by nats over bits, far more than usual."""
     here = sums.cells["bin"] >= 0
     cells = {name: values[here] for name, values in sums.cells.items()}
     steps, starts = np.unique(cells["step"], return_index=True)
@@ -199,8 +183,7 @@ def unit_changes(sums: Sums) -> Iterator[str]:
     found: dict[int, float] = {}
     for at in (1 + np.flatnonzero(steep & near)).tolist():
         sides = (slice(rows[low[at - 1]], rows[at]), slice(rows[at], rows[high[at - 1]]))
-        off = _off(*(Cells.of(cells, side) for side in sides))
-        if off is not None:
+        if (off := _off(*(Cells.of(cells, side) for side in sides))) is not None:
             found[at] = off
     while found:
         # Of steps near each other the one that comes nearest to the factor.
@@ -239,10 +222,7 @@ def _logs(cells: Cells) -> tuple[FloatArray, FloatArray]:
 
 
 def beside_logprobs(sums: Sums) -> Iterator[str]:
-    """A sentence on log-probabilities that disagree with the entropies.
-
-    A token drawn from the policy has minus its log-probability as its entropy, on average.
-    """
+    """A sentence on log-probabilities whose mean is not minus the mean entropy, as of the policy's own."""
     here = sums.usable
     cells = {name: values[here] for name, values in sums.cells.items()}
     tokens, known = int(cells["tokens"].sum()), int(cells["logprobs"].sum())

@@ -24,7 +24,6 @@ Kind = Literal["parquet", "jsonl"]
 
 METADATA = b"entropylaw"
 """Key of what our own files say about themselves."""
-
 SUMMARY_SUFFIX = ".hist.parquet"
 """How the files end that :mod:`entropylaw.tokens.sums` writes; a folder's are none of its token logs."""
 
@@ -69,9 +68,8 @@ def find(
     if 0 < len(lines) < len(found):
         one = shown(min(lines, key=_natural)[0])
         message = f"the table has Parquet files and {one}, one format is needed"
-        hint = (
-            "name the files of one format, or summarise each and join them: entropylaw tokens *.hist.parquet"
-        )
+        hint = "name the files of one format, or summarise each and join them: "
+        hint += "entropylaw tokens *.hist.parquet"
         raise InputError("mixed-formats", message, hint)
     opened = [_opened(path, name, looked_for) for name, path in sorted(found.values(), key=_natural)]
     ours = [file for file in opened if file.ours]
@@ -165,11 +163,10 @@ def _opened(path: Path, name: str, looked_for: Mapping[str, set[str]]) -> TokenF
         hint = "copy the file again, or write it again: a killed job leaves Parquet without its footer"
         raise InputError("file-corrupt", message, hint) from None
     types = {field.name: _arrow_type(field.type) for field in schema}
+    file = TokenFile(path=path, name=name, kind="parquet", size=size, types=types, rows=rows)
     hive = tuple(match[1] for part in Path(name).parts[:-1] if (match := _HIVE.match(part)))
     ours = str(facts_of(schema.metadata).get("format"))
-    ours = ours if ours.startswith("entropylaw ") else ""
-    file = TokenFile(path=path, name=name, kind="parquet", size=size, types=types)
-    return replace(file, hive=hive, rows=rows, ours=ours)
+    return replace(file, hive=hive, ours=ours if ours.startswith("entropylaw ") else "")
 
 
 def facts_of(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
@@ -185,11 +182,10 @@ def histogram_of(summary: Path) -> tuple[Path | None, str]:
     beside = summary.with_suffix(SUMMARY_SUFFIX)
     if not beside.is_file():
         return None, ""
-    sums: list[Any] = [None]
     with suppress(pa.ArrowException, OSError, ValueError):
         sums = [facts_of(pq.read_schema(path).metadata).get("sums") for path in (summary, beside)]
-    if None not in sums and sums[0] != sums[1]:
-        return None, f"{beside.name} is of other tokens than {summary.name}: it is not drawn"
+        if None not in sums and sums[0] != sums[1]:
+            return None, f"{beside.name} is of other tokens than {summary.name}: it is not drawn"
     return beside, ""
 
 
@@ -203,13 +199,11 @@ def _arrow_type(kind: Any) -> str:
 
 
 def _record_types(path: Path, name: str, roles: Mapping[str, set[str]]) -> dict[str, str]:
-    """Types of the fields of a file of JSON lines; ``null`` for what has no value in the records seen.
+    """Types of the fields in the first records of JSON lines; ``null`` for what has no value in them.
 
-    The first records decide. More of them are read while a field of ``roles`` (names by role) has no value
-    yet, or none stands for the step or the entropy.
+    More are read while a field of ``roles`` (names by role) has none, or the step or entropy is missing.
     """
-    types: dict[str, str] = {}
-    size = 0
+    types, size = dict[str, str](), 0
     for number, (record, length) in enumerate(_records(path, name), 1):
         size += length
         for key, value in record.items():
@@ -224,10 +218,7 @@ def _record_types(path: Path, name: str, roles: Mapping[str, set[str]]) -> dict[
 
 
 def _records(path: Path, name: str) -> Iterator[tuple[dict[str, Any], int]]:
-    """The objects of a file of JSON lines with their bytes, up to a later line that is none.
-
-    The engine will name that one.
-    """
+    """The objects of a file of JSON lines with their bytes, up to a later line that an engine will refuse."""
     import gzip
 
     hint, number = "one JSON object a line is needed", 0
@@ -279,10 +270,8 @@ def check_alike(files: Sequence[TokenFile], columns: Sequence[str]) -> None:
                 continue
             there = f"column {shown(column)} as {got}" if got else f"no column {shown(column)}"
             message = f"{shown(file.name)} has {there}, {shown(files[0].name)} has it as "
-            hint = (
-                "write all files with the same columns and types, or name only those that belong together; "
-            )
-            hint += f"the file's columns are {listing(list(file.types))}"
+            hint = "write all files with the same columns and types, or name only those that belong "
+            hint += f"together; the file's columns are {listing(list(file.types))}"
             raise InputError("shards-differ", message + (first or "no column"), hint)
 
 

@@ -33,10 +33,8 @@ Notation = Literal["byte-level", "sentencepiece", "plain"]
 
 MOST_GRAMS, MOST_WORDS = 10_000, 32
 """Most entries of a list (the published one has 249), and most words of a gram: a longer line is prose."""
-
 SHORT, BREAK = 2, "\0"
 """Words of the longest short gram, without which results are shown, too; and what no gram reaches over."""
-
 _OTHER, _SPACE, _MARK, _BREAK = 0, -1, -2, -3
 """What a unit is where no gram holds it: some other word, white space, punctuation, a break."""
 
@@ -53,10 +51,7 @@ _ALL_STRAIGHT = str.maketrans(dict.fromkeys(_APOSTROPHES, "'"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GramList:
-    """Strategic n-grams, normalised, each once, in the order of the file.
-
-    ``grams[i]`` has ``words[i]`` words. In scripts without spaces every character counts as a word.
-    """
+    """Strategic n-grams, normalised, each once, in the order of the file; ``grams[i]`` has ``words[i]``."""
 
     grams: tuple[str, ...]
     words: tuple[int, ...]
@@ -135,10 +130,9 @@ def parse_grams(text: str, source: str) -> GramList:
 
 
 def match_tokens(grams: GramList, tokens: Iterable[bytes], breaks: BoolArray | None = None) -> GramMatches:
-    """Find grams in tokens given as UTF-8 bytes, see :func:`token_bytes`.
+    """Find grams in tokens given as UTF-8 bytes (:func:`token_bytes`); a character may lie in several.
 
-    A character may be spread over several tokens. ``breaks[i]`` says that a new text starts at token i: no
-    gram and no follower reaches over it.
+    ``breaks[i]`` says that a new text starts at token i: no gram and no follower reaches over it.
     """
     parts = list(tokens)
     if breaks is not None:
@@ -146,8 +140,7 @@ def match_tokens(grams: GramList, tokens: Iterable[bytes], breaks: BoolArray | N
     joined = b"".join(parts)
     start, stop = _extents(parts)
     text = joined.decode("utf-8", "surrogateescape")
-    matcher = _matcher(grams)
-    units = _pattern().findall(text)
+    matcher, units = _matcher(grams), _pattern().findall(text)
     codes = matcher.encode(units)
     solid = np.flatnonzero(codes != _SPACE)
     ascii_only = len(text) == len(joined)
@@ -262,13 +255,12 @@ class _Matcher:
         length = self.length[gram]
         order = np.lexsort((place, -length, -self.words[gram]))
         first, last = place[order].tolist(), (place + length)[order].tolist()
-        taken: set[int] = set()
-        kept = np.zeros(len(place), dtype=bool)
+        taken, kept = set[int](), list[int]()
         for event, a, b in zip(order.tolist(), first, last, strict=True):
             if taken.isdisjoint(range(a, b)):
                 taken.update(range(a, b))
-                kept[event] = True
-        return np.flatnonzero(kept)
+                kept.append(event)
+        return np.array(sorted(kept), dtype=np.int64)
 
     def next_words(self, codes: IntArray, after: IntArray) -> IntArray:
         """The first word from each unit ``after`` on; -1 where a break or the end comes first."""

@@ -1,7 +1,6 @@
 """Grams over a table of tokens, batch by batch: the class of every row, and the entropy of the plan by step.
 
-The table is ordered by response and, within it, by position. It passes through once; what is kept in memory
-is one chunk of whole responses and 20 bytes for every occurrence of a gram.
+The table passes through once; one chunk of whole responses is in memory, and 20 bytes for every occurrence.
 """
 
 from __future__ import annotations
@@ -38,11 +37,10 @@ _NAME_THEM = "name the columns of step, response, position and token"
 
 
 def mark(ordered: Path, columns: TokenColumns, grams: GramList, target: Path) -> GramScan:
-    """Write a token table with its classes by n-grams to ``target``, a Parquet file.
+    """Write a token table with :data:`PLANNING` and :data:`PLANNING_LONG`, but no text, to a Parquet file.
 
-    ``ordered`` is one too, by step, response and position (:func:`query.in_order`), and is read piece by
-    piece. The new one has no text, but :data:`PLANNING` and :data:`PLANNING_LONG`. Returns what the grams
-    themselves amount to.
+    ``ordered`` is one too, by step, response and position (:func:`query.in_order`), read piece by piece.
+    Returns what the grams themselves amount to.
     """
     scan = GramScan(grams, columns)
     batches = scan.batches(pq.ParquetFile(ordered).iter_batches())
@@ -73,8 +71,7 @@ class GramScan:
     """
 
     def __init__(self, grams: GramList, columns: TokenColumns, *, chunk_rows: int = 65_536) -> None:
-        assert columns.position is not None
-        assert columns.token is not None
+        assert columns.position is not None and columns.token is not None  # noqa: PT018
         self.grams, self.chunk_rows = grams, chunk_rows
         self._key = tuple(dict.fromkeys((columns.step, *columns.response)))
         self._step, self._position, self._token = columns.step, columns.position, columns.token
@@ -87,9 +84,8 @@ class GramScan:
     def batches(self, source: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows as they come, with two boolean columns more: see :data:`PLANNING`.
 
-        InputErrors are ``tokens-without-column`` where a column is missing, or a step, response or position
-        is null, ``tokens-without-text`` where the tokens are no text, and ``tokens-unordered`` where a
-        position does not rise within a response.
+        InputErrors are ``tokens-without-column`` (or a step, response or position is null),
+        ``tokens-without-text``, and ``tokens-unordered`` where a position does not rise within a response.
         """
         waiting: list[pa.RecordBatch] = []
         rows, enough = 0, self.chunk_rows
@@ -123,9 +119,8 @@ class GramScan:
         steps = np.array(sorted(self._steps), dtype=np.int64)
         plans = semantic_entropy(step[kept], gram[kept], cluster=response[kept], steps=steps)
         kept &= follower >= 0
-        next_words = semantic_entropy(
-            step[kept], follower[kept], context=gram[kept], cluster=response[kept], steps=steps
-        )
+        step, follower, gram, response = step[kept], follower[kept], gram[kept], response[kept]
+        next_words = semantic_entropy(step, follower, context=gram, cluster=response, steps=steps)
         columns = {"step": steps, "grams": plans.count, "gram_types": plans.types}
         columns |= plans.columns("entropy_semantic")
         columns |= {"gram_pairs": next_words.count, "gram_contexts": next_words.contexts}
@@ -167,8 +162,7 @@ class GramScan:
             raise InputError("tokens-without-text", message, hint)
         coded = column.cast(pa.string()).dictionary_encode()
         if self._notation is None:
-            known = column.drop_null().slice(0, 100_000).cast(pa.string())
-            self._notation = token_notation(known.to_pylist())
+            self._notation = token_notation(column.drop_null()[:100_000].cast(pa.string()).to_pylist())
         texts = [token_bytes(name, self._notation or "plain") for name in coded.dictionary.to_pylist()]
         # Nothing is known of a token that is null: no gram reaches over it.
         return [b"\0" if i is None else texts[i] for i in coded.indices.to_pylist()]
@@ -180,12 +174,11 @@ class GramScan:
         back = np.flatnonzero((rise <= 0) & ~starts)
         if len(back):
             before, here = position[back[0] - 1], position[back[0]]
-            raise InputError(
-                "tokens-unordered",
-                f"column {shown(self._position)} goes from {before} to {here} within one response, "
-                "it was expected to rise",
-                "order the rows by step, response and position, and name every column of the response's key",
-            )
+            message = f"column {shown(self._position)} goes from {before} to {here} within one response, "
+            message += "it was expected to rise"
+            hint = "order the rows by step, response and position, "
+            hint += "and name every column of the response's key"
+            raise InputError("tokens-unordered", message, hint)
         return np.asarray((rise > 1) & ~starts)
 
 

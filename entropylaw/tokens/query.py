@@ -28,13 +28,9 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 FINENESS, TOP = 128, 247
-"""Bins to a unit of the fourth root of H, and all of them.
-
-The last ends at 13.87 nats: a uniform choice among a million tokens has 13.82.
-"""
-
+"""Bins to a unit of the fourth root of H, and all of them."""
 LIMIT = (TOP / FINENESS) ** 4
-"""Nats; nothing at or above it is an entropy of a token in nats."""
+"""13.87 nats: nothing at or above it is a token's entropy; a choice among a million tokens has 13.82."""
 
 POINT = 1 << 27
 """One nat in fixed point: a token's entropy is off by at most 3.7e-9 nats.
@@ -45,7 +41,6 @@ below 2^31, so that their sums are below 2^63 too. Beyond that both engines rais
 
 HALF = 31
 """Bits of the lower half of q²."""
-
 EDGES: FloatArray = np.union1d((np.arange(TOP + 1) / FINENESS) ** 4, [LOW, FORK])
 """Edges of the bins in nats, ascending; bin i is [EDGES[i], EDGES[i + 1])."""
 
@@ -68,7 +63,6 @@ LOGPROB_POINT = 1 << 20
 
 SUM_SHIFT = 17
 """A response's Σq counts in the spread of responses with this many bits less: 2^10 to the nat."""
-
 MEAN_POINT = 1 << 34
 """One nat in the fixed point of a response's mean: 2^38 at most, and 2^25 responses a step below 2^63."""
 
@@ -78,10 +72,7 @@ WHOLE = r"^\s*[+-]?[0-9]{1,15}(\.0*)?\s*$"
 """Text that is a whole number."""
 
 HIGH, HIGH_POINT = 8.0, 1 << 14
-"""Nats that only padding is likely to have: e^8 = 2,981 equally likely tokens, and vocabularies are larger.
-
-High entropies are compared in a fixed point of HIGH_POINT to the nat: 7.6e-6 of 8 nats.
-"""
+"""Nats that only padding is likely to have (2,981 equally likely tokens), compared in 1/HIGH_POINT nats."""
 
 ROW = "entropylaw_row"
 """Column that numbers the rows, each with a number of its own, where nothing else tells responses apart."""
@@ -160,10 +151,9 @@ def each_response(table: ir.Table, columns: TokenColumns) -> ir.Table:
 
 
 def responses(table: ir.Table, columns: TokenColumns) -> ir.Table:
-    """Sums over responses by step, from which the mean of their means and the spread of their sums follow.
+    """Sums over responses by step, of n tokens with Σq = s, and t = s in ``SUM_SHIFT`` bits less.
 
-    With n tokens and Σq = s in a response, and t = s in ``SUM_SHIFT`` bits less: ``responses``,
-    ``mean_total`` = Σ s/n in units of 1/MEAN_POINT nats, Σn, Σt, and Σt², Σtn, Σn² in two halves each.
+    ``responses``, ``mean_total`` = Σ s/n in 1/MEAN_POINT nats, Σn, Σt, and in two halves Σt², Σtn, Σn².
     """
     one = each_response(table, columns)
     mean = _fixed(one.s.cast("float64") / one.n.cast("float64"), MEAN_POINT // POINT)
@@ -175,10 +165,7 @@ def responses(table: ir.Table, columns: TokenColumns) -> ir.Table:
 
 
 def high(table: ir.Table, columns: TokenColumns) -> ir.Table:
-    """The commonest entropies above ``HIGH``: ``value`` in units of 1/HIGH_POINT, their ``tokens`` and Σq.
-
-    ``first`` counts those that are known to be at position 0.
-    """
+    """The commonest ``value`` above ``HIGH`` in 1/HIGH_POINT, ``tokens``, Σq, and ``first`` at position 0."""
     import ibis
 
     position = columns.position
@@ -205,15 +192,12 @@ def unknown_classes(table: ir.Table, columns: TokenColumns) -> ir.Table:
     """Values of the class column that name no class, a few of them."""
     assert columns.planning is not None
     strange = table.filter(_class_code(table[columns.planning]) == UNKNOWN_CLASS)
-    value = strange[columns.planning].cast("string")
-    return strange.select(value=value).distinct().order_by("value").limit(5)
+    values = strange.select(value=strange[columns.planning].cast("string"))
+    return values.distinct().order_by("value").limit(5)
 
 
 def unrolled(table: ir.Table, columns: TokenColumns) -> ir.Table:
-    """One row a token from one row a sequence: aligned lists unrolled, single values repeated.
-
-    A list that is null counts as empty, so that its values are null where another list has tokens.
-    """
+    """One row a token from one row a sequence: lists unrolled (null is empty), single values repeated."""
     import ibis
 
     lists, scalars = columns.lists, [name for name in columns.all if name not in columns.lists]
@@ -287,13 +271,12 @@ def _halves(name: str, product: ir.Value) -> dict[str, ir.Value]:
 
 
 def _summed(rows: ir.Table, keys: Sequence[str], sums: dict[str, ir.Value]) -> ir.Table:
-    """Sums of integers by ``keys`` in 64 bits; an error where one does not fit.
-
-    DuckDB sums in 128 bits, which ibis takes for 64 already and so leaves alone.
-    """
+    """Sums of integers by ``keys`` in 64 bits; an error where one does not fit."""
     grouped = rows.group_by(*keys).aggregate(**sums)
-    totals = {name: grouped[name].cast("decimal(38, 0)").cast("int64") for name in sums}
-    return grouped.select(*keys, **totals)
+    # DuckDB sums in 128 bits, which ibis takes for 64 already and so leaves alone.
+    return grouped.select(
+        *keys, **{name: grouped[name].cast("decimal(38, 0)").cast("int64") for name in sums}
+    )
 
 
 def _step(step: ir.Value) -> ir.Value:
@@ -312,8 +295,7 @@ def _flag(column: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
         return column, ~column, column.isnull()
     if kind.is_string():
         name = column.strip().lower()
-        nothing = column.isnull() | name.isin(("", "nan", "null", "none"))
-        return name.isin(YES), name.isin(NO), nothing
+        return name.isin(YES), name.isin(NO), column.isnull() | name.isin(("", "nan", "null", "none"))
     missing = column.isnull() | column.isnan() if kind.is_floating() else column.isnull()
     return column == 1, column == 0, missing
 

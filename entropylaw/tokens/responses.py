@@ -88,8 +88,7 @@ class Each:
     def by_step(self) -> ByStep:
         """What the responses of each step sum to: the same numbers as the engine's query gives."""
         found: ByStep = {}
-        starts = np.flatnonzero(changes(self.step))
-        for rows in np.split(np.arange(len(self.step)), starts)[1:]:
+        for rows in np.split(np.arange(len(self.step)), np.flatnonzero(changes(self.step)))[1:]:
             n, s = self.tokens[rows], self.total[rows]
             mean = np.floor(s.astype(float) / n.astype(float) * (MEAN_POINT // POINT) + 0.5).astype(np.int64)
             # Python's integers: not every square fits into 63 bits.
@@ -100,11 +99,8 @@ class Each:
 
 
 def each_of(table: pa.Table, columns: TokenColumns) -> Each:
-    """Responses from the rows of the query.
-
-    Where one of the keys is the number of a row, which is any number, none is kept, because nothing that is
-    written may depend on it, and no row lies in two shards.
-    """
+    """Responses from the rows of the query."""
+    # No key is kept that is a row's number: nothing written may depend on it, and no row is in two shards.
     hashes = {name: _hashed(table.column(f"key_{i}")) for i, name in enumerate(columns.response)}
     nothing = np.full(table.num_rows, ROW_KEY, dtype=np.uint64)
     key = nothing if ROW in hashes else reduce(lambda all_, one: _mixed(all_ ^ one), hashes.values(), nothing)

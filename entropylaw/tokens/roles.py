@@ -69,14 +69,13 @@ def resolve(files: Sequence[TokenFile], options: TokenOptions) -> tuple[TokenCol
         notes.append(f"{listing(lists)} holds lists, and {shown(columns.entropy)} one number a row: not used")
         dropped = {role: None for role in NAMES if getattr(columns, role) in lists}
         columns, lists = replace(columns, **dropped), ()  # type: ignore[arg-type]
+    untold = "no column tells responses apart: "
     if not columns.response and nested:
         columns = replace(columns, response=(ROW,))
-        more.append("no column tells responses apart: each row is taken for one (--response names columns)")
+        more = [f"{untold}each row is taken for one (--response names columns)"]
     elif not columns.response:
         columns = replace(columns, prompt=None)
-        more.append(
-            "no column tells responses apart: no mean of responses, no error between them; see --response"
-        )
+        more = [f"{untold}no mean of responses, no error between them; see --response"]
     if columns.prompt is not None and columns.prompt not in columns.response:
         # A response is of one prompt.
         columns = replace(columns, response=(columns.prompt, *columns.response))
@@ -96,10 +95,8 @@ def _columns(names: Sequence[str], options: TokenOptions, file: str) -> TokenCol
     found: dict[str, str | None] = {}
     for role, candidates in NAMES.items():
         name = getattr(options, role)
-        if name is None:
-            found[role] = next((folded[each] for each in candidates if each in folded), None)
-        else:
-            found[role] = _exactly(name, names) if name else None
+        default = next((folded[each] for each in candidates if each in folded), None)
+        found[role] = default if name is None else _exactly(name, names) if name else None
     for role, values in (("step", "steps"), ("entropy", "entropies")):
         if found[role] is None:
             there = _similar(NAMES[role], names, "its columns are")

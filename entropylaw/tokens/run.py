@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import product
@@ -222,11 +222,18 @@ def _joined(paths: Sequence[str], options: TokenOptions, output: str | None) -> 
     sums, first = Sums.merged([sums for _, sums, _ in parts]), parts[0][2]
     checks.check(sums, query.TokenColumns(step="step", entropy="entropy"))
     read = [(name, file) for name, _, facts in parts for file in facts["read"]["files"]]
-    about = {
-        "read": _read(sorted((file for _, file in read), key=lambda file: str(file["name"]))),
-        "columns": first["columns"],
-    }
-    notes = [*_repeated(read), *_spread(parts, sums)]
+    files = sorted((file for _, file in read), key=lambda file: str(file["name"]))
+    about = {"read": _read(files), "columns": first["columns"]}
+    notes: list[str] = []
+    seen: dict[tuple[str, int, int | None], str] = {}
+    for name, file in read:
+        earlier = seen.setdefault((file["name"], file["bytes"], file["rows"]), name)
+        if earlier != name:
+            notes.append(
+                f"{shown(name)} and {shown(earlier)} were both made from a file {shown(file['name'])} "
+                f"of {file['bytes']:,} bytes: if it is one file, its tokens count twice"
+            )
+    notes += _spread(parts, sums)
     if "grams" in first["class"]:
         notes.append(
             "the shards' n-grams are not in their sums: grams, entropy_semantic and entropy_conditional, and "
@@ -240,9 +247,8 @@ def _joined(paths: Sequence[str], options: TokenOptions, output: str | None) -> 
 
 def _shards(paths: Sequence[str], output: str | None) -> list[Part]:
     """The sums of each file, each given once and all made with the same options."""
-    files: list[Path] = []
-    for path in map(Path, paths):
-        files += [path] if path.exists() else matching(str(path)) or [path]
+    named = ([path] if path.exists() else matching(str(path)) or [path] for path in map(Path, paths))
+    files = [file for group in named for file in group]
     for file in files:
         if not file.is_file():
             raise InputError("file-not-found", f"{shown(str(file))} does not exist", "check the path")
@@ -258,18 +264,6 @@ def _shards(paths: Sequence[str], output: str | None) -> list[Part]:
             message = f"{shown(other)} was made with {part} {there}, {shown(name)} with {here}"
             raise InputError("shards-differ", message, "summarise all shards with the same options")
     return parts
-
-
-def _repeated(read: Sequence[tuple[str, dict[str, Any]]]) -> Iterator[str]:
-    """A note on each file of tokens that two shards, which are named beside it, say they were made from."""
-    seen: dict[tuple[str, int, int | None], str] = {}
-    for name, file in read:
-        earlier = seen.setdefault((file["name"], file["bytes"], file["rows"]), name)
-        if earlier != name:
-            yield (
-                f"{shown(name)} and {shown(earlier)} were both made from a file {shown(file['name'])} "
-                f"of {file['bytes']:,} bytes: if it is one file, its tokens count twice"
-            )
 
 
 def _spread(parts: Sequence[Part], sums: Sums) -> list[str]:
@@ -290,10 +284,7 @@ def _spread(parts: Sequence[Part], sums: Sums) -> list[str]:
 
 
 def format_of(path: str | None) -> str | None:
-    """The format that a file's suffix stands for: ``parquet``, ``csv`` or ``json``; None for no file.
-
-    Any other suffix is a UsageError ``unknown-suffix``.
-    """
+    """``parquet``, ``csv``, ``json`` by the suffix, None for no file; or UsageError ``unknown-suffix``."""
     if path is None or path == "-":
         return None
     suffix, known = Path(path).suffix.lower(), (".parquet", ".csv", ".json")
@@ -311,16 +302,14 @@ def beside(path: str) -> str:
 
 def as_parquet(table: pa.Table) -> bytes:
     """A table as Parquet: the same bytes for the same table."""
-    buffer = io.BytesIO()
-    pq.write_table(table, buffer, compression="zstd")
+    pq.write_table(table, buffer := io.BytesIO(), compression="zstd")
     return buffer.getvalue()
 
 
 def write_together(files: Mapping[str, bytes]) -> None:
-    """Write several files so that a reader finds all of the old ones or, but for an instant, all new ones.
+    """Write several files: a reader finds all of the old ones or, but for an instant, all new ones.
 
-    All are written beside their targets before the first takes its place; where one cannot take it, an
-    OutputError ``cannot-write``, those before it are put back.
+    Where one cannot take its place, an OutputError ``cannot-write``, those before it are put back.
     """
     from entropylaw.documents.store import TEMPORARY, write_atomically
 

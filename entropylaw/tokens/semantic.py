@@ -196,9 +196,8 @@ def _one(context: IntArray, label: IntArray, cluster: IntArray | None, size: int
     share = counts / around[inverse]
     value = float(-(counts / n) @ np.log(share)) + 0.0
     error = _standard_error(-np.log(share), counts, code, cluster)
-    note = ""
-    if error is None:
-        note = "its standard error is unknown: one cluster, or all types equally frequent; "
+    unknown = "its standard error is unknown: one cluster, or all types equally frequent; "
+    note = unknown if error is None else ""
     rarefied = rarefied_error = None
     if size is None:
         note += "not rarefied: no common number of at least 2 occurrences"
@@ -209,8 +208,7 @@ def _one(context: IntArray, label: IntArray, cluster: IntArray | None, size: int
         slope = _rarefied_slopes(counts / n, size) - _rarefied_slopes(around / n, size)[inverse]
         rarefied_error = _standard_error(slope, counts, code, cluster)
     clusters = 0 if cluster is None else len(np.unique(cluster))
-    corrected = value + (len(counts) - len(outer)) / (2 * n)
-    values = (value, error, corrected, rarefied, rarefied_error)
+    values = (value, error, value + (len(counts) - len(outer)) / (2 * n), rarefied, rarefied_error)
     return len(counts), len(outer), clusters, *values, note.removesuffix("; ") or None
 
 
@@ -232,8 +230,7 @@ def _standard_error(
 def _rarefied_slopes(share: FloatArray, size: int) -> FloatArray:
     """Derivative of E[plug-in of n draws] in each type's share: n Σ_j (h_{j+1} − h_j) Bin(j; n − 1, p)."""
     different, inverse = np.unique(share, return_inverse=True)
-    draws = size - 1
-    mean = draws * different
+    mean = (draws := size - 1) * different
     which, j = _around(mean, np.sqrt(mean * (1 - different)), 0, draws)
     p = different[which]
     log_p = _log_choose(draws, j) + xlogy(j, p) + xlog1py(draws - j, -p)
@@ -246,8 +243,7 @@ def _around(
 ) -> tuple[IntArray, IntArray]:
     """All integers within ten ``spread`` and 50 of mean[i], from ``least`` to ``most``; i, and they."""
     low = np.maximum(least, np.floor(mean - 10 * spread - 50)).astype(int)
-    high = np.minimum(most, np.ceil(mean + 10 * spread + 50)).astype(int)
-    length = high - low + 1
+    length = np.minimum(most, np.ceil(mean + 10 * spread + 50)).astype(int) - low + 1
     which = np.repeat(np.arange(len(low)), length)
     return which, np.arange(len(which)) - np.repeat(np.cumsum(length) - length, length) + low[which]
 

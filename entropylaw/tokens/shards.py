@@ -14,21 +14,15 @@ from entropylaw.errors import InputError
 from entropylaw.ingest.wording import counted, listing, shown
 
 _OF = re.compile(r"(?P<stem>.*?)(?P<number>\d+)-of-(?P<count>\d+)(?P<rest>\D.*)?$")
-_NUMBERED = re.compile(
-    r"(?P<stem>(?:.*[-_.])?(?:part|shard|chunk|split|rank)[-_.]?)(?P<number>\d+)(?P<rest>\D.*)$",
-    re.IGNORECASE,
-)
+_KINDS = "(?i:part|shard|chunk|split|rank)"
+_NUMBERED = re.compile(rf"(?P<stem>(?:.*[-_.])?{_KINDS}[-_.]?)(?P<number>\d+)(?P<rest>\D.*)$")
 _STEP_FOLDER = re.compile(r"step_(?P<step>\d+)$")
 _NEVER_THERE = "were they written, and not copied?"
 _END = 1 << 16
 
 
 def absent(paths: Sequence[Path], *, allow_missing: bool) -> list[str]:
-    """Notes on files that are not there.
-
-    Where the others' names say that one should be there that is an InputError ``shard-missing``, unless
-    ``allow_missing``.
-    """
+    """Notes on files that, by the others' names, should be there; else an InputError ``shard-missing``."""
     gaps = [*_gaps_of_sets(paths), *_gaps_of_steps(paths)]
     if gaps and not allow_missing:
         name, why = gaps[0]
@@ -49,8 +43,8 @@ def _gaps_of_sets(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
     for (_, stem, width, count, rest), numbers in sorted(numbered.items()):
         first = 0 if 0 in numbers or int(count) not in numbers else 1
         for number in sorted(set(range(first, first + int(count))) - numbers):
-            why = f": {counted(len(numbers), 'file')} of {count} are there"
-            yield f"{stem}{number:0{width}d}-of-{count}{rest}", why
+            name = f"{stem}{number:0{width}d}-of-{count}{rest}"
+            yield name, f": {counted(len(numbers), 'file')} of {count} are there"
 
 
 def _gaps_of_steps(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
@@ -64,8 +58,8 @@ def _gaps_of_steps(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
         every = set().union(*steps.values())
         order = sorted(steps, key=lambda name: int(name.removeprefix("step_")))
         for step in order:
-            for rank_number in sorted(every - steps[step]):
-                yield f"{step}/rank_{rank_number}.jsonl", ", and other steps have this rank"
+            for number in sorted(every - steps[step]):
+                yield f"{step}/rank_{number}.jsonl", ", and other steps have this rank"
         unmarked = [step for step in order if not (folder / step / "STABLE").exists()]
         for step in unmarked if len(unmarked) < len(order) else ():
             yield f"{step}/STABLE", ", and other steps have it: this one was not finished"
@@ -78,8 +72,7 @@ def _absent_numbers(paths: Iterable[Path]) -> Iterator[str]:
         if not _OF.match(path.name) and (match := _NUMBERED.match(path.name)):
             numbered[(str(path.parent), match["stem"], match["rest"])][int(match["number"])] = match["number"]
     for (_, stem, rest), found in sorted(numbered.items()):
-        width = len(found[max(found)])
-        absent = sorted(set(range(max(found))) - set(found) - {0})
+        width, absent = len(found[max(found)]), sorted(set(range(max(found))) - set(found) - {0})
         if len(found) > 1 and absent:
             names = listing([f"{stem}{number:0{width}d}{rest}" for number in absent], 3)
             yield f"{names} would stand between files that are there: {_NEVER_THERE}"
@@ -93,8 +86,7 @@ def _absent_steps(paths: Iterable[Path]) -> Iterator[str]:
             folders[path.parent.parent].add(int(folder["step"]))
     for _, steps in sorted(folders.items()):
         pairs = list(pairwise(sorted(steps)))
-        apart = [after - before for before, after in pairs]
-        usual = min(apart, default=0)
+        usual = min(apart := [after - before for before, after in pairs], default=0)
         if len(steps) < 4 or 2 * apart.count(usual) <= len(apart):
             continue
         gaps = [f"step_{s}" for a, b in pairs if (b - a) % usual == 0 for s in range(a + usual, b, usual)]

@@ -72,10 +72,7 @@ class Cells:
         return math.sqrt((n * squares - self.fixed**2) / (n * (n - 1))) / POINT
 
     def percentiles(self) -> list[float | None]:
-        """Values at :data:`PERCENTS`, in nats: the ⌈p·n/100⌉-th smallest entropies.
-
-        Each is known to its bin; within, it follows from the bin's mean and deviation (:meth:`_pieces`).
-        """
+        """Values at :data:`PERCENTS`, the ⌈p·n/100⌉-th smallest, in nats; within a bin by :meth:`_pieces`."""
         n = self.n
         if not n:
             return [None] * len(PERCENTS)
@@ -117,12 +114,10 @@ class Cells:
         mean = np.clip(self.total[at] / self.tokens[at].astype(float) / POINT, left, right)
         # √3 standard deviations of each bin, in integers of any size until the root.
         columns = (self.tokens, self.total, self.square_high, self.square_low)
-        reach = np.array(
-            [
-                math.sqrt(3 * (count * ((high << HALF) + low) - total**2)) / (count * POINT)
-                for count, total, high, low in zip(*(each[at].tolist() for each in columns), strict=True)
-            ]
-        )
+        reach = [
+            math.sqrt(3 * (count * ((high << HALF) + low) - total**2)) / (count * POINT)
+            for count, total, high, low in zip(*(each[at].tolist() for each in columns), strict=True)
+        ]
         start, stop = np.maximum(left, mean - reach), np.minimum(right, mean + reach)
         width = stop - start
         weight = np.where(width > 0, (stop - mean) / np.where(width > 0, width, 1), 1.0)

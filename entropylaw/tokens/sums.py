@@ -73,10 +73,7 @@ class Sums:
 
     @classmethod
     def from_table(cls, cells: pa.Table) -> Sums:
-        """Sums from the result of the query, whose rows come in any order; responses are not known yet.
-
-        Steps that are none are an InputError ``step-missing`` or ``step-not-whole``.
-        """
+        """Sums without responses from the query's result; InputError ``step-missing``, ``step-not-whole``."""
         column, tokens = cells.column("step"), cells.column("tokens").to_numpy()
         numbers = column.cast("float64").to_numpy() if len(column) else np.zeros(0)
         missing = ~np.isfinite(numbers)
@@ -179,10 +176,7 @@ class Sums:
 
     @classmethod
     def read(cls, path: Path) -> tuple[Sums, dict[str, Any]]:
-        """Read sums that :meth:`to_arrow` made, and what stands beside them.
-
-        Anything else is an InputError ``not-token-sums`` or ``file-corrupt``.
-        """
+        """Sums of :meth:`to_arrow` and what is beside; InputError ``not-token-sums``, ``file-corrupt``."""
         hint = "write it again with entropylaw tokens"
         try:
             table = pq.read_table(path)
@@ -215,5 +209,4 @@ class Sums:
 def _codes(column: pa.ChunkedArray, names: Sequence[Any]) -> IntArray:
     """The place of each value among ``names``, -1 for any other."""
     values = pa.array(names)
-    found = pc.index_in(column.cast(values.type), values)
-    return np.asarray(found.fill_null(-1), dtype=np.int64)
+    return np.asarray(pc.index_in(column.cast(values.type), values).fill_null(-1), dtype=np.int64)
