@@ -63,8 +63,7 @@ def interval_words(law: LawFit) -> str:
 def opening(report: RunReport) -> tuple[str, ...]:
     """Three sentences: what the run has used, what is left and where it goes, how far to trust that.
 
-    Where the law fails, or cannot be told, that is the first of them. For a refused run two: why, and what to
-    do.
+    Where the law fails, or is open, that is the first of them. For a refused run two: why, and what to do.
     """
     law, used = report.fit.law, report.fit.used
     if law is None or not law.validity.ok:
@@ -80,11 +79,9 @@ def opening(report: RunReport) -> tuple[str, ...]:
         f"{by}{spent} the reward stands at {format_interval(law.reward_now)}, and the ceiling at "
         f"{format_interval(law.ceiling)} ({interval_words(law)})."
     )
+    trust = f"over all forms that are not ruled out, the ceiling lies anywhere from {ceiling_range(law)}."
     if all(rival.ruled_out for rival in law.rivals):
         trust = "every rival is ruled out."
-    else:
-        reach = ceiling_range(law)
-        trust = f"over all forms that are not ruled out, the ceiling lies anywhere from {reach}."
     return capital(first), _left(law, report), f"{_beside_rivals(law)}; {trust}"
 
 
@@ -92,40 +89,34 @@ def _beside_rivals(law: LawFit) -> str:
     """How the law does beside its rivals."""
     where = f"{law.n} evaluations, steps {format_step(law.step[0])} to {format_step(law.step[-1])}"
     best, same, own = law.better_rival, law.rivals_as_good, format_weight(law.law_weight)
-    if not law.rivals:
-        return f"The law fits the run ({where})"
+    fits = f"The law fits the run ({where}"
     if best is not None:
         against = f"{format_weight(best.weight)} against {own}"
-        return f"The law fits the run ({where}), but {form_label(best.form)} has more weight: {against}"
-    where += f"; weight {own} among the forms"
+        return f"{fits}), but {form_label(best.form)} has more weight: {against}"
     if same:
         rivals = listed(f"{form_label(r.form)} ({format_weight(r.weight)})" for r in same)
-        return f"The law fits the run ({where}), and the data cannot tell it from {rivals}"
-    return f"The law describes the run ({where})"
+        return f"{fits}; weight {own} among the forms), and the data cannot tell it from {rivals}"
+    return f"The law describes the run ({where}; weight {own} among the forms)" if law.rivals else f"{fits})"
 
 
 def _left(law: LawFit, report: RunReport) -> str:
     """The headroom, and what the forecast says."""
     left = format_interval(law.headroom)
-    low, high = law.headroom.low, law.headroom.high
+    low, high, first = law.headroom.low, law.headroom.high, f"No headroom can be told from zero: {left}"
     if low is None or high is None:
         first = f"The headroom is {left}"
     elif high < 0:
         first = f"It stands above what the law gives at H = 0: headroom {left}"
     elif low > 0:
         first = f"Spending the last of its entropy would bring {left} more"
-    else:
-        first = f"No headroom can be told from zero: {left}"
-    ahead, spending = report.forecast, report.spending
-    parts = [first]
-    if ahead is not None:
+    if (ahead := report.forecast) is not None:
         at = f"at step {format_step(ahead.step[-1])}"
-        parts.append(f"the forecast of the reward {at} is {format_interval(ahead.reward[-1])}")
-    if spending is not None:
-        parts.append(spent_words(spending.step))
-    if ahead is None and spending is None and report.no_forecast:
-        parts.append(f"there is no forecast ({report.no_forecast})")
-    return f"{'; '.join(parts)}."
+        first += f"; the forecast of the reward {at} is {format_interval(ahead.reward[-1])}"
+    if report.spending is not None:
+        first += f"; {spent_words(report.spending.step)}"
+    elif ahead is None and report.no_forecast:
+        first += f"; there is no forecast ({report.no_forecast})"
+    return f"{first}."
 
 
 def proviso(run: RunFit) -> tuple[str, ...]:
@@ -137,8 +128,8 @@ def proviso(run: RunFit) -> tuple[str, ...]:
     if law is None:
         if run.refusal is None:
             return ("The run has no fit, and its document gives no reason.",)
-        why = f"The run could not be fitted: {sentence(run.refusal.message)}"
-        return why, sentence(capital(run.refusal.hint))
+        refused = f"The run could not be fitted: {sentence(run.refusal.message)}"
+        return refused, sentence(capital(run.refusal.hint))
     reasons = law.validity.reasons
     more = f" ({count(len(reasons) - 1, 'more reason')} below)" if len(reasons) > 1 else ""
     now, headroom, ceiling = map(format_interval, (law.reward_now, law.headroom, law.ceiling))

@@ -36,21 +36,19 @@ SPENDING = (
 def describe(result: Forecast | SaturationForecast) -> list[b.Block]:
     """The reward at later steps, or when the entropy is spent."""
     head = b.Heading(result.run, 2, f"forecast from step {format_step(result.last_step)}")
-    if isinstance(result, Forecast):
-        return [head, *sections(result, None, result)]
-    return [head, *sections(None, result, result)]
+    parts = (result, None) if isinstance(result, Forecast) else (None, result)
+    return [head, *sections(*parts, result)]
 
 
 def table(result: Forecast | SaturationForecast) -> b.Table:
     """A row per step; or one of the end of the entropy, and a row per gain."""
     if isinstance(result, Forecast):
         return b.Table(STEPS, list(_steps(result)))
-    names = ("run", "share", "entropy_now", "entropy", "step", "reward")
-    spent = {name: getattr(result, name) for name in names}
-    gains = [
+    spent = {column.key: getattr(result, column.key) for column in SPENDING[:6]}
+    gains = (
         {"run": result.run, "gain": gain.points, "at_step": gain.step, "probability": gain.by_step}
         for gain in result.gains
-    ]
+    )
     return b.table_of(SPENDING, [spent, *gains])
 
 
@@ -106,8 +104,7 @@ def _weights(weights: Mapping[str, float]) -> str:
     """``law 0.52, line 0.31, 3 others 0.17``: members with less than 0.05 are counted, not named."""
     named = sorted(weights.items(), key=lambda item: -item[1])
     words = [f"{name} {format_weight(weight)}" for name, weight in named if weight >= 0.05]
-    others = named[len(words) :]
-    if others:
+    if others := named[len(words) :]:
         words.append(f"{count(len(others), 'other')} {format_weight(sum(weight for _, weight in others))}")
     return ", ".join(words)
 

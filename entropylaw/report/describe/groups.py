@@ -33,7 +33,6 @@ def shared_blocks(fit: SharedFit, level: int = 2) -> list[b.Block]:
     """The test, the coefficients in common, each run beside them, and the recipe over its seeds."""
     interval = f"{format_percent(fit.level)} interval ({fit.a.method})"
     names = "a, b and ceiling" if len(fit.shared) > 1 else fit.shared[0]
-    rows = [row for row in shared_rows(fit) if "run" in row]
     spread = [(one.coefficient, one.answer, one.new_seed, one.tau) for one in fit.spread]
     heads = ("this recipe", "mean over seeds", "a new seed", "sd between seeds")
     seeds: b.Block = b.Table([b.Column(head, head) for head in heads], spread)
@@ -46,7 +45,7 @@ def shared_blocks(fit: SharedFit, level: int = 2) -> list[b.Block]:
         _same(fit.same, "runs"),
         b.Notes(b.labelled("caution", fit.cautions)),
         b.Facts("in common", [b.Fact(name, getattr(fit, name)) for name in LAW], interval),
-        b.table_of(PARTS, rows, words=2),
+        b.table_of(PARTS, (row for row in shared_rows(fit) if "run" in row), words=2),
         seeds,
         b.Notes(b.labelled("mean over seeds", methods)),
     ]
@@ -67,7 +66,7 @@ def shared_rows(fit: SharedFit) -> Iterator[dict[str, b.Cell]]:
 
 def segment_blocks(seams: Iterable[Seam], fit: SegmentFit | None, notes: Iterable[str]) -> list[b.Block]:
     """The level shifts that were found and the law between them; nothing where nobody asked."""
-    found = [seam_words(seam) for seam in seams] + list(notes)
+    found = [*map(seam_words, seams), *notes]
     if not found and fit is None:
         return []
     head = [b.Heading("Segments", name="segments"), b.Notes(b.labelled("level shift", found))]

@@ -62,28 +62,24 @@ def describe(result: TokenSummary) -> list[Block]:
             # How many occurrences a step was rarefied to is one number for all that have so many.
             sizes = columns[name.replace("_rarefied", "_rarefied_n")]
             label = label.format(_cell(sizes[0] or sizes[-1], "count"))
-            cells = [_cell(columns[name][end], kind) for end in ends]
-            rows.append((label, *cells, _PUBLISHED.get(name, "")))
+            rows.append((label, *(_cell(columns[name][end], kind) for end in ends), _PUBLISHED.get(name, "")))
     heads = ["", *(f"step {steps[end]}" for end in ends), "Wang et al. 2025"]
-    source = (
-        "Wang et al. 2025 (arXiv:2506.01939): Qwen3-8B, more than a million tokens of its answers to AIME "
-        "2024 and 2025"
-    )
+    source = "Qwen3-8B, more than a million tokens of its answers to AIME 2024 and 2025"
     return [
         Heading("Entropy of tokens", 2, about),
         Table([Column(head, head) for head in heads], rows),
-        Notes([Note("published", source), *labelled("note", result.notes)]),
+        Notes(
+            [Note("published", f"{heads[-1]} (arXiv:2506.01939): {source}"), *labelled("note", result.notes)]
+        ),
         *figures_of("tokens", None),
     ]
 
 
 def table(result: TokenSummary) -> Table:
     """A row per step, with twelve significant digits."""
-    columns = [Column(name, name) for name in result.columns]
-    rows = (
-        [rounded(cell) if isinstance(cell, float) else cell for cell in row.values()] for row in result.rows
-    )
-    return Table(columns, list(rows))
+    rows = (row.values() for row in result.rows)
+    cells = [[rounded(cell) if isinstance(cell, float) else cell for cell in row] for row in rows]
+    return Table([Column(name, name) for name in result.columns], cells)
 
 
 def _cell(value: Cell, kind: str) -> str:

@@ -107,8 +107,7 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def _note(note: Note, width: int = _LABEL) -> Iterator[str]:
-    text = note.text if note.brief is None else note.brief
-    if text:
+    if text := note.text if note.brief is None else note.brief:
         yield from _hung(f"  {note.label:<{width}} " if note.label else "  ", text)
 
 
