@@ -56,10 +56,8 @@ def _controlled(values: Values) -> str:
             by = f"the log has a loss that learns its coefficient ({name})"
         case _:
             by = f"{name} rises where it is below about {value:.2g} nats, and falls where it is above"
-    return (
-        f"the entropy is controlled: {by}; it is then a set variable and not an outcome of the training, and "
-        "how well the law fits tests nothing"
-    )
+    what = "it is then a set variable and not an outcome of the training"
+    return f"the entropy is controlled: {by}; {what}, and how well the law fits tests nothing"
 
 
 def _far_off(values: Values) -> str:

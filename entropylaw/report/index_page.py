@@ -56,15 +56,11 @@ class Axis:
 
     low: float
     high: float
+    width: str = f"{WIDTH:g}"
 
     def place(self, x: float) -> float:
         """Where ``x`` lies; outside of the axis it lies outside of the picture."""
         return _EDGE + (x - self.low) / (self.high - self.low) * (WIDTH - 2 * _EDGE)
-
-    @property
-    def width(self) -> str:
-        """Of the picture, as its view box has it."""
-        return f"{WIDTH:g}"
 
     @property
     def title(self) -> str:
@@ -128,31 +124,27 @@ def render(
     places = {"v": [verdicts.index(row.verdict) for row in named]}
     for name in ("ceiling", "headroom", "used"):
         # Largest first; what is not to be read after what is, and what is not known last.
-        found = [row.estimate(name) for row in named]
-        values = [None if one is None or one.value is None else -one.value for one in found]
-        keys = [(x is None, not row.readable, x or 0.0) for row, x in zip(named, values, strict=True)]
+        found = ((row, one and one.value) for row, one in ((row, row.estimate(name)) for row in named))
+        keys = [(x is None, not row.readable, -(x or 0.0)) for row, x in found]
         ranked = sorted(range(len(named)), key=keys.__getitem__)
         places[name[0]] = sorted(range(len(named)), key=ranked.__getitem__)
     orders = (";".join(f"--{key}:{ranks[i]}" for key, ranks in places.items()) for i in range(len(named)))
     # The others stand with the name, as lines, or beside the forecast.
     elsewhere = ("run", "verdict", "entropy", "reward", "forecast_step")
     columns = [column for column in COLUMNS if PEOPLE in column.shown_in and column.key not in elsewhere]
-    return (
-        environment()
-        .get_template("index_page.html.j2")
-        .render(
-            views=[_view(row, order, axis, columns) for row, order in zip(named, orders, strict=True)],
-            columns=columns,
-            axis=axis,
-            sentences=overall(named),
-            levels=sorted({row.cells["level"] for row in named if row.fitted}),
-            most_points=MOST_POINTS,
-            spent=SPENT,
-            warnings=warnings,
-            files=files or {},
-            version=version,
-            shared=[fragment(shared_blocks(fit, 3), {}) for fit in shared],
-        )
+    template = environment().get_template("index_page.html.j2")
+    return template.render(
+        views=[_view(row, order, axis, columns) for row, order in zip(named, orders, strict=True)],
+        columns=columns,
+        axis=axis,
+        sentences=overall(named),
+        levels=sorted({row.cells["level"] for row in named if row.fitted}),
+        most_points=MOST_POINTS,
+        spent=SPENT,
+        warnings=warnings,
+        files=files or {},
+        version=version,
+        shared=[fragment(shared_blocks(fit, 3), {}) for fit in shared],
     )
 
 

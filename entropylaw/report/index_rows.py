@@ -218,10 +218,8 @@ def _through(rows: Sequence[IndexRow]) -> str:
     more, less, between = (n or "none" for n in (above, below, len(known) - above - below))
     unknown = len(rows) - len(known)
     beside = f" In {unknown} that share has no interval." if unknown else ""
-    return (
-        f"More than 90 % of the reward that entropy can buy is used in {more}, less in {less}, and in "
-        f"{between} the interval holds 90 %.{beside}"
-    )
+    used = f"More than 90 % of the reward that entropy can buy is used in {more}, less in {less}"
+    return f"{used}, and in {between} the interval holds 90 %.{beside}"
 
 
 def _of(part: int, whole: int) -> str:

@@ -37,8 +37,7 @@ BENDS = KINDS[-1]
 
 def fitted_curves(run: RunPhases) -> list[tuple[CurvePhases, PhaseColumn | None]]:
     """The curves of a run that were fitted, each with the column that it was read from; planning first."""
-    phases = run.phases
-    if phases is None:
+    if (phases := run.phases) is None:
         return []
     columns = (run.planning_column, run.execution_column, run.aggregate_column)
     curves = (phases.planning, phases.execution, phases.aggregate)
@@ -47,14 +46,12 @@ def fitted_curves(run: RunPhases) -> list[tuple[CurvePhases, PhaseColumn | None]
 
 def curves_of(run: RunPhases) -> Curves:
     """The curves of a run that were fitted, each with its full name; planning first."""
-    tokens = {"planning": "planning tokens", "execution": "execution tokens", "aggregate": "all tokens"}
     named = []
     for curve, column in fitted_curves(run):
+        name = f"token entropy of {curve.name.replace('aggregate', 'all')} tokens"
         # A semantic entropy is never called a token entropy.
         if column is not None and column.what == SEMANTIC:
             name = "semantic entropy" + (" of plans" if curve.name == "planning" else "")
-        else:
-            name = f"token entropy of {tokens[curve.name]}"
         named.append((curve, name))
     return named
 
@@ -85,8 +82,7 @@ def headline(run: RunPhases) -> str:
 
 def verdict_words(run: RunPhases) -> str:
     """What the curves that have a boundary do, and where; or that there is none."""
-    phases = run.phases
-    if phases is None:
+    if (phases := run.phases) is None:
         return "This run could not be fitted."
     if phases.planning is None or phases.execution is None:
         # One curve; that of all tokens cannot be taken apart.
@@ -98,15 +94,12 @@ def verdict_words(run: RunPhases) -> str:
     plan, act = phases.planning, phases.execution
     planning, execution = _owner(run.planning_column, "planning"), _owner(run.execution_column, "execution")
     if not plan.found and not act.found:
-        return (
-            "no boundary: none is found beyond one smooth decay in either curve "
-            f"({planning} {chance(plan)}, {execution} {chance(act)})"
-        )
+        none = "no boundary: none is found beyond one smooth decay in either curve"
+        return f"{none} ({planning} {chance(plan)}, {execution} {chance(act)})"
+    one, name = (plan, planning) if plan.found else (act, execution)
+    found = f"one boundary: {name} {does(one)} ({chance(one)})"
     if plan.found and act.found:
         found = _two_boundaries(phases, (plan, planning), (act, execution))
-    else:
-        one, name = (plan, planning) if plan.found else (act, execution)
-        found = f"one boundary: {name} {does(one)} ({chance(one)})"
     return found + _after(phases, execution)
 
 
@@ -218,8 +211,7 @@ def _steps(gap: Estimate, sign: int) -> str:
 
 def _after(phases: PhaseFit, execution: str) -> str:
     """How planning's boundary lies to execution's fall: a decay that levels off has no boundary."""
-    gap = phases.after_fall
-    if gap is None or gap.value is None or gap.low is None or gap.high is None:
+    if (gap := phases.after_fall) is None or gap.value is None or gap.low is None or gap.high is None:
         return ""
     # Beside two boundaries it is not plain whose place this is.
     whose = "that is" if phases.delta is None else "planning's boundary lies"

@@ -53,19 +53,16 @@ def render(
     if document.shared is not None:
         blocks += groups.shared_blocks(document.shared, 3)
     blocks += [*figures_of("tokens", None), *_provenance(document, run)]
-    return (
-        environment()
-        .get_template("run_page.html.j2")
-        .render(
-            document=document,
-            name=one_line(run.run),
-            about=blocks[0].about,
-            badge=words.badge(run.fit),
-            safe=run.fit.law is not None and run.fit.law.validity.ok,
-            body=fragment(blocks, figures, links),
-            previous=previous,
-            following=following,
-        )
+    template = environment().get_template("run_page.html.j2")
+    return template.render(
+        document=document,
+        name=one_line(run.run),
+        about=blocks[0].about,
+        badge=words.badge(run.fit),
+        safe=run.fit.law is not None and run.fit.law.validity.ok,
+        body=fragment(blocks, figures, links),
+        previous=previous,
+        following=following,
     )
 
 

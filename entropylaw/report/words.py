@@ -75,10 +75,8 @@ def opening(report: RunReport) -> tuple[str, ...]:
         spent = f"what share of the reward that its entropy can buy this run has used is not known: {note};"
     else:
         spent = f"this run has used {format_interval(used, '%')} of the reward that its entropy can buy:"
-    first = (
-        f"{by}{spent} the reward stands at {format_interval(law.reward_now)}, and the ceiling at "
-        f"{format_interval(law.ceiling)} ({interval_words(law)})."
-    )
+    ceiling = f"the ceiling at {format_interval(law.ceiling)} ({interval_words(law)})"
+    first = f"{by}{spent} the reward stands at {format_interval(law.reward_now)}, and {ceiling}."
     trust = f"over all forms that are not ruled out, the ceiling lies anywhere from {ceiling_range(law)}."
     if all(rival.ruled_out for rival in law.rivals):
         trust = "every rival is ruled out."
@@ -124,8 +122,7 @@ def proviso(run: RunFit) -> tuple[str, ...]:
 
     Of a law that was fitted also what does better, and the numbers with that proviso.
     """
-    law = run.law
-    if law is None:
+    if (law := run.law) is None:
         if run.refusal is None:
             return ("The run has no fit, and its document gives no reason.",)
         refused = f"The run could not be fitted: {sentence(run.refusal.message)}"
@@ -139,16 +136,13 @@ def proviso(run: RunFit) -> tuple[str, ...]:
         weights, own = format_weight(best.weight), format_weight(law.law_weight)
         better = f"No rival does better: the law has weight {own}, {form_label(best.form)} {weights}."
         if best.weight > law.law_weight:
-            better = (
-                f"Of the forms, {form_label(best.form)} does best (weight {weights} against {own}); it puts "
-                f"the ceiling at {format_interval(best.ceiling)}."
-            )
-    return (
-        f"{headline(law).removesuffix('.')}: {reasons[0]}{more}.",
-        better,
-        f"Whoever reads the numbers of the law anyway finds a reward of {now} now, a headroom of {headroom} "
-        f"and a ceiling of {ceiling} ({interval_words(law)}).",
+            better = f"Of the forms, {form_label(best.form)} does best (weight {weights} against {own})"
+            better += f"; it puts the ceiling at {format_interval(best.ceiling)}."
+    anyway = (
+        f"Whoever reads the numbers of the law anyway finds a reward of {now} now, a headroom of {headroom}"
     )
+    anyway += f" and a ceiling of {ceiling} ({interval_words(law)})."
+    return f"{headline(law).removesuffix('.')}: {reasons[0]}{more}.", better, anyway
 
 
 def listed(items: Iterable[str]) -> str:

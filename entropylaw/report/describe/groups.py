@@ -138,10 +138,9 @@ def _segments_title(fit: SegmentFit) -> str:
 
 def _same(test: SameTest, what: str) -> b.Verdict:
     """The test of a common law; not rejecting is not the same as being equal."""
-    badge, said, ok = "SAME?", f"no sign that the {what} differ", None
-    if test.differs:
-        badge, said, ok = "DIFFERENT", f"the {what} do not share the law", False
-    return b.Verdict(badge, f"{said}: {_chance(test.p_value)} ({test.method})", ok)
+    said = f"the {what} do not share the law" if test.differs else f"no sign that the {what} differ"
+    said += f": {_chance(test.p_value)} ({test.method})"
+    return b.Verdict("DIFFERENT", said, False) if test.differs else b.Verdict("SAME?", said)
 
 
 def _chance(p: float) -> str:

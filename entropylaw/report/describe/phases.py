@@ -127,11 +127,9 @@ def _columns_read(run: RunPhases) -> str:
     """Which columns were used, and for what."""
     columns = (run.planning_column, run.execution_column, run.aggregate_column)
     named = zip(("planning", "execution", "all tokens"), columns, strict=True)
-    used = [(kind, column) for kind, column in named if column is not None]
-    whats = {column.what for _, column in used}
-    parts = [
-        f"{kind} '{column.column}'" + (f" ({column.what})" if len(whats) > 1 else "") for kind, column in used
-    ]
+    used = [(f"{kind} '{column.column}'", column.what) for kind, column in named if column is not None]
+    whats = {what for _, what in used}
+    parts = [column + (f" ({what})" if len(whats) > 1 else "") for column, what in used]
     if len(whats) == 1:
         parts[-1] += f" ({'each a ' if len(used) > 1 else ''}{whats.pop()})"
     names = (("planning's share of tokens", run.share_column), ("response length", run.length_column))
