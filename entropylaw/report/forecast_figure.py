@@ -25,10 +25,9 @@ _BAND: dict[str, Any] = {"linewidth": 6.0, "alpha": 0.24}
 def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
     """Reward, and entropy below it: what was logged, and the forecast's interval over the later steps.
 
-    The fan is of a new evaluation; between the last step and the first one forecast it is drawn from the
-    level now, fainter. The band across is the ceiling's interval, where the law holds; the upright band is
-    the interval of the step at which the entropy is spent. Of a bare forecast the fan is drawn alone, or
-    that step.
+    The fan is of a new evaluation; from the level now to the first step forecast it is fainter. The band
+    across is the ceiling's interval, where the law holds; the upright one that of the step at which the
+    entropy is spent. Of a bare forecast the fan is drawn alone, or that step.
 
     Raises
     ------

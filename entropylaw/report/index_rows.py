@@ -59,8 +59,7 @@ class IndexRow(Struct, frozen=True, kw_only=True):
     no_forecast, no_phases
         Why there is none.
     phases_words, segments_words
-        The verdict on the phases, and the level shifts and segments, in a sentence; empty where there are
-        none.
+        The verdict on the phases, and the level shifts and segments, in a sentence; or empty.
     """
 
     run: str
@@ -111,10 +110,8 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
         entropy, reward = ((float(one[0]), float(one[-1])) for one in (law.entropy, law.reward))
         series = Series(step=runs.stretches(law.step), entropy=entropy, reward=reward)
         better = law.better_rival
-    if report.phases is None:
-        no_phases = NO_CURVES
-    elif report.phases.phases is None:
-        no_phases = words.why(report.phases.refusal)
+    if report.phases is None or report.phases.phases is None:
+        no_phases = NO_CURVES if report.phases is None else words.why(report.phases.refusal)
     ahead = report.forecast is not None and report.spending is not None
     return IndexRow(
         run=run.run,

@@ -15,9 +15,9 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def markdown_cell(text: str) -> str:
-    """``text`` for a Markdown table cell or heading: nothing in it is markup or mathematics any more."""
-    escaped = "".join("\\" + c if c in "\\`*_{}[]()#|!~$" else c for c in one_line(text))
+def markdown_cell(text: str, special: str = "\\`*_{}[]()#|!~$") -> str:
+    """``text`` for a Markdown table cell or heading: nothing ``special`` is markup or mathematics now."""
+    escaped = "".join("\\" + c if c in special else c for c in one_line(text))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

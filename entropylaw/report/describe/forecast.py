@@ -36,8 +36,9 @@ SPENDING = (
 def describe(result: Forecast | SaturationForecast) -> list[b.Block]:
     """The reward at later steps, or when the entropy is spent."""
     head = b.Heading(result.run, 2, f"forecast from step {format_step(result.last_step)}")
-    parts = (result, None) if isinstance(result, Forecast) else (None, result)
-    return [head, *sections(*parts, result)]
+    if isinstance(result, Forecast):
+        return [head, *sections(result, None, result)]
+    return [head, *sections(None, result, result)]
 
 
 def table(result: Forecast | SaturationForecast) -> b.Table:

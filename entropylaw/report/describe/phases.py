@@ -178,7 +178,7 @@ def _across(across: PhasesAcross) -> list[b.Block]:
 def _rows(run: RunPhases) -> Iterator[dict[str, b.Cell]]:
     base: dict[str, b.Cell] = {"run": run.run, "path": run.path}
     if (phases := run.phases) is None:
-        yield base | {"refusal": run.refusal and run.refusal.slug}
+        yield base | {"refusal": run.refusal.slug if run.refusal is not None else None}
         return
     base |= {name: getattr(phases, name) for name in f"verdict later level {_OF_BOTH}".split()}
     for curve, column in words.fitted_curves(run):

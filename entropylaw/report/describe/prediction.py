@@ -36,7 +36,8 @@ def describe(result: PredictionDocument | RunPrediction) -> list[b.Block]:
         notes.append(b.Note("saturation", f"{spent} {at}"))
     if result.no_forecast:
         notes.append(b.Note("no forecast", result.no_forecast))
-    blocks = [b.Heading(result.run, 2, result.path), verdict, b.Notes(b.labelled("reason", validity.reasons))]
+    blocks: list[b.Block] = [b.Heading(result.run, 2, result.path), verdict]
+    blocks.append(b.Notes(b.labelled("reason", validity.reasons)))
     if result.predictions:
         level = format_percent(result.predictions[0].mean.level)
         labels = ("entropy", "reward of the law", f"a new evaluation, {level} interval", "extrapolated")

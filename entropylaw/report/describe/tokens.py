@@ -51,10 +51,9 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
 
 def describe(result: TokenSummary) -> list[Block]:
     """The first step and the last, beside what was published, and where that is from."""
-    columns = result.columns
-    steps, tokens = columns["step"], columns["tokens"]
+    columns, steps = result.columns, result.columns["step"]
     ends = [0] if len(steps) == 1 else [0, -1]
-    total = sum(number for number in tokens if isinstance(number, int))
+    total = sum(number for number in columns["tokens"] if isinstance(number, int))
     about = f"{total:,} tokens in {len(steps):,} steps · classes: {result.about['class']['rule']}"
     rows = []
     for name, label, kind in _ROWS:
@@ -85,8 +84,6 @@ def table(result: TokenSummary) -> Table:
 def _cell(value: Cell, kind: str) -> str:
     if value is None or isinstance(value, str):
         return value or numbers.MISSING
-    if kind == "count":
-        return f"{value:,}"
-    if kind == "share":
-        return numbers.format_percent(value)
+    if kind in ("count", "share"):
+        return f"{value:,}" if kind == "count" else numbers.format_percent(value)
     return numbers.format_number(value, 2 if kind == "error" else 4)

@@ -8,7 +8,7 @@ from itertools import groupby
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import NAMED
 from entropylaw.report.numbers import count, fact_text, row_text
-from entropylaw.report.printable import markdown_cell, one_line
+from entropylaw.report.printable import markdown_cell
 
 MOST_BYTES = 59_000
 """Comments on the common forges end near 64 kB; what is beyond is counted and left out."""
@@ -122,7 +122,5 @@ def _cell(cell: b.Cell, text: str) -> str:
 
 def escaped_text(text: str) -> str:
     """A sentence: no markup either, but brackets stay readable where they cannot make a link."""
-    escaped = "".join("\\" + c if c in "\\`*_|~$" else c for c in one_line(text))
-    escaped = escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    escaped = escaped.replace("](", "]\\(").replace("]:", "]\\:")
+    escaped = markdown_cell(text, "\\`*_|~$").replace("](", "]\\(").replace("]:", "]\\:")
     return "\\" + escaped if escaped[:1] in ("#", "+", "-", "=") else escaped
