@@ -142,8 +142,7 @@ def all_cautions(run: RunPhases) -> tuple[str, ...]:
 def rows_of(curve: CurvePhases, until: float) -> tuple[tuple[str, str], ...]:
     """The numbers of a curve, each with its label; those around a boundary only where one was found.
 
-    What they would be without one is in the document: they are as if there was one, and mislead beside a test
-    that finds none.
+    Without one only the document has them: as if there was one, they mislead beside a test that finds none.
     """
     shape, boundary, width, before, after, rise = ("one smooth decay", *[MISSING] * 5)
     seen = "none of those tried" if curve.detectable is None else format_number(curve.detectable, 2)

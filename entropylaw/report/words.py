@@ -70,10 +70,9 @@ def opening(report: RunReport) -> tuple[str, ...]:
         return proviso(report.fit)
     better = law.better_rival
     by = "" if better is None else f"By the law, though {form_label(better.form)} fits better, "
-    if used is None or used.value is None:
-        note = used.note if used is not None and used.note else "its document does not say"
-        spent = f"what share of the reward that its entropy can buy this run has used is not known: {note};"
-    else:
+    note = used.note if used is not None and used.note else "its document does not say"
+    spent = f"what share of the reward that its entropy can buy this run has used is not known: {note};"
+    if used is not None and used.value is not None:
         spent = f"this run has used {format_interval(used, '%')} of the reward that its entropy can buy:"
     ceiling = f"the ceiling at {format_interval(law.ceiling)} ({interval_words(law)})"
     first = f"{by}{spent} the reward stands at {format_interval(law.reward_now)}, and {ceiling}."
@@ -191,9 +190,8 @@ def ceiling_range(law: LawFit) -> str:
     highest = [form_label(form) for form, ceiling in kept if ceiling.high == over.high]
     if len(kept) == 1 or not lowest or not highest:
         return f"{text.low} to {text.high}"
-    if lowest[0] in highest:
-        return f"{text.low} to {text.high} ({lowest[0]})"
-    return f"{text.low} ({lowest[0]}) to {text.high} ({highest[0]})"
+    below = "" if lowest[0] in highest else f" ({lowest[0]})"
+    return f"{text.low}{below} to {text.high} ({highest[0] if below else lowest[0]})"
 
 
 def meaning(known: Meaning) -> str:

@@ -10,9 +10,7 @@ from entropylaw.report.words import headline
 from entropylaw.results.groups import SameTest, Seam, SegmentFit, SharedFit
 
 LAW = ("a", "b", "ceiling")
-
 _LAW_COLUMNS = b.columns("a b ceiling", estimate=True)
-
 PARTS = (*b.columns("run part"), b.Column("n", "evaluations"), *b.columns("valid"), *_LAW_COLUMNS)
 
 
@@ -115,12 +113,9 @@ def segments_sentence(seams: Iterable[Seam], fit: SegmentFit | None) -> str:
     """The jumps and the test of the segments in a sentence; empty where there are none."""
     parts = [seam_words(seam) for seam in seams]
     if fit is not None:
-        parts.append(_segments_title(fit))
-        if fit.same is not None:
-            same = _same(fit.same, "segments")
-            parts.append(f"{same.badge}: {same.text}")
-        parts += [fit.note] if fit.note else []
-    return "; ".join(parts)
+        same = [_same(fit.same, "segments")] if fit.same is not None else []
+        parts += [_segments_title(fit), *(f"{one.badge}: {one.text}" for one in same), fit.note or ""]
+    return "; ".join(filter(None, parts))
 
 
 def seam_words(seam: Seam) -> str:

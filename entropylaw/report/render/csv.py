@@ -36,10 +36,8 @@ def flat(table: Table) -> tuple[list[str], list[list[Cell]]]:
 
 
 def _written(cell: Cell) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return str(cell).lower()
+    if cell is None or isinstance(cell, bool):
+        return "" if cell is None else str(cell).lower()
     if isinstance(cell, tuple):
         return " ".join(map(repr, cell))
     return spreadsheet_cell(cell) if isinstance(cell, str) else repr(cell)
