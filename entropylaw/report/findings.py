@@ -34,11 +34,6 @@ def sentence(finding: Finding) -> str:
     return wording(values) if callable(wording) else wording.format_map(values)
 
 
-def _too_few(values: Values) -> str:
-    few = "{n} evaluations; {needed} are needed before residuals say anything about drift".format_map(values)
-    return f"{few}; {_longer_reward(values)}" if "column" in values else few
-
-
 def _longer_reward(values: Values) -> str:
     found, column = count(values["evaluations"], "evaluation"), shlex.quote(values["column"])
     return f"the training reward has {found}, this one {values['used']}: --reward {column}"
@@ -48,14 +43,6 @@ def _forms_as_good(values: Values) -> str:
     rivals = zip(values["labels"], values["weights"], strict=True)
     names = " and ".join(f"{label} (weight {weight:.2f})" for label, weight in rivals)
     return f"the run cannot tell the law (weight {values['law_weight']:.2f}) from {names}"
-
-
-def _entropy_noise(values: Values) -> str:
-    factor = values["factor"]
-    return (
-        f"entropy scatters by {values['noise']:.2g} nats about its course, {values['ratio']:.2g} times the "
-        f"{values['given']:.2g} that was given (limits {1 / factor:.2g} and {factor}): check what was given"
-    )
 
 
 def _controlled(values: Values) -> str:
@@ -69,35 +56,23 @@ def _controlled(values: Values) -> str:
             by = f"the log has a loss that learns its coefficient ({name})"
         case _:
             by = f"{name} rises where it is below about {value:.2g} nats, and falls where it is above"
-    return (
-        f"the entropy is controlled: {by}; it is then a set variable and not an outcome of the training, and "
-        "how well the law fits tests nothing"
-    )
+    what = "it is then a set variable and not an outcome of the training"
+    return f"the entropy is controlled: {by}; {what}, and how well the law fits tests nothing"
 
 
 def _far_off(values: Values) -> str:
     there = zip(values["values"], values["steps"], strict=True)
     named = ", ".join(f"{value:.4g} at step {step:g}" for value, step in there)
     named += f" and {values['others']} more" if values["others"] else ""
-    if values["vocabulary"]:
-        named += "; the logarithm of a vocabulary, which a padded position has"
+    named += "; the logarithm of a vocabulary, which a padded position has" if values["vocabulary"] else ""
     return f"{values['curve']} is far off its neighbours: {named}; it may make a boundary, or hide one"
-
-
-def _beyond(values: Values) -> str:
-    shares = f"{100 * values['from_share']:g} to {100 * values['to_share']:g} % of the run"
-    return (
-        f"the boundary of {values['curve']} may lie beyond the places that were looked at ({shares}, "
-        f"steps {values['first']:g} to {values['last']:g})"
-    )
 
 
 def _not_valid(values: Values) -> str:
     # Twelve are named, the others counted.
     invalid = values["invalid"]
-    named = ", ".join(invalid[:12])
-    more = f" and {len(invalid) - 12} more" if len(invalid) > 12 else ""
-    return f"not valid by themselves: {len(invalid)} of {values['runs']} runs ({named}{more})"
+    named = ", ".join(invalid[:12]) + (f" and {len(invalid) - 12} more" if len(invalid) > 12 else "")
+    return f"not valid by themselves: {len(invalid)} of {values['runs']} runs ({named})"
 
 
 _A = "a = {a:.3g} [{low:.3g}, {high:.3g}], and the law needs a > 0"
@@ -116,7 +91,10 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "law-ruled-out": "{label} describes the run better; the law keeps a weight of {law_weight:.2g} among the "
     "forms, and below {limit} it is ruled out",
     # What the run lacks.
-    "too-few-evaluations": _too_few,
+    "too-few-evaluations": lambda values: (
+        "{n} evaluations; {needed} are needed before residuals say anything about drift".format_map(values)
+        + (f"; {_longer_reward(values)}" if "column" in values else "")
+    ),
     "entropy-range-narrow": "entropy spans {span:.2g} nats; {needed} are needed to tell a from b",
     "slope-unclear": f"reward does not clearly rise as entropy is spent: {_A}",
     "one-evaluation-decides": "the fit rests on one evaluation: without step {step:g} least squares give "
@@ -131,7 +109,10 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "the ceiling from where the run stands)",
     "residuals-below-noise": "the residual's sd {sd:.2g} is less than the binomial noise {noise:.2g} of the "
     "sample size that was given (by more than a factor of {factor}): check what was given",
-    "entropy-noise-differs": _entropy_noise,
+    "entropy-noise-differs": lambda values: (
+        "entropy scatters by {noise:.2g} nats about its course, {ratio:.2g} times the {given:.2g} that was "
+        "given (limits {least:.2g} and {factor}): check what was given"
+    ).format_map({**values, "least": 1 / values["factor"]}),
     "one-evaluation-moves-ceiling": "step {step:g} alone moves the least-squares ceiling by {shift:+.2g}, "
     "more than half of its interval",
     "ceiling-above-one": "the ceiling {ceiling:.3g} lies above 1, the largest reward that the run could log",
@@ -161,7 +142,11 @@ SENTENCES: dict[str, str | Callable[[Values], str]] = {
     "points-far-off": _far_off,
     "boundary-gradual": "the change of {curve} is gradual: it takes {width:.0f} steps, half of the run or "
     "more, so that its place is the middle of a long bend",
-    "boundary-at-edge": _beyond,
+    "boundary-at-edge": lambda values: (
+        f"the boundary of {values['curve']} may lie beyond the places that were looked at "
+        f"({100 * values['from_share']:g} to {100 * values['to_share']:g} % of the run, "
+        f"steps {values['first']:g} to {values['last']:g})"
+    ),
     "series-jumps": lambda values: (
         "{series} jumps by {jump:.3g} between steps {after:g} and {step:g}".format_map(values)
         + (": a boundary near it may be that" if values["boundary"] else "")

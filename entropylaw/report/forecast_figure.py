@@ -25,10 +25,9 @@ _BAND: dict[str, Any] = {"linewidth": 6.0, "alpha": 0.24}
 def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
     """Reward, and entropy below it: what was logged, and the forecast's interval over the later steps.
 
-    The fan is of a new evaluation; between the last step and the first one forecast it is drawn from the
-    level now, fainter. The band across is the ceiling's interval, where the law holds; the upright band is
-    the interval of the step at which the entropy is spent. Of a bare forecast the fan is drawn alone, or
-    that step.
+    The fan is of a new evaluation; from the level now to the first step forecast it is fainter. The band
+    across is the ceiling's interval, where the law holds; the upright one that of the step at which the
+    entropy is spent. Of a bare forecast the fan is drawn alone, or that step.
 
     Raises
     ------
@@ -66,9 +65,8 @@ def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
             upper.axhline(law.ceiling.value, color=ceiling, linewidth=1.0, zorder=3)
         first, last = float(law.step[0]), float(law.step[-1])
         # A step of saturation widens the picture by a span of the run at most, or is only named.
-        furthest = last + ((last - first) or 1.0)
         spent = (spending.step.value, spending.step.high) if spending else ()
-        ends = [min(end, furthest) for end in spent if end is not None and end > last]
+        ends = [min(end, last + (last - first or 1.0)) for end in spent if end is not None and end > last]
         upper.set_xlim(*p.padded(first, max([last, *(ahead.step if ahead else ()), *ends]), 0.025, 0.025))
         upper.set_ylim(*rewards)
         least, most = float(law.entropy.min()), float(law.entropy.max())
@@ -138,26 +136,22 @@ def _spent(axes: Axes, spending: SaturationForecast) -> None:
 def _keys(run: RunReport, law: LawFit) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """What is to be seen, line by line: colour, words, the band and the line on it."""
     keys: list[tuple[str, str, Any]] = []
-    if run.forecast is not None:
-        level = format_percent(run.forecast.level)
-        of = "a new evaluation" if run.forecast.block == 1 else f"a mean of {run.forecast.block} new ones"
-        keys.append(("blue", f"forecast and {level} interval of {of}", _DASHED))
+    if (ahead := run.forecast) is not None:
+        of = "a new evaluation" if ahead.block == 1 else f"a mean of {ahead.block} new ones"
+        keys.append(("blue", f"forecast and {format_percent(ahead.level)} interval of {of}", _DASHED))
     if law.validity.ok and law.ceiling.value is not None:
         keys.append(("vermilion", f"ceiling {format_interval(law.ceiling)}", "-"))
     if run.spending is not None:
         keys.append(("muted", _spending(run.spending), _DOTTED))
-    return [
-        (name, re.sub(r"(?<=[ [])-", "−", text), [_BAND, {"linewidth": 1.0, "linestyle": dashes}])
-        for name, text, dashes in keys
-    ]
+    looks = ((name, text, {"linewidth": 1.0, "linestyle": dashes}) for name, text, dashes in keys)
+    return [(name, re.sub(r"(?<=[ [])-", "−", text), [_BAND, look]) for name, text, look in looks]
 
 
 def _spending(spending: SaturationForecast) -> str:
-    what, step = f"{format_percent(spending.share)} of the law’s promise spent", spending.step
-    low, value, high = format_interval_of_steps(step, "?")
-    if step.value is not None:
-        return f"{what}: step {value} [{low}, {high}]"
-    return f"{what}: no step" if step.low is None else f"{what}: step {low} at the earliest"
+    what, (low, value, high) = "of the law’s promise spent", format_interval_of_steps(spending.step, "?")
+    when = "no step" if spending.step.low is None else f"step {low} at the earliest"
+    when = when if spending.step.value is None else f"step {value} [{low}, {high}]"
+    return f"{format_percent(spending.share)} {what}: {when}"
 
 
 def _notes(run: RunReport, rewards: tuple[float, float]) -> list[str]:

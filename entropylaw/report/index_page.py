@@ -56,15 +56,11 @@ class Axis:
 
     low: float
     high: float
+    width: str = f"{WIDTH:g}"
 
     def place(self, x: float) -> float:
         """Where ``x`` lies; outside of the axis it lies outside of the picture."""
         return _EDGE + (x - self.low) / (self.high - self.low) * (WIDTH - 2 * _EDGE)
-
-    @property
-    def width(self) -> str:
-        """Of the picture, as its view box has it."""
-        return f"{WIDTH:g}"
 
     @property
     def title(self) -> str:
@@ -81,8 +77,7 @@ class Axis:
             # The smallest of 1, 2 and 5 times a power of ten that is at least so large.
             step = next(power * m for m in (1, 2, 5, 10) if power * m >= least * (1 - 1e-9))
             at = [i * step for i in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
-            decimals = max(0, -math.floor(math.log10(step)))
-            plain = [f"{x + 0.0:.{decimals}f}" for x in at]
+            plain = [f"{x + 0.0:.{max(0, -math.floor(math.log10(step)))}f}" for x in at]
             labels = [text if len(text) <= 8 else f"{x:.2g}" for x, text in zip(at, plain, strict=True)]
             ticks = [Tick(_short(self.place(x)), label) for x, label in zip(at, labels, strict=True)]
             room = 9.0 * (max(map(len, labels), default=0) + 1)
@@ -129,24 +124,21 @@ def render(
     places = {"v": [verdicts.index(row.verdict) for row in named]}
     for name in ("ceiling", "headroom", "used"):
         # Largest first; what is not to be read after what is, and what is not known last.
-        found = [row.estimate(name) for row in named]
-        values = [None if one is None or one.value is None else -one.value for one in found]
-        keys = [(x is None, not row.readable, x or 0.0) for row, x in zip(named, values, strict=True)]
+        found = ((row, one and one.value) for row, one in ((row, row.estimate(name)) for row in named))
+        keys = [(x is None, not row.readable, -(x or 0.0)) for row, x in found]
         ranked = sorted(range(len(named)), key=keys.__getitem__)
         places[name[0]] = sorted(range(len(named)), key=ranked.__getitem__)
     orders = (";".join(f"--{key}:{ranks[i]}" for key, ranks in places.items()) for i in range(len(named)))
     # The others stand with the name, as lines, or beside the forecast.
     elsewhere = ("run", "verdict", "entropy", "reward", "forecast_step")
     columns = [column for column in COLUMNS if PEOPLE in column.shown_in and column.key not in elsewhere]
-    views = [_view(row, order, axis, columns) for row, order in zip(named, orders, strict=True)]
-    levels = {row.cells["level"] for row in named if row.fitted}
     template = environment().get_template("index_page.html.j2")
     return template.render(
-        views=views,
+        views=[_view(row, order, axis, columns) for row, order in zip(named, orders, strict=True)],
         columns=columns,
         axis=axis,
         sentences=overall(named),
-        levels=sorted(levels),
+        levels=sorted({row.cells["level"] for row in named if row.fitted}),
         most_points=MOST_POINTS,
         spent=SPENT,
         warnings=warnings,
@@ -173,8 +165,7 @@ def markdown(
     named, shown = by_name(rows), list(warnings[:20])
     if more := len(warnings) - len(shown):
         shown.append(f"Left out of this text: {more} more warnings; index.html shows them.")
-    cells = [{**row.cells, "run": row.shown} for row in named]
-    head = document_head(shown, cells, shared, overall(named))
+    head = document_head(shown, [{**row.cells, "run": row.shown} for row in named], shared, overall(named))
     found = ((describe(report), (figures or {}).get(slug, {})) for report, slug in sections)
     return whole(head, found, len(named), "their pages hold them")
 
@@ -182,9 +173,8 @@ def markdown(
 def ceiling_axis(rows: Sequence[IndexRow]) -> Axis:
     """An axis for the ceilings and the rewards now of some runs.
 
-    It holds the ceiling of every law that holds, and the rewards now but for the outermost twentieths;
-    ceilings that are not to be read, and the ends of intervals, as far as they lie not far off from these.
-    Whatever lies beyond is marked by an arrow in its row.
+    It holds the ceiling of every law that holds, and the rewards now but for the outermost twentieths; other
+    ceilings and the ends of intervals if they lie not far off. What lies beyond has an arrow in its row.
     """
     ceilings = [(row, row.estimate("ceiling")) for row in rows]
     holding = [ceiling for row, ceiling in ceilings if ceiling is not None and row.readable]
@@ -209,12 +199,12 @@ def _view(row: IndexRow, order: str, axis: Axis, columns: Sequence[Column]) -> d
         why = f"{row.headline.removesuffix('.')}: {row.reason}"
     if row.segments_words:
         why = "; ".join(filter(None, (why.removesuffix("."), row.segments_words)))
-    view: dict[str, Any] = {"row": row, "order": order, "why": why}
+    cells = [_cell(row, column) for column in columns]
+    view: dict[str, Any] = {"row": row, "order": order, "why": why, "cells": cells}
     if row.series is not None:
         view["entropy"] = _line(row, row.series.entropy, "entropy", " nats", 2)
         view["reward"] = _line(row, row.series.reward, "reward", "", 3)
         view["forest"] = _forest(row, axis)
-    view["cells"] = [_cell(row, column) for column in columns]
     return view
 
 
@@ -223,27 +213,19 @@ def _cell(row: IndexRow, column: Column) -> tuple[str, str, str]:
     cell, key = row.cells.get(column.key), column.key
     if isinstance(cell, Estimate) and cell.value is not None:
         value, interval, _ = fact_text(Fact(key, cell, unit=column.unit))
-        beside = _beside(row) if key == "forecast" else ""
+        beside = f"at step {cell_text(row.cells.get('forecast_step'), 'step')}" if key == "forecast" else ""
+        spent = row.cells.get("spent_by_step")
+        if beside and isinstance(spent, Estimate):
+            # The step by which the entropy is spent, or the earliest not excluded.
+            low, by, high = format_interval_of_steps(spent, "?")
+            earliest = "not foreseen" if spent.low is None else f"{low} or later"
+            beside += f"; spent: {earliest}" if spent.value is None else f"; spent by {by} [{low}, {high}]"
         return value, "no interval" if interval == MISSING else interval, beside
     if cell is not None and not isinstance(cell, Estimate):
         return cell_text(cell, column.unit), "", ""
-    if key == "forecast":
-        return "", "", f"none: {row.no_forecast}"
-    if key == "phases":
-        return "", "", "no curves" if row.no_phases == NO_CURVES else "not told, see its page"
-    return "", "", "unknown"
-
-
-def _beside(row: IndexRow) -> str:
-    """The step of a forecast, and that by which the entropy is spent or the earliest not excluded."""
-    at = f"at step {cell_text(row.cells.get('forecast_step'), 'step')}"
-    spent = row.cells.get("spent_by_step")
-    if not isinstance(spent, Estimate):
-        return at
-    low, value, high = format_interval_of_steps(spent, "?")
-    if spent.value is None:
-        return f"{at}; " + ("spent: not foreseen" if spent.low is None else f"spent: {low} or later")
-    return f"{at}; spent by {value} [{low}, {high}]"
+    no_phases = "no curves" if row.no_phases == NO_CURVES else "not told, see its page"
+    missing = {"forecast": f"none: {row.no_forecast}", "phases": no_phases}
+    return "", "", missing.get(key, "unknown")
 
 
 def _line(row: IndexRow, ends: tuple[float, float], key: str, unit: str, digits: int) -> _Picture:
@@ -252,10 +234,8 @@ def _line(row: IndexRow, ends: tuple[float, float], key: str, unit: str, digits:
     assert isinstance(values, tuple)
     low, first, last = min(values), steps[0], steps[-1]
     across, up = 96.0 / ((last - first) or 1.0), 18.0 / ((max(values) - low) or 1.0)
-    points = [
-        (_short(2 + (step - first) * across), _short(20 - (value - low) * up))
-        for step, value in zip(steps, values, strict=True)
-    ]
+    pairs = zip(steps, values, strict=True)
+    points = [(_short(2 + (x - first) * across), _short(20 - (y - low) * up)) for x, y in pairs]
     line, (x, y) = " ".join(map(",".join, points)), points[-1]
     begins, now = (format_number(end, digits) for end in ends)
     return _Picture(
@@ -272,17 +252,11 @@ def _forest(row: IndexRow, axis: Axis) -> _Picture:
     assert isinstance(reward, Estimate)
     numbers = (ceiling.low, ceiling.high, reward.value, ceiling.value)
     low, high, now, value = (None if x is None else axis.place(x) for x in numbers)
-    marks = []
-    if low is not None and high is not None:
-        left, right = (min(max(x, 0.5), WIDTH - 0.5) for x in (low, high))
-        if left < right:
-            marks.append(f'<path class="i" d="M{_short(left)} 11H{_short(right)}"/>')
-    for place, mark in (
-        (now, '<path class="now" d="M{} 4V18"/>'),
-        (value, '<circle cx="{}" cy="11" r="4"/>'),
-    ):
-        if place is not None and 0 <= place <= WIDTH:
-            marks.append(mark.format(_short(place)))
+    left, right = (min(max(x or 0.0, 0.5), WIDTH - 0.5) for x in (low, high))
+    interval = low is not None and high is not None and left < right
+    marks = [f'<path class="i" d="M{_short(left)} 11H{_short(right)}"/>'] * interval
+    drawn = ((now, '<path class="now" d="M{} 4V18"/>'), (value, '<circle cx="{}" cy="11" r="4"/>'))
+    marks += [mark.format(_short(x)) for x, mark in drawn if x is not None and 0 <= x <= WIDTH]
     places = [x for x in (low, high, now, value) if x is not None] or [0.0]
     before, beyond = min(places) < 0, max(places) > WIDTH
     marks += ['<path class="out" d="M0 11l7 -4.5v9z"/>'] * before

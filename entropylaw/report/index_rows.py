@@ -59,8 +59,7 @@ class IndexRow(Struct, frozen=True, kw_only=True):
     no_forecast, no_phases
         Why there is none.
     phases_words, segments_words
-        The verdict on the phases, and the level shifts and segments, in a sentence; empty where there are
-        none.
+        The verdict on the phases, and the level shifts and segments, in a sentence; or empty.
     """
 
     run: str
@@ -107,15 +106,12 @@ def index_row(report: RunReport, slug: str) -> IndexRow:
     run, law, no_phases = report.fit, report.fit.law, None
     reason, series, better = words.why(run.refusal), None, None
     if law is not None:
-        reasons = law.validity.reasons or (words.headline(law),)
-        reason = "" if law.validity.ok else reasons[0]
+        reason = "" if law.validity.ok else (law.validity.reasons or (words.headline(law),))[0]
         entropy, reward = ((float(one[0]), float(one[-1])) for one in (law.entropy, law.reward))
         series = Series(step=runs.stretches(law.step), entropy=entropy, reward=reward)
         better = law.better_rival
-    if report.phases is None:
-        no_phases = NO_CURVES
-    elif report.phases.phases is None:
-        no_phases = words.why(report.phases.refusal)
+    if report.phases is None or report.phases.phases is None:
+        no_phases = NO_CURVES if report.phases is None else words.why(report.phases.refusal)
     ahead = report.forecast is not None and report.spending is not None
     return IndexRow(
         run=run.run,
@@ -157,15 +153,11 @@ def overall(rows: Sequence[IndexRow]) -> tuple[str, ...]:
     forecasts = f"{have}, which does not rest on the law alone." if ahead else "No run has a forecast."
     if len(rows) == 1:
         return (*_alone(rows[0]), forecasts)
-    holding = [row for row in rows if row.readable]
-    if not holding:
-        return (
-            _counted(rows),
-            "So nothing is said here of ceilings, headroom or what is used: every run says below why its "
-            "numbers are not to be read.",
-            forecasts,
-        )
-    return _counted(rows), _headroom(holding), _through(holding)
+    if holding := [row for row in rows if row.readable]:
+        return _counted(rows), _headroom(holding), _through(holding)
+    nothing = "So nothing is said here of ceilings, headroom or what is used"
+    why = "every run says below why its numbers are not to be read."
+    return _counted(rows), f"{nothing}: {why}", forecasts
 
 
 def _alone(row: IndexRow) -> Iterator[str]:
@@ -188,12 +180,10 @@ def _counted(rows: Sequence[IndexRow]) -> str:
     seen = Counter(row.verdict for row in rows)
     cautious, holding = seen["with cautions"], seen["valid"] + seen["with cautions"]
     care = f" ({_of(cautious, holding)} with cautions)" if cautious else ""
-    others = (
-        ("fails in {}", seen["law fails"]),
-        ("cannot be told in {}", seen["undecided"]),
-        ("{} could not be fitted", seen["refused"]),
-    )
-    parts = [f"the law holds in {holding}{care}", *(text.format(n) for text, n in others if n)]
+    others = {"law fails": "fails in {}", "undecided": "cannot be told in {}"}
+    others["refused"] = "{} could not be fitted"
+    said = (text.format(seen[verdict]) for verdict, text in others.items() if seen[verdict])
+    parts = [f"the law holds in {holding}{care}", *said]
     better = sum(row.readable and row.rival is not None for row in rows)
     rival = f"; where it holds, another form fits clearly better in {better}" if better else ""
     return f"Of {len(rows)} runs {words.listed(parts)}{rival}."
@@ -225,10 +215,8 @@ def _through(rows: Sequence[IndexRow]) -> str:
     more, less, between = (n or "none" for n in (above, below, len(known) - above - below))
     unknown = len(rows) - len(known)
     beside = f" In {unknown} that share has no interval." if unknown else ""
-    return (
-        f"More than 90 % of the reward that entropy can buy is used in {more}, less in {less}, and in "
-        f"{between} the interval holds 90 %.{beside}"
-    )
+    used = f"More than 90 % of the reward that entropy can buy is used in {more}, less in {less}"
+    return f"{used}, and in {between} the interval holds 90 %.{beside}"
 
 
 def _of(part: int, whole: int) -> str:

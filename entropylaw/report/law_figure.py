@@ -184,8 +184,7 @@ def series_figure(run: RunFit | LawFit) -> Figure:
         upper.set_ylim(*p.limits(np.append(law.entropy, 0.0), (), 0.0, 0.0, 0.08))
         lower.set_ylim(*p.limits(law.reward, (), 0.0, 0.1, 0.1))
         # A ring around the evaluation that moves the fit most.
-        step = law.influence.step
-        here = law.step == step
+        here = law.step == (step := law.influence.step)
         ring: dict[str, Any] = {"s": 34, "facecolors": "none", "edgecolors": warn, "linewidths": 1.0}
         upper.scatter(law.step[here], law.entropy[here], zorder=6, **ring)
         lower.scatter(law.step[here], law.reward[here], zorder=6, **ring)

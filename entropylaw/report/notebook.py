@@ -45,12 +45,10 @@ def html(result: Any) -> str:
                         drawn = NAMED[block.name].draw(block.part)
                         svgs[block.name] = plotting.figure_bytes(drawn, "svg", "notebook").decode("utf-8")
         prefix = f"entropylaw-{sha256(''.join(svgs.values()).encode()).hexdigest()[:10]}-"
-        body = fragment(part, svgs, prefix=prefix, follow=False, frame=_WHITE)
         heads = [block for block in part if isinstance(block, Heading) and block.level < 3]
         title = " · ".join(one_line(text) for head in heads[:1] for text in (head.text, head.about) if text)
-        bodies.append((title, body))
-    page = environment().get_template("notebook.html.j2").render(bodies=bodies)
-    return page.removesuffix("\n")
+        bodies.append((title, fragment(part, svgs, prefix=prefix, follow=False, frame=_WHITE)))
+    return environment().get_template("notebook.html.j2").render(bodies=bodies).removesuffix("\n")
 
 
 def plot(result: Any, ax: Axes | None = None) -> Axes:
@@ -79,17 +77,14 @@ def _numbers(axes: Axes, blocks: list[Block]) -> None:
         if isinstance(block, Facts):
             return _intervals(axes, [(fact.name, fact.value) for fact in block.facts], block.title)
         if isinstance(block, Table) and block.rows:
-            columns = [
-                (column.label, [row[i] for row in block.rows]) for i, column in enumerate(block.columns)
-            ]
+            cells_of = zip(*block.rows, strict=True)
+            columns = [(column.label, cells) for column, cells in zip(block.columns, cells_of, strict=True)]
             for label, cells in columns:
                 if any(isinstance(cell, Estimate) for cell in cells):
                     names = [" ".join(map(str, row[: block.words])) for row in block.rows]
                     return _intervals(axes, zip(names, cells, strict=True), label)
-            numeric: list[tuple[str, list[Any]]] = [
-                (label, cells)
-                for label, cells in columns
-                if all(isinstance(cell, float | int) for cell in cells)
+            numeric: list[tuple[str, Any]] = [
+                one for one in columns if all(isinstance(cell, float | int) for cell in one[1])
             ]
             if len(numeric) > 1:
                 (across, x), *lines = numeric

@@ -35,10 +35,9 @@ def format_estimate(estimate: Estimate, unit: str = "") -> EstimateText:
 
     With ``"%"`` the estimate is a share, and its numbers are multiplied by 100.
 
-    The interval's half-width gets two significant digits; a half-width of 0.0995 rounds to 0.10 and so
-    costs a decimal. An interval with one end is judged by the distance of that end to the value. Without
-    an interval the value gets three significant digits. The exponent of very large or very small numbers
-    is common to all three, so that they can be compared at a glance.
+    The interval's half-width gets two significant digits (0.0995 rounds to 0.10 and so costs a decimal); of
+    one with one end, the distance of that end to the value. Without an interval the value gets three. Very
+    large or very small numbers have one exponent for all three, so that they can be compared at a glance.
     """
     numbers = (estimate.value, estimate.low, estimate.high)
     value, low, high = (x if x is None or unit != "%" else 100 * x for x in numbers)
@@ -73,16 +72,13 @@ def format_interval(estimate: Estimate, unit: str = "") -> str:
 
 def format_interval_of_steps(step: Estimate, unknown: str) -> tuple[str, str, str]:
     """Low end, value and high end of a step that is known with its interval, whole."""
-    ends = (None if x is None else round(x) for x in (step.low, step.value, step.high))
-    low, value, high = (unknown if x is None else str(x) for x in ends)
+    low, value, high = (unknown if x is None else str(round(x)) for x in (step.low, step.value, step.high))
     return low, value, high
 
 
 def format_number(x: float | None, digits: int = 3) -> str:
     """A number without an interval to ``digits`` significant digits."""
-    if x is None:
-        return MISSING
-    return _fixed(x, _decimals(abs(x), digits), abs(x))
+    return MISSING if x is None else _fixed(x, _decimals(abs(x), digits), abs(x))
 
 
 def format_percent(x: float | None) -> str:
@@ -92,17 +88,13 @@ def format_percent(x: float | None) -> str:
     text = f"{100 * x:.1f}".removesuffix(".0")
     if text == "100" and x < 1:
         return ">99.9 %"
-    if text in ("0", "-0") and x > 0:
-        return "<0.1 %"
-    return f"{text} %"
+    return "<0.1 %" if text == "0" and x > 0 else f"{text} %"
 
 
 def format_weight(x: float | None) -> str:
     """A probability to two decimals; never 0 or 1 unless exactly."""
-    if x is None:
-        return MISSING
-    if x in (0, 1):
-        return str(int(x))
+    if x is None or x in (0, 1):
+        return MISSING if x is None else str(int(x))
     text = f"{x:.2f}"
     return {"0.00": "<0.01", "1.00": ">0.99"}.get(text, text)
 
@@ -114,17 +106,14 @@ def count(n: int, noun: str) -> str:
 
 def format_step(x: float | None) -> str:
     """A step: whole where it is whole."""
-    if x is None:
-        return MISSING
-    return str(int(x)) if float(x).is_integer() else f"{x:g}"
+    return MISSING if x is None else str(int(x)) if float(x).is_integer() else f"{x:g}"
 
 
 def _decimals(size: float, digits: int) -> int:
     """Decimals (negative: left of the point) that give ``size`` so many significant digits, once rounded."""
     if size == 0 or not math.isfinite(size):
         return digits
-    exponent = int(f"{size:.{digits - 1}e}".partition("e")[2])
-    return digits - 1 - exponent
+    return digits - 1 - int(f"{size:.{digits - 1}e}".partition("e")[2])
 
 
 def _fixed(x: float | None, decimals: int, size: float) -> str:
@@ -153,7 +142,7 @@ def cell_text(cell: Cell, unit: str = "") -> str:
     if isinstance(cell, tuple):
         return sparkline(cell)
     if isinstance(cell, str | int):
-        return {True: "yes", False: "no"}[cell] if isinstance(cell, bool) else str(cell)
+        return ("no", "yes")[cell] if isinstance(cell, bool) else str(cell)
     if unit == "ratio" and cell is not None:
         return f"{cell:.2f}"
     formats = {"%": format_percent, "probability": format_weight, "step": format_step}
@@ -179,5 +168,4 @@ def sparkline(values: Sequence[float], width: int = 12) -> str:
     edges = [round(i * len(values) / parts) for i in range(parts + 1)]
     means = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
     low, high = min(means), max(means)
-    blocks = "▁▂▃▄▅▆▇█"
-    return "".join(blocks[round(7 * (mean - low) / ((high - low) or 1.0))] for mean in means)
+    return "".join("▁▂▃▄▅▆▇█"[round(7 * (mean - low) / ((high - low) or 1.0))] for mean in means)

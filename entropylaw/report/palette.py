@@ -75,9 +75,8 @@ def themed(colour: str, *, stroke: bool = False) -> str:
 
 def css() -> str:
     """The colours as custom properties; dark on screens whose reader asks for it, and never in print."""
-    bright, dark = (
-        ":root{" + ";".join(f"--{name}:{colour[i]}" for name, colour in PALETTE.items()) + "}" for i in (0, 1)
-    )
+    named = (";".join(f"--{name}:{colour[i]}" for name, colour in PALETTE.items()) for i in (0, 1))
+    bright, dark = (f":root{{{colours}}}" for colours in named)
     # Points that are an image have their colours in it; turning lightness over leaves the hues.
     dark += "figure svg image{filter:invert(1) hue-rotate(180deg)}"
     return f"{bright}\n@media screen and (prefers-color-scheme:dark){{{dark}}}\n"

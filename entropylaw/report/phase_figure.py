@@ -144,8 +144,7 @@ def _strip(axes: Axes, curve: CurvePhases, label: str, density: p.FloatArray) ->
     for interval in boundary.intervals:
         axes.plot(interval, [0.04, 0.04], color=colour, linewidth=2.0, solid_capstyle="butt")
     # How many steps the interval has, on the side where there is less of the distribution.
-    total = sum(high - low for low, high in boundary.intervals)
+    steps = format_number(sum(high - low for low, high in boundary.intervals), 2)
     late = float(boundary.density @ boundary.places) > 0.5 * (first + last)
     x, side = (0.02, "left") if late else (0.98, "right")
-    text = f"{format_percent(boundary.step.level)} in {format_number(total, 2)} steps"
-    axes.text(x, 0.5, text, ha=side, **words)
+    axes.text(x, 0.5, f"{format_percent(boundary.step.level)} in {steps} steps", ha=side, **words)

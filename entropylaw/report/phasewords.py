@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from entropylaw.documents.phases import RunPhases
@@ -39,8 +37,7 @@ BENDS = KINDS[-1]
 
 def fitted_curves(run: RunPhases) -> list[tuple[CurvePhases, PhaseColumn | None]]:
     """The curves of a run that were fitted, each with the column that it was read from; planning first."""
-    phases = run.phases
-    if phases is None:
+    if (phases := run.phases) is None:
         return []
     columns = (run.planning_column, run.execution_column, run.aggregate_column)
     curves = (phases.planning, phases.execution, phases.aggregate)
@@ -49,35 +46,43 @@ def fitted_curves(run: RunPhases) -> list[tuple[CurvePhases, PhaseColumn | None]
 
 def curves_of(run: RunPhases) -> Curves:
     """The curves of a run that were fitted, each with its full name; planning first."""
-    tokens = {"planning": "planning tokens", "execution": "execution tokens", "aggregate": "all tokens"}
     named = []
     for curve, column in fitted_curves(run):
+        name = f"token entropy of {curve.name.replace('aggregate', 'all')} tokens"
         # A semantic entropy is never called a token entropy.
         if column is not None and column.what == SEMANTIC:
             name = "semantic entropy" + (" of plans" if curve.name == "planning" else "")
-        else:
-            name = f"token entropy of {tokens[curve.name]}"
         named.append((curve, name))
     return named
 
 
 def headline(run: RunPhases) -> str:
-    """The verdict in one sentence, and what would have been seen where nothing was."""
-    curves = [curve for curve, _ in curves_of(run)]
+    """The verdict in one sentence, and what would have been seen, in all curves, where nothing was."""
+    curves, found = [curve for curve, _ in curves_of(run)], verdict_words(run)
     missing = [curve for curve in curves if not curve.found]
     if not missing:
-        return verdict_words(run)
-    none, other = "", missing[0]
+        return found
     if len(curves) == 2 and len(missing) == 1:
+        other = missing[0]
         column = run.planning_column if other.name == "planning" else run.execution_column
-        none = f"; none beyond one smooth decay in {_owner(column, other.name)} ({chance(other)})"
-    return f"{verdict_words(run)}{none}{_blind(missing)}"
+        found += f"; none beyond one smooth decay in {_owner(column, other.name)} ({chance(other)})"
+    blind = next(filter(sees_nothing, missing), None)
+    if blind is None:
+        rise = format_number(max(curve.detectable or 0.0 for curve in missing), 2)
+        there = " there" if len(missing) == 1 else ""
+        often = f"in {100 * POWER:g} of 100 such runs"
+        return f"{found}; {often} a rise of {rise} nats from mid-run would have been seen{there}"
+    reason = "it would have missed every rise that was tried"
+    if blind.detectable is not None:
+        needed, reach = (format_number(x, 2) for x in (blind.detectable, float(np.ptp(blind.entropy))))
+        reason = f"only a rise of {needed} nats would show, and the whole curve spans {reach}"
+    where = "" if len(missing) == 1 else f" in {CURVES[blind.name]}"
+    return f"{found}; but{where} the test could see nothing here: {reason}"
 
 
 def verdict_words(run: RunPhases) -> str:
     """What the curves that have a boundary do, and where; or that there is none."""
-    phases = run.phases
-    if phases is None:
+    if (phases := run.phases) is None:
         return "This run could not be fitted."
     if phases.planning is None or phases.execution is None:
         # One curve; that of all tokens cannot be taken apart.
@@ -89,15 +94,12 @@ def verdict_words(run: RunPhases) -> str:
     plan, act = phases.planning, phases.execution
     planning, execution = _owner(run.planning_column, "planning"), _owner(run.execution_column, "execution")
     if not plan.found and not act.found:
-        return (
-            "no boundary: none is found beyond one smooth decay in either curve "
-            f"({planning} {chance(plan)}, {execution} {chance(act)})"
-        )
+        none = "no boundary: none is found beyond one smooth decay in either curve"
+        return f"{none} ({planning} {chance(plan)}, {execution} {chance(act)})"
+    one, name = (plan, planning) if plan.found else (act, execution)
+    found = f"one boundary: {name} {does(one)} ({chance(one)})"
     if plan.found and act.found:
         found = _two_boundaries(phases, (plan, planning), (act, execution))
-    else:
-        one, name = (plan, planning) if plan.found else (act, execution)
-        found = f"one boundary: {name} {does(one)} ({chance(one)})"
     return found + _after(phases, execution)
 
 
@@ -109,22 +111,19 @@ def does(curve: CurvePhases) -> str:
 def place(boundary: Boundary) -> str:
     """``at step 41 [30, 55]``; several stretches, or the whole run, where it is no better known.
 
-    An end at the first or the last step that was searched is where the search ended, and is said to be no
-    end.
+    An end at the first or the last step that was searched is where the search ended, and is said to be none.
     """
     if boundary.whole:
         return "somewhere in the run"
     first, last = boundary.searched or (float(boundary.places[0]), float(boundary.places[-1]))
-    ends = [(max(low, first), min(high, last)) for low, high in boundary.intervals]
-    cut = [
-        (" or before" if low <= first else "", " or after" if high >= last else "")
+    ends = [
+        (max(low, first), " or before" * (low <= first), min(high, last), " or after" * (high >= last))
         for low, high in boundary.intervals
     ]
     if len(ends) > 1:
-        both = zip(ends, cut, strict=True)
-        places = (f"{low:.0f}{before}–{high:.0f}{after}" for (low, high), (before, after) in both)
+        places = (f"{low:.0f}{before}–{high:.0f}{after}" for low, before, high, after in ends)
         return f"at step {' or '.join(places)}"
-    ((low, high),), ((before, after),) = ends, cut
+    ((low, before, high, after),) = ends
     text = format_estimate(replace(boundary.step, low=low, high=high))
     return f"at step {text.value} [{text.low}{before}, {text.high}{after}]"
 
@@ -143,13 +142,10 @@ def all_cautions(run: RunPhases) -> tuple[str, ...]:
 def rows_of(curve: CurvePhases, until: float) -> tuple[tuple[str, str], ...]:
     """The numbers of a curve, each with its label; those around a boundary only where one was found.
 
-    What they would be without one is in the document: they are as if there was one, and mislead beside a test
-    that finds none.
+    Without one only the document has them: as if there was one, they mislead beside a test that finds none.
     """
-    shape, seen = "one smooth decay", "none of those tried"
-    boundary = width = before = after = rise = MISSING
-    if curve.detectable is not None:
-        seen = format_number(curve.detectable, 2)
+    shape, boundary, width, before, after, rise = ("one smooth decay", *[MISSING] * 5)
+    seen = "none of those tried" if curve.detectable is None else format_number(curve.detectable, 2)
     if curve.found:
         shape, seen = curve.kind or BENDS, MISSING
         boundary = place(curve.boundary).removeprefix("at step ")
@@ -198,9 +194,8 @@ def _two_boundaries(phases: PhaseFit, plan: tuple[CurvePhases, str], act: tuple[
     """What both curves do, in the order of their boundaries where that is known."""
     if phases.delta is not None and phases.verdict in ("execution first", "planning first"):
         sooner, later = (act, plan) if phases.verdict == "execution first" else (plan, act)
-        gap = _steps(phases.delta, 1 if sooner is act else -1)
-        then = f"{later[1]} {later[0].kind or BENDS} {gap} later"
-        return f"{phases.verdict}: {sooner[1]} {does(sooner[0])}, {then}"
+        then = f"{later[0].kind or BENDS} {_steps(phases.delta, 1 if sooner is act else -1)} later"
+        return f"{phases.verdict}: {sooner[1]} {does(sooner[0])}, {later[1]} {then}"
     both = f"overlapping: {plan[1]} {does(plan[0])}, {act[1]} {does(act[0])}; which comes first is open"
     chances = f" ({plan[1]} is later with probability {format_weight(phases.later)})"
     return both if phases.later is None else both + chances
@@ -215,8 +210,7 @@ def _steps(gap: Estimate, sign: int) -> str:
 
 def _after(phases: PhaseFit, execution: str) -> str:
     """How planning's boundary lies to execution's fall: a decay that levels off has no boundary."""
-    gap = phases.after_fall
-    if gap is None or gap.value is None or gap.low is None or gap.high is None:
+    if (gap := phases.after_fall) is None or gap.value is None or gap.low is None or gap.high is None:
         return ""
     # Beside two boundaries it is not plain whose place this is.
     whose = "that is" if phases.delta is None else "planning's boundary lies"
@@ -230,22 +224,6 @@ def _after(phases: PhaseFit, execution: str) -> str:
 def sees_nothing(curve: CurvePhases) -> bool:
     """Whether the test is blind: no rise that was tried would show, or none smaller than the whole curve."""
     return curve.detectable is None or curve.detectable > float(np.ptp(curve.entropy))
-
-
-def _blind(curves: Sequence[CurvePhases]) -> str:
-    """The rise that would have been seen in all of the curves; one in which none would is named."""
-    blind = next(filter(sees_nothing, curves), None)
-    if blind is None:
-        rise = format_number(max(curve.detectable or 0.0 for curve in curves), 2)
-        there = " there" if len(curves) == 1 else ""
-        often = f"in {100 * POWER:g} of 100 such runs"
-        return f"; {often} a rise of {rise} nats from mid-run would have been seen{there}"
-    where = "" if len(curves) == 1 else f" in {CURVES[blind.name]}"
-    reason = "it would have missed every rise that was tried"
-    if blind.detectable is not None:
-        needed, reach = (format_number(x, 2) for x in (blind.detectable, float(np.ptp(blind.entropy))))
-        reason = f"only a rise of {needed} nats would show, and the whole curve spans {reach}"
-    return f"; but{where} the test could see nothing here: {reason}"
 
 
 def cautions_counted(run: RunPhases) -> str:

@@ -37,7 +37,6 @@ from entropylaw.report.palette import PALETTE, contrast
 from entropylaw.report.svg import minify
 
 FloatArray = NDArray[np.float64]
-
 Kind = Literal["svg", "png", "pdf"]
 
 WIDTH = 3.4
@@ -81,9 +80,8 @@ _in_force: list[None] = []
 def style(extra: Mapping[str, Any] | None = None) -> Iterator[None]:
     """Our settings on top of matplotlib's own defaults, whatever the user's are; undone afterwards.
 
-    ``extra`` is a style of the user's (:func:`read_style`) on top of ours; on its dark paper ours has the
-    colours for that. Inside another ``style`` the outer one stays in force, so that many figures drawn under
-    one pay for the settings once.
+    ``extra`` is a style of the user's (:func:`read_style`) on top of ours, which has colours for dark paper
+    too. Inside another ``style`` the outer one stays in force: many figures pay for the settings once.
     """
     if _in_force:
         yield
@@ -141,11 +139,9 @@ def read_style(path: str | os.PathLike[str]) -> dict[str, Any]:
         logger.removeHandler(handler)
         logger.propagate = propagate
     if why:
-        raise InputError(
-            "unreadable-style",
-            f"{os.fspath(path)} cannot be used as a matplotlib style: {why}",
-            "give a file with one `name: value` a line, as matplotlib's own *.mplstyle files have",
-        )
+        said = f"{os.fspath(path)} cannot be used as a matplotlib style: {why}"
+        hint = "give a file with one `name: value` a line, as matplotlib's own *.mplstyle files have"
+        raise InputError("unreadable-style", said, hint)
     # Settings of the process: where figures go is none of a style's.
     process = ("backend", "interactive", "toolbar", "timezone", "webagg.", "tk.", "docstring.", "date.epoch")
     return {name: settings[name] for name in settings if not name.startswith(process)}
@@ -162,8 +158,7 @@ def colour(name: str, *, words: bool = False) -> str:
 
     On dark paper ``ring``, which parts a mark from what is below it, is the paper itself.
     """
-    paper = mpl.rcParams["figure.facecolor"]
-    dark = is_dark(paper)
+    dark = is_dark(paper := mpl.rcParams["figure.facecolor"])
     if dark and name == "ring":
         return to_hex(paper)
     return PALETTE[f"{name}-text" if words and f"{name}-text" in PALETTE else name][dark]
@@ -184,9 +179,8 @@ def panels(
 ) -> Iterator[tuple[Figure, list[Axes]]]:
     """A figure of column width with a title, a key, panels over one axis, and notes; lengths in inches.
 
-    It is filled inside the ``with``. At its end the labels of the panels are placed in one line, and the
-    panels are moved in until these are on the paper; matplotlib need not look for their places at every
-    drawing.
+    It is filled inside the ``with``. At its end the labels of the panels are placed in one line, once for
+    all drawings, and the panels are moved in until these are on the paper.
 
     Parameters
     ----------
@@ -244,8 +238,8 @@ def mark(figure: Figure, x: Sequence[float], y: float, **look: Any) -> None:
 
 def beside(axes: Axes, y: float, text: str, x: float = 2.0, **look: Any) -> None:
     """A label at height ``y``, so many points to the right of the axes."""
-    given: dict[str, Any] = {"textcoords": "offset points", "va": "center", "annotation_clip": False, **look}
-    axes.annotate(text, (axes.get_xlim()[1], y), (x, 0), **given)
+    look = {"textcoords": "offset points", "va": "center", "annotation_clip": False, **look}
+    axes.annotate(text, (axes.get_xlim()[1], y), (x, 0), **look)
 
 
 def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:
@@ -258,8 +252,7 @@ def figure_bytes(figure: Figure, kind: Kind, salt: str) -> bytes:
     with style(), mpl.rc_context({"svg.hashsalt": salt}):
         if kind != "png":
             unnamed = ("Date", "Format", "Type") if kind == "svg" else ("CreationDate", "Producer")
-            metadata: dict[str, Any] = dict.fromkeys(("Creator", *unnamed))
-            figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)
+            figure.savefig(buffer, format=kind, dpi=dpi, metadata=dict.fromkeys(("Creator", *unnamed)))
             written = buffer.getvalue()
             return minify(written.decode("utf-8")).encode("utf-8") if kind == "svg" else written
         figure.set_dpi(dpi)
@@ -322,6 +315,5 @@ def spread(places: Sequence[float], gap: float, low: float, high: float) -> list
     """``places`` moved as little as it takes to be ``gap`` apart and between ``low`` and ``high``."""
     order, steps = np.argsort(places, kind="stable"), gap * np.arange(len(places))
     moved = np.clip(places, low, high)
-    upward = np.maximum.accumulate(moved[order] - steps) + steps
-    moved[order] = np.minimum(upward, high - steps[::-1])
+    moved[order] = np.minimum(np.maximum.accumulate(moved[order] - steps) + steps, high - steps[::-1])
     return list(moved.tolist())

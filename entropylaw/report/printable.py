@@ -15,9 +15,9 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def markdown_cell(text: str) -> str:
-    """``text`` for a Markdown table cell or heading: nothing in it is markup or mathematics any more."""
-    escaped = "".join("\\" + c if c in "\\`*_{}[]()#|!~$" else c for c in one_line(text))
+def markdown_cell(text: str, special: str = "\\`*_{}[]()#|!~$") -> str:
+    """``text`` for a Markdown table cell or heading: nothing ``special`` is markup or mathematics now."""
+    escaped = "".join("\\" + c if c in special else c for c in one_line(text))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -25,8 +25,7 @@ def spreadsheet_cell(text: str) -> str:
     """``text`` on one line, without control characters, that no spreadsheet takes for a formula."""
     text = one_line(text)
     number = re.fullmatch(r"-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|-inf", text, re.IGNORECASE | re.ASCII)
-    formula = text.startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠"))
-    return f"'{text}" if formula and not number else text
+    return f"'{text}" if text.startswith(tuple("=+-@＝＋－＠")) and not number else text
 
 
 def wrapped(text: str, width: int, *, whole: bool = False) -> list[str]:
@@ -47,8 +46,7 @@ def safe_name(name: str, taken: set[str]) -> str:
     dot or is one that Windows keeps for itself. Two names that differ only in case count as the same.
     """
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode("ascii")
-    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", plain)
-    slug = re.sub(r"\.{2,}", ".", slug)
+    slug = re.sub(r"\.{2,}", ".", re.sub(r"[^A-Za-z0-9._-]+", "-", plain))
     slug = re.sub(r"-{2,}", "-", slug).strip("-._")[:80].rstrip("-._") or "run"
     if re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", slug, re.IGNORECASE):
         slug = f"run-{slug}"

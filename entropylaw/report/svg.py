@@ -62,12 +62,10 @@ def inline(svg: str, prefix: str, title: str, description: str, *, follow: bool 
     body = re.sub(along, lambda f: f'{f[1]} x="{float(f[2]):.1f}"', body)
     head, _, body = body.partition(">")
     view = re.search(r'viewBox="[^"]*"', head)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {view[0] if view else ""} role="img" '
-        f'aria-labelledby="{prefix}-title {prefix}-desc">\n'
-        f'<title id="{prefix}-title">{escape(title)}</title>\n'
-        f'<desc id="{prefix}-desc">{escape(description)}</desc>{body}'
-    ).strip()
+    about = f'<title id="{prefix}-title">{escape(title)}</title>\n<desc id="{prefix}-desc">'
+    label = f'role="img" aria-labelledby="{prefix}-title {prefix}-desc"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {view[0] if view else ""} {label}>'
+    return f"{head}\n{about}{escape(description)}</desc>{body}".strip()
 
 
 def glyphs(svgs: Iterable[str]) -> str:

@@ -63,28 +63,22 @@ def interval_words(law: LawFit) -> str:
 def opening(report: RunReport) -> tuple[str, ...]:
     """Three sentences: what the run has used, what is left and where it goes, how far to trust that.
 
-    Where the law fails, or cannot be told, that is the first of them. For a refused run two: why, and what to
-    do.
+    Where the law fails, or is open, that is the first of them. For a refused run two: why, and what to do.
     """
     law, used = report.fit.law, report.fit.used
     if law is None or not law.validity.ok:
         return proviso(report.fit)
     better = law.better_rival
     by = "" if better is None else f"By the law, though {form_label(better.form)} fits better, "
-    if used is None or used.value is None:
-        note = used.note if used is not None and used.note else "its document does not say"
-        spent = f"what share of the reward that its entropy can buy this run has used is not known: {note};"
-    else:
+    note = used.note if used is not None and used.note else "its document does not say"
+    spent = f"what share of the reward that its entropy can buy this run has used is not known: {note};"
+    if used is not None and used.value is not None:
         spent = f"this run has used {format_interval(used, '%')} of the reward that its entropy can buy:"
-    first = (
-        f"{by}{spent} the reward stands at {format_interval(law.reward_now)}, and the ceiling at "
-        f"{format_interval(law.ceiling)} ({interval_words(law)})."
-    )
+    ceiling = f"the ceiling at {format_interval(law.ceiling)} ({interval_words(law)})"
+    first = f"{by}{spent} the reward stands at {format_interval(law.reward_now)}, and {ceiling}."
+    trust = f"over all forms that are not ruled out, the ceiling lies anywhere from {ceiling_range(law)}."
     if all(rival.ruled_out for rival in law.rivals):
         trust = "every rival is ruled out."
-    else:
-        reach = ceiling_range(law)
-        trust = f"over all forms that are not ruled out, the ceiling lies anywhere from {reach}."
     return capital(first), _left(law, report), f"{_beside_rivals(law)}; {trust}"
 
 
@@ -92,40 +86,34 @@ def _beside_rivals(law: LawFit) -> str:
     """How the law does beside its rivals."""
     where = f"{law.n} evaluations, steps {format_step(law.step[0])} to {format_step(law.step[-1])}"
     best, same, own = law.better_rival, law.rivals_as_good, format_weight(law.law_weight)
-    if not law.rivals:
-        return f"The law fits the run ({where})"
+    fits = f"The law fits the run ({where}"
     if best is not None:
         against = f"{format_weight(best.weight)} against {own}"
-        return f"The law fits the run ({where}), but {form_label(best.form)} has more weight: {against}"
-    where += f"; weight {own} among the forms"
+        return f"{fits}), but {form_label(best.form)} has more weight: {against}"
     if same:
         rivals = listed(f"{form_label(r.form)} ({format_weight(r.weight)})" for r in same)
-        return f"The law fits the run ({where}), and the data cannot tell it from {rivals}"
-    return f"The law describes the run ({where})"
+        return f"{fits}; weight {own} among the forms), and the data cannot tell it from {rivals}"
+    return f"The law describes the run ({where}; weight {own} among the forms)" if law.rivals else f"{fits})"
 
 
 def _left(law: LawFit, report: RunReport) -> str:
     """The headroom, and what the forecast says."""
     left = format_interval(law.headroom)
-    low, high = law.headroom.low, law.headroom.high
+    low, high, first = law.headroom.low, law.headroom.high, f"No headroom can be told from zero: {left}"
     if low is None or high is None:
         first = f"The headroom is {left}"
     elif high < 0:
         first = f"It stands above what the law gives at H = 0: headroom {left}"
     elif low > 0:
         first = f"Spending the last of its entropy would bring {left} more"
-    else:
-        first = f"No headroom can be told from zero: {left}"
-    ahead, spending = report.forecast, report.spending
-    parts = [first]
-    if ahead is not None:
+    if (ahead := report.forecast) is not None:
         at = f"at step {format_step(ahead.step[-1])}"
-        parts.append(f"the forecast of the reward {at} is {format_interval(ahead.reward[-1])}")
-    if spending is not None:
-        parts.append(spent_words(spending.step))
-    if ahead is None and spending is None and report.no_forecast:
-        parts.append(f"there is no forecast ({report.no_forecast})")
-    return f"{'; '.join(parts)}."
+        first += f"; the forecast of the reward {at} is {format_interval(ahead.reward[-1])}"
+    if report.spending is not None:
+        first += f"; {spent_words(report.spending.step)}"
+    elif ahead is None and report.no_forecast:
+        first += f"; there is no forecast ({report.no_forecast})"
+    return f"{first}."
 
 
 def proviso(run: RunFit) -> tuple[str, ...]:
@@ -133,12 +121,11 @@ def proviso(run: RunFit) -> tuple[str, ...]:
 
     Of a law that was fitted also what does better, and the numbers with that proviso.
     """
-    law = run.law
-    if law is None:
+    if (law := run.law) is None:
         if run.refusal is None:
             return ("The run has no fit, and its document gives no reason.",)
-        why = f"The run could not be fitted: {sentence(run.refusal.message)}"
-        return why, sentence(capital(run.refusal.hint))
+        refused = f"The run could not be fitted: {sentence(run.refusal.message)}"
+        return refused, sentence(capital(run.refusal.hint))
     reasons = law.validity.reasons
     more = f" ({count(len(reasons) - 1, 'more reason')} below)" if len(reasons) > 1 else ""
     now, headroom, ceiling = map(format_interval, (law.reward_now, law.headroom, law.ceiling))
@@ -148,16 +135,13 @@ def proviso(run: RunFit) -> tuple[str, ...]:
         weights, own = format_weight(best.weight), format_weight(law.law_weight)
         better = f"No rival does better: the law has weight {own}, {form_label(best.form)} {weights}."
         if best.weight > law.law_weight:
-            better = (
-                f"Of the forms, {form_label(best.form)} does best (weight {weights} against {own}); it puts "
-                f"the ceiling at {format_interval(best.ceiling)}."
-            )
-    return (
-        f"{headline(law).removesuffix('.')}: {reasons[0]}{more}.",
-        better,
-        f"Whoever reads the numbers of the law anyway finds a reward of {now} now, a headroom of {headroom} "
-        f"and a ceiling of {ceiling} ({interval_words(law)}).",
+            better = f"Of the forms, {form_label(best.form)} does best (weight {weights} against {own})"
+            better += f"; it puts the ceiling at {format_interval(best.ceiling)}."
+    anyway = (
+        f"Whoever reads the numbers of the law anyway finds a reward of {now} now, a headroom of {headroom}"
     )
+    anyway += f" and a ceiling of {ceiling} ({interval_words(law)})."
+    return f"{headline(law).removesuffix('.')}: {reasons[0]}{more}.", better, anyway
 
 
 def listed(items: Iterable[str]) -> str:
@@ -206,9 +190,8 @@ def ceiling_range(law: LawFit) -> str:
     highest = [form_label(form) for form, ceiling in kept if ceiling.high == over.high]
     if len(kept) == 1 or not lowest or not highest:
         return f"{text.low} to {text.high}"
-    if lowest[0] in highest:
-        return f"{text.low} to {text.high} ({lowest[0]})"
-    return f"{text.low} ({lowest[0]}) to {text.high} ({highest[0]})"
+    below = "" if lowest[0] in highest else f" ({lowest[0]})"
+    return f"{text.low}{below} to {text.high} ({highest[0] if below else lowest[0]})"
 
 
 def meaning(known: Meaning) -> str:

@@ -9,7 +9,6 @@ from entropylaw.results.backtest import Backtest, RunBacktest
 
 PEERS = (("last_value", "last value"), ("law", "law"), ("line", "line"), ("scalerl", "ScaleRL"))
 
-
 _PROTOCOL = (
     b.Column("protocol", "fitted"),
     b.Column("entropy", "entropy", lambda row: "forecast" if row.blind else "observed"),
@@ -60,8 +59,7 @@ def describe(result: Backtest | BacktestDocument | RunBacktest) -> list[b.Block]
     blocks: list[b.Block] = [b.Heading("Backtest of forecasts", 1)]
     if isinstance(result, BacktestDocument):
         blocks.append(b.Notes(b.labelled("warning", result.warnings, "")))
-    refused = sum(run.refusal is not None for run in result.runs)
-    if refused:
+    if refused := sum(run.refusal is not None for run in result.runs):
         said = f"Not tested: {refused} of {len(result.runs)} runs, each with its reason."
         blocks.append(b.paragraphs(said, detail=True))
     if result.overall:

@@ -28,8 +28,7 @@ def describe(result: CheckDocument | GateCase) -> list[b.Block]:
     runs: dict[str, list[GateCase]] = {}
     for case in result.cases:
         runs.setdefault(case.run, []).append(case)
-    counts = result.counts
-    known = ("passed", "not excluded", "tripped", "unknown")
+    counts, known = result.counts, ("passed", "not excluded", "tripped", "unknown")
     outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in known if outcome in counts)
     strict = " (--strict: what is not excluded fails)" if result.strict else ""
     how = f"{count(len(result.gates), 'gate')} on {count(result.runs, 'run')}: {outcomes}{strict}"

@@ -79,9 +79,8 @@ def _rows(report: ColumnReport) -> Iterator[dict[str, b.Cell]]:
     for role, candidates in (("entropy", report.entropy), ("reward", report.reward)):
         for one in candidates:
             known: dict[str, b.Cell] = {name: getattr(one.meaning, name) for name in _MEANING.split()}
-            ends: dict[str, b.Cell] = {"values": one.usable, "low": one.low, "high": one.high}
-            found: dict[str, b.Cell] = {name: getattr(one, name) for name in ("column", "used", "why")}
-            yield base | known | ends | found | {"role": role}
+            known |= {name: getattr(one, name) for name in ("column", "used", "low", "high", "why")}
+            yield base | known | {"values": one.usable, "role": role}
     for name, (low, high) in sorted(report.coefficients.items()):
         yield base | {"role": "coefficient", "column": name, "low": low, "high": high}
     for decoy in report.decoys:

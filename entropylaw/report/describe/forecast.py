@@ -45,12 +45,11 @@ def table(result: Forecast | SaturationForecast) -> b.Table:
     """A row per step; or one of the end of the entropy, and a row per gain."""
     if isinstance(result, Forecast):
         return b.Table(STEPS, list(_steps(result)))
-    names = ("run", "share", "entropy_now", "entropy", "step", "reward")
-    spent = {name: getattr(result, name) for name in names}
-    gains = [
+    spent = {column.key: getattr(result, column.key) for column in SPENDING[:6]}
+    gains = (
         {"run": result.run, "gain": gain.points, "at_step": gain.step, "probability": gain.by_step}
         for gain in result.gains
-    ]
+    )
     return b.table_of(SPENDING, [spent, *gains])
 
 
@@ -65,12 +64,8 @@ def sections(
     notes: list[b.Note] = []
     if ahead is not None:
         step, reward, entropy, extrapolated = STEPS
-        heads = (
-            step,
-            replace(reward, label=f"reward, {format_percent(ahead.level)} interval"),
-            replace(entropy, label=f"entropy, {'forecast too' if ahead.blind else 'as given'}"),
-            extrapolated,
-        )
+        reward = replace(reward, label=f"reward, {format_percent(ahead.level)} interval")
+        entropy = replace(entropy, label=f"entropy, {'forecast too' if ahead.blind else 'as given'}")
         # An entropy that was given has no interval.
         rows = [
             (at, value, given.value if isinstance(given, Estimate) and not ahead.blind else given, outside)
@@ -78,7 +73,7 @@ def sections(
         ]
         now, until = format_interval(ahead.reward_now), format_step(ahead.last_step)
         first = f"Forecast from {ahead.n} evaluations up to step {until}; reward now {now}."
-        blocks += [b.paragraphs(first), b.Table(heads, rows)]
+        blocks += [b.paragraphs(first), b.Table((step, reward, entropy, extrapolated), rows)]
         # Who was mixed, what to mind, and how the intervals were made.
         named = _weights({member.name: member.weight for member in ahead.members})
         origins = count(len(ahead.origins), "origin")
@@ -106,8 +101,7 @@ def _weights(weights: Mapping[str, float]) -> str:
     """``law 0.52, line 0.31, 3 others 0.17``: members with less than 0.05 are counted, not named."""
     named = sorted(weights.items(), key=lambda item: -item[1])
     words = [f"{name} {format_weight(weight)}" for name, weight in named if weight >= 0.05]
-    others = named[len(words) :]
-    if others:
+    if others := named[len(words) :]:
         words.append(f"{count(len(others), 'other')} {format_weight(sum(weight for _, weight in others))}")
     return ", ".join(words)
 
@@ -119,11 +113,9 @@ def _spending(spending: SaturationForecast) -> list[b.Note]:
         step, level = _step(spending.step), format_percent(spending.step.level)
         reward = format_interval(spending.reward)
         when = f"That is forecast for step {step}, {level} interval, with a reward of {reward}"
-    spent = (
-        f"{format_percent(spending.share)} of what the law still promises is spent at an entropy of "
-        f"{format_number(spending.entropy)} nats; now it is {format_number(spending.entropy_now)}, at step "
-        f"{format_step(spending.last_step)}. {when}."
-    )
+    spent = f"{format_percent(spending.share)} of what the law still promises is spent at an entropy of "
+    now = f"now it is {format_number(spending.entropy_now)}, at step {format_step(spending.last_step)}"
+    spent += f"{format_number(spending.entropy)} nats; {now}. {when}."
     gains = (
         f"an evaluation {format_number(gain.points)} above the reward now: probability "
         f"{format_weight(gain.by_step)} at step {format_step(gain.step)}"

@@ -55,18 +55,15 @@ def table(result: Comparison | NonlinearFit) -> b.Table:
 
 
 def _nonlinear(fit: NonlinearFit) -> list[b.Block]:
-    facts = [b.Fact(name, estimate) for name, estimate in fit.parameters.items()]
     first = next(iter(fit.parameters.values()), None)
     interval = f"{format_percent(first.level)} interval ({first.method})" if first is not None else "interval"
     covariance = f"range {format_number(fit.length)} steps, drift share {fit.drift_share:.2f}"
-    residual = f"whitened sd {format_number(fit.residual_sd)}; {covariance}"
+    residual = b.Note("residual", f"whitened sd {format_number(fit.residual_sd)}; {covariance}")
     converged = "converged" if fit.settled else "did not converge"
     return [
         b.Heading(form_label(fit.form), 2, fit.formula),
-        b.Facts(fit.formula, facts, interval),
-        b.Notes(
-            [b.Note("residual", residual), b.Note("lmfit", f"Levenberg–Marquardt {converged}: {fit.message}")]
-        ),
+        b.Facts(fit.formula, [b.Fact(name, estimate) for name, estimate in fit.parameters.items()], interval),
+        b.Notes([residual, b.Note("lmfit", f"Levenberg–Marquardt {converged}: {fit.message}")]),
     ]
 
 

@@ -10,9 +10,7 @@ from entropylaw.report.words import headline
 from entropylaw.results.groups import SameTest, Seam, SegmentFit, SharedFit
 
 LAW = ("a", "b", "ceiling")
-
 _LAW_COLUMNS = b.columns("a b ceiling", estimate=True)
-
 PARTS = (*b.columns("run part"), b.Column("n", "evaluations"), *b.columns("valid"), *_LAW_COLUMNS)
 
 
@@ -33,7 +31,6 @@ def shared_blocks(fit: SharedFit, level: int = 2) -> list[b.Block]:
     """The test, the coefficients in common, each run beside them, and the recipe over its seeds."""
     interval = f"{format_percent(fit.level)} interval ({fit.a.method})"
     names = "a, b and ceiling" if len(fit.shared) > 1 else fit.shared[0]
-    rows = [row for row in shared_rows(fit) if "run" in row]
     spread = [(one.coefficient, one.answer, one.new_seed, one.tau) for one in fit.spread]
     heads = ("this recipe", "mean over seeds", "a new seed", "sd between seeds")
     seeds: b.Block = b.Table([b.Column(head, head) for head in heads], spread)
@@ -46,7 +43,7 @@ def shared_blocks(fit: SharedFit, level: int = 2) -> list[b.Block]:
         _same(fit.same, "runs"),
         b.Notes(b.labelled("caution", fit.cautions)),
         b.Facts("in common", [b.Fact(name, getattr(fit, name)) for name in LAW], interval),
-        b.table_of(PARTS, rows, words=2),
+        b.table_of(PARTS, (row for row in shared_rows(fit) if "run" in row), words=2),
         seeds,
         b.Notes(b.labelled("mean over seeds", methods)),
     ]
@@ -67,7 +64,7 @@ def shared_rows(fit: SharedFit) -> Iterator[dict[str, b.Cell]]:
 
 def segment_blocks(seams: Iterable[Seam], fit: SegmentFit | None, notes: Iterable[str]) -> list[b.Block]:
     """The level shifts that were found and the law between them; nothing where nobody asked."""
-    found = [seam_words(seam) for seam in seams] + list(notes)
+    found = [*map(seam_words, seams), *notes]
     if not found and fit is None:
         return []
     head = [b.Heading("Segments", name="segments"), b.Notes(b.labelled("level shift", found))]
@@ -116,12 +113,9 @@ def segments_sentence(seams: Iterable[Seam], fit: SegmentFit | None) -> str:
     """The jumps and the test of the segments in a sentence; empty where there are none."""
     parts = [seam_words(seam) for seam in seams]
     if fit is not None:
-        parts.append(_segments_title(fit))
-        if fit.same is not None:
-            same = _same(fit.same, "segments")
-            parts.append(f"{same.badge}: {same.text}")
-        parts += [fit.note] if fit.note else []
-    return "; ".join(parts)
+        same = [_same(fit.same, "segments")] if fit.same is not None else []
+        parts += [_segments_title(fit), *(f"{one.badge}: {one.text}" for one in same), fit.note or ""]
+    return "; ".join(filter(None, parts))
 
 
 def seam_words(seam: Seam) -> str:
@@ -139,10 +133,9 @@ def _segments_title(fit: SegmentFit) -> str:
 
 def _same(test: SameTest, what: str) -> b.Verdict:
     """The test of a common law; not rejecting is not the same as being equal."""
-    badge, said, ok = "SAME?", f"no sign that the {what} differ", None
-    if test.differs:
-        badge, said, ok = "DIFFERENT", f"the {what} do not share the law", False
-    return b.Verdict(badge, f"{said}: {_chance(test.p_value)} ({test.method})", ok)
+    said = f"the {what} do not share the law" if test.differs else f"no sign that the {what} differ"
+    said += f": {_chance(test.p_value)} ({test.method})"
+    return b.Verdict("DIFFERENT", said, False) if test.differs else b.Verdict("SAME?", said)
 
 
 def _chance(p: float) -> str:

@@ -45,12 +45,10 @@ def describe(result: Result) -> list[b.Block]:
     if isinstance(result, PhasesAcross):
         return _across(result)
     if isinstance(result, PhasesDocument):
-        head: list[b.Block] = [
-            b.Heading("Phases of entropy", 1),
-            b.Notes(b.labelled("warning", result.warnings, "")),
-        ]
-        head += _across(result.across) if result.across is not None else []
-        return head + [block for run in result.runs for block in describe(run)]
+        warned = b.Notes(b.labelled("warning", result.warnings, ""))
+        across = _across(result.across) if result.across is not None else []
+        runs = (block for run in result.runs for block in describe(run))
+        return [b.Heading("Phases of entropy", 1), warned, *across, *runs]
     run = without_log(result) if isinstance(result, PhaseFit) else result
     if run.phases is None:
         return [b.Heading(run.run, 2, "" if run.run == run.path else run.path), *sections(run)]
@@ -66,15 +64,14 @@ def describe(result: Result) -> list[b.Block]:
 def table(result: Result) -> b.Table:
     """A row per curve of every run; of several runs together, a row per finding."""
     if isinstance(result, PhasesAcross):
-        shares: list[tuple[str, int, Estimate | None]] = [
+        shares = (
             ("two boundaries", result.both, result.share_both),
             ("planning rises after execution's fall", result.rises_after, result.share_rises_after),
             ("planning at", result.runs, result.planning),
             ("execution at", result.runs, result.execution),
             ("planning later by", result.runs, result.delta),
-        ]
-        rows = [(name, runs, share, share.method) for name, runs, share in shares if share is not None]
-        return b.Table(ACROSS, rows)
+        )
+        return b.Table(ACROSS, [(name, n, share, share.method) for name, n, share in shares if share])
     found = without_log(result) if isinstance(result, PhaseFit) else result
     runs = found.runs if isinstance(found, PhasesDocument) else (found,)
     return b.table_of(COLUMNS, (row for run in runs for row in _rows(run)))
@@ -89,9 +86,8 @@ def without_log(found: PhaseFit) -> RunPhases:
 def sections(run: RunPhases) -> list[b.Block]:
     """The verdict, what to mind, the figure, and the numbers of the curves; or why there are none."""
     if run.phases is None:
-        if run.refusal is None:
+        if (refusal := run.refusal) is None:
             return [b.Verdict("refused", "its document gives no reason")]
-        refusal = run.refusal
         hint = b.Notes([b.Note("hint", refusal.hint, "")])
         return [b.Verdict("refused", f"{refusal.message} [{refusal.slug}]"), hint]
     curves = words.curves_of(run)
@@ -102,11 +98,8 @@ def sections(run: RunPhases) -> list[b.Block]:
     text = f"{how}: {text}" if how else text
     # The headline says already that there is no boundary; what was done to the data before what is not known.
     said = [note for note in run.phases.notes if not note.startswith("no order is told: no boundary")]
-    unknown = [note for note in said if note.startswith(UNKNOWN_SHARE)]
-    known = [note for note in said if note not in unknown]
-    notes = b.labelled("caution", words.all_cautions(run)) + b.labelled(
-        "note", (*known, *run.notes, *unknown)
-    )
+    said = sorted((*said, *run.notes), key=lambda note: note.startswith(UNKNOWN_SHARE))
+    notes = b.labelled("caution", words.all_cautions(run)) + b.labelled("note", said)
     heads = [b.Column("", f"{format_percent(run.phases.level)} intervals, nats")]
     heads += [b.Column(curve.name, name) for curve, name in curves]
     until = words.last_step(curves)
@@ -134,11 +127,9 @@ def _columns_read(run: RunPhases) -> str:
     """Which columns were used, and for what."""
     columns = (run.planning_column, run.execution_column, run.aggregate_column)
     named = zip(("planning", "execution", "all tokens"), columns, strict=True)
-    used = [(kind, column) for kind, column in named if column is not None]
-    whats = {column.what for _, column in used}
-    parts = [
-        f"{kind} '{column.column}'" + (f" ({column.what})" if len(whats) > 1 else "") for kind, column in used
-    ]
+    used = [(f"{kind} '{column.column}'", column.what) for kind, column in named if column is not None]
+    whats = {what for _, what in used}
+    parts = [column + (f" ({what})" if len(whats) > 1 else "") for column, what in used]
     if len(whats) == 1:
         parts[-1] += f" ({'each a ' if len(used) > 1 else ''}{whats.pop()})"
     names = (("planning's share of tokens", run.share_column), ("response length", run.length_column))
@@ -164,16 +155,15 @@ def _extent(curves: words.Curves) -> str:
 
 
 def _across(across: PhasesAcross) -> list[b.Block]:
-    title = f"{across.runs} runs together"
+    def share(label: str, what: str, number: int, of: Estimate) -> b.Note:
+        found = f"in {number} of {across.runs} runs: {words.percent_words(of)} ({of.method})"
+        return b.Note(label, f"{what} {found}")
 
-    def share(of: Estimate, number: int) -> str:
-        return f"in {number} of {across.runs} runs: {words.percent_words(of)} ({of.method})"
-
+    title, rises = f"{across.runs} runs together", "planning turns to rise after execution's fall"
     notes = [b.Note("", "", f"{title}:")]
-    notes.append(b.Note("two boundaries", f"in both curves {share(across.share_both, across.both)}"))
+    notes.append(share("two boundaries", "in both curves", across.both, across.share_both))
     if across.share_rises_after is not None:
-        rises = share(across.share_rises_after, across.rises_after)
-        notes.append(b.Note("planning's rise", f"planning turns to rise after execution's fall {rises}"))
+        notes.append(share("planning's rise", rises, across.rises_after, across.share_rises_after))
     labels = ("planning at", "execution at", "planning later by")
     for label, estimate in zip(labels, (across.planning, across.execution, across.delta), strict=True):
         if estimate is not None:
@@ -187,8 +177,7 @@ def _across(across: PhasesAcross) -> list[b.Block]:
 
 def _rows(run: RunPhases) -> Iterator[dict[str, b.Cell]]:
     base: dict[str, b.Cell] = {"run": run.run, "path": run.path}
-    phases = run.phases
-    if phases is None:
+    if (phases := run.phases) is None:
         yield base | {"refusal": run.refusal.slug if run.refusal is not None else None}
         return
     base |= {name: getattr(phases, name) for name in f"verdict later level {_OF_BOTH}".split()}
@@ -197,15 +186,6 @@ def _rows(run: RunPhases) -> Iterator[dict[str, b.Cell]]:
         row = {name: getattr(curve, name) for name in f"{_CURVE} {_OF_CURVE} {_OF_NOISE}".split()}
         if column is not None:
             row |= {"entropy_of": column.what, "column": column.column}
-        yield (
-            base
-            | row
-            | {
-                "curve": curve.name,
-                "boundary": boundary.step,
-                "width": boundary.width,
-                "boundary_stretches": " ".join(f"{low:g}:{high:g}" for low, high in boundary.intervals),
-                "boundary_whole": boundary.whole,
-                "method": boundary.step.method,
-            }
-        )
+        row |= {"curve": curve.name, "boundary": boundary.step, "width": boundary.width}
+        row |= {"boundary_stretches": " ".join(f"{low:g}:{high:g}" for low, high in boundary.intervals)}
+        yield base | row | {"boundary_whole": boundary.whole, "method": boundary.step.method}

@@ -20,8 +20,7 @@ COLUMNS = b.columns(
 def describe(result: PredictionDocument | RunPrediction) -> list[b.Block]:
     """A run, or the runs of a document: the law's answers, then the forecasts."""
     if isinstance(result, PredictionDocument):
-        title: list[b.Block] = [b.Heading("Predictions", 1)]
-        return title + [block for run in result.runs for block in describe(run)]
+        return [b.Heading("Predictions", 1), *(block for run in result.runs for block in describe(run))]
     validity, against = result.validity, ""
     low, high = map(format_number, result.entropy_range)
     fitted = f"fitted on entropies from {low} to {high} nats"
@@ -31,11 +30,10 @@ def describe(result: PredictionDocument | RunPrediction) -> list[b.Block]:
         badge, ok = ("law fails", False) if validity.contradicted else ("undecided", None)
         verdict = b.Verdict(badge, f"{against.removesuffix('.')}; {fitted}", ok)
     notes = [b.Note(f"reward {target.reward:g}", _entropies(target)) for target in result.entropies]
-    if result.saturation is not None:
-        share, entropy = format_percent(result.saturation.share), format_number(result.saturation.entropy)
-        reward = format_interval(result.saturation.reward)
-        spent = f"{share} of what the law still promises is spent at entropy {entropy} nats, reward {reward}"
-        notes.append(b.Note("saturation", spent))
+    if (end := result.saturation) is not None:
+        spent = f"{format_percent(end.share)} of what the law still promises is spent at entropy"
+        at = f"{format_number(end.entropy)} nats, reward {format_interval(end.reward)}"
+        notes.append(b.Note("saturation", f"{spent} {at}"))
     if result.no_forecast:
         notes.append(b.Note("no forecast", result.no_forecast))
     blocks: list[b.Block] = [b.Heading(result.run, 2, result.path), verdict]
@@ -85,8 +83,7 @@ def _rows(run: RunPrediction) -> Iterator[dict[str, b.Cell]]:
             yield _answer("entropy for reward", target.reward, target) | {"low": low, "high": high}
     if run.saturation is not None:
         yield _answer("reward at saturation", run.saturation.entropy, run.saturation.reward)
-    if run.forecast is not None:
-        ahead = run.forecast
+    if (ahead := run.forecast) is not None:
         for step, reward, outside in zip(ahead.step, ahead.reward, ahead.extrapolated, strict=True):
             yield _answer("reward at step", step, reward) | {"extrapolated": outside}
     if run.spending is not None:
@@ -94,6 +91,6 @@ def _rows(run: RunPrediction) -> Iterator[dict[str, b.Cell]]:
 
 
 def _answer(question: str, target: float, answer: Estimate | EntropySet) -> dict[str, b.Cell]:
-    known: dict[str, b.Cell] = {"question": question, "target": target}
     names = ("value", "low", "high", "level", "method", "note")
-    return known | {name: getattr(answer, name, None) for name in names}
+    known = {name: getattr(answer, name, None) for name in names}
+    return {"question": question, "target": target, **known}

@@ -32,15 +32,13 @@ def table(result: ReportDocument | RunReport) -> Table:
 
 def index_table(rows: Iterable[IndexRow], shared: Iterable[SharedFit]) -> Table:
     """The same of the rows of an index."""
-    return fit.data_table(
-        (dict(cells) for row in rows for cells in (row.cells, *row.parts)), shared, DATA, REPORT
-    )
+    cells = (dict(cells) for row in rows for cells in (row.cells, *row.parts))
+    return fit.data_table(cells, shared, DATA, REPORT)
 
 
 def _ahead(report: RunReport) -> list[Block]:
     """Where the run goes from here; nothing for a run without a law."""
-    law = report.fit.law
-    if law is None:
+    if (law := report.fit.law) is None:
         return []
     blocks: list[Block] = [Heading("Forecast", name="forecast")]
     if report.forecast is None:

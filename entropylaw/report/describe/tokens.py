@@ -51,10 +51,9 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
 
 def describe(result: TokenSummary) -> list[Block]:
     """The first step and the last, beside what was published, and where that is from."""
-    columns = result.columns
-    steps, tokens = columns["step"], columns["tokens"]
+    columns, steps = result.columns, result.columns["step"]
     ends = [0] if len(steps) == 1 else [0, -1]
-    total = sum(number for number in tokens if isinstance(number, int))
+    total = sum(number for number in columns["tokens"] if isinstance(number, int))
     about = f"{total:,} tokens in {len(steps):,} steps · classes: {result.about['class']['rule']}"
     rows = []
     for name, label, kind in _ROWS:
@@ -62,35 +61,29 @@ def describe(result: TokenSummary) -> list[Block]:
             # How many occurrences a step was rarefied to is one number for all that have so many.
             sizes = columns[name.replace("_rarefied", "_rarefied_n")]
             label = label.format(_cell(sizes[0] or sizes[-1], "count"))
-            cells = [_cell(columns[name][end], kind) for end in ends]
-            rows.append((label, *cells, _PUBLISHED.get(name, "")))
+            rows.append((label, *(_cell(columns[name][end], kind) for end in ends), _PUBLISHED.get(name, "")))
     heads = ["", *(f"step {steps[end]}" for end in ends), "Wang et al. 2025"]
-    source = (
-        "Wang et al. 2025 (arXiv:2506.01939): Qwen3-8B, more than a million tokens of its answers to AIME "
-        "2024 and 2025"
-    )
+    source = "Qwen3-8B, more than a million tokens of its answers to AIME 2024 and 2025"
     return [
         Heading("Entropy of tokens", 2, about),
         Table([Column(head, head) for head in heads], rows),
-        Notes([Note("published", source), *labelled("note", result.notes)]),
+        Notes(
+            [Note("published", f"{heads[-1]} (arXiv:2506.01939): {source}"), *labelled("note", result.notes)]
+        ),
         *figures_of("tokens", None),
     ]
 
 
 def table(result: TokenSummary) -> Table:
     """A row per step, with twelve significant digits."""
-    columns = [Column(name, name) for name in result.columns]
-    rows = (
-        [rounded(cell) if isinstance(cell, float) else cell for cell in row.values()] for row in result.rows
-    )
-    return Table(columns, list(rows))
+    rows = (row.values() for row in result.rows)
+    cells = [[rounded(cell) if isinstance(cell, float) else cell for cell in row] for row in rows]
+    return Table([Column(name, name) for name in result.columns], cells)
 
 
 def _cell(value: Cell, kind: str) -> str:
     if value is None or isinstance(value, str):
         return value or numbers.MISSING
-    if kind == "count":
-        return f"{value:,}"
-    if kind == "share":
-        return numbers.format_percent(value)
+    if kind in ("count", "share"):
+        return f"{value:,}" if kind == "count" else numbers.format_percent(value)
     return numbers.format_number(value, 2 if kind == "error" else 4)

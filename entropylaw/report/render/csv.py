@@ -27,20 +27,17 @@ def flat(table: Table) -> tuple[list[str], list[list[Cell]]]:
     cells: list[Sequence[Cell]] = []
     for column, values in zip(table.columns, columns, strict=True):
         names.append(column.key)
-        if column.estimate:
-            names += [f"{column.key}_low", f"{column.key}_high"]
-            for end in ("value", "low", "high"):
-                cells.append([None if value is None else getattr(value, end) for value in values])
-        else:
+        if not column.estimate:
             cells.append(values)
+            continue
+        names += [f"{column.key}_low", f"{column.key}_high"]
+        cells += [[getattr(value, end, None) for value in values] for end in ("value", "low", "high")]
     return names, [list(row) for row in zip(*cells, strict=True)]
 
 
 def _written(cell: Cell) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return str(cell).lower()
+    if cell is None or isinstance(cell, bool):
+        return "" if cell is None else str(cell).lower()
     if isinstance(cell, tuple):
         return " ".join(map(repr, cell))
     return spreadsheet_cell(cell) if isinstance(cell, str) else repr(cell)

@@ -47,10 +47,9 @@ def fragment(
     title = next((one_line(block.text) for block in blocks if isinstance(block, Heading)), "")
     svgs = {}
     for figure in drawn:
-        entry = NAMED[figure.name]
+        entry, svg = NAMED[figure.name], figures[figure.name]
         described = one_line(figure.described or str(entry.caption(figure.part)))
-        name, titled = f"{prefix}{figure.name}", f"{entry.title} {title}"
-        svg = inline(figures[figure.name], name, titled, described, follow=follow)
+        svg = inline(svg, f"{prefix}{figure.name}", f"{entry.title} {title}", described, follow=follow)
         svgs[figure.name] = Markup(svg)  # all from outside is escaped in inline
     # Parts with their headings; what stands before the first has none. Runs have theirs above.
     sections: list[tuple[Heading | None, list[Block]]] = [(None, [])]

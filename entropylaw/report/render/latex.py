@@ -37,9 +37,8 @@ def render(blocks: Sequence[Block]) -> str:
 
 def _lines(block: Block) -> Iterator[str]:
     if isinstance(block, Heading):
-        yield f"\n\\{_LEVELS[block.level]}{{{escaped(block.text)}}}"
-        if block.about:
-            yield f"{escaped(block.about)}\n"
+        about = f"\n{escaped(block.about)}\n" if block.about else ""
+        yield f"\n\\{_LEVELS[block.level]}{{{escaped(block.text)}}}{about}"
     elif isinstance(block, Verdict):
         name = f"{escaped(block.name)}: " if block.name else ""
         yield f"{name}\\textbf{{{escaped(block.badge)}}}: {escaped(block.text)}\n"

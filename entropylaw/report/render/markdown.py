@@ -8,7 +8,7 @@ from itertools import groupby
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import NAMED
 from entropylaw.report.numbers import count, fact_text, row_text
-from entropylaw.report.printable import markdown_cell, one_line
+from entropylaw.report.printable import markdown_cell
 
 MOST_BYTES = 59_000
 """Comments on the common forges end near 64 kB; what is beyond is counted and left out."""
@@ -20,9 +20,7 @@ Figures = Mapping[str, str]
 def render(blocks: Sequence[b.Block]) -> str:
     """What is about all runs, then every run as far as there is room."""
     head, *runs = b.by_run(blocks)
-    no_figures: Figures = {}
-    described = ((run, no_figures) for run in runs)
-    return whole(head, described, len(runs), "the JSON document holds them all")
+    return whole(head, ((run, {}) for run in runs), len(runs), "the JSON document holds them all")
 
 
 def whole(
@@ -47,8 +45,7 @@ def whole(
 
 def _lines(blocks: Iterable[b.Block], figures: Figures, room: int) -> Iterator[str]:
     """The lines of some blocks, with an empty one between two; tables have ``room`` for so many bytes."""
-    chunks = filter(None, (list(chunk) for chunk in _chunks(blocks, figures, room)))
-    for place, chunk in enumerate(chunks):
+    for place, chunk in enumerate(filter(None, map(list, _chunks(blocks, figures, room)))):
         yield from [""] * bool(place) + chunk
 
 
@@ -94,19 +91,17 @@ def _notes(block: b.Notes) -> Iterator[list[str]]:
     shown = (note for note in block.notes if note.text)
     for labelled, group in groupby(shown, lambda note: note.label != ""):
         if labelled:
-            bold = {"reason": "**reason**"}
-            labels = ((bold.get(note.label) or markdown_cell(note.label), note.text) for note in group)
-            yield [f"- {label}: {escaped_text(text)}" for label, text in labels]
+            pairs = [(markdown_cell(note.label), escaped_text(note.text)) for note in group]
+            yield [f"- {'**reason**' if label == 'reason' else label}: {text}" for label, text in pairs]
         else:
             yield from ([escaped_text(note.text)] for note in group)
 
 
 def _table(table: b.Table, room: int) -> Iterator[str]:
     """A table, names and words on the left and numbers on the right; rows while there is room for them."""
-    columns = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
     left = [
-        place < table.words or all(cell is None or isinstance(cell, str | bool | tuple) for cell in cells)
-        for place, cells in enumerate(columns)
+        place < table.words or all(isinstance(row[place], str | bool | tuple | None) for row in table.rows)
+        for place in range(len(table.columns))
     ]
     yield f"| {' | '.join(markdown_cell(column.label) for column in table.columns)} |"
     yield f"|{''.join(' --- |' if words else ' ---: |' for words in left)}"
@@ -127,7 +122,5 @@ def _cell(cell: b.Cell, text: str) -> str:
 
 def escaped_text(text: str) -> str:
     """A sentence: no markup either, but brackets stay readable where they cannot make a link."""
-    escaped = "".join("\\" + c if c in "\\`*_|~$" else c for c in one_line(text))
-    escaped = escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    escaped = escaped.replace("](", "]\\(").replace("]:", "]\\:")
+    escaped = markdown_cell(text, "\\`*_|~$").replace("](", "]\\(").replace("]:", "]\\:")
     return "\\" + escaped if escaped[:1] in ("#", "+", "-", "=") else escaped

@@ -21,15 +21,13 @@ def render(blocks: Sequence[Block]) -> str:
     """Every run, and last what is about all runs: there it is seen. So are gates that failed."""
     head, *runs = by_run(blocks)
     gates = [
-        (
-            (block.ok is not True, block.ok is None),
-            f"{block.badge:<12}  {_title(run[0])}  {one_line(block.name)}  {one_line(block.text)}",
-        )
+        (block, f"{block.badge:<12}  {_title(run[0])}  {one_line(block.name)}  {one_line(block.text)}")
         for run in (head, *runs)
         for block in run
         if isinstance(block, Verdict) and is_gate(block)
     ]
-    texts = ["\n".join(line for _, line in sorted(gates, key=lambda gate: gate[0]))]
+    gates.sort(key=lambda gate: (gate[0].ok is not True, gate[0].ok is None))
+    texts = ["\n".join(line for _, line in gates)]
     others = (run for run in (*runs, head) if len(run) < 2 or not all(map(is_gate, run[1:])))
     texts += ["\n".join(_lines(run)) for run in others]
     return "\n".join(f"{text}\n" for text in texts if text)
@@ -107,8 +105,7 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def _note(note: Note, width: int = _LABEL) -> Iterator[str]:
-    text = note.text if note.brief is None else note.brief
-    if text:
+    if text := note.text if note.brief is None else note.brief:
         yield from _hung(f"  {note.label:<{width}} " if note.label else "  ", text)
 
 
