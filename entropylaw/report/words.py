@@ -8,8 +8,8 @@ from itertools import groupby
 from entropylaw.analysis.forms import form_label
 from entropylaw.documents.fit import RunFit
 from entropylaw.documents.report import RunReport
-from entropylaw.report.describe.forecast import spent_words
 from entropylaw.report.numbers import (
+    cell_text,
     count,
     format_estimate,
     format_interval,
@@ -17,7 +17,7 @@ from entropylaw.report.numbers import (
     format_step,
     format_weight,
 )
-from entropylaw.results import Validity
+from entropylaw.results import Estimate, Validity
 from entropylaw.results.columns import Meaning, Refusal
 from entropylaw.results.law import LawFit
 
@@ -201,3 +201,21 @@ def meaning(known: Meaning) -> str:
     facts += [f"temperature {known.temperature}" if known.temperature else None]
     facts += ["logged with its sign reversed" if known.sign < 0 else None, known.note]
     return ", ".join(fact for fact in facts if fact)
+
+
+def spent_words(step: Estimate) -> str:
+    """``its entropy is forecast to be spent by step 520 [480, 610]``."""
+    if step.value is None:
+        return f"no step is forecast by which its entropy is spent{earliest(step)}"
+    return f"its entropy is forecast to be spent by step {step_words(step)}"
+
+
+def step_words(step: Estimate) -> str:
+    """A step that is known with its interval, whole; an end that is not known is said not to be."""
+    return cell_text(step, "step") + (f" ({step.note})" if step.note else "")
+
+
+def earliest(step: Estimate) -> str:
+    """Why no step is known, and where its interval begins all the same."""
+    low = "" if step.low is None else f"the interval begins at step {format_step(round(step.low))}; "
+    return f" ({low}{step.note or 'no reason is given'})"

@@ -8,7 +8,6 @@ import pytest
 
 from entropylaw.documents.fit import RunFit
 from entropylaw.report import words
-from entropylaw.report.describe import forecast
 from entropylaw.report.index_rows import IndexRow, index_row, overall
 from entropylaw.report.render import rendered
 from entropylaw.results import Estimate, Validity
@@ -195,9 +194,9 @@ def test_one_run_or_none() -> None:
 
 def test_a_step_that_is_not_foreseen_is_not_a_number() -> None:
     note = "the entropy's path stays above 0.1 nats within 10 spans of the run"
-    assert forecast.spent_words(estimate(None, 590.2, None, note)) == (
+    assert words.spent_words(estimate(None, 590.2, None, note)) == (
         f"no step is forecast by which its entropy is spent (the interval begins at step 590; {note})"
     )
-    assert forecast.spent_words(estimate(520.4, 480.0, None, note)) == (
+    assert words.spent_words(estimate(520.4, 480.0, None, note)) == (
         f"its entropy is forecast to be spent by step 520 [480, not known] ({note})"
     )

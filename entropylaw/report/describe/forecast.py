@@ -8,7 +8,6 @@ from dataclasses import replace
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
-    cell_text,
     count,
     format_interval,
     format_number,
@@ -16,6 +15,7 @@ from entropylaw.report.numbers import (
     format_step,
     format_weight,
 )
+from entropylaw.report.words import earliest, step_words
 from entropylaw.results import Estimate
 from entropylaw.results.forecast import Forecast, SaturationForecast
 
@@ -108,9 +108,9 @@ def _weights(weights: Mapping[str, float]) -> str:
 
 def _spending(spending: SaturationForecast) -> list[b.Note]:
     """When the entropy is spent, and the probability of each gain."""
-    when = f"No step is forecast for that{_earliest(spending.step)}"
+    when = f"No step is forecast for that{earliest(spending.step)}"
     if spending.step.value is not None:
-        step, level = _step(spending.step), format_percent(spending.step.level)
+        step, level = step_words(spending.step), format_percent(spending.step.level)
         reward = format_interval(spending.reward)
         when = f"That is forecast for step {step}, {level} interval, with a reward of {reward}"
     spent = f"{format_percent(spending.share)} of what the law still promises is spent at an entropy of "
@@ -122,21 +122,3 @@ def _spending(spending: SaturationForecast) -> list[b.Note]:
         for gain in spending.gains
     )
     return [b.Note("spent", spent), *b.labelled("gain", gains)]
-
-
-def spent_words(step: Estimate) -> str:
-    """``its entropy is forecast to be spent by step 520 [480, 610]``."""
-    if step.value is None:
-        return f"no step is forecast by which its entropy is spent{_earliest(step)}"
-    return f"its entropy is forecast to be spent by step {_step(step)}"
-
-
-def _step(step: Estimate) -> str:
-    """A step that is known with its interval, whole; an end that is not known is said not to be."""
-    return cell_text(step, "step") + (f" ({step.note})" if step.note else "")
-
-
-def _earliest(step: Estimate) -> str:
-    """Why no step is known, and where its interval begins all the same."""
-    low = "" if step.low is None else f"the interval begins at step {format_step(round(step.low))}; "
-    return f" ({low}{step.note or 'no reason is given'})"
