@@ -20,8 +20,7 @@ from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.law import checked_level
 from entropylaw.analysis.paths import RESOLUTION, decay, outlook, spans
 from entropylaw.arguments import several
-from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.ties import first_best
+from entropylaw.engine.grid import FloatArray, first_best
 from entropylaw.errors import EntropyLawError, FitError
 from entropylaw.results.backtest import Backtest, RunBacktest, Score, Skill
 

@@ -8,8 +8,7 @@ from entropylaw.analysis.estimate import tails
 from entropylaw.analysis.law import checked_level
 from entropylaw.engine.changepoint import FIRST, LAST, Bends, Kinks, Null, bend, bend_posterior
 from entropylaw.engine.decays import likely_decays
-from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.ties import first_best
+from entropylaw.engine.grid import FloatArray, first_best
 from entropylaw.errors import UsageError
 from entropylaw.results import Estimate
 from entropylaw.results.phases import DRAWS, HALF_WIDTHS, POWER, Boundary

@@ -14,8 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from entropylaw.analysis.residual_models import ResidualModel
-from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.ties import first_best
+from entropylaw.engine.grid import FloatArray, first_best
 
 MOST_PIECES = 24
 """Most B-splines in the curve."""

@@ -8,8 +8,7 @@ from entropylaw.analysis.forms import design, law_column
 from entropylaw.analysis.residual import covariances
 from entropylaw.analysis.residual_models import residual_model
 from entropylaw.arguments import of_kind
-from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.ties import TIED, first_best
+from entropylaw.engine.grid import TIED, FloatArray, first_best
 from entropylaw.errors import UsageError
 from entropylaw.results import Influence
 from entropylaw.results.law import Influences, LawFit

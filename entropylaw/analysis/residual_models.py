@@ -118,10 +118,7 @@ RESIDUAL_MODELS: dict[str, ResidualModel] = {
 def residual_model(name: str) -> ResidualModel:
     """The model of that name.
 
-    Raises
-    ------
-    UsageError
-        ``bad-interval``.
+    Raises UsageError: ``bad-interval``.
     """
     if not isinstance(name, str) or name not in RESIDUAL_MODELS:
         raise UsageError(

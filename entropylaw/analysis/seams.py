@@ -17,9 +17,8 @@ from entropylaw.analysis.fitting import check_scale, check_steps, complete
 from entropylaw.analysis.law import checked_level
 from entropylaw.analysis.residual_models import DEFAULT_RESIDUAL, RESIDUAL_MODELS
 from entropylaw.arguments import as_floats
-from entropylaw.engine.grid import FloatArray, Grid, drift_grid
+from entropylaw.engine.grid import FloatArray, Grid, drift_grid, first_best
 from entropylaw.engine.posterior import infer
-from entropylaw.engine.ties import first_best
 from entropylaw.engine.whiten import filter_gains, whiten
 from entropylaw.results.groups import Seam
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from entropylaw.analysis.forms import Form
-from entropylaw.engine.grid import FloatArray, Grid
+from entropylaw.engine.grid import FloatArray, Grid, first_best
 from entropylaw.engine.span import Solver
-from entropylaw.engine.ties import first_best
 from entropylaw.results.mixture import normalised
 from entropylaw.results.posterior import Posterior
 

@@ -7,8 +7,7 @@ from itertools import permutations, product
 
 import numpy as np
 
-from entropylaw.engine.grid import FloatArray, Grid, drift_points
-from entropylaw.engine.ties import TIED, first_best
+from entropylaw.engine.grid import TIED, FloatArray, Grid, drift_points, first_best
 from entropylaw.engine.whiten import Gains, filter_gains, whitened_rows
 
 _LENGTHS, _SHARES = 6, (0.0, 0.3, 0.7)

@@ -12,12 +12,16 @@ is deterministic: no sampling, no seed. The numbers below were chosen by ``bench
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 FloatArray = NDArray[np.float64]
+
+TIED = 1e-6
+"""Difference of a log evidence, or of a probability, that is taken for none: no rounding error chooses."""
 
 SHORTEST_LENGTH = 0.4
 """Shortest correlation length, in median spacings; below it a drift is noise to the eye."""
@@ -160,3 +164,11 @@ def floor_grid(step: FloatArray, variance: float, floor: FloatArray) -> Grid:
         scaled=False,
         floor=floor,
     )
+
+
+def first_best(values: FloatArray, slack: float = TIED) -> Any:
+    """Index along the last axis of the first value that is as great as the greatest, up to ``slack``.
+
+    Which of two values is the greater in their last digits depends on the processor.
+    """
+    return np.argmax(values >= values.max(axis=-1, keepdims=True) - slack, axis=-1)

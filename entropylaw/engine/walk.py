@@ -99,10 +99,7 @@ def fit_walk(step: FloatArray, design: FloatArray, reward: FloatArray, grid: Gri
     grid
         Noise shares to sum over, as :func:`walk_grid` has them.
 
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        The columns of ``design`` are not independent.
+    Raises numpy.linalg.LinAlgError: the columns of ``design`` are not independent.
     """
     spacing = float(step[-1] - step[0]) / (step.size - 1)
     # In units of the largest residual from the mean.

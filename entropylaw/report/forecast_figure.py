@@ -29,10 +29,7 @@ def forecast_figure(run: RunReport | Forecast | SaturationForecast) -> Figure:
     across is the ceiling's interval, where the law holds; the upright one that of the step at which the
     entropy is spent. Of a bare forecast the fan is drawn alone, or that step.
 
-    Raises
-    ------
-    ValueError
-        There is no forecast; the message says why.
+    Raises ValueError: there is no forecast; the message says why.
     """
     if not isinstance(run, RunReport):
         with p.panels([1.22], right=0.1) as (figure, (axes,)):

@@ -30,10 +30,7 @@ def phase_figure(run: RunPhases) -> Figure:
     per step of the boundary's place, all to one scale; a curve without a boundary says so there, and which
     rise would have been seen. Places that were not tried are grey. The verdict is the title.
 
-    Raises
-    ------
-    ValueError
-        The run has no phases.
+    Raises ValueError: the run has no phases.
     """
     curves = phasewords.curves_of(run)
     if run.phases is None or not curves:

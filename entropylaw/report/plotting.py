@@ -119,10 +119,7 @@ def missing_fonts(extra: Mapping[str, Any]) -> list[str]:
 def read_style(path: str | os.PathLike[str]) -> dict[str, Any]:
     """A matplotlib style file, for :func:`style`.
 
-    Raises
-    ------
-    InputError
-        ``unreadable-style``: no such file, a line that matplotlib does not understand.
+    Raises InputError: ``unreadable-style``: no such file, a line that matplotlib does not understand.
     """
     handler, logger = BufferingHandler(1000), logging.getLogger("matplotlib")
     propagate, logger.propagate = logger.propagate, False

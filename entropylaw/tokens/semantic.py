@@ -135,10 +135,8 @@ def semantic_entropy(
     common
         Occurrences to rarefy to. By default the most that 95 % of the steps with occurrences have.
 
-    Raises
-    ------
-    ValueError
-        Where the columns differ in length, a step is not in ``steps``, or ``common`` is below 2.
+    Raises ValueError: where the columns differ in length, a step is not in ``steps``, or ``common`` is below
+    2.
     """
     step, labels = np.asarray(step), _codes(label)
     given = np.zeros_like(labels) if context is None else _codes(context)

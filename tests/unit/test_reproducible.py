@@ -16,7 +16,7 @@ from entropylaw.documents.codec import as_stored, decode, encode
 from entropylaw.documents.fit import load_fit
 from entropylaw.documents.store import dumps
 from entropylaw.engine.decays import likely_decays
-from entropylaw.engine.ties import first_best
+from entropylaw.engine.grid import first_best
 from entropylaw.pipeline.documents import fit_logs
 from entropylaw.reproducible import ARITHMETIC, rounded
 from entropylaw.results import Estimate
