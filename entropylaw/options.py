@@ -389,8 +389,7 @@ class LawOptions(ColumnOptions):
     keep_outliers: bool = setting(
         "--keep-outliers/--no-keep-outliers",
         "Fit gross outliers too; without, they are named and left out.",
-        SWITCH,
-        ADVANCED,
+        *(SWITCH, ADVANCED),
         default=False,
     )
 
@@ -407,8 +406,7 @@ class FitOptions(LawOptions, Coverage):
     seams: tuple[float, ...] = setting(
         "--seam STEP",
         "A step at which something changed, as a new stage: the law before and after. Repeatable.",
-        NUMBER,
-        ADVANCED,
+        *(NUMBER, ADVANCED),
         many=True,
     )
     find_seams: bool = setting(
@@ -444,14 +442,13 @@ class PhaseOptions(ClassColumns, LogOptions, Coverage):
     """Family: the phases of a run. The settings of a document of phases."""
 
     ALWAYS: ClassVar = frozenset({"level"})
-    """Fields that every stored document has."""
 
     entropy: str | None = column("entropy", "Entropy of all tokens.")
 
 
-def token_column(name: str, help: str) -> Any:
+def token_column(name: str, help: str, **more: Any) -> Any:
     """The name of a column of token tables, which no settings file has."""
-    return option(f"--{name}", help, COLUMN, COLUMNS, unset="by name")
+    return option(f"--{name}", help, COLUMN, COLUMNS, unset="by name", **more)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -464,13 +461,8 @@ class TokenOptions:
     mask: str | None = token_column("mask", "Column that is 1 where a token counts; '' for none.")
     logprob: str | None = token_column("logprob", "Log-probability column.")
     correct: str | None = token_column("correct", "Correctness of the answer, 0 or 1.")
-    response: tuple[str, ...] = option(
-        "--response",
-        "Column that tells responses of a step apart. Repeatable.",
-        COLUMN,
-        COLUMNS,
-        unset="by name",
-        many=True,
+    response: tuple[str, ...] = token_column(
+        "response", "Column that tells responses of a step apart. Repeatable.", many=True
     )
     position: str | None = token_column("position", "Place of the token in its response.")
     token: str | None = token_column("token", "Text of the token.")
@@ -479,15 +471,13 @@ class TokenOptions:
         "--top-quantile Q",
         "Call the share Q of each step's tokens with most entropy planning, such as 0.2: a choice, no "
         "finding.",
-        NUMBER,
-        ADVANCED,
+        *(NUMBER, ADVANCED),
     )
     grams: str | None = option(
         "--grams",
         "Call tokens planning that are part of a strategic n-gram: one a line; 'default' is a short list of "
         "our own.",
-        PATH,
-        ADVANCED,
+        *(PATH, ADVANCED),
     )
     backend: str = option(
         "--backend", "Where the query runs.", one_of("duckdb", "spark"), ADVANCED, default="duckdb"

@@ -79,9 +79,11 @@ def regime_of(run: Run) -> Regime:
 def findings(regime: Regime, run: Run, entropy: FloatArray | None) -> tuple[Finding, ...]:
     """Say what the settings mean for the law; ``entropy`` has the values that are used, None without any."""
     control = _control(run, entropy)
-    terms = {"entropy-term": None if control else regime.entropy_weight, "kl-term": regime.kl_weight}
     found = [caution("entropy-controlled", **control)] if control else []
-    found += [caution(code, weight=term.value, name=term.name) for code, term in terms.items() if term]
+    if not control and (term := regime.entropy_weight):
+        found.append(caution("entropy-term", weight=term.value, name=term.name))
+    if term := regime.kl_weight:
+        found.append(caution("kl-term", weight=term.value, name=term.name))
     return tuple(found)
 
 

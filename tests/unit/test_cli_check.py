@@ -136,7 +136,7 @@ def test_usage_errors_come_before_any_reading(run, fits):
     assert_error(run("check", FIT), "no-gate", 2)
     assert_error(run("check", FIT, "--fail-if", "ceilling<1"), "unknown-quantity", 2)
     assert_error(run("check", FIT, "--fail-if", "ceiling<"), "bad-gate", 2)
-    assert_error(run("check", FIT, "--fail-if", "invalid", "-o", "a.csv"), "unknown-suffix", 2)
+    assert_error(run("check", FIT, "--fail-if", "invalid", "-o", "a.pdf"), "unknown-suffix", 2)
     assert_error(run("check", FIT, "--fail-if", "invalid", "--level", "0.9"), "fit-is-fixed", 2)
     assert_error(run("check", FIT, "--fail-if", "invalid", "--github-summary"), "no-step-summary", 2)
 

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from entropylaw.analysis.forms import form_label
 from entropylaw.documents.fit import load_fit
 from tests.conftest import LAB
 from tests.typed import typed
@@ -56,12 +57,10 @@ def test_bad_lines_beside_an_object_of_columns_are_counted(tmp_path):
 
 
 def shown_and_counted(text):
-    """Sentences that a block of text shows, those that it says are left out, and those that it announces."""
+    """Sentences that a block of text shows, and those that it says are left out."""
     shown = len(re.findall(r"^  (?:reason|caution) ", text, re.MULTILINE))
     hidden = re.search(r"… and (\d+) more: --format json", text)
-    announced = re.search(r"\(((?:\d+ (?:reason|caution)s?(?:, )?)+)\)$", text, re.MULTILINE)
-    total = sum(map(int, re.findall(r"\d+", announced[1]))) if announced else 0
-    return shown, int(hidden[1]) if hidden else 0, total
+    return shown, int(hidden[1]) if hidden else 0
 
 
 @pytest.mark.parametrize("run", ["clean_start_s0", "grpo_s0", "diverging", "random_reward", "too_hard"])
@@ -70,8 +69,9 @@ def test_sentences_that_are_not_shown_are_counted(tmp_path, run):
     done = typed("fit", LAB / run / "metrics.parquet", *outputs, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     validity = load_fit(tmp_path / "fit.json").runs[0].law.validity
-    shown, hidden, total = shown_and_counted((tmp_path / "fit.txt").read_text())
-    assert shown + hidden == total == len(validity.reasons) + len(validity.cautions)
+    shown, hidden = shown_and_counted((tmp_path / "fit.txt").read_text())
+    total = len(validity.reasons) + len(validity.cautions)
+    assert shown + hidden == total
     assert shown >= min(1, total)
 
 
@@ -99,8 +99,9 @@ def test_a_range_over_forms_names_the_forms_at_its_ends(tmp_path):
     kept = {"law": law.ceiling} | {rival.form: rival.ceiling for rival in law.rivals if not rival.ruled_out}
     lowest = min(kept, key=lambda form: kept[form].low)
     highest = max(kept, key=lambda form: kept[form].high)
-    (line,) = re.findall(r"over these forms.*", (tmp_path / "fit.txt").read_text())
-    assert re.search(rf"ceiling \S+ \({lowest}\) to \S+ \({highest}\)", line)
+    text = " ".join((tmp_path / "fit.txt").read_text().split())
+    ends = (re.escape(form_label(form)) for form in (lowest, highest))
+    assert re.search(r"lies anywhere from \S+ \({}\) to \S+ \({}\)".format(*ends), text)
 
 
 def test_one_of_a_thing_is_not_written_as_several(tmp_path):

@@ -36,10 +36,10 @@ def test_fits_or_says_why_not(run, log):
 
 
 @pytest.mark.parametrize("name", ["curves_entropy.csv", "qwen2-7b_math.log", "grpo_trl.jsonl"])
-def test_at_most_twenty_lines_a_run(run, name):
+def test_a_run_fits_a_terminal(run, name):
     log = next(path for path in LOGS if path.name == name)
     for block in run("fit", log, "-o", "-").stdout.split("\n\n"):
-        assert 10 < len(block.splitlines()) <= 20
+        assert 10 < len(block.splitlines()) <= 30
 
 
 def test_the_law_is_refused_where_a_first_evaluation_carries_it(run):
@@ -47,7 +47,7 @@ def test_the_law_is_refused_where_a_first_evaluation_carries_it(run):
     log = next(path for path in LOGS if path.name == "qwen2-7b_math_megatron.log")
     done = run("fit", log, "-o", "-")
     assert done.returncode == 0
-    assert "NOT VALID" in done.stdout
+    assert "law fails" in done.stdout
 
 
 def test_runs_of_a_long_table_keep_their_names_with_commas(run):

@@ -384,4 +384,6 @@ def test_a_fit_takes_the_noise_between_prompts_from_a_column(run, lab, tmp_path)
     done = run("fit", "run.parquet", "--entropy-sd", "entropy_se_prompts", "-o", "-")
     assert done.returncode == 0, done.stderr
     errors = steps.column("entropy_se_prompts").to_pylist()
-    assert f"given as {min(errors):.2g} to {max(errors):.2g}" in done.stdout.replace("0.010", "0.01")
+    assert f"given as {min(errors):.2g} to {max(errors):.2g}" in " ".join(done.stdout.split()).replace(
+        "0.010", "0.01"
+    )

@@ -68,7 +68,10 @@ def describe(result: TokenSummary) -> list[Block]:
         Heading("Entropy of tokens", 2, about),
         Table([Column(head, head) for head in heads], rows),
         Notes(
-            [Note("published", f"{heads[-1]} (arXiv:2506.01939): {source}"), *labelled("note", result.notes)]
+            [
+                Note("published", f"{heads[-1]} (arXiv:2506.01939): {source}"),
+                *labelled("note", result.notes, ""),
+            ]
         ),
         *figures_of("tokens", None),
     ]
