@@ -333,6 +333,8 @@ NO_EXAMPLE = {
     ("ColumnReport", "coefficients"): "no run here logs a coefficient",
     ("ColumnReport", "read_dropped"): "no log here has records that cannot be read",
     ("ReportDocument", "across"): "no command puts the phases of several runs together in a report",
+    ("FormResult", "rate"): "its rate is among the shapes",
+    ("Comparison", "reach"): "the entropy of the run here is not spent",
     ("Source", "parts"): "no run here is joined from several files",
 }
 """Class and field that no result here has a value in → why."""
