@@ -15,7 +15,7 @@ from PIL import Image
 
 ROOT = Path(__file__).parent.parent
 TARGET = ROOT / "docs" / "images" / "report.png"
-WIDTH, HEIGHT, SHOWN = 1000, 2400, 1290
+WIDTH, HEIGHT, SHOWN = 1000, 2400, 1400
 
 
 def main() -> None:
