@@ -7,29 +7,29 @@ import stat
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from entropylaw.arguments import several, text_or_none
 from entropylaw.errors import EntropyLawError, InputError, UsageError
-from entropylaw.ingest import catalog, folders
-from entropylaw.ingest.assemble import assemble, display_name
-from entropylaw.ingest.content import MOST_AT_ONCE, Content
-from entropylaw.ingest.formats.parquet import FRAME, fingerprint, from_frame, is_frame
-from entropylaw.ingest.formats.wandb_export import history_notes
-from entropylaw.ingest.joining import joined, whole_source, without_copies
-from entropylaw.ingest.labels import told_apart
-from entropylaw.ingest.opening import is_empty, is_remote, is_remote_folder, load, remote_listing
-from entropylaw.ingest.regime import relevant
-from entropylaw.ingest.registry import find_reader, split_format
-from entropylaw.ingest.run import Run
-from entropylaw.ingest.settings import settings_beside
-from entropylaw.ingest.table import Table
-from entropylaw.ingest.wording import counted, shown_path
+from entropylaw.escaping import counted, quoted_path
+from entropylaw.ingest import catalog
+from entropylaw.ingest.catalog.config import relevant, settings_beside
+from entropylaw.ingest.readers.parquet import FRAME, fingerprint, from_frame, is_frame
+from entropylaw.ingest.readers.trackers.wandb_export import history_notes
+from entropylaw.ingest.runs import Run, Table
+from entropylaw.ingest.runs.joining import joined, whole_source, without_copies
+from entropylaw.ingest.runs.splitting import distinct_names
+from entropylaw.ingest.sources import folders
+from entropylaw.ingest.sources.assemble import assemble, display_name
+from entropylaw.ingest.sources.content import MOST_AT_ONCE, Content
+from entropylaw.ingest.sources.opening import is_empty, is_remote, is_remote_folder, load
+from entropylaw.ingest.sources.registry import find_reader, split_format
 from entropylaw.inputs import is_own, note_input, release_input
 from entropylaw.paths import hostless, is_folder
 from entropylaw.results.columns import Source
+from entropylaw.results.fields import replace
 
 
 class UnreadFileWarning(UserWarning):
@@ -45,7 +45,7 @@ class Failure(NamedTuple):
 
 
 class Ignored(NamedTuple):
-    """A file of a folder that is no log, and why it was taken for none."""
+    """A file of a folder that is no log, and the reason."""
 
     path: str
     why: str
@@ -53,7 +53,7 @@ class Ignored(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """Everything that came of some paths: runs, errors, and files that are no logs.
+    """The result of reading some paths: runs, errors, and files that are no logs.
 
     ``given`` maps every path in it to the argument that led to it.
     """
@@ -64,7 +64,7 @@ class Reading:
     given: Mapping[str, str] = field(default_factory=dict)
 
     def by_argument(self) -> dict[str, Reading]:
-        """Take the reading apart by argument; a run that several led to belongs to the first."""
+        """Split the reading by argument; a run that several arguments led to belongs to the first."""
         return {
             argument: Reading(
                 runs=tuple(run for run in self.runs if self.given[run.source.path] == argument),
@@ -84,12 +84,12 @@ def read_runs(
     ----------
     path
         A file, a folder (read with all folders in it), ``-`` for standard input, ``name.dat:jsonl`` to force
-        a format, a place that fsspec knows (``s3://…``), or a table: pandas, pyarrow, a mapping of sequences.
+        a format, a URL that fsspec knows (``s3://…``), or a table: pandas, pyarrow, a mapping of sequences.
     step, run
-        The step column, and the column that tells the runs of one table apart.
+        The step column, and the column that labels the runs of one table.
     columns
         Further columns that are to be read from files beyond 64 MiB and Parquet tables with more than 256
-        columns: of these, columns of which nothing is known are left out.
+        columns: of these, unknown columns are left out.
 
     At least one run is returned; raises :class:`EntropyLawError` where nothing could be read, and warns with
     :class:`UnreadFileWarning` of each file of a folder that is a log and could not be read.
@@ -117,11 +117,11 @@ def read_all(
     for path in paths:
         found.take(path)
     runs = joined(found.runs)
-    # A joined run goes by the paths of all its files.
+    # The path of a joined run has the paths of all its files.
     sources = (run.source for run in runs if run.source.parts)
     found.given |= {source.path: found.given[source.parts[0].path] for source in sources}
     kept, copies = without_copies(runs, found.copies)
-    names = told_apart([run.name for run in kept], [run.source.path for run in kept])
+    names = distinct_names([run.name for run in kept], [run.source.path for run in kept])
     return Reading(
         runs=tuple(replace(run, name=name) for run, name in zip(kept, names, strict=True)),
         failures=tuple(found.failures),
@@ -131,19 +131,19 @@ def read_all(
 
 
 class _Read(NamedTuple):
-    """A table, its source, what runs without a name are called, and what is gone that may have been a run."""
+    """A table, its source, the name of runs without a label, and what is lost that may have been a run."""
 
     table: Table
     source: Source
     name: str
-    gone: str
+    lost: str
 
 
 class _Collector:
-    """Goes through paths, and collects what they hold; the user names steps, runs and further columns.
+    """Reads paths, and collects what they hold; the user names steps, runs and further columns.
 
-    ``copies`` maps a file to the log of which it is a copy by its place and name, ``given`` every path to the
-    argument that led to it.
+    ``copies`` maps a file to the log of which it is a copy by its folder and name, ``given`` every path to
+    the argument that led to it.
     """
 
     def __init__(self, step: str | None, run: str | None, columns: frozenset[str]) -> None:
@@ -154,8 +154,7 @@ class _Collector:
         self.given: dict[str, str] = {}
         self._step, self._run, self._columns = step, run, columns
         self._seen: set[object] = set()
-        # Files of the folder that is being read which are skipped, each for a reason, unless they resemble
-        # the logs beside them.
+        # Files of the current folder that are skipped, each for a reason, unless they resemble its logs.
         self._doubtful: list[tuple[str, str, _Read | EntropyLawError]] = []
 
     def take(self, path: object) -> None:
@@ -183,24 +182,33 @@ class _Collector:
             self.failures.append(Failure(path=argument, error=error))
 
     def _take_folder(self, folder: str) -> None:
-        """Read each log below a folder; raises ``no-logs-in-folder`` where none is there."""
-        runs, ignored, found = len(self.runs), len(self.ignored), 0
+        """Read each log below a folder; raises ``no-logs-in-folder`` where there is none."""
+        runs, ignored, found = len(self.runs), len(self.ignored), False
         self._doubtful = []
-        paths = remote_listing(folder) if is_remote(folder) else ()
-        remote = (folders.Log(path=path) for path in paths if folders.may_be_log(path.rpartition("/")[2]))
-        for log in remote if is_remote(folder) else folders.logs_in(folder):
+        for log in folders.logs_in(folder):
             files = log.files or (log.path,)
             for file in files if log.named else ():
                 note_input(file, found=True)
-            fresh = [file for file in files if not self._seen_before(file)]
-            if not (fresh or log.problem):
-                found += 1
+            seen = [self._seen_before(file) for file in files]
+            if all(seen) and not log.problem:
+                found = True
                 continue
             self.given |= {path: folder for path in (log.path, *files) if path not in self.given}
             if log.copy_of:
                 self.copies[log.path] = log.copy_of
-            found += self._take_log(log)
-        logs = [PurePath(run.source.path) for run in self.runs[runs:]]
+            found |= self._take_log(log)
+        self._take_doubtful([PurePath(run.source.path) for run in self.runs[runs:]])
+        if not found:
+            looked = "no file with a log's suffix"
+            if skipped := self.ignored[ignored:]:
+                first = f"{quoted_path(skipped[0].path)}: {skipped[0].why}"
+                looked = f"{counted(len(skipped), 'file')} looked at, the first one {first}"
+            what = f"{quoted_path(folder)} holds no training log: {looked}"
+            hint = "name the log itself, or force its format with FILE:csv"
+            raise InputError("no-logs-in-folder", what, hint)
+
+    def _take_doubtful(self, logs: Sequence[PurePath]) -> None:
+        """Use the skipped files that resemble the logs in the same folder; ignore the others."""
         for path, why, outcome in self._doubtful:
             table = outcome.table if isinstance(outcome, _Read) else None
             if not folders.resembles(path, table, logs):
@@ -212,19 +220,11 @@ class _Collector:
                 self._add(outcome)
             except EntropyLawError as error:
                 self.failures.append(Failure(path=path, error=error))
-        if not found:
-            looked = "no file with a log's suffix"
-            if skipped := self.ignored[ignored:]:
-                first = f"{shown_path(skipped[0].path)}: {skipped[0].why}"
-                looked = f"{counted(len(skipped), 'file')} looked at, the first one {first}"
-            what = f"{shown_path(folder)} holds no training log: {looked}"
-            hint = "name the log itself, or force its format with FILE:csv"
-            raise InputError("no-logs-in-folder", what, hint)
 
     def _take_log(self, log: folders.Log) -> bool:
         """Read one log of a folder; returns whether it was one.
 
-        Tables without a metric, and files without anything, go to the list until all others are read.
+        Tables without a metric, and files without any record, are decided when all others are read.
         """
         content, read = None, None
         try:
@@ -233,16 +233,15 @@ class _Collector:
             if log.reader is not None:
                 contents = [load(path) for path in log.files if not is_empty(path)]
                 if not contents:
-                    what = f"{shown_path(log.path)} holds empty files only"
+                    what = f"{quoted_path(log.path)} holds empty files only"
                     raise InputError("file-empty", what, "check the folder")
                 read = self._table_of(contents, log=log)
             else:
                 content = load(log.path)
-                whole = content.suffix == ".json" and content.size <= MOST_AT_ONCE
-                if content.suffix in (".csv", ".json") and is_own(content.data if whole else content.head):
+                if _is_document(content):
                     self.ignored.append(Ignored(path=log.path, why="written by entropylaw, no log"))
                     return False
-                if not (log.named or folders.names_a_log(log.path) or folders.looks_measured(content)):
+                if not (_is_named(log) or folders.looks_measured(content)):
                     return False
                 read = self._table_of([content])
             alone = read.source.format == "jsonl"
@@ -261,8 +260,8 @@ class _Collector:
     def _not_read(
         self, log: folders.Log, error: EntropyLawError, content: Content | None, read: _Read | None
     ) -> bool:
-        """Tell a log that cannot be used from a file that is none; returns whether it was a log."""
-        if not (log.named or folders.names_a_log(log.path)) and error.slug in ("not-a-log", "file-empty"):
+        """Distinguish a log that cannot be used from a file that is none; returns whether it was a log."""
+        if not _is_named(log) and error.slug in ("not-a-log", "file-empty"):
             return False
         table = None if read is None else read.table
         # Files that are one log together were recognised as such.
@@ -289,46 +288,57 @@ class _Collector:
         return seen
 
     def _add(self, read: _Read) -> None:
-        """Turn a table into runs; what it holds and cannot be used is a failure."""
+        """Turn a table into runs; runs of it that cannot be used are failures."""
         note_input(read.source.path, found=True)
         runs, lost = assemble(read.table, read.source, read.name, step=self._step, run=self._run)
         self.runs += runs
         self.failures += [Failure(path=read.source.path, error=error, run=name) for name, error in lost]
-        if read.gone:
+        if read.lost:
             hint = "copy the file again, or take out what is damaged"
-            error = InputError("records-without-run", f"{read.gone}; a run may have been there", hint)
+            error = InputError("records-without-run", f"{read.lost}; a run may have been there", hint)
             self.failures.append(Failure(path=read.source.path, error=error))
 
     def _table_of(
         self, contents: Sequence[Content], *, forced: str | None = None, log: folders.Log | None = None
     ) -> _Read:
-        """Read one file, or the files that are one log together, with the settings in it or beside it."""
+        """Read one file, or the files that are one log together, with the settings in it or next to it."""
         # Of a large file, columns are kept that are known or that the user names.
-        wanted = {self._step, self._run, *self._columns}
+        named = {self._step, self._run, *self._columns}
         for content in contents:
-            content.useful = lambda name: name in wanted or catalog.is_useful(name)
-        first, found, parts = contents[0], tuple[str, ...](), tuple[Source, ...]()
+            content.useful = lambda name: name in named or catalog.is_useful(name)
+        first = contents[0]
         if log is not None and log.reader is not None:
-            path, kind, lost = log.path, log.reader.name, 0
-            table = log.reader.read(path, contents)
+            kind, table, notes = log.reader.name, log.reader.read(log.path, contents), tuple[str, ...]()
             parts = tuple(Source(path=one.path, format=kind, sha256=one.sha256, rows=0) for one in contents)
-            digest = whole_source(path, kind, parts).sha256
+            source = replace(whole_source(log.path, kind, parts), rows=table.rows)
+            name, nuls = display_name(str(Path(log.path) / "log")), 0
         else:
-            reader, found = find_reader(first, forced)
-            path, kind, table = first.path, reader.name, reader.read(first)
-            digest, lost = first.sha256, first.nuls  # which a crashed file system leaves at the end
-        settings, notes = (table.settings, ()) if table.settings else settings_beside(first.path)
-        # A configuration also holds nobody's business. Without any setting, the notes say why there is none.
+            reader, notes = find_reader(first, forced)
+            kind, table = reader.name, reader.read(first)
+            source = Source(path=first.path, format=kind, sha256=first.sha256, rows=table.rows)
+            name, nuls = display_name(hostless(first.path)), first.nuls
+        settings, beside = (table.settings, ()) if table.settings else settings_beside(first.path)
+        # A configuration also holds private settings. Without any useful one, the notes give the reason.
         kept = relevant(settings)
-        found += table.notes + (notes if kept or not settings else ())
-        if kind in ("csv", "parquet", "jsonl") and not parts:
-            found += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
-        lost, size = max(lost, table.lost_bytes), sum(content.size for content in contents)
-        gone = ""
+        notes += table.notes + (beside if kept or not settings else ())
+        if kind in ("csv", "parquet", "jsonl") and not source.parts:
+            notes += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
+        # A crashed file system leaves NULs at the end.
+        lost, size = max(nuls, table.lost_bytes), sum(content.size for content in contents)
+        damage = ""
         if lost >= 256 and lost > 0.1 * size:  # less is too little for a run
-            gone = f"{100 * lost / size:.0f} % of {shown_path(path)} are damaged, or NULs at its end"
-        if first.damaged and not parts:
-            gone = f"the compressed file {shown_path(path)} breaks off or is damaged"
-        source = Source(path=path, format=kind, sha256=digest, rows=table.rows, parts=parts)
-        name = display_name(str(Path(path) / "log") if parts else hostless(path))
-        return _Read(replace(table, notes=found, settings=kept), source, name, gone)
+            where = quoted_path(source.path)
+            damage = f"{100 * lost / size:.0f} % of {where} are damaged, or NULs at its end"
+        if first.damaged and not source.parts:
+            damage = f"the compressed file {quoted_path(source.path)} breaks off or is damaged"
+        return _Read(replace(table, notes=notes, settings=kept), source, name, damage)
+
+
+def _is_document(content: Content) -> bool:
+    """Whether a file is a document or a table that entropylaw wrote."""
+    whole = content.suffix == ".json" and content.size <= MOST_AT_ONCE
+    return content.suffix in (".csv", ".json") and is_own(content.data if whole else content.head)
+
+
+def _is_named(log: folders.Log) -> bool:
+    return log.named or folders.names_a_log(log.path)

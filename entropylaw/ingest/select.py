@@ -1,39 +1,58 @@
-"""Choosing the columns that an analysis is about, one for each role, pairing them, and saying why these."""
+"""Choosing one column for each role of an analysis: entropy, reward, and the entropies of token classes.
+
+The user's columns have precedence over those of the catalog. Rewards are chosen by the pairs that they
+give with the entropy.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 from entropylaw.arguments import of_kind, text_or_none
-from entropylaw.errors import EntropyLawError, InputError, UsageError
-from entropylaw.ingest import catalog, regime
-from entropylaw.ingest.joining import averaged
-from entropylaw.ingest.pairing import MOST_NATS, Pairs, noise_of, pair_values
-from entropylaw.ingest.run import Run, Series
-from entropylaw.ingest.steps import folded, require_column
-from entropylaw.ingest.trainers import Key
-from entropylaw.ingest.values import FloatArray
-from entropylaw.ingest.wording import counted, listing, nearest, shown, shown_cell, shown_path
-from entropylaw.results.columns import Candidate, Choice, ColumnReport, Decoy, Meaning, Refusal
+from entropylaw.errors import InputError, UsageError
+from entropylaw.escaping import counted, listing, quoted_path, shown, shown_cell
+from entropylaw.ingest import catalog
+from entropylaw.ingest.catalog import Key, config, names
+from entropylaw.ingest.runs import PhaseSeries, Run, Series, added
+from entropylaw.ingest.runs.joining import averaged
+from entropylaw.ingest.runs.pairing import (
+    ENTROPY_NOT_FINITE,
+    ENTROPY_TOO_HIGH,
+    MOST_NATS,
+    Pairs,
+    noise_of,
+    pair_values,
+)
+from entropylaw.ingest.runs.step_column import by_folded_name, folded, require_column
+from entropylaw.results.arrays import FloatArray
+from entropylaw.results.columns import SEMANTIC, TOKEN, Choice, Meaning, PhaseColumn
 from entropylaw.results.fields import replace
-from entropylaw.results.findings import Finding, caution, sentences
+from entropylaw.results.result import Finding, caution
 
-# Below this many, training rewards say more about the run than its validation does.
+# With fewer pairs, training rewards are more informative than the validation.
 ENOUGH_PAIRS = 5
-# Below this many validation pairs, a training reward that has as many is offered.
+# With fewer validation pairs, a training reward that has as many is offered.
 ANSWERING_PAIRS = 12
 # A sampled estimate of a collapsed policy's entropy may fall this far below zero by rounding.
 _ROUNDING = 1e-6
-_NUMBERS = "or write numbers without unit and with a decimal point"
+
+#: Why planning's share is not known where one of the curves is a semantic entropy.
+NO_SHARE = "planning's share is not estimated: a semantic entropy is no part of the token entropy"
+WHOLE = "all tokens"
+
+# Columns that `entropylaw tokens` writes: of one class, and of all tokens or of the other class.
+_COUNTS = (("tokens_planning", "tokens"), ("tokens_planning", "tokens_execution"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Chosen:
-    """A column for one role, its values (of an entropy with the sign undone), and what was decided."""
+    """A column for one role, its values (of an entropy with the sign reversed if need be), and notes."""
 
     choice: Choice
     values: FloatArray
@@ -41,7 +60,7 @@ class Chosen:
 
 
 class Paired(NamedTuple):
-    """A column that may be the reward: how it pairs with the entropy, why so, and the pairs."""
+    """A column that may be the reward: how it is paired with the entropy, the reason, and the pairs."""
 
     match: catalog.Match
     how: str
@@ -56,14 +75,14 @@ class Paired(NamedTuple):
 
     @property
     def known_as(self) -> str:
-        """What the catalog knows it as."""
+        """Its key in the catalog."""
         meaning = self.match.key.meaning
         return f"{meaning.trainer}'s {meaning.kind} key {shown(self.match.key.template)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChosenReward(Chosen):
-    """The reward column, how it pairs and with what result; ``offer`` names one with more pairs, if any."""
+    """The reward column, how it is paired and with what result; ``offer`` names one with more pairs."""
 
     best: Paired
     offer: Finding | None
@@ -91,7 +110,7 @@ def select(
         The noise of each logged entropy, as a standard deviation in nats: a number, or a column.
 
     The series has at least one pair, finite, the entropy in nats and not negative beyond rounding. Its
-    ``dropped`` and ``notes`` are the selection's own; what reading dropped and decided stands in the run.
+    ``dropped`` and ``notes`` are the selection's own; those of reading are in the run.
 
     Raises
     ------
@@ -114,7 +133,7 @@ def select(
         what += f"{first}, {shown(rewarded.choice.column)} at steps {second} ({reasons})"
         hint = "try --pair same or --pair next, or other columns with --entropy and --reward"
         raise InputError("no-pairs", what, rewarded.offer.sentence if rewarded.offer else hint)
-    settings = regime.regime_of(run)
+    settings = config.entropy_settings(run)
     return Series(
         run=run.name,
         source=run.source,
@@ -125,62 +144,59 @@ def select(
         reward_choice=rewarded.choice,
         pair=rewarded.best.how,
         dropped=pairs.dropped,
-        notes=(*chosen.notes, *regime.notes(settings), *rewarded.notes),
-        findings=regime.findings(settings, run, chosen.values),
+        notes=(*chosen.notes, *config.notes(settings), *rewarded.notes),
+        findings=config.findings(settings, run, chosen.values),
         offer=rewarded.offer,
         entropy_sd=None if entropy_sd is None else noise_of(run, pairs, entropy_sd),
     )
 
 
-def choose_entropy(run: Run, wanted: str | None = None) -> Chosen:
-    """Choose the entropy column and undo its sign; errors as of :func:`select`."""
-    if wanted is not None:
-        return as_entropy(run, named(run, wanted, "--entropy"), "named by the user", own=True)
+def choose_entropy(run: Run, column: str | None = None) -> Chosen:
+    """Choose the entropy column and make it positive; errors as of :func:`select`."""
+    if column is not None:
+        return _as_entropy(run, _named(run, column, "--entropy"), "named by the user", accept_sum=True)
     known = catalog.found(run, "entropy")
-    usable = [match for match in known if finite(run, match.column).size]
+    usable = [match for match in known if run.finite(match.column).size]
     if not usable:
-        raise _missing(run, known, "entropy")
+        raise catalog.missing(run, known, "entropy")
     key, others = usable[0].key, [match.column for match in usable[1:]]
     why = f"{key.meaning.trainer}'s key {shown(key.template)}"
     why += f", preferred to {listing(others, 4)}" if others else ""
-    return as_entropy(run, usable[0].column, why)
+    return _as_entropy(run, usable[0].column, why)
 
 
-def as_entropy(run: Run, column: str, why: str, option: str = "--entropy", *, own: bool = False) -> Chosen:
+def _as_entropy(
+    run: Run, column: str, why: str, option: str = "--entropy", *, accept_sum: bool = False
+) -> Chosen:
     """Take a column for an entropy: its meaning, its sign, and the errors where it is none.
 
-    ``own`` says that the user, or a name of the two-phase curves, vouches for a sum that a trainer logs.
+    ``accept_sum`` accepts a column that a trainer logs as a sum, because of the user or of a class's name.
     """
     match = next((match for match in catalog.found(run, "entropy") if match.column == column), None)
     meaning = match.key.meaning if match else Meaning(role="entropy", trainer="user")
-    settings = regime.regime_of(run)
+    settings = config.entropy_settings(run)
     where = f"{shown(column)} of run {shown(run.name)}"
     if settings.is_sum and settings.aggregation is not None:
         name, value = settings.aggregation
         what = f"{where} is a sum over tokens: its configuration has {value} for {shown(name)}"
         hint = "log the token mean (verl: actor.loss_agg_mode=token-mean)"
         raise InputError("entropy-not-a-mean", what, hint)
-    if meaning.aggregation == "sequence sum" and not own:
-        what = (
-            f"{where} is {meaning.trainer}'s sum over the tokens of a response, and the law is about the mean"
-        )
+    if meaning.aggregation == "sequence sum" and not accept_sum:
+        sums = f"{meaning.trainer}'s sum over the tokens of a response"
         hint = f"divide it by the mean response length, or take it as it is with --entropy {column}"
-        raise InputError("entropy-not-a-mean", what, hint)
+        raise InputError("entropy-not-a-mean", f"{where} is {sums}, and the law is about the mean", hint)
     if settings.mean and meaning.aggregation:
         meaning = replace(meaning, aggregation=settings.mean)
-    sign, high = _sign(run, column, option)
-    notes = [f"{shown(column)} is not positive: it is minus the entropy, its sign was turned"] * (sign < 0)
-    if sign > 0 > meaning.sign and high > _ROUNDING:
-        notes = [f"{shown(column)} is not negated here, though its trainer negates it"]
-    values, usable = run.columns[column], finite(run, column).size
+    sign, notes = _sign(run, column, option, meaning.sign)
+    values, usable = run.columns[column] * sign, run.finite(column).size
     choice = Choice(column=column, meaning=replace(meaning, sign=sign), why=why, usable=usable)
-    return Chosen(choice=choice, values=-values if sign < 0 else values, notes=tuple(notes))
+    return Chosen(choice=choice, values=values, notes=notes)
 
 
-def _sign(run: Run, column: str, option: str) -> tuple[int, float]:
-    """Return the sign of a column of entropies, and its greatest value."""
+def _sign(run: Run, column: str, option: str, expected: int) -> tuple[int, tuple[str, ...]]:
+    """Return the sign of a column of entropies, with a note where it is negative or not as expected."""
     _require_values(run, column, option)
-    values = finite(run, column)
+    values = run.finite(column)
     low, high = float(values.min()), float(values.max())
     where = f"{shown(column)} of run {shown(run.name)}"
     if low < -_ROUNDING and high > _ROUNDING:
@@ -190,17 +206,20 @@ def _sign(run: Run, column: str, option: str) -> tuple[int, float]:
         raise InputError("entropy-both-signs", f"{what}an entropy has one sign", hint)
     sign = -1 if low < -_ROUNDING else 1
     if (middle := float(np.median(values * sign))) > MOST_NATS:
-        what = (
-            f"{where} has a median of {middle:.6g}; a mean entropy per token is at most about {MOST_NATS:g} "
-        )
+        what = f"{where} has a median of {middle:.6g}; a mean entropy per token is at most about "
         hint = "divide it by the mean response length, or log the token mean "
         hint += "(verl: actor.loss_agg_mode=token-mean)"
-        raise InputError("entropy-not-a-mean", f"{what}nats, so that this is a sum over tokens", hint)
-    return sign, high
+        what += f"{MOST_NATS:g} nats, so that this is a sum over tokens"
+        raise InputError("entropy-not-a-mean", what, hint)
+    if sign < 0:
+        return sign, (f"{shown(column)} is not positive: it is minus the entropy, its sign was reversed",)
+    if expected < 0 and high > _ROUNDING:
+        return sign, (f"{shown(column)} is not negated here, though its trainer negates it",)
+    return sign, ()
 
 
 def choose_reward(
-    run: Run, entropy: Chosen, wanted: str | None = None, pair: str | None = None
+    run: Run, entropy: Chosen, column: str | None = None, pair: str | None = None
 ) -> ChosenReward:
     """Choose the reward column by the pairs that it gives, validation first; errors as of :func:`select`.
 
@@ -211,12 +230,14 @@ def choose_reward(
         raise UsageError("pair-unknown", what, "use same or next")
     own = entropy.choice.column
     known = [match for match in catalog.found(run, "validation", "training") if match.column != own]
-    usable = [_paired(run, entropy, match, pair) for match in known if finite(run, match.column).size]
+    usable = [_paired(run, entropy, match, pair) for match in known if run.finite(match.column).size]
     trainings, validations = ([one for one in usable if one.training is kind] for kind in (True, False))
-    if wanted is None:
-        best, why = _best_reward(run, known, validations, trainings)
+    if column is None:
+        if not usable:
+            raise catalog.missing(run, known, "reward")
+        best, why = _best_reward(validations, trainings)
     else:
-        column, why = named(run, wanted, "--reward"), "named by the user"
+        column, why = _named(run, column, "--reward"), "named by the user"
         if column == own:
             what = f"{shown(column)} is named as entropy and as reward; two columns are needed"
             raise UsageError("same-column", what, "name another one with --entropy or --reward")
@@ -224,32 +245,28 @@ def choose_reward(
         unknown = catalog.Match(column, Key(column, Meaning(role="reward", trainer="user")), 0)
         match = next((match for match in known if match.column == column), unknown)
         best = _paired(run, entropy, match, pair)
-    return _settled(run, best, why, trainings)
+    return _with_offer(run, best, why, trainings)
 
 
-def _settled(run: Run, best: Paired, why: str, trainings: Sequence[Paired]) -> ChosenReward:
-    """Decide for one column; where it has few pairs, a training reward that has many is offered."""
+def _with_offer(run: Run, best: Paired, why: str, trainings: Sequence[Paired]) -> ChosenReward:
+    """Return the chosen column; where it has few pairs, offer a training reward that has many."""
     match, pairs, column = best.match, best.pairs, best.match.column
     notes = [f"the reward is a training reward ({shown(column)})"] * best.training
     if pairs.initial:
         before = shown(catalog.initial_column(match.key, column, run.columns))
-        note = (
-            f"{counted(pairs.initial, 'evaluation')} from before training, logged as {before}, stands beside "
-        )
-        notes.append(f"{note}the entropy of its own step")
+        note = f"{counted(pairs.initial, 'evaluation')} from before training, logged as {before}, "
+        notes.append(f"{note}{'is' if pairs.initial == 1 else 'are'} paired with the entropy of that step")
     if best.how == "next" and best.averaged:
-        what = (
-            f"--pair next would pair points of run {shown(run.name)} that are means over different buckets "
-        )
+        what = f"--pair next would pair points of run {shown(run.name)} that are means over different "
         hint = "use --pair same, or export the whole history in place of a chart"
-        raise UsageError("pair-across-buckets", f"{what}of steps", hint)
+        raise UsageError("pair-across-buckets", f"{what}buckets of steps", hint)
     few, offer = len(pairs) < ANSWERING_PAIRS and not best.training, None
     longer = next((one for one in trainings if few and len(one.pairs) >= ANSWERING_PAIRS), None)
     if longer is not None:
         numbers = {"evaluations": len(longer.pairs), "used": len(pairs)}
         offer = caution("training-reward-longer", **numbers, column=longer.match.column)
     return ChosenReward(
-        choice=Choice(column=column, meaning=match.key.meaning, why=why, usable=finite(run, column).size),
+        choice=Choice(column=column, meaning=match.key.meaning, why=why, usable=run.finite(column).size),
         values=run.columns[column],
         best=best,
         notes=tuple(notes),
@@ -258,14 +275,14 @@ def _settled(run: Run, best: Paired, why: str, trainings: Sequence[Paired]) -> C
 
 
 def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -> Paired:
-    """Pair one column as the user, or else its key says."""
+    """Pair one column as the user requests, or else as its key says."""
     # Pairing points of a chart with the next step would leave the bucket that each is the mean of.
     average = any(averaged(run, name).any() for name in (entropy.choice.column, match.column))
     if pair is not None:
         how, why = pair, "named by the user"
     elif match.key.pair == "same":
         how = "same"
-        why = "entropy and reward of the same policy stand on the same row, as far as the catalog knows"
+        why = "entropy and reward of the same policy are on the same row, according to the catalog"
     elif average:
         how, why = "same", "points are means over buckets of steps, and none is paired beyond its bucket"
     else:
@@ -277,23 +294,19 @@ def _paired(run: Run, entropy: Chosen, match: catalog.Match, pair: str | None) -
     return Paired(match, how, why, average, pairs)
 
 
-def _best_reward(
-    run: Run, known: Sequence[catalog.Match], validations: list[Paired], trainings: Sequence[Paired]
-) -> tuple[Paired, str]:
+def _best_reward(validations: Sequence[Paired], trainings: Sequence[Paired]) -> tuple[Paired, str]:
     """Choose a validation, or the training reward where that gives too few pairs and fewer than training."""
     # By the catalog's order, then by pairs, then by name.
-    validations.sort(key=lambda one: (one.match.rank, -len(one.pairs), one.match.column))
-    enough = next((one for one in validations if len(one.pairs) >= ENOUGH_PAIRS), None)
+    ordered = sorted(validations, key=lambda one: (one.match.rank, -len(one.pairs), one.match.column))
+    enough = next((one for one in ordered if len(one.pairs) >= ENOUGH_PAIRS), None)
     if enough is not None:
-        others = [one.match.column for one in validations if one is not enough]
+        others = [one.match.column for one in ordered if one is not enough]
         more = f"; other validation columns: {listing(others, 4)}" if others else ""
         return enough, f"{enough.known_as} ({counted(len(enough.pairs), 'pair')}){more}"
-    if not (validations or trainings):
-        raise _missing(run, known, "reward")
-    if not validations:
+    if not ordered:
         longer = next((one for one in trainings if len(one.pairs)), trainings[0])
         return longer, f"training reward: the log has no validation reward; {longer.known_as}"
-    best = max(validations, key=lambda one: len(one.pairs))
+    best = max(ordered, key=lambda one: len(one.pairs))
     longest = next((one for one in trainings if len(one.pairs) > len(best.pairs)), None)
     if longest is None:
         return best, f"{best.known_as}; no training reward gives more pairs"
@@ -301,139 +314,187 @@ def _best_reward(
     return longest, f"training reward: {few}{ENOUGH_PAIRS} are needed; {longest.known_as}"
 
 
-def finite(run: Run, column: str) -> FloatArray:
-    """Return the finite values of a column."""
-    return run.columns[column][np.isfinite(run.columns[column])]
-
-
-def named(run: Run, wanted: str, option: str) -> str:
+def _named(run: Run, column: str, option: str) -> str:
     """Return the column that the user names; raises ``column-not-found`` or ``column-not-numeric``."""
-    if wanted not in run.columns and wanted in run.texts:
-        first = shown_cell(run.texts[wanted])
-        what = f"{shown(wanted)} of run {shown(run.name)} holds no number: its first cell is {first}"
-        raise InputError("column-not-numeric", what, f"name another column with {option}, {_NUMBERS}")
-    return require_column(wanted, tuple(run.columns), run.source.path, option)
+    if column not in run.columns and column in run.texts:
+        first = shown_cell(run.texts[column])
+        what = f"{shown(column)} of run {shown(run.name)} holds no number: its first cell is {first}"
+        raise InputError("column-not-numeric", what, f"name another column with {option}, {catalog.NUMBERS}")
+    return require_column(column, tuple(run.columns), run.source.path, option)
 
 
 def _require_values(run: Run, column: str, option: str = "--entropy") -> None:
-    if not finite(run, column).size:
+    if not run.finite(column).size:
         steps = counted(len(run.step), "step")
         what = f"{shown(column)} of run {shown(run.name)} has no finite value on any of {steps}"
         raise InputError("column-empty", what, f"name another column with {option} or --reward")
 
 
-def _missing(run: Run, known: Sequence[catalog.Match], role: str) -> InputError:
-    """Make the error where no column can play a role: empty, text, or not there, with the nearest names."""
-    where = f"{shown_path(run.source.path)} (run {shown(run.name)})"
-    if known:
-        empty, steps = listing([match.column for match in known], 4), counted(len(run.step), "step")
-        what = f"{where}: {empty} would be the {role} and has no finite value on any of {steps}"
-        return InputError("column-empty", what, f"name another column with --{role} COLUMN")
-    text = next(filter(catalog.is_metric, run.texts), None)
-    if text is not None:
-        what = f"{where}: {shown(text)} holds no number, its first cell is {shown_cell(run.texts[text])}"
-        return InputError("column-not-numeric", what, f"name another column with --{role}, {_NUMBERS}")
-    hint = f"name it with --{role} COLUMN; `entropylaw columns LOG` lists what was found"
-    trainer = catalog.detect(run.names).trainer
-    if trainer.halves:
-        hint = f"{trainer.title} logs entropy and reward by two processes: name the folder with both logs"
-    elif run.partial:
-        hint = f"the file is a part of a log: name the file with the {role}, too, or the folder of both"
-    columns = run.names[1:]
-    if role == "entropy":
-        hint += f". {trainer.absent}" if trainer.absent else ""
-        alike, exact = list(filter(catalog.decoy, columns)), catalog.exact_names("entropy")
-    else:
-        alike = [name for name in columns if "reward" in folded(name)]
-        exact = catalog.exact_names("validation", "training")
-    close = list(dict.fromkeys([*alike, *nearest(exact, columns)]))[:12]
-    near = (
-        f"nearest by name: {listing(close)}"
-        if close
-        else f"none of {counted(len(columns), 'column')} is near"
-    )
-    near = near if columns else "it has no column beside its steps"
-    what = f"{where} has no {role} column that the catalog knows; {near}"
-    return InputError(f"no-{role}-column", what, hint)
+@cache
+def candidates() -> tuple[str, ...]:
+    """Every name that :func:`phase_series` looks for; a large file is read with these and the catalog's."""
+    others = (name for kind in ("planning_share", "length", "prompt_filter") for name in names(kind))
+    return (*_class_names("planning"), *_class_names("execution"), *sum(_COUNTS, ()), *others)
 
 
-def explain(
-    run: Run, *, entropy: str | None = None, reward: str | None = None, pair: str | None = None
-) -> ColumnReport:
-    """Say what :func:`select` would do with the same arguments, and why; an error is reported, not raised."""
-    chosen: Chosen | None = None
-    rewarded: ChosenReward | None = None
-    problem: Refusal | None = None
-    try:
-        chosen = choose_entropy(run, entropy)
-        rewarded = choose_reward(run, chosen, reward, pair)
-        select(run, entropy=entropy, reward=reward, pair=pair)
-    except EntropyLawError as error:
-        problem = Refusal(slug=error.slug, message=error.message, hint=error.hint)
-    found = catalog.detect(run.names)
-    entropies = _candidates(run, catalog.found(run, "entropy"), chosen)
-    rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
-    listed = {candidate.column for candidate in (*entropies, *rewards)}
-    reasons = ((name, catalog.decoy(name)) for name in (*run.columns, *run.texts) if name not in listed)
-    decoys = tuple(Decoy(column=name, why=why) for name, why in reasons if why)
-    weights = {name: finite(run, name) for name in catalog.coefficients(run.columns)}
-    settings = regime.regime_of(run)
-    notes = [*run.notes, *(chosen.notes if chosen else ()), *regime.notes(settings)]
-    findings = [*regime.findings(settings, run, chosen.values if chosen else None)]
-    paired: dict[str, Any] = {}
-    if rewarded is not None:
-        notes, findings = [*notes, *rewarded.notes], [*findings, *filter(None, [rewarded.offer])]
-        pairs = rewarded.best.pairs
-        paired = {"pair": rewarded.best.how, "pair_why": rewarded.best.why, "pairs": len(pairs)}
-        paired |= {"unpaired_entropy": pairs.unpaired_entropy, "dropped": pairs.dropped}
-    others = set(run.names) - listed - {decoy.column for decoy in decoys} - set(weights) - {run.step_column}
-    return ColumnReport(
-        run=run.name,
-        source=run.source,
-        trainer=found.trainer.name,
-        trainer_why=found.why,
-        step_column=run.step_column,
-        step_why=run.step_why,
-        steps=len(run.step),
-        first_step=float(run.step[0]),
-        last_step=float(run.step[-1]),
-        entropy=entropies,
-        reward=rewards,
-        decoys=decoys,
-        coefficients={name: (float(x[0]), float(x[-1])) for name, x in weights.items() if x.size},
-        read_dropped=run.dropped,
+def _class_names(kind: str) -> tuple[str, ...]:
+    """Names of the entropy of one class of tokens, those in bits among them."""
+    found = tuple(name.replace("<class>", kind) for name in names("class_entropy"))
+    return found + tuple(f"{name}_bits" for name in found)
+
+
+def _first_usable(run: Run, candidates: Sequence[str]) -> str | None:
+    """Return the first of some names that the run has with a finite value; ``/`` and ``.`` count as ``_``."""
+    columns = by_folded_name(run.columns)
+    found = (columns[folded(name)] for name in candidates if folded(name) in columns)
+    return next((name for name in found if run.finite(name).size), None)
+
+
+def phase_series(
+    run: Run, *, planning: str | None = None, execution: str | None = None, entropy: str | None = None
+) -> PhaseSeries:
+    """Find the curves of a run: by name, or as the user names them.
+
+    ``planning``, ``execution`` and ``entropy`` are columns that the user names: the entropy of planning
+    tokens (or a semantic entropy), of execution tokens, of all tokens. None leaves the choice to the names,
+    for ``entropy`` to the catalog. The series has at least one curve, each with its own gaps; values that are
+    no entropy are dropped.
+
+    Raises
+    ------
+    InputError
+        ``no-phase-columns`` where there is none of the two and no curve of all tokens either;
+        ``entropy-in-bits``, ``entropy-signs-differ``, and those of a column that the user names or that is no
+        entropy, as :func:`select`.
+    UsageError
+        ``same-column``.
+    """
+    classes = _of_class(run, "planning", planning), _of_class(run, "execution", execution)
+    _require_two_curves(run, *classes)
+    whole, notes = _whole(run, entropy, alone=not any(classes))
+    chosen = dict(zip(("planning", "execution", WHOLE), (*classes, whole), strict=True))
+    dropped: dict[str, int] = {}
+    values: dict[str, FloatArray] = {}
+    columns: dict[str, PhaseColumn] = {}
+    for kind, curve in chosen.items():
+        if curve is not None:
+            notes += curve.notes
+            columns[kind] = _phase_column(curve)
+            infinite, high = np.isinf(curve.values), np.isfinite(curve.values) & (curve.values > MOST_NATS)
+            values[kind] = np.where(infinite | high, np.nan, curve.values)
+            losses = {f"{kind}: {ENTROPY_NOT_FINITE}": int(infinite.sum())}
+            dropped = added(dropped, losses, {f"{kind}: {ENTROPY_TOO_HIGH}": int(high.sum())})
+    fitted = [values[kind] for kind in ("planning", "execution") if kind in values] or [values[WHOLE]]
+    there = np.isfinite(fitted).any(axis=0)
+    share, share_column = _share(run)
+    length = _first_usable(run, names("length"))
+    if any(column.what == SEMANTIC for column in columns.values()):
+        # A semantic entropy is no part of the token entropy: the two have no shares and no sum.
+        share, share_column = None, None
+        notes.append(NO_SHARE)
+        if len(values) > 1:
+            values.pop(WHOLE, None)
+            columns.pop(WHOLE, None)
+    arrays = {**values, "share": share, "length": run.columns.get(length or "")}
+    kept = {kind: array[there] for kind, array in arrays.items() if array is not None}
+    return PhaseSeries(
+        step=run.step[there],
+        planning=kept.get("planning"),
+        execution=kept.get("execution"),
+        aggregate=kept.get(WHOLE),
+        planning_share=kept.get("share"),
+        length=kept.get("length"),
+        planning_column=columns.get("planning"),
+        execution_column=columns.get("execution"),
+        aggregate_column=columns.get(WHOLE),
+        share_column=share_column,
+        length_column=length,
+        dropped=dropped,
         notes=tuple(notes),
-        cautions=sentences(findings, "caution"),
-        other_columns=len(others),
-        texts=tuple(run.texts),
-        problem=problem,
-        **paired,
+        findings=tuple(_phase_findings(run)),
     )
 
 
-def _candidates(
-    run: Run, matches: Sequence[catalog.Match], chosen: Chosen | None, before: Sequence[Candidate] = ()
-) -> tuple[Candidate, ...]:
-    """List the used one first, then the catalog's order; a column that the user names joins in."""
-    used = chosen.choice if chosen else None
-    taken = {candidate.column for candidate in before}
-    meanings = {used.column: used.meaning} if used else {}
-    for match in matches:
-        if match.column not in taken:
-            meanings.setdefault(match.column, match.key.meaning)
-    return tuple(_candidate(run, column, meaning, used) for column, meaning in meanings.items())
+def _of_class(run: Run, kind: str, column: str | None) -> Chosen | None:
+    """Choose the entropy of one class of tokens; None where no column has its name."""
+    option, why = f"--{kind}", "by its name" if column is None else "named by the user"
+    found = _first_usable(run, _class_names(kind)) if column is None else _named(run, column, option)
+    if found is None:
+        return None
+    # Names with bits are looked for, so that the error can name the column.
+    if re.search(r"(?:^|[\W_])bits?(?:$|[\W_])", found, re.IGNORECASE):
+        what = f"{shown(found)} of run {shown(run.name)} is in bits by its name; "
+        hint = "multiply the entropies of both classes by ln 2 = 0.693147 and name them without bits"
+        raise InputError("entropy-in-bits", f"{what}every entropy here is in nats", hint)
+    return _as_entropy(run, found, why, option, accept_sum=True)
 
 
-def _candidate(run: Run, column: str, meaning: Meaning, used: Choice | None) -> Candidate:
-    values = finite(run, column)
-    is_used = used is not None and used.column == column
-    why = f"{meaning.trainer}'s {meaning.kind or 'entropy'} column{'; another one is used' if used else ''}"
-    return Candidate(
-        column=column,
-        meaning=meaning,
-        usable=values.size,
-        low=float(values.min()) if values.size else None,
-        high=float(values.max()) if values.size else None,
-        used=is_used,
-        why=used.why if used and is_used else why if values.size else "no finite value",
-    )
+def _phase_column(chosen: Chosen) -> PhaseColumn:
+    choice = chosen.choice
+    what = SEMANTIC if "semantic" in folded(choice.column) else TOKEN
+    return PhaseColumn(column=choice.column, what=what, why=choice.why, usable=choice.usable)
+
+
+def _require_two_curves(run: Run, planning: Chosen | None, execution: Chosen | None) -> None:
+    """Refuse one column for both classes, and two classes of one logger's tokens that differ in sign."""
+    if planning is None or execution is None:
+        return
+    one, other = _phase_column(planning), _phase_column(execution)
+    if one.column == other.column:
+        what = f"{shown(one.column)} of run {shown(run.name)} is named as planning and as execution; "
+        hint = "name another one with --planning or --execution"
+        raise UsageError("same-column", f"{what}two columns are needed", hint)
+    sign = planning.choice.meaning.sign
+    # Two kinds of entropy may come from two loggers.
+    if one.what == other.what and sign != execution.choice.meaning.sign:
+        less, more = (one, other) if sign < 0 else (other, one)
+        what = f"{shown(less.column)} of run {shown(run.name)} is negative and {shown(more.column)} is "
+        hint = "one of the two is no entropy of its class, or was logged as a loss: name two columns of one "
+        hint += "logger with --planning and --execution"
+        raise InputError("entropy-signs-differ", f"{what}positive; entropies of one sign were expected", hint)
+
+
+def _whole(run: Run, column: str | None, *, alone: bool) -> tuple[Chosen | None, list[str]]:
+    """Choose the curve of all tokens; an error only where the user names it, or no other curve exists."""
+    try:
+        return choose_entropy(run, column), []
+    except InputError as error:
+        lacking = error.slug == "no-entropy-column"
+        if alone and lacking:
+            what = f"{quoted_path(run.source.path)} (run {shown(run.name)}) has no entropy of planning "
+            what += "tokens, none of execution tokens and none of all tokens"
+            hint = "name the columns with --planning and --execution, or make them with `entropylaw tokens`"
+            raise InputError("no-phase-columns", what, hint) from error
+        if column is not None or alone:
+            raise
+        # Next to the two classes it is optional; a column that exists and is no entropy gets a note.
+        return None, [] if lacking else [f"no curve of all tokens: {error.message}"]
+
+
+def _share(run: Run) -> tuple[FloatArray | None, str | None]:
+    """Planning's share of the tokens, as logged or from counts; shares outside 0–1 are none."""
+    columns = by_folded_name(run.columns)
+    counts = next((pair for pair in _COUNTS if columns.keys() >= set(pair)), None)
+    if name := _first_usable(run, names("planning_share")):
+        share = run.columns[name]
+    elif counts is not None:
+        part, other = (run.columns[columns[count]] for count in counts)
+        name = f"{columns[counts[0]]} / {columns[counts[1]]}"
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = part / (other if counts[1] == "tokens" else part + other)
+    else:
+        return None, None
+    with np.errstate(invalid="ignore"):
+        return np.where((share >= 0) & (share <= 1), share, np.nan), name
+
+
+def _phase_findings(run: Run) -> Iterator[Finding]:
+    """Yield what changes the slope of an entropy curve and is no phase."""
+    if any("resumed run" in note for note in run.notes):
+        yield caution("run-resumed")
+    if name := _first_usable(run, names("prompt_filter")):
+        values = run.finite(name)
+        if values.max() > values.min():
+            yield caution("prompts-filtered", name=name, low=float(values.min()), high=float(values.max()))
+    if weight := config.entropy_settings(run).entropy_weight:
+        yield caution("entropy-term-bends-curves", weight=weight.value, name=weight.name)

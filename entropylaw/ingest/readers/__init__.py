@@ -1,0 +1,1 @@
+"""The formats, a module per format: bytes in, a table out."""

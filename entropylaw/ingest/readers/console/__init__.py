@@ -1,0 +1,1 @@
+"""What trainers print on a terminal: a module per trainer, lines in, rows out."""

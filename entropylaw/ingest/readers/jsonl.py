@@ -1,0 +1,187 @@
+"""JSON: an object per line, an array of objects, objects over several lines, or an object of columns.
+
+Nested objects are flattened with ``/``; verl's ``{"step": …, "data": {…}}`` loses its ``data``. Media
+(``{"_type": "histogram", …}``) and lists are no metrics and are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from entropylaw.errors import InputError
+from entropylaw.escaping import counted
+from entropylaw.ingest.runs import Table
+from entropylaw.ingest.runs.splitting import RUN_NAMES
+from entropylaw.ingest.runs.step_column import folded
+from entropylaw.ingest.sources.content import Content
+from entropylaw.ingest.sources.gather import Records
+
+_OPENS = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\]])")
+_RECORD_LINE = re.compile(r"\s*\{\s*\"")
+# A key and a text or a number, anywhere in a line that is no JSON.
+_PAIR = re.compile(r"\"([^\"\\]{1,80})\"\s*:\s*(\"(?:[^\"\\]|\\.){0,400}\"|-?\d[\d.eE+-]{0,40})")
+_ARRAY = re.compile(r"\[\s*\{")
+_GAP = re.compile(r"[ \t\r\n,\0]*")
+_BETWEEN = re.compile(r"\}\s*,?\s*(?=\{)")
+_HEAD = 1 << 16
+
+UNPARSEABLE = "unparseable line"
+
+
+def recognises(content: Content) -> bool:
+    """Whether it opens like JSON, or half of its first lines are objects."""
+    if not content.is_text and b'{"' not in content.head:
+        return False
+    text = content.opening[:_HEAD]
+    if _OPENS.match(text):
+        return True
+    lines = [line for line in text.splitlines() if line.strip()][:50]
+    return sum(_RECORD_LINE.match(line) is not None for line in lines) * 2 > len(lines)
+
+
+def read(content: Content) -> Table:
+    """Read it; raises ``no-records`` where nothing in the file is an object."""
+    found = _Values(content, _lines(content))
+    if len(found.bad) > found.good:
+        streamed = _Values(content, _stream(content.text))
+        found = streamed if not streamed.bad or streamed.good > found.good else found
+    columns = found.finish()
+    rows, bad = found.records.rows, found.bad
+    dropped = {UNPARSEABLE: len(bad)} if bad else {}
+    if columns:
+        rows = len(next(iter(columns.values()))) + len(bad)
+        return Table(columns=columns, rows=rows, dropped=dropped, notes=content.text_notes)
+    if rows == len(bad):
+        raise _no_records(content)
+    unreadable = np.isin(np.arange(rows), bad) if bad else None
+    return found.records.table(content, dropped, rows=rows, unreadable=unreadable)
+
+
+def leaves(value: Mapping[str, Any], longest: int, separator: str = "/") -> Iterator[tuple[str, Any]]:
+    """Yield what is no list and no medium (``{"_type": "histogram", …}``) by its path, in order.
+
+    A path with more than ``longest`` characters is left out.
+    """
+    # No recursion, for a file decides how deep it goes.
+    stack = list(value.items())[::-1]
+    while stack:
+        path, node = stack.pop()
+        if len(path) > longest or isinstance(node, list):
+            continue
+        if not isinstance(node, Mapping):
+            yield path, node
+        elif "_type" not in node:
+            stack += [(f"{path}{separator}{key}", child) for key, child in node.items()][::-1]
+
+
+class _Broken(dict[str, object]):
+    """A line that is no JSON, with the labels of a run that can still be read in it."""
+
+
+class _Values:
+    """Takes JSON values one by one. The first waits for a second: alone, it may hold all records.
+
+    Raises ``no-records`` where a million of them are empty.
+    """
+
+    def __init__(self, content: Content, values: Iterable[object]) -> None:
+        self.records = Records(content.column_filter)
+        self.good = self._empty = 0
+        #: The rows of what is no record.
+        self.bad: list[int] = []
+        self._first: object = None
+        for value in values:
+            good = not isinstance(value, _Broken)
+            self.good += good
+            if good and self.good == 1:
+                self._first = value
+                continue
+            if good and self.good == 2:
+                self._add(self._first)
+            self._add(value)
+            # A million records without a value are no log; each would cost many times its two bytes.
+            if self._empty > 1 << 20:
+                raise _no_records(content)
+
+    def finish(self) -> dict[str, list[object]]:
+        """Add the first value where it is the only one; return columns if it is an object of columns."""
+        values = self._first if isinstance(self._first, list) else [self._first]
+        columns = _columns(values[0]) if self.good == len(values) == 1 else {}
+        for value in values if self.good == 1 and not columns else ():
+            self._add(value)
+        return columns
+
+    def _add(self, value: object) -> None:
+        if isinstance(value, _Broken) or not isinstance(value, dict):
+            self.bad.append(self.records.rows)
+            self.records.add(value if isinstance(value, _Broken) else {})
+            return
+        self._empty += not value
+        if self.good > 1 and (columns := _columns(value)):
+            for row in zip(*columns.values(), strict=True):
+                self.records.add(dict(zip(columns, row, strict=True)))
+            return
+        data = value.get("data")
+        if isinstance(data, dict) and "step" in value and "_type" not in data:
+            value.update(value.pop("data"))
+        # Names below one another add up; a longer one is no metric's.
+        self.records.add(dict(leaves(value, 1000)))
+
+
+def _lines(content: Content) -> Iterator[object]:
+    """Yield the values of the lines that are JSON, and a ``_Broken`` for each that is not."""
+    for line in content.lines():
+        line = line.strip()
+        if not line:
+            continue
+        text = line.strip("\0")
+        # So many NULs within a file are more than one record that was not written.
+        if len(line) - len(text) >= 256:
+            yield from (_Broken(), _Broken())
+        if _ARRAY.match(text) or _BETWEEN.search(text):
+            # Several records on a line are read one by one, so that they are never in memory together.
+            yield from _stream(text)
+            continue
+        try:
+            yield json.loads(text)
+        except (ValueError, RecursionError):
+            yield _Broken(_run_labels(line))
+
+
+def _run_labels(line: str) -> dict[str, object]:
+    """Find the labels of a run in a line that is no JSON; nothing else is taken from it."""
+    pairs = {key: value for key, value in _PAIR.findall(line[:_HEAD]) if folded(key) in RUN_NAMES}
+    return {key: value[1:-1] if value.startswith('"') else value for key, value in pairs.items()}
+
+
+def _stream(text: str) -> Iterator[object]:
+    """Yield the values of a text, those of an array (even an open one) one by one, then what is no JSON."""
+    decoder, position, inside = json.JSONDecoder(), 0, False
+    while (position := _GAP.match(text, position).end()) < len(text):  # type: ignore[union-attr]
+        if text[position] == ("]" if inside else "["):
+            inside, position = not inside, position + 1
+            continue
+        try:
+            value, position = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            yield from (_Broken(_run_labels(one)) for one in _BETWEEN.split(text[position:]) if one)
+            return
+        yield value
+
+
+def _columns(value: object) -> dict[str, list[object]]:
+    """Return the columns of an object whose every value is a list of the same length, else nothing."""
+    if not isinstance(value, dict) or not all(isinstance(cells, list) for cells in value.values()):
+        return {}
+    lengths = {len(cells) for cells in value.values()}
+    return dict(value) if len(lengths) == 1 and lengths != {0} else {}
+
+
+def _no_records(content: Content) -> InputError:
+    hint = 'one object per line is expected, e.g. {"step": 1, "entropy": 0.5, "reward": 0.2}'
+    return content.error("no-records", f"holds no JSON object in its {counted(content.size, 'byte')}", hint)

@@ -1,0 +1,1 @@
+"""What trackers leave on disk: W&B, TensorBoard, MLflow, Trackio, SwanLab."""

@@ -1,0 +1,190 @@
+"""The stages of a log: a table as the file has it, a run with one row per step, a series of paired values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from entropylaw.escaping import shown
+from entropylaw.ingest.runs.number_parsing import Column
+from entropylaw.results.arrays import BoolArray, FloatArray
+from entropylaw.results.columns import Choice, PhaseColumn, Source
+from entropylaw.results.result import Finding, sentences
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Table:
+    """What a reader returns: raw columns in file order.
+
+    Attributes
+    ----------
+    columns
+        Name as in the file → cells of any type, all columns of one length; None where there is no value.
+    rows, dropped
+        Number of records in the file, unreadable ones included; how many could not be read, by reason (for a
+        console line: pairs).
+    notes
+        Sentences on what was decided while reading.
+    labelled
+        Whether the reader itself wrote the column ``run``, so that it separates runs whatever is in it.
+    partial, settings, unread
+        As in :class:`Run`.
+    unreadable
+        Shape (rows of the columns,): True for a record that could not be read and is counted in ``dropped``.
+        Its row holds at most the label of its run, so that a run without any other record has a name.
+    lost, lost_bytes
+        Names of runs of which no record could be read; how many bytes belong to no whole record.
+    """
+
+    columns: Mapping[str, Column]
+    rows: int
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    labelled: bool = False
+    partial: bool = False
+    settings: Mapping[str, object] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
+    unreadable: BoolArray | None = None
+    lost: tuple[str, ...] = ()
+    lost_bytes: int = 0
+
+
+def unique_names(names: Iterable[object]) -> tuple[list[str], tuple[str, ...]]:
+    """Make the names of columns unique; the notes say which were renamed.
+
+    An empty name becomes ``column 1`` (its position), a name's second occurrence ``name#2``.
+    """
+    taken, unique, notes = set[str](), list[str](), list[str]()
+    occurrences: dict[str, int] = {}
+    for position, raw in enumerate(names, start=1):
+        first = str(raw).strip() or f"column {position}"
+        name, occurrence = first, occurrences.get(first, 1)
+        while name in taken:
+            occurrence += 1
+            name = f"{first}#{occurrence}"
+        occurrences[first] = occurrence
+        if occurrence > 1 and len(notes) < 20:
+            notes.append(f"column {shown(first)} occurs again; its next occurrence is called {shown(name)}")
+        taken.add(name)
+        unique.append(name)
+    return unique, tuple(notes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Run:
+    """One training run: a table with one row per step, where it came from, what was dropped and why.
+
+    Attributes
+    ----------
+    name, source
+        As logged (run column) or from the file's name; the file behind it.
+    step
+        Shape (m,), strictly increasing, the trainer's step.
+    columns
+        Name as logged → float64 array of shape (m,); nan where that row has no value.
+    dropped
+        Reason → number of records that are not in the table ("earlier value of a step logged twice").
+    notes
+        Sentences on what was decided while reading ("steps fall from 40 to 31 at record 52: resumed run").
+    step_column, step_why
+        The column behind ``step``, and the reason for it.
+    texts
+        Columns without any number → their first cell; they are not in ``columns``.
+    partial
+        Whether its file is by its format a part of a log, such as one metric of several.
+    settings
+        The run's configuration from the log or from the ``config.yaml`` next to it: flat, with ``/`` between
+        names.
+    unread
+        Columns of a large file that were not read, because no analysis uses them.
+    """
+
+    name: str
+    source: Source
+    step: FloatArray
+    columns: Mapping[str, FloatArray]
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    step_column: str = "step"
+    step_why: str = ""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    partial: bool = False
+    settings: Mapping[str, object] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every numeric column of the log, with the step's and those left unread."""
+        return (self.step_column, *self.columns, *self.unread)
+
+    def finite(self, column: str) -> FloatArray:
+        """Return the finite values of a column."""
+        return self.columns[column][np.isfinite(self.columns[column])]
+
+
+def added(*counts: Mapping[str, int]) -> dict[str, int]:
+    """Add up counts by reason; a reason with a count of 0 is left out."""
+    total: Counter[str] = Counter()
+    for count in counts:
+        total.update(count)
+    return dict(+total)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Series:
+    """The evaluations that an analysis uses: paired arrays of shape (n,), and how they were chosen.
+
+    ``entropy`` is in nats and positive by convention (the sign of a negated logger is reversed, and ``notes``
+    say so); ``dropped`` counts what the run had and the pairing could not use, by reason; ``findings`` say
+    what the run's settings mean for the law; ``offer`` names a training reward with many more evaluations,
+    where this one has few. ``entropy_sd`` is the known noise of each entropy in nats, where the user gave it.
+    """
+
+    run: str
+    source: Source
+    step: FloatArray
+    entropy: FloatArray
+    reward: FloatArray
+    entropy_choice: Choice
+    reward_choice: Choice
+    pair: str
+    dropped: Mapping[str, int]
+    notes: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+    offer: Finding | None = None
+    entropy_sd: FloatArray | None = None
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What the run's settings mean for the law, in sentences."""
+        return sentences(self.findings, "caution")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PhaseSeries:
+    """The entropy curves of one run on its steps, arrays of shape (m,) with nan where a value is missing.
+
+    ``step`` rises strictly: every step at which planning or execution has a value, or all tokens where there
+    is neither. ``planning``, ``execution`` and ``aggregate`` are in nats, None where there is no such column;
+    ``planning_share`` is planning tokens' share of the tokens, 0–1, and ``length`` the tokens of a response.
+    ``dropped`` counts values that were left out, by reason; ``notes`` say what was decided, ``findings`` what
+    may look like a change point and is none.
+    """
+
+    step: FloatArray
+    planning: FloatArray | None
+    execution: FloatArray | None
+    aggregate: FloatArray | None
+    planning_share: FloatArray | None
+    length: FloatArray | None
+    planning_column: PhaseColumn | None
+    execution_column: PhaseColumn | None
+    aggregate_column: PhaseColumn | None
+    share_column: str | None
+    length_column: str | None
+    dropped: Mapping[str, int]
+    notes: tuple[str, ...]
+    findings: tuple[Finding, ...]

@@ -1,0 +1,382 @@
+"""What readers see of a file: its head, its text block by block, or all of it where a format needs that.
+
+Files that are compressed with gzip, Zstandard, bzip2 or xz are decompressed block by block. The compression
+is detected by the first bytes, for names may differ.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import hashlib
+import io
+import lzma
+import sys
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from contextvars import ContextVar
+from functools import cached_property, partial
+from pathlib import Path, PurePath
+from types import SimpleNamespace
+from typing import IO, Any, TypeVar
+
+from entropylaw.errors import InputError
+from entropylaw.escaping import counted, listing, nearest, quoted_path
+from entropylaw.paths import is_file, is_folder, is_utf8
+
+_HEAD = 1 << 16
+# A job may print for long before its first step: so much of a file is searched for its format.
+_OPENING = 1 << 25
+# Formats that have to be in memory as a whole, such as one large JSON value, may be as long as this.
+MOST_AT_ONCE = 1 << 30
+# Beyond this, columns that no analysis uses are not kept.
+_LARGE = 1 << 26
+_PIECE = 1 << 20
+_LONGEST_LINE = 1 << 28
+# A limit against decompression bombs: trainers' logs decompress to 3 to 20 times their size.
+_MOST_UNPACKED = 40
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_PACKED_PIECE = 1 << 16
+_SIGNATURES = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
+_DECOMPRESSORS: dict[str, Callable[[], Any]] = {
+    "gzip": partial(zlib.decompressobj, 31),
+    "bzip2": bz2.BZ2Decompressor,
+    "xz": lzma.LZMADecompressor,
+}
+_DAMAGES = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
+COMPRESSION_SUFFIXES = (".gz", ".zst", ".bz2", ".xz")
+
+Part = TypeVar("Part", str, bytes)
+Read = Callable[[int], bytes]
+"""Returns so many bytes, or what is left of them."""
+
+#: Called with the path, the bytes read and the bytes there are, while a file is read.
+PROGRESS: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("progress", default=None)
+
+
+class Content:
+    """The bytes behind one path, which is as the user gave it; ``-`` for standard input.
+
+    ``data`` are all bytes, where they are in memory already; where they are not, ``opened`` opens the file
+    anew, and ``size`` is its length in bytes, as stored.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        data: bytes | None = None,
+        *,
+        opened: Callable[[], IO[bytes]] | None = None,
+        size: int | None = None,
+    ) -> None:
+        self.path, self._raw = path, data
+        self._opened = opened or (lambda: io.BytesIO(data or b""))
+        self.size = len(data or b"") if size is None else size
+        self._digest: str | None = None
+        self._text_notes: tuple[str, ...] | None = None
+        self._cut = ""
+        #: Whether the compressed bytes are cut off or damaged; known when the content was read.
+        self.damaged = False
+        #: How many NULs at the end of a text were left out; known when the content was read.
+        self.nuls = 0
+        #: Whether any analysis uses a column of this name; None where all may be used.
+        self.useful: Callable[[str], bool] | None = None
+
+    @property
+    def suffix(self) -> str:
+        """The name's last suffix in lower case, with its dot, that of a compression left out."""
+        return (plain_name(self.path) if self.packed else PurePath(self.path)).suffix.lower()
+
+    @cached_property
+    def packed(self) -> str | None:
+        """How the bytes are compressed; None where they are not."""
+        with self._stream() as stream:
+            head = stream.read(max(map(len, _SIGNATURES)))
+        return next((name for signature, name in _SIGNATURES.items() if head.startswith(signature)), None)
+
+    @property
+    def column_filter(self) -> Callable[[str], bool] | None:
+        """Which columns a reader keeps: of a large file the useful ones, of others all, which is None."""
+        return self.useful if self.extent > _LARGE else None
+
+    def keeps(self, column: str) -> bool:
+        """Whether a reader keeps a column of this name."""
+        return self.column_filter is None or self.column_filter(column)
+
+    @property
+    def extent(self) -> int:
+        """About how many bytes there are to read: of a compressed file, eight times its size."""
+        return self.size * 8 if self.packed else self.size
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first 64 KiB, decompressed."""
+        return b"".join(_first(self._plain(), _HEAD))
+
+    @cached_property
+    def data(self) -> bytes:
+        """All bytes, decompressed; raises ``file-too-large`` beyond 1 GiB."""
+        if self._raw is not None and not self.packed:
+            return self._raw
+        return b"".join(self._at_once(self._plain()))
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of the bytes as stored."""
+        if self._digest is not None:
+            return self._digest
+        digest = hashlib.sha256()
+        with self._stream() as stream:
+            while piece := stream.read(_PIECE):
+                digest.update(piece)
+        return digest.hexdigest()
+
+    @cached_property
+    def text(self) -> str:
+        """All of the text, as :meth:`blocks` has it; raises ``file-too-large`` beyond 1 GiB."""
+        return "".join(self._at_once(self.blocks()))
+
+    @cached_property
+    def opening(self) -> str:
+        """The first 32 MiB of the text, or all of it: what a reader may search to recognise it."""
+        if self.size <= _OPENING and not self.packed:
+            return self.text
+        return "".join(_first(self.blocks(), _OPENING))
+
+    def blocks(self) -> Iterator[str]:
+        """Yield the text in blocks that end where a line ends.
+
+        Bytes that are not UTF-8 (or UTF-16 with a mark) become U+FFFD; the NULs that a crashed file system
+        leaves at the end are left out. No block ends within a line end or before a cursor movement.
+
+        Raises ``file-corrupt`` where a line is longer than 256 MiB.
+        """
+        bad_lines, wide = 0, self.head.startswith(_UTF16)
+        notes = ["the file is UTF-16"] * wide
+        narrowed = map(str.encode, codecs.iterdecode(self._plain(), "utf-16", "replace"))
+        for block in _whole_lines(narrowed if wide else self._without_tail(), self.path):
+            try:
+                text = block.decode()
+            except UnicodeDecodeError:
+                text = block.decode(errors="replace")
+                bad_lines += sum("\ufffd" in line for line in text.split("\n"))
+            yield text
+        if self.nuls:
+            notes.append(f"{counted(self.nuls, 'NUL byte')} at the end left out")
+        if bad_lines:
+            notes.append(f"{counted(bad_lines, 'line')} with bytes that are not UTF-8; these were replaced")
+        self._text_notes = (*notes, *filter(None, [self._cut]))
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines, without their ends; a carriage return within a line is kept."""
+        for block in filter(None, self.blocks()):
+            yield from (line.removesuffix("\r") for line in block.removesuffix("\n").split("\n"))
+
+    @property
+    def text_notes(self) -> tuple[str, ...]:
+        """What was left out or replaced to get text out of the bytes."""
+        if self._text_notes is None:
+            deque(self.blocks(), maxlen=0)
+        return self._text_notes or ()
+
+    @cached_property
+    def is_text(self) -> bool:
+        """Whether the head is text: hardly any control characters, nearly all of it UTF-8."""
+        if self.head.startswith(_UTF16):
+            return True
+        head = self.head.rstrip(b"\0")
+        controls = sum(byte < 32 and byte not in b"\t\n\r\f\x08\x1b" for byte in head)
+        valid = head.decode("utf-8", "ignore").encode()
+        return bool(head) and controls * 100 <= len(head) and len(valid) * 10 >= len(head) * 9
+
+    @cached_property
+    def is_blank(self) -> bool:
+        """Whether the first 32 MiB hold white space and NUL only."""
+        return all(map(is_blank, _first(self._plain(), _OPENING)))
+
+    @cached_property
+    def is_lost(self) -> bool:
+        """Whether a large file on this machine has a head, and NUL in its middle and at its end."""
+        if self.size <= _LONGEST_LINE or self.local_file() is None:
+            return False
+        with self._stream() as stream:
+            places = (stream.seek(place) for place in (self.size // 2, self.size - _HEAD))
+            return not any(stream.read(_HEAD).strip(b"\0") for _ in places)
+
+    def local_file(self) -> str | None:
+        """Return the path of a plain file on this machine with these bytes; None where there is none."""
+        return self.path if self._raw is None and not self.packed and is_file(self.path) else None
+
+    def random_access(self) -> str | io.BytesIO:
+        """Return what a library can seek in: the file's path where that holds these bytes, else the bytes."""
+        path = self.local_file()
+        return io.BytesIO(self.data) if path is None or not is_utf8(path) else path
+
+    def error(self, slug: str, what: str, hint: str) -> InputError:
+        """Make an error about this file; ``what`` follows its path."""
+        name = "standard input" if self.path == "-" else quoted_path(self.path)
+        return InputError(slug, f"{name} {what}", hint)
+
+    @contextmanager
+    def _stream(self) -> Iterator[IO[bytes]]:
+        """Open the file anew; one that was removed meanwhile, or whose disk fails, is an InputError."""
+        try:
+            with closing(self._opened()) as stream:
+                yield stream
+        except FileNotFoundError:
+            raise missing_file(self.path) from None
+        except OSError as problem:
+            raise unreadable_file(self.path, problem) from None
+
+    def _plain(self) -> Iterator[bytes]:
+        """Yield the bytes, decompressed, or raise ``file-too-large``; at their end, the digest is known."""
+        with self._stream() as stream:
+            digest, report, done = hashlib.sha256(), PROGRESS.get(), 0
+
+            def read(size: int) -> bytes:
+                nonlocal done
+                piece = stream.read(size)
+                digest.update(piece)
+                done += len(piece)
+                if report is not None:
+                    report(self.path, done, self.size)
+                return piece
+
+            plain, most, size = iter(lambda: read(_PIECE), b""), sys.maxsize, 0
+            if self.packed:
+                plain, most = _decompressed(read, self.packed), max(_MOST_UNPACKED * self.size, _OPENING)
+            try:
+                for piece in plain:
+                    size += len(piece)
+                    if size > most:
+                        what = f"unpacks to more than {_MOST_UNPACKED} times its {counted(self.size, 'byte')}"
+                        raise self.error("file-too-large", what, "unpack it, and name what is in it")
+                    yield piece
+            except _DAMAGES as problem:
+                if not self.packed:
+                    raise
+                self.damaged = True
+                damage = str(problem).partition("\n")[0][:200] or type(problem).__name__
+                damage = f"breaks off or is damaged ({damage})"
+                self._cut = f"the compressed file {damage}: what came before was read"
+                return
+            if not read(1):
+                self._digest = self._digest or digest.hexdigest()
+
+    def _without_tail(self) -> Iterator[bytes]:
+        """Yield the bytes without the NULs at the end, and without the mark of UTF-8 at the start."""
+        held, mark = 0, codecs.BOM_UTF8
+        for piece in self._plain():
+            piece, mark = piece.removeprefix(mark), b""
+            kept = piece.rstrip(b"\0")
+            while kept and held:
+                yield b"\0" * min(held, _PIECE)
+                held -= min(held, _PIECE)
+            if kept:
+                yield kept
+            held += len(piece) - len(kept)
+            if held > _LONGEST_LINE:
+                what = f"has more than {_LONGEST_LINE >> 20} MiB of NUL bytes in a row"
+                raise self.error("file-corrupt", what, "copy the file again")
+        self.nuls = held
+
+    def _at_once(self, parts: Iterator[Part]) -> list[Part]:
+        """Return the parts of what has to be in memory as a whole, up to 1 GiB."""
+        whole = [] if self.size > MOST_AT_ONCE else list(_first(parts, MOST_AT_ONCE + 1))
+        if max(self.size, sum(map(len, whole))) > MOST_AT_ONCE:
+            what = f"holds more than {MOST_AT_ONCE >> 30} GiB in a format that has to be in memory as a whole"
+            hint = "write it as CSV, Parquet or one JSON object per line, which are read piece by piece"
+            raise self.error("file-too-large", what, hint)
+        return whole
+
+
+def plain_name(path: str) -> PurePath:
+    """Return a path without the suffixes of compressions."""
+    pure = PurePath(path)
+    while pure.suffix.lower() in COMPRESSION_SUFFIXES:
+        pure = pure.with_suffix("")
+    return pure
+
+
+def _decompressed(read: Read, how: str) -> Iterator[bytes]:
+    """Yield the decompressed bytes in pieces of at most 1 MiB; raises one of ``_DAMAGES`` where they end."""
+    if how == "zstd":
+        import pyarrow as pa
+
+        # What pyarrow needs of a Python file; the caller closes it.
+        file = SimpleNamespace(read=read, closed=False, close=lambda: None)
+        source = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
+        yield from iter(lambda: source.read(_PACKED_PIECE), b"")
+        return
+    # bz2 and lzma keep what is left of the input, zlib returns it.
+    make = _DECOMPRESSORS[how]
+    unit, data, inside = make(), b"", False
+    while data := data or read(_PACKED_PIECE):
+        inside = True
+        while (data or not getattr(unit, "needs_input", True)) and not unit.eof:
+            if piece := unit.decompress(data, _PIECE):
+                yield piece
+            data = getattr(unit, "unconsumed_tail", b"")
+        if unit.eof:  # a further member may follow
+            data, inside = unit.unused_data.lstrip(b"\0"), False
+            unit = make()
+    if inside:
+        yield getattr(unit, "flush", bytes)()
+        raise EOFError("it ends early")
+
+
+def _first(parts: Iterator[Part], most: int) -> Iterator[Part]:
+    """Yield the first so many characters or bytes."""
+    size = 0
+    for part in parts:
+        yield part[: most - size]
+        size += len(part)
+        if size >= most:
+            return
+
+
+def _whole_lines(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
+    """Cut bytes where lines end: at line feeds, or else where a progress bar returns to its start."""
+    parts, size = list[bytes](), 0
+    for piece in pieces:
+        # The position after the last line end that the next bytes do not belong to; 0 for none.
+        for mark in (b"\n", b"\r"):
+            end = piece.rfind(mark, 0, len(piece) - 1) + 1
+            while end and piece[end : end + 1] in (b"\x1b", b"\n", b"\r"):
+                end = piece.rfind(mark, 0, end - 1) + 1
+            if end:
+                break
+        if end:
+            yield b"".join((*parts, piece[:end]))
+            parts, size = [], 0
+        parts.append(piece[end:])
+        size += len(piece) - end
+        if size > _LONGEST_LINE:
+            what = f"{quoted_path(path)} has a line of more than {_LONGEST_LINE >> 20} MiB"
+            raise InputError("file-corrupt", what, "check how the file was made; a log has lines")
+    if any(parts):
+        yield b"".join(parts)
+
+
+def is_blank(piece: bytes) -> bool:
+    """Whether there is nothing but white space and NUL."""
+    return not piece.strip(b" \t\r\n\0")
+
+
+def unreadable_file(path: str, problem: OSError) -> InputError:
+    """Make the error for a file that exists and cannot be opened."""
+    what = f"{quoted_path(path)} cannot be read: {problem.strerror or type(problem).__name__}"
+    return InputError("file-unreadable", what, "check the file's permissions")
+
+
+def missing_file(path: str) -> InputError:
+    """Make the error for a path where nothing is, with the nearest name in the same folder."""
+    hint = "check the path; - reads standard input"
+    with suppress(OSError, ValueError):
+        parent = Path(path).parent
+        if is_folder(parent):
+            close = nearest([Path(path).name], sorted(entry.name for entry in parent.iterdir()), most=3)
+            hint = f"did you mean {listing(close)}?" if close else hint
+    return InputError("file-not-found", f"there is no file or folder {quoted_path(path)}", hint)
