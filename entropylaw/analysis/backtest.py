@@ -1,9 +1,9 @@
-"""Backtests: fit the early part of a finished run, forecast the rest, and count.
+"""Backtests: fit the early part of a finished run, forecast the rest, and score the forecasts.
 
 The protocol is that of the paper behind the law (Cui et al. 2025, arXiv:2505.22617, §2.4, who fit on the
 first 36 of 236 steps and predict the rest at the observed entropies): the first 15 %, and the first third.
-To it come the same with the entropy forecast too, the reverse (fit the later two thirds, predict the first
-third), and the question that they leave open, whether a forecast beats "stays where it is".
+In addition: the same with the entropy forecast too, the reverse (fit the later two thirds, predict the first
+third), and a comparison with the forecast of no change.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from entropylaw.analysis.estimate import tails
-from entropylaw.analysis.fitting import complete, refuse
+from entropylaw.analysis.ensemble import RESOLUTION, decay, outlook, spans
 from entropylaw.analysis.forecast import FEWEST, blocked
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.law import checked_level
-from entropylaw.analysis.paths import RESOLUTION, decay, outlook, spans
+from entropylaw.analysis.law.estimates import checked_level, tails
+from entropylaw.analysis.law.evaluations import complete, refuse
 from entropylaw.arguments import several
-from entropylaw.engine.grid import FloatArray, first_best
+from entropylaw.engine.prior import first_best
 from entropylaw.errors import EntropyLawError, FitError
-from entropylaw.results.backtest import Backtest, RunBacktest, Score, Skill
+from entropylaw.results.arrays import FloatArray
+from entropylaw.results.forecast import Backtest, RunBacktest, Score, Skill
 
 SHARES = {"first 15 %": 0.15, "first third": 1 / 3}
-"""What is fitted, by protocol; never fewer than 8 evaluations."""
+"""Protocol → share that is fitted; never fewer than 8 evaluations."""
 
 LEAST_AHEAD = 4
 """Evaluations that must remain to be predicted."""
@@ -33,7 +33,7 @@ LEAST_AHEAD = 4
 
 @runtime_checkable
 class Evaluations(Protocol):
-    """What a backtest needs of a run: a name, and paired arrays of shape (n,)."""
+    """The run of a backtest: a name, and paired arrays of shape (n,)."""
 
     @property
     def run(self) -> str:
@@ -65,7 +65,7 @@ def backtest(runs: Iterable[Evaluations], *, level: float = 0.95) -> Backtest:
     Raises
     ------
     UsageError
-        ``bad-level``. A run that cannot be tested has a ``refusal``; nothing is raised for it.
+        ``bad-level``. A run that cannot be tested is in the result with a ``refusal``.
     """
     level = checked_level(level)
     tested = []
@@ -88,7 +88,7 @@ def backtest_run(
     step, entropy, reward
         Shape (n,), n ≥ 12; more than 200 are averaged over blocks first.
     level, run
-        Coverage of the bands, and a name, carried along.
+        Coverage of the bands, and the run's name in the result.
 
     Raises
     ------
@@ -119,14 +119,14 @@ def backtest_run(
 
 
 def skills(runs: Sequence[RunBacktest]) -> tuple[Skill, ...]:
-    """Geometric means and coverage over the runs that could be tested, one for each protocol."""
+    """Geometric means and coverage over the tested runs, one for each protocol."""
     tested = [run for run in runs if run.scores]
-    found = []
+    over_runs = []
     for scores in zip(*(run.scores for run in tested), strict=True):
         peers = ("last_value", "law", "line", "scalerl")
         ratios = {peer: np.array([score.rmse / getattr(score, peer) for score in scores]) for peer in peers}
         worst = int(first_best(ratios["last_value"]))
-        found.append(
+        over_runs.append(
             Skill(
                 protocol=scores[0].protocol,
                 blind=scores[0].blind,
@@ -138,7 +138,7 @@ def skills(runs: Sequence[RunBacktest]) -> tuple[Skill, ...]:
                 width=float(np.median([score.width / score.spread for score in scores])),
             )
         )
-    return tuple(found)
+    return tuple(over_runs)
 
 
 def _score(protocol: str, blind: bool, series: Sequence[FloatArray], first: int, level: float) -> Score:

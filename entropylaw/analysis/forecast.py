@@ -1,8 +1,7 @@
-"""Forecasts: the reward at later steps, from entropies that are given or forecast too.
+"""Forecasts of the reward at later steps, from given or forecast entropies; and the progress of a run.
 
-No single form is trusted. The law, a line in the entropy, a step curve and "stays where it is" are
-weighed by how each would have forecast from earlier origins inside the same run, and the band is that of
-their mixture, widened where those earlier forecasts call for it.
+A forecast is a mixture of the law, a line in the entropy, a curve in step and "no change", with weights from
+the errors of each from earlier origins inside the same run. Its band is widened by those errors.
 """
 
 from __future__ import annotations
@@ -12,24 +11,28 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.course import entropy_course
-from entropylaw.analysis.estimate import from_mixture, tails, unknown
-from entropylaw.analysis.fitting import LARGEST, complete, refuse
-from entropylaw.analysis.law import HIGHEST_ENTROPY, checked_level, spent_entropy
-from entropylaw.analysis.paths import REWARD_FORMULAS, Band, level_now, outlook
-from entropylaw.analysis.paths import entropy_path as forecast_entropy
+from entropylaw.analysis.ensemble import REWARD_FORMULAS, Band, level_now, outlook
+from entropylaw.analysis.ensemble import entropy_path as forecast_entropy
+from entropylaw.analysis.forms import design, law_column
+from entropylaw.analysis.law.estimates import checked_level, from_mixture, spent_entropy, tails, unknown
+from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, LARGEST, complete, refuse
+from entropylaw.analysis.law.inference import smooth_entropy
+from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.arguments import as_floats, as_number
-from entropylaw.engine.grid import FloatArray
+from entropylaw.engine.posterior import infer
+from entropylaw.engine.prior import drift_grid
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
-from entropylaw.results.findings import note
+from entropylaw.results.arrays import FloatArray
 from entropylaw.results.forecast import SPENT, Forecast, ForecastMember, Gain, SaturationForecast
+from entropylaw.results.law import LawFit
+from entropylaw.results.result import note
 
 FEWEST = 8
-"""Evaluations below which nothing is forecast: origins inside the run need some on either side."""
+"""Fewest evaluations for a forecast: origins inside the run need some on either side."""
 
 MOST = 200
-"""Longer runs are averaged over blocks of equal length, to at most so many points."""
+"""Points above which a run is averaged over blocks of equal length."""
 
 METHOD = "members weighed by rolling origin, random walk + noise"
 
@@ -53,10 +56,10 @@ def forecast(
     at_step
         The later step, or m of them.
     entropy_path
-        The entropy at each of them, in nats. Where not given it is forecast too ("blind"), and its
-        uncertainty is carried into the reward's interval.
+        The entropy at each of them, in nats. Where not given it is forecast too ("blind"), and the reward's
+        interval includes its uncertainty.
     level, run
-        Coverage of every interval, and a name, carried along.
+        Coverage of every interval, and the run's name in the result.
 
     Raises
     ------
@@ -71,24 +74,24 @@ def forecast(
     Values are medians of the mixture, intervals equal-tailed.
 
     Members: the law, a line in H and c − a·√H, each with a random walk (and the first two by least
-    squares too), a walk alone, an exponential in step, the last reward, the mean of the last three.
-    Weights: mean squared error from up to 8 earlier origins, to a power (Bates & Granger 1969,
-    doi:10.1057/jors.1969.103, have the first; we pool over horizons and do not estimate correlations).
-    Runs of more than 200 evaluations are averaged over blocks, which the result says.
+    squares too), a random walk alone, an exponential in step, the last reward, the mean of the last three.
+    Weights: mean squared error from up to 8 earlier origins, to a power (the first power is that of Bates &
+    Granger 1969, doi:10.1057/jors.1969.103; errors are pooled over horizons, correlations not estimated).
+    Runs of more than 200 evaluations are averaged over blocks of ``block`` evaluations.
     """
     level = checked_level(level)
     s, h, r, dropped = _checked(step, entropy, reward)
     last, lowest, highest = float(s[-1]), float(h.min()), float(h.max())
     at, given = _targets(at_step, entropy_path, last)
     s, h, r, block = blocked(s, h, r)
-    seen = outlook(s, h, r, at, given)
-    there = [
+    ahead = outlook(s, h, r, at, given)
+    entropies = [
         Estimate(value=value, low=None, high=None, level=level, method="given", note="given")
         for value in ([] if given is None else given.tolist())
     ]
-    if seen.path:
-        there = _estimates(seen.path.band, level)
-    outside = [not lowest <= entropy.value <= highest for entropy in there]  # type: ignore[operator]
+    if ahead.path:
+        entropies = _estimates(ahead.path.band, level)
+    outside = [not lowest <= one.value <= highest for one in entropies]  # type: ignore[operator]
     findings = [note("averaged-in-blocks", block=block)] if block > 1 else []
     if any(outside):
         beyond = {"outside": sum(outside), "steps": len(outside), "low": lowest, "high": highest}
@@ -100,18 +103,20 @@ def forecast(
         last_step=last,
         reward_now=_now(s, r, level),
         step=tuple(at.tolist()),
-        reward=tuple(_estimates(seen.band, level)),
-        entropy=tuple(there),
+        reward=tuple(_estimates(ahead.band, level)),
+        entropy=tuple(entropies),
         blind=given is None,
         extrapolated=tuple(outside),
         members=tuple(
-            ForecastMember(name=name, formula=REWARD_FORMULAS[name], weight=share, error=seen.error.get(name))
-            for name, share in sorted(seen.weight.items(), key=lambda item: -float(f"{item[1]:.9g}"))
+            ForecastMember(
+                name=name, formula=REWARD_FORMULAS[name], weight=share, error=ahead.error.get(name)
+            )
+            for name, share in sorted(ahead.weight.items(), key=lambda item: -float(f"{item[1]:.9g}"))
         ),
-        path_members=dict(seen.path.weight) if seen.path else {},
+        path_members=dict(ahead.path.weight) if ahead.path else {},
         level=level,
-        factor=seen.band.factor,
-        origins=seen.origins,
+        factor=ahead.band.factor,
+        origins=ahead.origins,
         dropped=dropped,
         findings=tuple(findings),
     )
@@ -127,16 +132,16 @@ def saturation_forecast(
     level: float = 0.95,
     run: str = "run",
 ) -> SaturationForecast:
-    """Forecast when 95 % of what the law still promises is spent, the reward then, and gains.
+    """Forecast when 95 % of the law's remaining gain is spent, the reward then, and gains.
 
     Parameters
     ----------
     step, entropy, reward, level, run
         As :func:`forecast`.
     gains
-        Numbers of points (reward units) that the run may gain.
+        Gains of reward whose probability is estimated.
     at_step
-        The step by which; where not given, no gain is estimated.
+        The step of these gains; where not given, no gain is estimated.
 
     Raises
     ------
@@ -146,25 +151,32 @@ def saturation_forecast(
     level = checked_level(level)
     s, h, r, _ = _checked(step, entropy, reward)
     last = float(s[-1])
-    if at_step is not None:
-        _targets(as_number(at_step, "at_step"), None, last)
     points = [as_number(gain, "gains") for gain in as_floats(gains, "gains").tolist()]
+    if at_step is None:
+        points = []
+    else:
+        _targets(as_number(at_step, "at_step"), None, last)
     s, h, r, _ = blocked(s, h, r)
-    now, present = float(entropy_course(h, s).entropy[-1]), _now(s, r, level)
+    now, present = float(smooth_entropy(h, s).entropy[-1]), _now(s, r, level)
     target = spent_entropy(now, SPENT)
     # Saturation is looked for within ten spans of the run.
-    ahead = last + (s[-1] - s[0]) * 10.0 * np.linspace(0, 1, 401)[1:]
-    path = forecast_entropy(s, h, ahead).band
-    # The first step at which the path is at or below the target; its lower end gets there first.
-    below = [np.flatnonzero(path.quantile(p) <= target) for p in tails(level)]
-    low, value, high = (float(ahead[at[0]]) if at.size else None for at in below)
-    missing = "the entropy's path" if value is None else "its upper end" if high is None else ""
-    why = f"{missing} stays above {target:.3g} nats within 10 spans of the run" if missing else None
-    there = unknown("no step at which the entropy is spent was found", level=level, method=METHOD)
+    later = last + (s[-1] - s[0]) * 10.0 * np.linspace(0, 1, 401)[1:]
+    path = forecast_entropy(s, h, later).band
+    # The first step at which the path is at or below the target; its lower end is there first.
+    low, value, high = (
+        float(later[below.argmax()]) if (below := path.quantile(p) <= target).any() else None
+        for p in tails(level)
+    )
+    ends = {"entropy": value, "the upper end of its interval": high}
+    missing = (end for end, step in ends.items() if step is None)
+    stays = f"stays above {target:.3g} nats for ten more run lengths"
+    why = next((f"at the current rate, {end} {stays}" for end in missing), None)
+    reward_then = unknown("no step at which the entropy is spent was found", level=level, method=METHOD)
     if value is not None:
-        there = _estimates(outlook(s, h, r, np.array([value]), None).band, level)[0]
+        reward_then = _estimates(outlook(s, h, r, np.array([value]), None).band, level)[0]
     reachable: list[Gain] = []
-    if points and at_step is not None:
+    if points:
+        assert at_step is not None
         band = outlook(s, h, r, np.array([at_step]), None).band
         assert present.value is not None
         for gain in points:
@@ -178,7 +190,7 @@ def saturation_forecast(
         entropy_now=now,
         entropy=target,
         step=Estimate(value=value, low=low, high=high, level=level, method=METHOD, note=why),
-        reward=there,
+        reward=reward_then,
         gains=tuple(reachable),
     )
 
@@ -198,11 +210,11 @@ def _estimates(band: Band, level: float) -> list[Estimate]:
 def _checked(
     step: Any, entropy: Any, reward: Any
 ) -> tuple[FloatArray, FloatArray, FloatArray, dict[str, int]]:
-    """Arrays that can be forecast from, or a refusal."""
+    """Usable arrays and what was dropped, or an error."""
     if step is None:
         raise FitError(
             "forecast-needs-steps",
-            "no steps were given, a forecast says what comes at a later one",
+            "no steps were given, and a forecast is for a later step",
             "pass the trainer's step of every evaluation",
         )
     s, h, r, dropped = complete(entropy, reward, step)
@@ -217,7 +229,7 @@ def _checked(
 
 
 def _targets(at_step: Any, entropy_path: Any, last: float) -> tuple[FloatArray, FloatArray | None]:
-    """Later steps, and the entropies given for them; or a refusal."""
+    """Later steps, and the entropies given for them; or an error."""
     at = as_floats(at_step, "at_step")
     given = None if entropy_path is None else as_floats(entropy_path, "entropy_path")
     bad = at[~((at > last) & (at <= LARGEST))]
@@ -225,8 +237,8 @@ def _targets(at_step: Any, entropy_path: Any, last: float) -> tuple[FloatArray, 
         shown = f"{bad[0]:g}" if at.size else "none"
         raise UsageError(
             "step-not-ahead",
-            f"step {shown} was asked for, expected one after the last evaluation, which is at step {last:g}",
-            "ask for a later step; what was reached so far is in the log",
+            f"step {shown} was given, expected one after the last evaluation, which is at step {last:g}",
+            "give a later step; earlier rewards are in the log",
         )
     if given is None:
         return at, None
@@ -251,7 +263,7 @@ def blocked(
 ) -> tuple[FloatArray, FloatArray, FloatArray, int]:
     """Means over blocks of equal length, at most ``most`` of them, and that length.
 
-    Evaluations that fill no block are left out at the beginning, where they matter least.
+    Evaluations that fill no block are left out at the beginning, where they affect a forecast least.
     """
     size = -(-step.size // most)
     if size == 1:
@@ -259,3 +271,83 @@ def blocked(
     count = step.size // size
     s, h, r = (x[x.size - count * size :].reshape(count, size).mean(axis=1) for x in (step, entropy, reward))
     return s, h, r, size
+
+
+def used_share(law: LawFit, *, level: float | None = None) -> Estimate:
+    """Share of the reward to be gained from entropy that the run has gained by now.
+
+    With R₀ = the law's reward at the first entropy, R = the reward now and c the ceiling, it is
+
+        u = (R − R₀) / (c − R₀),
+
+    0 at the start, 1 where no gain remains, and more where the reward is above the ceiling.
+
+    Notes
+    -----
+    u ≤ s exactly where R − (1 − s) R₀ − s c ≤ 0 (as c > R₀), a linear combination whose distribution is the
+    engine's: the interval is that of Fieller (1954, doi:10.1111/j.2517-6161.1954.tb00159.x) for a mixture.
+    Where c − R₀ cannot be distinguished from 0 there is none. With ``interval="walk"`` R is the law's own,
+    and u follows from the entropies alone.
+    """
+    level = law.level if level is None else level
+    method = f"ratio, inverted ({residual_model(law.interval).method})"
+    first, now = (float(np.expm1(h)) for h in (law.smoothed_entropy[0], law.smoothed_entropy[-1]))
+    gain = law.posterior.functional(np.array([[0.0, first]]))
+    if first <= 0 or float(gain.cdf(np.zeros(1))[0]) > tails(level)[0]:
+        why = "the attainable gain cannot be distinguished from 0"
+        return unknown(why, level=level, method=method)
+    if not residual_model(law.interval).fixed_level:
+        note = "follows from the form of the law and the entropies alone"
+        return Estimate(
+            value=(first - now) / first, low=None, high=None, level=level, method=method, note=note
+        )
+    start, here = design(law_column(law.smoothed_entropy[:1])), design(law_column(law.smoothed_entropy[-1:]))
+
+    def share_below(probability: float) -> float | None:
+        """Quantile of the share; None where it is beyond −4 to 6."""
+        low, high = -4.0, 6.0
+        for _ in range(4):
+            shares = np.linspace(low, high, 65)
+            rows = here - (1.0 - shares[:, None]) * start - shares[:, None] * np.array([[1.0, 0.0]])
+            below = law.posterior.functional(rows, drift_now=1.0).cdf(np.zeros(65))
+            at = int(np.searchsorted(np.maximum.accumulate(below), probability))
+            if at in (0, 65):
+                return None
+            low, high = float(shares[at - 1]), float(shares[at])
+        return 0.5 * (low + high)
+
+    low, value, high = map(share_below, tails(level))
+    end = "beyond -4 to 6" if None in (low, value, high) else None
+    if value is None:
+        low = high = None
+    return Estimate(value=value, low=low, high=high, level=level, method=method, note=end)
+
+
+def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) -> Estimate:
+    """Entropy lost per 100 steps over the last third of the run, nats; negative where it grows.
+
+    Parameters
+    ----------
+    step, entropy
+        Shape (n,), steps strictly increasing, nats.
+    level
+        Coverage of the interval.
+
+    Notes
+    -----
+    The slope of a straight line with drift and noise integrated out, as for the law. None with the reason
+    where the last third has fewer than six evaluations.
+    """
+    method = "slope of the last third, drift + noise integrated out"
+    recent = step >= step[-1] - (1.0 / 3.0) * (step[-1] - step[0])
+    s, h = step[recent], entropy[recent]
+    if s.size < 6:
+        why = f"{s.size} evaluations in the last third of the steps, expected at least 6"
+        return unknown(why, level=level, method=method)
+    if np.ptp(h) == 0:
+        return Estimate(
+            value=0.0, low=None, high=None, level=level, method=method, note="entropy is constant"
+        )
+    line = np.stack([np.ones(s.size), (s[-1] - s) / 100.0], axis=1)
+    (posterior,) = infer(s, line[None], h[None], drift_grid(s))
+    return from_mixture(posterior.functional(np.array([[0.0, 1.0]])), level=level, method=method)

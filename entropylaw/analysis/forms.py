@@ -1,7 +1,8 @@
-"""The functional forms R(H): the law and its rivals, linear in the coefficients once the shape is given.
+"""The functional forms R(H) and R(step): the law and its rivals, linear once the shape is given.
 
-Each form is R = c − slope · g(H) with g(0) = 0, so that c is its ceiling; some have one more column.
-:class:`Form` describes any form, of the entropy or of the step; :mod:`entropylaw.analysis.shapes` fits it.
+Each form R(H) is R = c − slope · g(H) with g(0) = 0, so that c is its ceiling; some have one more column. A
+form of the step is R = A − D · u(s), where u falls to 0 as steps go on, so that A is the limit in steps. That
+is not the reward at H = 0, unless the entropy is spent: a run that keeps its entropy has both.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from entropylaw.engine.grid import FloatArray
+from entropylaw.results.arrays import FloatArray
 
 Inputs = Mapping[str, FloatArray]
-"""What a form is a function of: ``{"entropy": H}`` or ``{"step": s}``, each of shape (n,), nats and steps."""
+"""Arguments of a form: ``{"entropy": H}`` or ``{"step": s}``, each of shape (n,), nats and steps."""
 
 RATE_REACH = 6.0
 """The free rate k runs over ±RATE_REACH / (largest entropy), and always past ±2."""
@@ -26,13 +27,13 @@ POWERS = (0.2, 5.0)
 """Range of the power p: below it H^p is a step at 0, above it a wall at the largest entropy."""
 
 BEYOND_BREAK = 3
-"""Evaluations that a hinge must have on either side of its break."""
+"""Evaluations that two straight lines must have on either side of their change point."""
 
 TURN = 0.1
-"""Share of the entropy's range by which it must come back for a turn to count."""
+"""Share of the entropy's range by which it must reverse to have a turning point."""
 
 TURN_NOISE = 6.0
-"""The same in standard deviations of the entropy's noise, judged by its second differences."""
+"""The same in standard deviations of the entropy's noise, estimated from its second differences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,7 @@ class Shape:
     """A parameter in which a form is not linear.
 
     ``low`` and ``high`` bound it, with a prior that is flat between them, in the logarithm where ``log``.
-    ``points`` is the size of its grid at every refinement.
+    ``points`` is the size of its first grid.
     """
 
     name: str
@@ -66,10 +67,10 @@ class Form:
     Attributes
     ----------
     name, formula, inputs
-        Key, symbols, and what it is a function of; the first is ``"entropy"`` or ``"step"``.
+        Key, symbols, and arguments; the first is ``"entropy"`` or ``"step"``.
     coefficients, shapes
         Names of the p linear coefficients, the first the ceiling (or the limit in steps), and the q
-        parameters it is not linear in, for most none.
+        nonlinear parameters, for most none.
     design
         ``design(inputs, shape)``: shape (..., n, p), for ``shape`` of shape (..., q).
     """
@@ -97,7 +98,7 @@ class Form:
         return len(self.coefficients) + len(self.shapes)
 
     def onward(self, values: FloatArray) -> Inputs:
-        """Inputs at other values (shape (m,)) of the variable, all else as at the last evaluation."""
+        """Inputs at other values (shape (m,)) of the variable, the others as at the last evaluation."""
         first, *others = self.inputs
         return {first: values} | {name: np.full_like(values, self.inputs[name][-1]) for name in others}
 
@@ -110,26 +111,26 @@ class Form:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FormKind:
-    """An entry of :data:`FORMS`: all that is to be said of a form, whatever the run.
+    """An entry of :data:`FORMS`: the description of a form for any run.
 
     Attributes
     ----------
     label, formula, coefficients, design
-        The form in words, as they stand in a sentence; the others are as in :class:`Form`.
+        The form in words, for a sentence; the others are as in :class:`Form`.
     prepare
-        ``prepare(entropy)``: inputs and shapes for a run with this course of the entropy, or the reason why
-        the run cannot show the form.
+        ``prepare(entropy)``: inputs and shapes for a run with this smoothed entropy, or the reason why the
+        form cannot be fitted to the run.
     core
         Whether it is in every fit; the others are fitted on request.
     nested
         Name of each form that is a special case of it → ``columns(inputs)``: that form's column, and the one
-        whose coefficient is 0 where the special case holds, for ``rivals.nested_test``. A form with the law
-        among these is as good as the law where the law holds.
+        whose coefficient is 0 in the special case, for ``rivals.nested_test``. A form with the law among
+        these describes a run at least as well as the law.
     law_at
         Value of its one shape at which it is the law; a fit then estimates that shape as the rival's rate.
     colour
-        Name of its line's colour in the figure of the law, of the palette of reports; None for a form that is
-        no curve over the entropy, whose mean is not drawn.
+        Name of its line's colour, of the palette of reports, in the figure of the law; None for a form that
+        is not drawn.
     """
 
     label: str
@@ -163,12 +164,12 @@ def design(*columns: FloatArray) -> FloatArray:
 
 
 def entropy_forms(entropy: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]]:
-    """Every form R(H) that a smoothed entropy (n,), nats, can show, law first, and form → why not another.
+    """Every form R(H) that can be fitted to a smoothed entropy (n,), nats, law first; form → why not another.
 
     *Branches*: reward changes by −a·d exp(H) where entropy falls and by −(a + d)·d exp(H) where it rises,
-    so that a run whose entropy comes back need not give its reward back; the law is d = 0. Its ceiling is
-    the reward that falling to H = 0 from the last evaluation would bring. The rise is counted between
-    turns of at least :data:`TURN` of its range.
+    so that a run whose entropy rises again need not lose its reward; the law is d = 0. Its ceiling is
+    the reward after a fall from the last evaluation to H = 0. The rise is summed between turning points of at
+    least :data:`TURN` of its range.
     """
     found = {name: kind.prepare(entropy) for name, kind in FORMS.items()}
     forms = (
@@ -213,7 +214,7 @@ def _of_power(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]] | str:
 
 
 def _of_hinge(entropy: FloatArray) -> tuple[Inputs, tuple[Shape, ...]] | str:
-    """The break may lie wherever enough evaluations are on either side."""
+    """The change point has at least :data:`BEYOND_BREAK` evaluations on either side."""
     values = np.sort(entropy)
     low, high = values[min(BEYOND_BREAK, values.size) - 1], values[-min(BEYOND_BREAK, values.size)]
     if not low < high:
@@ -292,7 +293,7 @@ FORMS = {
         prepare=_of_hinge,
     ),
     "branches": FormKind(
-        label="the law with another slope where entropy rises",
+        label="the law with a second slope while entropy rises",
         formula="c − a(exp(H) − 1) − d·rise(exp(H))",
         coefficients=("ceiling", "a", "d"),
         design=lambda x, _: design(law_column(x["entropy"]), x["rise"]),
@@ -301,7 +302,7 @@ FORMS = {
         nested={"law": lambda x: (law_column(x["entropy"]), x["rise"])},
     ),
 }
-"""Every form R(H) by its name: the one place in which a form is registered."""
+"""The registry of the forms R(H), by name."""
 
 
 def risen(entropy: FloatArray) -> FloatArray | None:
@@ -317,7 +318,7 @@ def risen(entropy: FloatArray) -> FloatArray | None:
 
 
 def _corners(entropy: FloatArray) -> list[int]:
-    """Numbers of the evaluations at which the entropy turns, with the first and the last."""
+    """Numbers of the evaluations at the turning points of the entropy, with the first and the last."""
     least = TURN * float(np.ptp(entropy))
     if entropy.size > 2:
         least = max(least, TURN_NOISE * float(np.std(np.diff(entropy, n=2))) / np.sqrt(6.0))
@@ -327,10 +328,92 @@ def _corners(entropy: FloatArray) -> list[int]:
         extreme = {side: i if side * (value - entropy[at]) > 0 else at for side, at in extreme.items()}
         for side, at in extreme.items():
             if direction != -side and side * (entropy[at] - value) >= least:
-                # What came before the first move of that size belongs to it.
+                # The evaluations before the first move of that size are part of it.
                 corners += [at] if direction else []
                 direction, extreme[-side] = -side, i
                 break
     if corners[-1] < entropy.size - 1:
         corners.append(entropy.size - 1)
     return corners
+
+
+FORMULAS = {
+    "scalerl": "A − D/(1 + (s/S)^B)",
+    "step_exponential": "A − D·exp(−(s − s₁)/τ)",
+    "step_power": "A − D·(t/t₁)^(−B)",
+    "step_logistic": "A − D/(1 + exp((s − m)/w))",
+}
+
+
+def step_forms(step: FloatArray) -> tuple[tuple[Form, ...], dict[str, str]]:
+    """Every form R(step) for these steps (n,), strictly increasing, and form → why not another.
+
+    - ``scalerl``: R₀ + (A − R₀)/(1 + (S/s)^B) of Khatri et al. 2025, arXiv:2510.13786, in steps instead of
+      GPU hours and with D = A − R₀. They fix A and S on a grid, fit B by least squares and give no interval
+      for B; here all are integrated out.
+    - ``step_exponential``: saturation at one time constant, counted from the first evaluation.
+    - ``step_power``: t is the step, or, where the run begins at step 0 or below, the step counted from one
+      median spacing before its first evaluation; t₁ belongs to the first evaluation.
+    - ``step_logistic``: symmetric about the midpoint m.
+    """
+    from scipy.special import expit  # reports import this module, and need none of scipy
+
+    first, last = float(step[0]), float(step[-1])
+    span, spacing = last - first, float(np.median(np.diff(step)))
+    shift = 0.0 if first > 0 else spacing - first
+
+    def sigmoid(step: FloatArray, middle: FloatArray, steepness: FloatArray) -> FloatArray:
+        # 1/(1 + (s/S)^B), through logarithms: no power of a step overflows.
+        with np.errstate(divide="ignore"):
+            distance = np.log(step) - np.log(middle)
+        return np.asarray(expit(-steepness * distance))
+
+    # Of each form the remaining share u of its drop at a step, and its shapes.
+    remaining: dict[str, tuple[Callable[..., FloatArray], *tuple[Shape, ...]]] = {
+        "step_exponential": (
+            lambda s, tau: np.exp(-(s - first) / tau),
+            Shape(name="tau", low=0.5 * spacing, high=5.0 * span, points=25, log=True),
+        ),
+        "step_power": (
+            lambda s, power: ((s + shift) / (first + shift)) ** -power,
+            Shape(name="B", low=0.1, high=4.0, points=21, log=True),
+        ),
+        "step_logistic": (
+            lambda s, middle, width: expit(-(s - middle) / width),
+            Shape(name="midpoint", low=first - 0.5 * span, high=last + 0.5 * span, points=17),
+            Shape(name="width", low=max(0.5 * spacing, 0.01 * span), high=span, points=11, log=True),
+        ),
+        "scalerl": (
+            sigmoid,
+            Shape(name="midpoint", low=max(first, spacing), high=3.0 * last, points=17, log=True),
+            Shape(name="B", low=0.5, high=8.0, points=11, log=True),
+        ),
+    }
+    skipped = {}
+    if first < 0:
+        del remaining["scalerl"]
+        skipped["scalerl"] = f"steps begin at {first:g}, and the sigmoid counts from 0"
+
+    def design_of(u: Callable[..., FloatArray]) -> Callable[[Inputs, FloatArray], FloatArray]:
+        # One number per shape, broadcast against the steps.
+        return lambda x, shape: design(u(x["step"], *np.moveaxis(shape, -1, 0)[..., None]))
+
+    forms = (
+        Form(
+            name=name,
+            formula=FORMULAS[name],
+            inputs={"step": step},
+            coefficients=("limit", "drop"),
+            shapes=tuple(shapes),
+            design=design_of(u),
+        )
+        for name, (u, *shapes) in remaining.items()
+    )
+    return tuple(forms), skipped
+
+
+def all_forms(entropy: FloatArray, step: FloatArray) -> tuple[list[Form], dict[str, str]]:
+    """Every form, of the entropy and of the step, that can be fitted to a run, and why not the others."""
+    by_entropy, reasons = entropy_forms(entropy)
+    by_step, more = step_forms(step)
+    return [*by_entropy, *by_step], reasons | more

@@ -13,20 +13,18 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from entropylaw.analysis.forms import Form
-from entropylaw.analysis.law import checked_level
-from entropylaw.analysis.residual_models import residual_model
-from entropylaw.analysis.rivals import residual_covariances
-from entropylaw.analysis.shapes import FormFit, fit_each
-from entropylaw.analysis.stepforms import all_forms
+from entropylaw.analysis.forms import Form, all_forms
+from entropylaw.analysis.law.estimates import checked_level
+from entropylaw.analysis.law.residual_models import residual_model
+from entropylaw.analysis.rivals import FormFit, fit_each
 from entropylaw.arguments import of_kind
-from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.whiten import filter_gains, whiten
+from entropylaw.engine.kalman import filter_gains, whiten
+from entropylaw.engine.prior import Grid
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
+from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fields import replace
-from entropylaw.results.forms import NonlinearFit
-from entropylaw.results.law import LawFit
+from entropylaw.results.law import LawFit, NonlinearFit
 
 LARGEST_MATRIX = 1500
 """Evaluations up to which the whitening is kept as an n × n matrix; beyond, the filter runs each time."""
@@ -37,7 +35,7 @@ class Whitening:
     """Whitens residuals at ``step`` (n,) whose covariance has this ``length`` (steps) and ``drift_share``.
 
     Called with n residuals it returns n that are independent and of equal variance if the covariance is
-    right: each residual less what those before it foretell.
+    correct: each residual minus its prediction from those before it.
     """
 
     step: FloatArray
@@ -64,7 +62,7 @@ class Whitening:
 
     def filtered(self, columns: FloatArray) -> FloatArray:
         """Columns (n, c) whitened by the filter."""
-        return np.asarray(whiten(filter_gains(self.step, self.grid), columns)[0][:, :, 0])
+        return np.ascontiguousarray(whiten(filter_gains(self.step, self.grid), columns)[0].T)
 
 
 def to_lmfit(form: str, law: LawFit) -> Any:
@@ -73,7 +71,7 @@ def to_lmfit(form: str, law: LawFit) -> Any:
     Parameters
     ----------
     form
-        A name of ``forms.FORMS`` or ``stepforms.FORMULAS``: ``"law"``, ``"rate"``, ``"scalerl"``, …
+        A name of ``forms.FORMS`` or ``forms.FORMULAS``: ``"law"``, ``"rate"``, ``"scalerl"``, …
     law
         A fit of :func:`entropylaw.fit_law`, fresh or from a document.
 
@@ -97,16 +95,35 @@ def to_lmfit(form: str, law: LawFit) -> Any:
     UsageError
         ``unknown-form``; ``no-fixed-ceiling`` for a fit with ``interval="walk"``.
     FitError
-        ``form-not-shown``: this run cannot show the form; the message says why.
+        ``form-not-shown``: the form cannot be fitted to this run; the message has the reason.
 
     Notes
     -----
-    The covariance is the heaviest grid point of this form's own posterior at its heaviest shape: under a
-    wrong form misfit passes for drift. lmfit takes it as known, up to its scale, and the smoothed entropy
-    too: its intervals are narrower than the engine's, where drift is strong by a lot (``docs/method.md``).
+    The covariance is the most probable one of this form's own posterior at its most probable shape: under a
+    wrong form the drift absorbs misfit. lmfit takes it as known, up to its scale, and the smoothed entropy
+    too: its intervals are narrower than the engine's, much narrower where drift is strong
+    (``docs/decisions.md``).
     """
-    law = of_kind(law, LawFit, "law")
-    return _model(_fitted(of_kind(form, str, "form"), law), law)
+    law, form = of_kind(law, LawFit, "law"), of_kind(form, str, "form")
+    if not residual_model(law.interval).fixed_level:
+        raise UsageError(
+            "no-fixed-ceiling",
+            f"a fit with interval {law.interval!r} has its ceiling relative to the last evaluation; "
+            "a model of lmfit has none",
+            "fit with interval 'drift' for a model of lmfit",
+        )
+    forms, skipped = all_forms(law.smoothed_entropy, law.step)
+    grid = law.residual_covariances
+    fits, degenerate = fit_each([one for one in forms if one.name == form], law.step, law.reward, grid)
+    skipped |= degenerate
+    if form not in fits and form not in skipped:
+        names = sorted({*skipped, *(one.name for one in forms)})
+        message = f"form {form!r}, expected one of {', '.join(names)}"
+        raise UsageError("unknown-form", message, "choose one of these")
+    if form not in fits:
+        message = f"the form {form!r} cannot be fitted: {skipped[form]}"
+        raise FitError("form-not-shown", message, "choose another form")
+    return _starting_model(fits[form], law, grid)
 
 
 def fit_nonlinear(form: str, law: LawFit, *, level: float | None = None) -> NonlinearFit:
@@ -130,11 +147,11 @@ def fit_nonlinear(form: str, law: LawFit, *, level: float | None = None) -> Nonl
     -----
     Intervals are lmfit's ``conf_interval``: all parameter values whose whitened residual sum of squares, the
     others refitted, passes an F test at ``level`` (Bates & Watts 1988, doi:10.1002/9780470316757, ch. 6).
-    At the break of a hinge the profile is not smooth, and its interval is approximate.
+    At the change point of two lines the profile is not smooth, and its interval is approximate.
     """
     law = of_kind(law, LawFit, "law")
     level = law.level if level is None else checked_level(level)
-    model = _model(_fitted(of_kind(form, str, "form"), law), law)
+    model = to_lmfit(form, law)
     result = fit_model(model, law.reward)
     return NonlinearFit(
         form=form,
@@ -182,7 +199,7 @@ def profile_intervals(result: Any, level: float) -> dict[str, Estimate]:
 
 
 def _profile(result: Any, parameter: Any, level: float) -> tuple[float | None, float | None, str | None]:
-    """Ends of the profile interval, None where the data do not bound the parameter, and then a note."""
+    """Ends of the profile interval; None where the data do not bound the parameter, with a note."""
     import lmfit
 
     name = parameter.name
@@ -196,8 +213,8 @@ def _profile(result: Any, parameter: Any, level: float) -> tuple[float | None, f
     if low is not None and high is not None:
         return low, high, None
     side = "above" if low is not None else "below" if high is not None else "on either side"
-    said = "; ".join(sorted({str(entry.message).strip() for entry in raised}))
-    return low, high, f"the data do not bound it {side}" + (f" ({said})" if said else "")
+    reasons = "; ".join(sorted({str(entry.message).strip() for entry in raised}))
+    return low, high, f"the data do not bound it {side}" + (f" ({reasons})" if reasons else "")
 
 
 def _reached(end: float | None, bound: float) -> float | None:
@@ -207,39 +224,10 @@ def _reached(end: float | None, bound: float) -> float | None:
     return end
 
 
-def _fitted(name: str, law: LawFit) -> FormFit:
-    """The engine's fit of one form to the run of a law."""
-    if not residual_model(law.interval).fixed_level:
-        raise UsageError(
-            "no-fixed-ceiling",
-            f"a fit with interval {law.interval!r} tells its ceiling from the last evaluation; "
-            "no model of lmfit does",
-            "fit with interval 'drift' for a model of lmfit",
-        )
-    forms, skipped = all_forms(law.course, law.step)
-    offered = {form.name: form for form in forms}
-    if name in offered:
-        fits, degenerate = fit_each([offered[name]], law.step, law.reward, residual_covariances(law))
-        if name in fits:
-            return fits[name]
-        skipped |= degenerate
-    if name not in skipped:
-        raise UsageError(
-            "unknown-form",
-            f"form {name!r}, expected one of {', '.join(sorted({*offered, *skipped}))}",
-            "choose one of these",
-        )
-    raise FitError(
-        "form-not-shown", f"the form {name!r} cannot be fitted: {skipped[name]}", "choose another form"
-    )
-
-
-def _model(fit: FormFit, law: LawFit) -> Any:
-    """The lmfit model of an engine's fit."""
-    form, best = fit.form, fit.best
-    # The covariance at the posterior mode of the form's fit.
-    grid, posterior = residual_covariances(law), fit.posteriors[best]
-    floor = grid.floor
+def _starting_model(fit: FormFit, law: LawFit, grid: Grid) -> Any:
+    """The lmfit model of a form with the covariance and the values at its posterior mode."""
+    form, best, floor = fit.form, fit.best, grid.floor
+    posterior = fit.posteriors[best]
     at = int(np.argmax(posterior.weight))
     length, drift, noise = (each[at : at + 1] for each in (grid.length, grid.drift, grid.noise))
     if floor is not None:
@@ -251,7 +239,7 @@ def _model(fit: FormFit, law: LawFit) -> Any:
         length=float(length[0]),
         drift_share=float(posterior.drift_share[at]),
         grid=replace(
-            grid, length=length, drift=drift, noise=noise, log_prior=np.zeros(1), floor=floor, blur=None
+            grid, length=length, drift=drift, noise=noise, log_prior=np.zeros(1), floor=floor, errors=None
         ),
         matrix=None,
     )
@@ -261,7 +249,7 @@ def _model(fit: FormFit, law: LawFit) -> Any:
     for name, value in zip(form.coefficients, posterior.coefficient[at], strict=True):
         model.set_param_hint(name, value=float(value))
     for shape, value in zip(form.shapes, fit.shape[best], strict=True):
-        # Off the bounds, where lmfit's transform of a bounded parameter has no slope.
+        # Not at the bounds, where lmfit's transform of a bounded parameter has no slope.
         margin = 1e-3 * (shape.high - shape.low)
         inside = min(max(float(value), shape.low + margin), shape.high - margin)
         model.set_param_hint(shape.name, value=inside, min=shape.low, max=shape.high)
@@ -280,7 +268,7 @@ def whitened_model(form: Form, whitening: Whitening) -> Any:
         slopes = np.array([given[name] for name in form.coefficients])
         return np.asarray(form.design(inputs, shape) @ slopes)
 
-    # lmfit reads names off the signature; one of keywords only it takes for no parameters at all.
+    # lmfit reads the parameters' names from the signature, and ignores keyword-only ones.
     arguments = [*form.inputs, *form.coefficients, *names]
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     signature = inspect.Signature([inspect.Parameter(name, kind) for name in arguments])

@@ -1,8 +1,7 @@
-"""Two phases: is there a boundary in a curve of entropy, where, and which curve's comes first."""
+"""Two phases: change points of entropy curves, their order, and findings that may look like one."""
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,37 +9,36 @@ import numpy as np
 from scipy.special import ndtri
 
 from entropylaw.analysis.changepoint import (
-    METHOD,
-    boundary_of,
+    NOW,
+    blocked,
     checked_test_level,
-    closest,
-    decay_test,
     difference,
+    fit_curve,
     of_points,
     place_points,
-    smallest_rise,
-    weighted_points,
 )
-from entropylaw.analysis.estimate import from_mixture
-from entropylaw.analysis.fitting import check_scale, check_steps
-from entropylaw.analysis.law import SMALLEST_ENTROPY, checked_level
-from entropylaw.analysis.paths import level_now
-from entropylaw.analysis.phasecautions import FEWEST, blocked, phase_cautions
-from entropylaw.analysis.randomeffects import random_effects
-from entropylaw.analysis.validity import lag1
+from entropylaw.analysis.ensemble import level_now
+from entropylaw.analysis.groups import random_effects
+from entropylaw.analysis.law.estimates import checked_level
+from entropylaw.analysis.law.evaluations import check_scale, check_steps
+from entropylaw.analysis.level_shift import shifts_of
 from entropylaw.arguments import as_floats, several
-from entropylaw.engine.changepoint import Kinks
-from entropylaw.engine.decays import fallen, likely_decays
-from entropylaw.engine.grid import FloatArray
+from entropylaw.engine.changepoint import FIRST, LAST
 from entropylaw.errors import FitError
 from entropylaw.results import Estimate
-from entropylaw.results.findings import note
-from entropylaw.results.phases import CURVES, KINDS, CurvePhases, PhaseFit, PhasesAcross
+from entropylaw.results.arrays import FloatArray
+from entropylaw.results.groups import LevelShift
+from entropylaw.results.phases import CURVES, ChangePoint, CurvePhases, PhaseFit, PhasesAcross
+from entropylaw.results.result import Finding, caution, note
 
 FEWEST_RUNS = 3
-"""Boundaries below which there is no mean over runs."""
+"""Fewest change points for a mean over runs."""
 
-NOW = "random walk + noise"
+MOST_NAMED = 3
+"""Largest number of outliers listed in a caution."""
+
+LEVEL = 0.95
+"""Coverage of the intervals of level shifts, which are not shown."""
 
 
 def fit_phases(
@@ -54,26 +52,26 @@ def fit_phases(
     level: float = 0.95,
     run: str = "run",
 ) -> PhaseFit:
-    """Look for a phase boundary in the entropies of planning and of execution tokens.
+    """Look for a change point in the entropies of planning and of execution tokens.
 
     Parameters
     ----------
     step
         Shape (n,), strictly increasing.
     planning, execution
-        Shape (n,), entropies in nats, nan where a step has none. Any quantity that decays may stand for
-        either: the semantic entropy of plans, say.
+        Shape (n,), entropies in nats, nan where a step has none. Any quantity that decays can take the place
+        of either, for example the semantic entropy of plans.
     aggregate
-        Shape (n,): entropy of all tokens. With the two others it gives their share of the tokens; alone it is
-        fitted as one curve, which cannot be taken apart.
+        Shape (n,): entropy of all tokens. Together with the two others it gives their share of the tokens;
+        without them it is fitted as one curve.
     planning_share
         Shape (n,): share of planning tokens among all, where it is known.
     length
-        Shape (n,): mean response length. A jump of it is a caution.
+        Shape (n,): mean response length. A level shift in it is a caution.
     level
         Coverage of every interval; the test is at 1 − level.
     run
-        A name, carried along.
+        Name of the run in the result.
 
     Raises
     ------
@@ -86,47 +84,44 @@ def fit_phases(
     Notes
     -----
     *The test.* One smooth decay to a floor (:data:`entropylaw.engine.decays.FAMILIES`) against the same with
-    a hinge, drift and noise integrated out. The statistic is the log of the evidence for a hinge, averaged
-    over its place; its distribution without one is simulated from the fitted decay, with covariances drawn by
-    their probability over both answers, and the p-value corrected by one more simulation from each (fast
-    double bootstrap, Davidson & MacKinnon 2007, doi:10.1016/j.csda.2006.04.001). A straight line as null
-    would find a boundary in every decay. The seed is that of the data.
+    a sharp change point, drift and noise integrated out. The statistic is the log of the evidence for a
+    change point, averaged over its step; its null distribution is simulated from the fitted decay, with
+    covariances drawn by their probability under both hypotheses, and the p-value is corrected by one more
+    simulation from each (fast double bootstrap, Davidson & MacKinnon 2007, doi:10.1016/j.csda.2006.04.001).
+    With a straight line as null every decay would have a change point. The seed is derived from the data.
 
-    *The boundary.* Given that there is one: its probability over places and widths with flat priors, the
-    bend's coefficient flat; the interval is its most probable steps. Points beyond
-    :data:`entropylaw.analysis.phasecautions.MOST` are averaged in blocks.
+    *The change point.* Given that there is one: its posterior over steps and widths with flat priors and a
+    flat coefficient; the interval is its most probable steps. Points beyond
+    :data:`entropylaw.analysis.changepoint.MOST` are averaged in blocks.
 
     *The order* takes the two curves as independent given their own fits. A decay that levels off smoothly has
-    no boundary; ``after_fall`` asks whether planning's comes after 95 % of execution's fall.
+    no change point; ``after_fall`` compares planning's with the step of 95 % of execution's fall.
 
-    *Entropy now*, and planning's share of it, are the levels of a random walk at the last step, not cut from
-    either fitted curve.
+    *Entropy now*, and planning's share of it, are the local levels at the last step, not values of the
+    fitted curves.
     """
     level = checked_test_level(level)
     s = as_floats(step, "step")
     columns = {"planning": planning, "execution": execution, "aggregate": aggregate}
-    if all(values is None for values in columns.values()):
-        raise FitError("no-phase-curve", "no curve of entropy was given, expected at least one", "give one")
     columns |= {"planning_share": planning_share, "length": length}
     given = {name: _column(s, values, name) for name, values in columns.items() if values is not None}
-    # Beside either class the curve of all tokens only gives their shares.
+    if not CURVES.keys() & given.keys():
+        raise FitError("no-phase-curve", "no curve of entropy was given, expected at least one", "give one")
+    # With either class the curve of all tokens only gives their shares.
     chosen = [name for name in given if name in ("planning", "execution")] or ["aggregate"]
     curves: dict[str, CurvePhases] = {}
-    settled: dict[str, FloatArray | None] = {}
-    for name in chosen:
-        curves[name], settled[name] = _curve(s, given[name], name, level)
+    for name in chosen:  # execution last: the steps of its fall are needed below
+        curves[name], settled = fit_curve(s, given[name], name, level)
     findings = phase_cautions(s, given, curves)
     order: dict[str, Any] = dict.fromkeys(("delta", "later", "verdict", "share_planning"))
     if len(chosen) == 2:
-        order |= _order(curves, settled["execution"], level)
-        lacking = tuple(name for name, curve in curves.items() if not curve.found)
-        findings += [note("no-boundary", curves=lacking)] if lacking else []
+        order |= _order(curves, settled, level, findings)
         order["share_planning"], unknown = _planning_share(given, curves, level)
         findings += [note("planning-share-unknown", why=unknown)] if unknown else []
+    elif "aggregate" in curves:
+        findings.append(note("classes-not-separable"))
     else:
-        alone = "aggregate" in curves
-        findings.append(note("classes-not-separable") if alone else note("one-curve", curve=chosen[0]))
-    missing = {name: int(np.isnan(given[name]).sum()) for name in chosen}
+        findings.append(note("one-curve", curve=chosen[0]))
     return PhaseFit(
         run=run,
         planning=curves.get("planning"),
@@ -135,12 +130,16 @@ def fit_phases(
         **order,
         level=level,
         findings=tuple(findings),
-        dropped={f"no entropy of {CURVES[name]} at that step": n for name, n in missing.items() if n},
+        dropped={
+            f"no entropy of {CURVES[name]} at that step": missing
+            for name in chosen
+            if (missing := int(np.isnan(given[name]).sum()))
+        },
     )
 
 
 def _column(step: FloatArray, values: Any, name: str) -> FloatArray:
-    """A column as floats: an entropy of one of :data:`CURVES`, or what is given beside them."""
+    """A checked column as floats: an entropy of one of :data:`CURVES`, a share or a length."""
     column = as_floats(values, name)
     what = f"entropies of {CURVES[name]}" if name in CURVES else name
     if column.size != step.size:
@@ -164,95 +163,21 @@ def _column(step: FloatArray, values: Any, name: str) -> FloatArray:
     return np.where(finite, column, np.nan)
 
 
-def _curve(
-    step: FloatArray, entropy: FloatArray, name: str, level: float
-) -> tuple[CurvePhases, FloatArray | None]:
-    """One curve, and equally probable steps by which its decay has settled; None where it does not fall."""
-    there = np.isfinite(entropy)
-    if np.count_nonzero(there) < FEWEST:
-        raise FitError(
-            "too-few-points",
-            f"{np.count_nonzero(there)} entropies of {CURVES[name]}, expected at least {FEWEST}",
-            "log the entropy of either class at every step",
-        )
-    check_scale(f"the entropy of {CURVES[name]}", entropy[there], SMALLEST_ENTROPY)
-    s, y = blocked(step[there], entropy[there])
-    if np.ptp(y) <= 1e-12 * np.abs(y).max():
-        raise FitError(
-            "entropy-constant",
-            f"the entropy of {CURVES[name]} is {y[0]:g} at all {y.size} steps, expected one that moves",
-            "check the logger, or name another column",
-        )
-    kinks = Kinks(s, likely_decays(s, y))
-    null = kinks.null(y[:, None])
-    mean = kinks.means(null)
-    rng = np.random.default_rng(zlib.crc32(np.concatenate([s, y]).tobytes()))
-    p_value, critical = decay_test(kinks, null, mean, rng, level)
-    found = p_value <= 1.0 - level + 1e-12
-    beside, bent, bends = closest(kinks, null, y)
-    span = float(s[-1] - s[0])
-    rows = bends.changes / np.array([span, span, 1.0])[:, None, None]
-    changes = [from_mixture(bends.number(row), level=level, method=METHOD) for row in rows]
-    middle, sd = bends.curve()
-    half = float(ndtri(0.5 + level / 2.0)) * sd
-    # An entropy is never below 0, and neither is the interval of its level at the last step.
-    now = from_mixture(level_now(s, y), level=level, method=NOW)
-    last, low, high = (None if end is None else max(end, 0.0) for end in (now.value, now.low, now.high))
-    settled, shape = None, "shape of the decay, drift + noise integrated out"
-    if mean[0, 0] > mean[-1, 0]:
-        # When it settled is a matter of the decay's shape alone; with a boundary, of the shape beside it.
-        with_shape, weight = (beside, bent.bent_weight) if found else (kinks, null.weight)
-        times = fallen(with_shape.time, with_shape.decays, 0.95)
-        settled = s[0] + (s[-1] - s[0]) * weighted_points(times, weight[:, :, 0].sum(axis=0))
-    left = y - mean[:, 0]
-    curve = CurvePhases(
-        name=name,
-        n=s.size,
-        p_value=p_value,
-        found=found,
-        kind=_kind(changes) if found else None,
-        boundary=boundary_of(bends, float(s[0]), span, level),
-        **dict(zip(("slope_before", "slope_after", "rise"), changes, strict=True)),
-        fitted=middle,
-        low=middle - half,
-        high=middle + half,
-        last=Estimate(value=last, low=low, high=high, level=level, method=NOW),
-        settled=None if settled is None else of_points(settled, level, shape),
-        detectable=smallest_rise(kinks, null, mean, critical, rng),
-        lag1=lag1(left),
-        noise=float(np.sqrt(left @ left / kinks.free)),
-        step=s,
-        entropy=y,
-        decay=mean[:, 0],
-        first_step=float(step[there][0]),
-        last_step=float(step[there][-1]),
-    )
-    return curve, settled
-
-
-def _kind(changes: Sequence[Estimate]) -> str:
-    """What the curve does at its boundary, by the intervals of both slopes and of the rise."""
-    from_low, _, to_low, to_high, low, high = (end or 0.0 for one in changes for end in (one.low, one.high))
-    turns_to_rise, turns_to_fall, up, down, other = KINDS
-    if to_low > 0 >= from_low:
-        return turns_to_rise
-    if to_high < 0 < from_low:
-        return turns_to_fall
-    return up if low > 0 else down if high < 0 else other
-
-
-def _order(curves: dict[str, CurvePhases], settled: FloatArray | None, level: float) -> dict[str, Any]:
-    """What a :class:`PhaseFit` has of the order of both boundaries.
+def _order(
+    curves: dict[str, CurvePhases], settled: FloatArray | None, level: float, findings: list[Finding]
+) -> dict[str, Any]:
+    """The fields of a :class:`PhaseFit` on the order of both change points; adds to ``findings``.
 
     ``settled`` are equally probable steps by which execution has made most of its fall.
     """
     plan, act = curves["planning"], curves["execution"]
-    turn, order = place_points(plan.boundary), dict[str, Any]()
+    turn, order = place_points(plan.change_point), dict[str, Any]()
     if settled is not None and plan.found:
         order["after_fall"] = difference(turn, settled, level)[0]
-    if not (plan.found and act.found):
-        return order | {"verdict": "one boundary" if plan.found or act.found else "no boundary"}
-    delta, later = difference(turn, place_points(act.boundary), level)
+    if lacking := tuple(name for name, curve in curves.items() if not curve.found):
+        findings.append(note("no-boundary", curves=lacking))
+        return order | {"verdict": "one boundary" if len(lacking) == 1 else "no boundary"}
+    delta, later = difference(turn, place_points(act.change_point), level)
     assert delta.low is not None
     assert delta.high is not None
     first = "execution first" if delta.low > 0 else "planning first" if delta.high < 0 else "overlapping"
@@ -262,7 +187,7 @@ def _order(curves: dict[str, CurvePhases], settled: FloatArray | None, level: fl
 def _planning_share(
     given: dict[str, FloatArray], curves: dict[str, CurvePhases], level: float
 ) -> tuple[Estimate | None, str | None]:
-    """Planning's share of all entropy now, or why it is not known.
+    """Planning's share of all entropy now, or the reason why it is unknown.
 
     Its share of the tokens is the median over the last tenth of the run.
     """
@@ -271,7 +196,7 @@ def _planning_share(
     if shares is None:
         if "aggregate" not in given:
             return None, "no-column"
-        # H is the mean over both classes' tokens, so that the share of tokens follows from the three.
+        # H is the mean over the tokens of both classes, so that the three entropies give the share.
         apart = given["planning"] - given["execution"]
         with np.errstate(all="ignore"):
             ratio = (given["aggregate"] - given["execution"]) / apart
@@ -287,21 +212,21 @@ def _planning_share(
         np.maximum(level_now(curves[name].step, curves[name].entropy).quantiles(points)[:, 0], 0.0)
         for name in ("planning", "execution")
     )
-    ours, others = share * plan[:, None], (1.0 - share) * act
+    of_plan, of_act = share * plan[:, None], (1.0 - share) * act
     with np.errstate(invalid="ignore"):
-        parts = (ours / (ours + others)).ravel()
+        parts = (of_plan / (of_plan + of_act)).ravel()
     if not np.isfinite(parts).all():
         return None, "no-entropy"
     return of_points(parts, level, f"both levels now, {NOW}"), None
 
 
 def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> PhasesAcross:
-    """What several runs have in common.
+    """Phases over several runs.
 
     Parameters
     ----------
     fits
-        At least one; runs without both curves are left out, and noted.
+        At least one; runs without both curves are left out, with a note.
     level
         Coverage of the intervals; the first fit's where not given.
 
@@ -312,10 +237,10 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
 
     Notes
     -----
-    The share of runs with both boundaries has Wilson's interval (1927,
-    doi:10.1080/01621459.1927.10502953). Places are shares of each run's span, the same for both curves, with
-    the sd of their own distribution as standard error; their mean is that of
-    :func:`entropylaw.analysis.randomeffects.random_effects`. Only boundaries that were found are in it.
+    The share of runs with both change points has Wilson's interval (1927,
+    doi:10.1080/01621459.1927.10502953). Change points are shares of each run's span, the same for both
+    curves, with the sd of their own posterior as standard error; their mean is that of
+    :func:`entropylaw.analysis.groups.random_effects`. Only change points that the test detected are included.
     """
     fits = several(fits, PhaseFit, "fits")
     both = [(fit.planning, fit.execution) for fit in fits if fit.planning and fit.execution]
@@ -323,38 +248,31 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
         raise FitError(
             "no-phase-curve", f"none of {len(fits)} runs has both curves, expected one at least", "name both"
         )
-    level = fits[0].level if level is None else checked_level(level)
+    level = checked_level(fits[0].level if level is None else level)
     left = len(fits) - len(both)
     findings = [note("runs-with-one-curve", left=left, runs=len(fits))] if left else []
-    # Mean and variance of the place of every boundary that was found, and of their differences.
-    places: dict[str, list[tuple[float, float]]] = {"planning": [], "execution": [], "delta": []}
-    for curves in both:
-        first = min(curve.first_step for curve in curves)
-        span = max(curve.last_step for curve in curves) - first
-        here = {}
-        for name, curve in zip(places, curves, strict=False):
-            share = (curve.boundary.places - first) / span
-            mean = float(curve.boundary.density @ share)
-            if curve.found:
-                here[name] = mean, float(curve.boundary.density @ (share - mean) ** 2)
-        if len(here) == 2:
-            (plan, plan_variance), (act, act_variance) = here.values()
-            here["delta"] = plan - act, plan_variance + act_variance
-        for name, found in here.items():
-            places[name].append(found)
-    means: dict[str, Estimate | None] = dict.fromkeys(places)
-    for name, each in places.items():
-        if len(each) >= FEWEST_RUNS:
-            value, variance = np.array(each).T
+    # Mean and variance of both change points and of their difference, (runs, 3, 2), and which were found.
+    moments, found = np.empty((len(both), 3, 2)), np.empty((len(both), 3), dtype=bool)
+    for i, (plan, act) in enumerate(both):
+        first = min(plan.first_step, act.first_step)
+        span = max(plan.last_step, act.last_step) - first
+        moments[i, 0] = one = _moments(plan.change_point, first, span)
+        moments[i, 1] = other = _moments(act.change_point, first, span)
+        moments[i, 2] = one[0] - other[0], one[1] + other[1]
+        found[i] = plan.found, act.found, plan.found & act.found
+    means: dict[str, Estimate | None] = {"planning": None, "execution": None, "delta": None}
+    for i, name in enumerate(means):
+        value, variance = moments[found[:, i], i].T
+        if value.size >= FEWEST_RUNS:
             means[name] = random_effects(value, np.maximum(variance, 1e-12), level=level)[0]
         else:
-            counts = {"found": len(each), "runs": len(both), "needed": FEWEST_RUNS}
+            counts = {"found": value.size, "runs": len(both), "needed": FEWEST_RUNS}
             findings.append(note("too-few-boundaries", quantity=name, **counts))
-    rising = sum(fit.rises_after for fit in fits if fit.planning and fit.execution)
+    turned, rising = int(found[:, 2].sum()), sum(fit.rises_after for fit in fits)
     return PhasesAcross(
         runs=len(both),
-        both=len(places["delta"]),
-        share_both=wilson(len(places["delta"]), len(both), level),
+        both=turned,
+        share_both=wilson(turned, len(both), level),
         rises_after=rising,
         share_rises_after=wilson(rising, len(both), level),
         **means,
@@ -362,16 +280,116 @@ def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> P
     )
 
 
+def _moments(change_point: ChangePoint, first: float, span: float) -> tuple[float, float]:
+    """Mean and variance of a change point as a share of a span that begins at ``first``."""
+    share = (change_point.places - first) / span
+    mean = float(change_point.density @ share)
+    return mean, float(change_point.density @ (share - mean) ** 2)
+
+
 def wilson(count: int, total: int, level: float) -> Estimate:
     """A share with Wilson's score interval."""
     z = float(ndtri(0.5 + level / 2.0))
     share = count / total
     spread = z * np.sqrt(share * (1.0 - share) / total + z**2 / (4.0 * total**2))
-    centre, whole = share + z**2 / (2.0 * total), 1.0 + z**2 / total
+    centre, scale = share + z**2 / (2.0 * total), 1.0 + z**2 / total
     return Estimate(
         value=share,
-        low=max(float((centre - spread) / whole), 0.0) if count else 0.0,
-        high=min(float((centre + spread) / whole), 1.0) if count < total else 1.0,
+        low=max(float((centre - spread) / scale), 0.0) if count else 0.0,
+        high=min(float((centre + spread) / scale), 1.0) if count < total else 1.0,
         level=level,
         method="Wilson's score interval",
     )
+
+
+def phase_cautions(
+    step: FloatArray, given: dict[str, FloatArray], curves: dict[str, CurvePhases]
+) -> list[Finding]:
+    """Cautions about what may look like a change point; ``given`` has the columns as logged."""
+    findings: list[Finding] = []
+    found = False
+    for name, curve in curves.items():
+        findings += _curve_cautions(step, given[name], curve, CURVES[name])
+        found |= curve.found
+    if {"planning", "execution"} <= curves.keys():
+        both = np.isfinite(given["planning"]) & np.isfinite(given["execution"])
+        if both.any() and np.array_equal(given["planning"][both], given["execution"][both]):
+            findings.append(caution("curves-equal"))
+    length = given.get("length", np.empty(0))
+    values = length[np.isfinite(length)]
+    if values.size:
+        shifts = shifts_of(*blocked(step[np.isfinite(length)], values), "length", LEVEL)
+        findings += [_shift_caution(one, "the response length", found) for one in shifts]
+    if third := values.size // 3:
+        before, after = float(np.median(values[:third])), float(np.median(values[-third:]))
+        if before > 0 and not 0.5 < after / before < 1.5:
+            findings.append(caution("length-changes", before=before, after=after))
+    return findings
+
+
+def _curve_cautions(step: FloatArray, entropy: FloatArray, curve: CurvePhases, name: str) -> list[Finding]:
+    """Single outliers, and a change point that is gradual, at the edge, or next to a level shift."""
+    there = np.isfinite(entropy)
+    s, y = step[there], entropy[there]
+    at, findings = far_off(y), []
+    if at.size:
+        findings.append(
+            caution(
+                "points-far-off",
+                curve=name,
+                values=tuple(y[at[:MOST_NAMED]].tolist()),
+                steps=tuple(s[at[:MOST_NAMED]].tolist()),
+                others=max(at.size - MOST_NAMED, 0),
+                vocabulary=bool(y[at].max() > 9.5),  # ln(13 000)
+            )
+        )
+    if curve.found:
+        place, width = curve.change_point, curve.change_point.width.value
+        assert place.searched is not None
+        assert width is not None
+        if width >= 0.5 * float(curve.step[-1] - curve.step[0]):
+            findings.append(caution("boundary-gradual", curve=name, width=width))
+        first, last = place.searched
+        if place.intervals[0][0] <= first or place.intervals[-1][1] >= last:
+            searched = {"from_share": FIRST, "to_share": LAST, "first": first, "last": last}
+            findings.append(caution("boundary-at-edge", curve=name, **searched))
+    # A steep start looks like a level shift in the entropies, and a change point looks like one in the
+    # residuals of a smooth decay. A true level shift is in the residuals of both fits.
+    plain, bent = (
+        shifts_of(curve.step, curve.entropy - fitted, curve.name, LEVEL)
+        for fitted in (curve.decay, curve.fitted)
+    )
+    ours, others = (np.searchsorted(curve.step, [shift.step for shift in one]) for one in (plain, bent))
+    near = (np.abs(ours[:, None] - others) <= 1).any(axis=1)
+    return findings + [_shift_caution(plain[i], name, curve.found) for i in np.flatnonzero(near)]
+
+
+def _shift_caution(shift: LevelShift, name: str, found: bool) -> Finding:
+    """A level shift of a series; ``found`` says whether there is a change point that it may have made."""
+    where = {"jump": shift.jump.value, "after": shift.after, "step": shift.step}
+    return caution("series-jumps", series=name, boundary=found, **where)
+
+
+def far_off(values: FloatArray) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Indices of the single values that are far from their neighbours.
+
+    A value is compared with the 8 nearest to it, half on either side where there are as many. It is far off
+    if its distance from their median is more than 3 times their range (8 times for the first and the last
+    value, because a decay may start steeply), and more than each of: 10 robust standard deviations of that
+    distance over the whole run (1.4826 times its median); 0.05 of the run's range, from the 5th to the 95th
+    percentile; 5 times the smallest difference of two values, which in a log with two decimals is its last
+    digit.
+    """
+    n = values.size
+    if n <= 8:
+        return np.empty(0, dtype=np.int64)
+    nearest = np.clip(np.arange(n) - 4, 0, n - 9)[:, None] + np.arange(8)
+    nearest += nearest >= np.arange(n)[:, None]
+    neighbours = values[nearest]
+    distance = np.abs(values - np.median(neighbours, axis=1))
+    low, high = np.quantile(values, (0.05, 0.95))
+    unit = float(np.diff(np.unique(values)).min(initial=np.ptp(values)))
+    scale = max(10.0 * 1.4826 * float(np.median(distance)), 0.05 * float(high - low), 5.0 * unit)
+    times = np.full(n, 3.0)
+    times[[0, -1]] = 8.0
+    return np.flatnonzero((distance > times * np.ptp(neighbours, axis=1)) & (distance > scale))

@@ -1,4 +1,7 @@
-"""The law against its rivals on the same evaluations, by marginal likelihood."""
+"""The law against its rivals on the same evaluations, by marginal likelihood.
+
+Each form is fitted over a grid of its shapes that is refined until it resolves the posterior's peak.
+"""
 
 from __future__ import annotations
 
@@ -8,46 +11,222 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.course import course_for
-from entropylaw.analysis.estimate import from_mixture, tails
-from entropylaw.analysis.forms import FORMS, Inputs, design, entropy_forms
-from entropylaw.analysis.propagate import infer_run
-from entropylaw.analysis.residual import covariances
-from entropylaw.analysis.residual_models import residual_model
-from entropylaw.analysis.shapes import DEPENDENT, FormFit, fit_each
-from entropylaw.analysis.stepforms import all_forms
+from entropylaw.analysis.forms import FORMS, Form, Inputs, all_forms, design, entropy_forms
+from entropylaw.analysis.law.estimates import from_mixture, tails
+from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.arguments import of_kind
-from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.posterior import infer
+from entropylaw.engine.posterior import Solver, infer
+from entropylaw.engine.prior import Grid, first_best
 from entropylaw.results import Estimate, Rival
-from entropylaw.results.forms import Comparison, FormResult, NestedTest
-from entropylaw.results.law import LawFit
+from entropylaw.results.arrays import FloatArray
+from entropylaw.results.law import Comparison, FormResult, LawFit, NestedTest
 from entropylaw.results.mixture import Mixture, normalised
+from entropylaw.results.posterior import Posterior
+
+FINE = 0.15
+"""Largest probability of one point of a grid of shapes; above it the grid is refined. A normal peak is then
+summed at three eighths of its standard deviation, in two dimensions at one."""
+
+MOST_POINTS = 3000
+"""Points of a grid of shapes from which it is not refined further."""
+
+_HEAVY, _LIGHT = 0.02, 1e-8
+"""Probability of a point of an axis above which the gaps next to it are split, and below which it is left
+out."""
+
+DEPENDENT = 1e-9
+"""Share of a column's norm that must remain when it is orthogonalised against the columns before it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FormFit:
+    """A form's posterior on one run, over m points of the q parameters in which it is not linear.
+
+    ``shape`` (m, q), (1, 0) without any, are the points, ``posteriors`` a batch of one for each, ``weight``
+    (m,) their probabilities; ``log_evidence`` is the log marginal likelihood with the prior of
+    :func:`fit_forms`, summed over shapes.
+    """
+
+    form: Form
+    shape: FloatArray
+    posteriors: Posterior
+    weight: FloatArray
+    log_evidence: float
+
+    @property
+    def best(self) -> int:
+        """Number of the most probable shape."""
+        return int(first_best(self.weight))
+
+
+def fit_each(
+    forms: Sequence[Form], step: FloatArray, reward: FloatArray, grid: Grid
+) -> tuple[dict[str, FormFit], dict[str, str]]:
+    """Fit every form over a grid of its shapes that resolves the posterior's peak.
+
+    The first grid spans the prior. Where one point has more than :data:`FINE` of the probability, the gaps
+    next to probable points are split, and improbable points are dropped, until the peak is
+    resolved. (Evidence falls off slowly away from a sharp peak, because drift absorbs misfit: a grid refined
+    by the width of the flanks would step over the peak.)
+
+    Returns
+    -------
+    fits, skipped
+        In the order of ``forms``; and form → reason, where the run has too few evaluations for it or
+        its columns are not independent.
+    """
+    done: dict[str, FormFit] = {}
+    skipped = {
+        form.name: f"{reward.size} evaluations, and {form.parameters + 2} are needed"
+        for form in forms
+        if reward.size < form.parameters + 2
+    }
+    searches = [
+        _Search(form=form, axes=tuple(shape.axis() for shape in form.shapes), known={})
+        for form in forms
+        if form.name not in skipped
+    ]
+    cost = 0.5 * np.log(reward.size) + np.log(2.0 * float(np.std(reward)))
+    solver = Solver(step, reward, grid)
+    while searches:
+        _evaluate(searches, solver)
+        unfinished = []
+        for search in searches:
+            name = search.form.name
+            if all(posterior is None for posterior in search.known.values()):
+                skipped[name] = "its columns are not independent on this run"
+            elif (finer := search.finer()) is not None:
+                unfinished.append(finer)
+            else:
+                done[name] = search.summed(cost)
+        searches = unfinished
+    return {form.name: done[form.name] for form in forms if form.name in done}, skipped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Search:
+    """A form with its present grid: one increasing axis per shape, in its prior's coordinate.
+
+    ``known`` has the posterior at every point so far, None where the columns are not independent.
+    """
+
+    form: Form
+    axes: tuple[FloatArray, ...]
+    known: dict[tuple[float, ...], Posterior | None]
+
+    def points(self) -> FloatArray:
+        """Every point of the grid, shape (m, q), in the coordinates of the axes."""
+        if not self.axes:
+            return np.empty((1, 0))
+        return np.stack([axis.ravel() for axis in np.meshgrid(*self.axes, indexing="ij")], axis=-1)
+
+    def values(self, points: FloatArray) -> FloatArray:
+        """The shape parameters at points, same shape."""
+        columns = [shape.value(column) for shape, column in zip(self.form.shapes, points.T, strict=True)]
+        return np.stack(columns, axis=-1) if columns else points
+
+    def log_mass(self) -> FloatArray:
+        """Evidence times the share of the flat prior at every point of the grid, logarithms, shape (m,)."""
+        points = self.points()
+        found = [self.known[tuple(point)] for point in points.tolist()]
+        mass = np.array([-np.inf if one is None else one.log_evidence for one in found])
+        for i, (axis, shape) in enumerate(zip(self.axes, self.form.shapes, strict=True)):
+            # The trapezoid rule: half of the gap on either side.
+            gap = np.diff(axis, prepend=axis[0], append=axis[-1])
+            share = np.log((gap[1:] + gap[:-1]) / 2.0 / np.ptp(shape.axis()))
+            mass += share[np.searchsorted(axis, points[:, i])]
+        return mass
+
+    def summed(self, cost: float) -> FormFit:
+        """The fit summed over shapes; each coefficient but the first subtracts ``cost`` from the evidence."""
+        points = self.points()
+        weight, total = normalised(self.log_mass())
+        kept = np.flatnonzero(weight > _LIGHT * FINE)
+        found = (self.known[tuple(point)] for point in points[kept].tolist())
+        return FormFit(
+            form=self.form,
+            shape=self.values(points[kept]),
+            posteriors=Posterior.joined(one for one in found if one is not None),
+            weight=weight[kept] / weight[kept].sum(),
+            log_evidence=float(total) - (len(self.form.coefficients) - 1) * cost,
+        )
+
+    def finer(self) -> _Search | None:
+        """A grid that is finer where the probability is, or None where this one is fine enough."""
+        weight, _ = normalised(self.log_mass())
+        if not self.axes or weight.max() <= FINE or weight.size >= MOST_POINTS:
+            return None
+        cube = weight.reshape([axis.size for axis in self.axes])
+        margins = [cube.sum(axis=tuple({*range(cube.ndim)} - {i})) for i in range(cube.ndim)]
+        # One axis per round, the coarsest: a product grid grows fast.
+        worst = int(first_best(np.array([margin.max() for margin in margins])))
+        axes = list(self.axes)
+        axis, weight = axes[worst], margins[worst]
+        top = int(first_best(weight))
+        near_top = weight[max(top - 1, 0) : top + 2]
+        drop = float(np.log(weight[top] / max(near_top.min(), np.finfo(float).tiny)))
+        # A third of the peak's standard deviation, from a parabola through its top.
+        parts = min(max(int(np.ceil(3.0 * np.sqrt(2.0 * drop))), 2), 16)
+        some = np.flatnonzero(weight > _LIGHT)
+        first, last = max(some[0] - 1, 0), min(some[-1] + 1, axis.size - 1)
+        # The gaps next to probable points, down to a share of the shape's range.
+        near = (weight[:-1] > _HEAVY) | (weight[1:] > _HEAVY)
+        wide = np.diff(axis) > 1e-7 * float(np.ptp(self.form.shapes[worst].axis()))
+        gaps = first + np.flatnonzero((near & wide)[first:last])
+        inside = [np.linspace(axis[i], axis[i + 1], parts + 1)[1:-1] for i in gaps]
+        axes[worst] = np.sort(np.concatenate([axis[first : last + 1], *inside]))
+        if np.array_equal(axes[worst], axis):
+            return None
+        return _Search(form=self.form, axes=tuple(axes), known=self.known)
+
+
+def _evaluate(searches: Sequence[_Search], solver: Solver) -> None:
+    """Infer the posteriors at new points, into ``known``."""
+    entries: list[tuple[_Search, tuple[float, ...], FloatArray]] = []
+    for search in searches:
+        points = [point for point in map(tuple, search.points().tolist()) if point not in search.known]
+        if not points:
+            continue
+        form, new = search.form, np.array(points)
+        designs = form.designs(form.inputs, search.values(new))
+        usable = independent(designs)
+        search.known.update({point: None for point, good in zip(points, usable, strict=True) if not good})
+        entries += [(search, points[i], designs[i]) for i in np.flatnonzero(usable)]
+    posteriors = solver.posteriors([design for _, _, design in entries]) if entries else []
+    for (search, point, _), posterior in zip(entries, posteriors, strict=True):
+        search.known[point] = posterior
+
+
+def independent(designs: FloatArray) -> Any:
+    """Whether the columns of each design, shape (..., n, p), are independent and finite: shape (...,)."""
+    rest = np.abs(np.diagonal(np.linalg.qr(designs, mode="r"), axis1=-2, axis2=-1))
+    return np.all(np.isfinite(rest) & (rest > DEPENDENT * np.linalg.norm(designs, axis=-2)), axis=-1)
+
 
 PLAUSIBLE = 0.05
-"""A form whose weight is below this is ruled out."""
+"""A form whose posterior probability is below this is ruled out."""
 
-TELLING = 20.0
-"""Odds from which two forms count as told apart: "strong" in Kass & Raftery 1995,
+STRONG = 20.0
+"""Odds from which the data decide between two forms: "strong" in Kass & Raftery 1995,
 doi:10.1080/01621459.1995.10476572."""
 
-_LIGHT = 1e-9
-"""Probability below which shapes and covariances of a form are not looked at any more."""
+_NEGLIGIBLE = 1e-9
+"""Probability below which shapes and covariances of a form are left out of its estimates."""
 
 SPENT = 0.05
-"""Entropy now over the largest of the run, up to which the limit in steps and the reward at H = 0 are one."""
+"""Last entropy over the run's largest, up to which limit in steps and reward at H = 0 are one number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FormFits:
     """Posteriors of the forms R(H) on one run.
 
-    ``fits`` has one entry per form, the law among them; ``weight`` maps a form to its posterior probability,
-    equal before the data; ``skipped`` maps a form that the run cannot show to the reason.
+    ``fits`` has one entry per form, the law among them; ``probability`` is each form's posterior probability,
+    with equal prior probabilities; ``skipped`` maps a form that cannot be fitted to the reason.
     """
 
     fits: dict[str, FormFit]
-    weight: dict[str, float]
+    probability: dict[str, float]
     skipped: dict[str, str]
 
 
@@ -58,45 +237,50 @@ def fit_forms(
 
     The prior gives each form the same probability, is flat on the level, and flat on each further
     coefficient with the density of a uniform between plus and minus one standard deviation of the reward
-    per standard deviation of the coefficient's column, less what the columns before it explain: no form
-    can explain more than there is. (The coefficient itself is not cut off.)
+    per standard deviation of the coefficient's column orthogonalised against those before it: no form
+    can explain more than the reward's variance. (The coefficient itself is not bounded.)
 
     Parameters
     ----------
     step, entropy, reward
         Shape (n,): steps, smoothed entropy in nats, reward.
     grid
-        The residual covariances, the same for every form, with what errors in the entropy add by the law.
+        The residual covariances, the same for every form, those of errors in the entropy included.
     names
         Which of :data:`~entropylaw.analysis.forms.FORMS`, those of every fit where not given; and the law.
     """
     offered, reasons = entropy_forms(entropy)
     core = (name for name, kind in FORMS.items() if kind.core)
-    wanted = {"law", *(core if names is None else names)}
-    chosen = [form for form in offered if form.name in wanted]
+    requested = {"law", *(core if names is None else names)}
+    chosen = [form for form in offered if form.name in requested]
     fits, degenerate = fit_each(chosen, step, reward, grid)
-    skipped = {name: why for name, why in (reasons | degenerate).items() if name in wanted}
-    return FormFits(fits=fits, weight=weights(fits), skipped=skipped)
+    skipped = {name: why for name, why in (reasons | degenerate).items() if name in requested}
+    return FormFits(fits=fits, probability=_probabilities(fits), skipped=skipped)
 
 
-def weights(fits: dict[str, FormFit]) -> dict[str, float]:
-    """Posterior probability of each form among these, equal before the data."""
-    weight, _ = normalised(np.array([fit.log_evidence for fit in fits.values()]))
-    return dict(zip(fits, weight.tolist(), strict=True))
+def _probabilities(fits: dict[str, FormFit]) -> dict[str, float]:
+    """Posterior probability of each form among those of its variable, with equal prior probabilities."""
+    found: dict[str, float] = {}
+    for variable in ("entropy", "step"):
+        evidence = {n: fit.log_evidence for n, fit in fits.items() if fit.form.variable == variable}
+        if evidence:
+            probability, _ = normalised(np.array(list(evidence.values())))
+            found |= dict(zip(evidence, probability.tolist(), strict=True))
+    return found
 
 
 def ceiling_of(fit: FormFit) -> Mixture:
     """Distribution of a form's reward at H = 0, or of its limit in steps."""
-    some = np.flatnonzero(fit.weight > _LIGHT)
+    some = np.flatnonzero(fit.weight > _NEGLIGIBLE)
     rows = fit.form.ceiling_row(fit.shape[some])
-    each = fit.posteriors[some].pruned(_LIGHT).functional(rows)
+    each = fit.posteriors[some].pruned(_NEGLIGIBLE).functional(rows)
     weight = fit.weight[some] / fit.weight[some].sum()
     return Mixture.of_one(weight[:, None] * each.weight, each.location, each.scale, each.df)
 
 
 def posterior_mean(fit: FormFit, inputs: Inputs) -> FloatArray:
     """Posterior mean of a form's reward at inputs, shape (m,)."""
-    some = np.flatnonzero(fit.weight > _LIGHT)
+    some = np.flatnonzero(fit.weight > _NEGLIGIBLE)
     slopes = fit.weight[some, None] * fit.posteriors[some].mean()
     return np.asarray(np.einsum("mnp,mp->n", fit.form.designs(inputs, fit.shape[some]), slopes))
 
@@ -104,7 +288,7 @@ def posterior_mean(fit: FormFit, inputs: Inputs) -> FloatArray:
 def shape_estimate(fit: FormFit, number: int, level: float) -> Estimate:
     """Median and interval of one shape parameter, interpolated in its discrete distribution.
 
-    An end that lies at the end of the parameter's range is no end at all, and is given as None.
+    An end at the end of the parameter's range is given as None: the data do not bound the parameter there.
     """
     shape = fit.form.shapes[number]
     points, place = np.unique(fit.shape[:, number], return_inverse=True)
@@ -113,149 +297,140 @@ def shape_estimate(fit: FormFit, number: int, level: float) -> Estimate:
     below, _, above = tails(level)
     low, value, high = np.interp(tails(level), edge, points)
     open_low, open_high = edge[0] > below, edge[-1] < above
-    reach = f"{shape.name} was searched in [{shape.low:.3g}, {shape.high:.3g}]"
+    unbounded = f"the data do not bound {shape.name} within [{shape.low:.3g}, {shape.high:.3g}]"
     return Estimate(
         value=float(value),
         low=None if open_low else float(low),
         high=None if open_high else float(high),
         level=level,
         method="marginal likelihood over a grid",
-        note=f"{reach} and the data do not bound it there" if open_low or open_high else None,
+        note=unbounded if open_low or open_high else None,
     )
 
 
 def rivals_of(fits: FormFits, reward: FloatArray, *, level: float, method: str) -> tuple[Rival, ...]:
-    """The rivals of the law, heaviest first."""
+    """The rivals of the law, most probable first."""
     rivals = (
         Rival(
-            **_described(fit, fits.weight[name], reward, level, method),
+            **_described(fit, fits.probability[name], reward, level, method),
             rate=shape_estimate(fit, 0, level) if FORMS[name].law_at is not None else None,
         )
         for name, fit in fits.fits.items()
         if name != "law"
     )
-    return tuple(sorted(rivals, key=_heaviest_first))
+    return tuple(sorted(rivals, key=_most_probable_first))
 
 
-def _heaviest_first(rival: Rival) -> tuple[float, str]:
-    return -float(f"{rival.weight:.9g}"), rival.form
+def _most_probable_first(rival: Rival) -> tuple[float, str]:
+    return -float(f"{rival.probability:.9g}"), rival.form
 
 
-def _described(fit: FormFit, weight: float, reward: FloatArray, level: float, method: str) -> dict[str, Any]:
-    """What a :class:`Rival` and a :class:`FormResult` say alike of a form."""
+def _described(
+    fit: FormFit, probability: float, reward: FloatArray, level: float, method: str
+) -> dict[str, Any]:
+    """The fields that a :class:`Rival` and a :class:`FormResult` have in common."""
     residual = reward - posterior_mean(fit, fit.form.inputs)
     return {
         "form": fit.form.name,
         "formula": fit.form.formula,
         "parameters": fit.form.parameters,
         "ceiling": from_mixture(ceiling_of(fit), level=level, method=method),
-        "weight": weight,
+        "probability": probability,
         "residual_sd": float(np.sqrt(residual @ residual / (residual.size - fit.form.parameters))),
-        "ruled_out": weight < PLAUSIBLE,
+        "ruled_out": probability < PLAUSIBLE,
     }
 
 
-def range_over(kept: Sequence[tuple[str, float, Estimate]], level: float) -> Estimate:
-    """From the lowest to the highest end of several intervals; the value is the mean by weight.
+def range_over(forms: Sequence[tuple[str, float, Estimate]], level: float) -> Estimate:
+    """From the lowest to the highest end over the forms not ruled out; the value is the mean by probability.
 
-    ``kept`` holds name, weight and estimate. An end that is None for one of them is None for all, and the
-    note says whose it is.
+    ``forms`` holds name, probability and estimate. If one end is None, so is that of the range, and the
+    note names the form.
     """
-    known = [weight * one.value for _, weight, one in kept if one.value is not None]
+    kept = [one for one in forms if one[1] >= PLAUSIBLE]
+    names, probabilities, _ = zip(*kept, strict=True)
+    known = [probability * one.value for _, probability, one in kept if one.value is not None]
     open_ends = [name for name, _, one in kept if None in (one.low, one.high)]
     lows, highs = ([getattr(one, end) for _, _, one in kept] for end in ("low", "high"))
     return Estimate(
-        value=sum(known) / sum(weight for _, weight, _ in kept) if known else None,
+        value=sum(known) / sum(probabilities) if known else None,
         low=None if None in lows else min(lows),
         high=None if None in highs else max(highs),
         level=level,
-        method="range over the forms not ruled out: " + ", ".join(sorted(name for name, _, _ in kept)),
+        method="range over the forms not ruled out: " + ", ".join(sorted(names)),
         note=f"no end for {', '.join(open_ends)}" if open_ends else None,
     )
 
 
 def compare_forms(law: LawFit) -> Comparison:
-    """Fit every form to the evaluations of a law, and say what the data tell apart.
+    """Fit every form to the evaluations of a law, and compare them.
 
     Parameters
     ----------
     law
-        A fit of :func:`entropylaw.fit_law`: the forms see its smoothed entropy, residual model and level.
+        A fit of :func:`entropylaw.fit_law`, whose smoothed entropy, residual model and level are used.
 
     Notes
     -----
-    Weights as in :func:`fit_forms`, within the forms of the entropy and within those of the step. The odds
-    go across. A limit in steps is what the run tends to if it goes on as it did; the reward at H = 0 is what
-    it would have without entropy. They are one number only where the entropy is spent.
+    Probabilities as in :func:`fit_forms`, separately for the forms of the entropy and those of the step; the
+    odds are over all forms. The limit in steps is the reward to which the run tends if it continues
+    unchanged; the reward at H = 0 is that without entropy. They are one number only where the entropy is
+    spent.
     """
     law = of_kind(law, LawFit, "law")
-    step, entropy, reward = law.step, law.course, law.reward
-    grid = residual_covariances(law)
+    step, entropy, reward = law.step, law.smoothed_entropy, law.reward
+    grid = law.residual_covariances
     forms, skipped = all_forms(entropy, step)
     fits, degenerate = fit_each(forms, step, reward, grid)
-    weight: dict[str, float] = {}
-    for variable in ("entropy", "step"):
-        weight |= weights({name: fit for name, fit in fits.items() if fit.form.variable == variable})
+    probability = _probabilities(fits)
     base, method = fits["law"].log_evidence, residual_model(law.interval).method
     rows = (
         FormResult(
-            **_described(fit, weight[name], reward, law.level, method),
+            **_described(fit, probability[name], reward, law.level, method),
             variable=fit.form.variable,
             log_odds=fit.log_evidence - base,
             shapes={s.name: shape_estimate(fit, i, law.level) for i, s in enumerate(fit.form.shapes)},
         )
         for name, fit in fits.items()
     )
-    results = tuple(sorted(rows, key=lambda row: (row.variable, *_heaviest_first(row))))
+    results = tuple(sorted(rows, key=lambda row: (row.variable, *_most_probable_first(row))))
 
     def over(*variables: str) -> Estimate | None:
-        good = (row for row in results if row.variable in variables if not row.ruled_out)
-        kept = [(row.form, row.weight, row.ceiling) for row in good]
-        return range_over(kept, law.level) if kept else None
+        some = [(row.form, row.probability, row.ceiling) for row in results if row.variable in variables]
+        return range_over(some, law.level) if some else None
 
     ceiling, limit, reach, reach_note = over("entropy"), over("step"), None, None
     assert ceiling is not None
     if entropy[-1] > SPENT * entropy.max():
         reach_note = (
-            f"entropy stands at {entropy[-1] / entropy.max():.0%} of its largest value (limit {SPENT:.0%}): "
+            f"entropy is at {entropy[-1] / entropy.max():.0%} of its largest value (limit {SPENT:.0%}): "
             "the limit in steps is not the reward at H = 0"
         )
     elif limit is not None:
         reach = over("entropy", "step")
-    tests = {
-        (null, name): nested_test(null, name, columns(fit.form.inputs), step, reward, grid, law.interval)
-        for name, fit in fits.items()
-        if name in FORMS
-        for null, columns in FORMS[name].nested.items()
-    }
-    one_branch = NestedTest(
-        null="law", alternative="branches", p_value=None, method=_TEST, note="entropy has one branch"
-    )
+
+    def test(null: str, name: str) -> NestedTest:
+        if name not in fits:
+            note = "entropy has one branch"
+            return NestedTest(null=null, alternative=name, p_value=None, method=_TEST, note=note)
+        columns = FORMS[name].nested[null](fits[name].form.inputs)
+        return nested_test(null, name, columns, step, reward, grid, law.interval)
+
     rate = fits["rate"]
     below = float(np.interp(1.0, rate.shape[:, 0], np.cumsum(rate.weight) - 0.5 * rate.weight, 0.0, 1.0))
     return Comparison(
         forms=results,
         skipped=skipped | degenerate,
-        alike=tuple(r.form for r in results if r.form != "law" and abs(r.log_odds) <= np.log(TELLING)),
-        law_test=tests["law", "rate"],
-        line_test=tests["line", "rate"],
-        branch_test=tests.get(("law", "branches"), one_branch),
+        alike=tuple(r.form for r in results if r.form != "law" and abs(r.log_odds) <= np.log(STRONG)),
+        law_test=test("law", "rate"),
+        line_test=test("line", "rate"),
+        branch_test=test("law", "branches"),
         rate_tail=2.0 * min(below, 1.0 - below),
         ceiling=ceiling,
         limit=limit,
         reach=reach,
         reach_note=reach_note,
     )
-
-
-def residual_covariances(law: LawFit) -> Grid:
-    """The residual covariances that a law was fitted with, with what errors in the entropy add."""
-    grid = covariances(law.step, law.course, law.reward, law.interval, law.eval_size)
-    if law.entropy_noise is None and law.entropy_sd is None:
-        return grid
-    course = course_for(residual_model(law.interval), law.entropy, law.step, law.entropy_sd)
-    inferred = infer_run(law.step, course, law.reward, grid, law.interval)
-    return grid if inferred is None else inferred.blurred(grid)
 
 
 _TEST = "t of the added column"
@@ -270,25 +445,24 @@ def nested_test(
     grid: Grid,
     interval: str = "drift",
 ) -> NestedTest:
-    """Test whether a form needs a second column: its coefficient against 0, two-sided.
+    """Test whether a form needs a second column: two-sided test that its coefficient is 0.
 
-    For a form inside a nonlinear one the second column is the larger form's derivative where it is the
-    smaller one: H·exp(H) for the law (k = 1), H² for the line (k = 0). That is the P test of Davidson &
-    MacKinnon 1981, doi:10.2307/1911522. It is linear, so that its size does not suffer where the slope is
-    near 0 and k means nothing (Davies 1977, doi:10.1093/biomet/64.2.247), as a likelihood ratio does.
+    For a form nested in a nonlinear one the second column is the larger form's derivative at the nested
+    form: H·exp(H) for the law (k = 1), H² for the line (k = 0). That is the P test of Davidson &
+    MacKinnon 1981, doi:10.2307/1911522. It is linear, so that it keeps its size where the slope is near 0 and
+    k is not identified (Davies 1977, doi:10.1093/biomet/64.2.247); a likelihood ratio does not.
 
     For one covariance the p-value is that of the textbook t test. With drift integrated out it is twice the
-    posterior tail probability of the coefficient's sign: it rejects a true form less often than it says where
-    drift is short, somewhat more often where it is long.
+    posterior tail probability of the coefficient's sign: the actual size is below the nominal one where
+    drift is short, somewhat above it where it is long.
     """
     method = f"{_TEST}, {residual_model(interval).method}"
     designs = design(*columns)[None]
-    left = np.abs(np.diagonal(np.linalg.qr(designs[0], mode="r")))
-    if reward.size <= 3 or not np.all(left > DEPENDENT * np.linalg.norm(designs[0], axis=0)):
-        why = "the run cannot tell the two columns apart"
+    if reward.size <= 3 or not independent(designs[0]):
+        why = "the two columns are not independent on this run"
         return NestedTest(null=null, alternative=alternative, p_value=None, method=method, note=why)
     (posterior,) = infer(step, designs, reward[None], grid)
-    # Each tail for itself: one less the other has no digits left where it is small.
+    # Both tails are computed: one minus the larger would lose all digits of a small one.
     sides = posterior.functional(np.array([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]))
     p_value = min(1.0, 2.0 * float(sides.cdf(np.zeros(2)).min()))
     return NestedTest(null=null, alternative=alternative, p_value=p_value, method=method)

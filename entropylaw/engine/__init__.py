@@ -1,1 +1,1 @@
-"""Drift plus noise, both integrated out: arrays in, numbers out. The engine knows no files and no law."""
+"""Inference with drift plus noise, both integrated out: arrays in, numbers out, without files or the law."""

@@ -1,4 +1,4 @@
-"""Smooth decays: the families that a curve of entropy may be of, and those that a series leaves possible."""
+"""Smooth decays: the families of curves for an entropy, and those that are likely for a series."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from itertools import permutations, product
 
 import numpy as np
 
-from entropylaw.engine.grid import TIED, FloatArray, Grid, drift_points, first_best
-from entropylaw.engine.whiten import Gains, filter_gains, whitened_rows
+from entropylaw.engine.kalman import Gains, filter_gains, whiten
+from entropylaw.engine.prior import TIED, Grid, drift_points, first_best
+from entropylaw.results.arrays import FloatArray
 
 _LENGTHS, _SHARES = 6, (0.0, 0.3, 0.7)
-"""The covariances: a coarse copy of the engine's grid, for it is summed over thousands of times."""
+"""The covariances: coarser than the engine's grid, because the sum is computed thousands of times."""
 
 SLIGHT = 1e-24
-"""Squared length of the part of a bend that no decay has, below which it counts as this."""
+"""Least squared length of a bent cable orthogonalised against the decays."""
 
 SLOWEST = 1000.0
-"""Longest time scale, in runs: a decay that slow is a straight line."""
+"""Longest time scale, in runs: so slow a decay is a straight line."""
 
 RESOLUTION = 1e-3
-"""Share of a curve's range that is taken for nothing: without any noise every curve would have a bend."""
+"""Share of a curve's range that counts as noise: without noise every curve would have a change point."""
 
 _COARSE = {2: (18, 5), 3: (14, 4, 4)}
-"""Points of the first look at a family, by its number of parameters: the time scale's first."""
+"""Points of the first grid of a family, by its number of parameters: the time scale's first."""
 
 _STILL = 1e-12
-"""Fall of a decay that is taken for none."""
+"""Fall of a decay that counts as none."""
 
 _WIDE, _NARROW = (-2.5, -1.2, 0.0, 1.2, 2.5), (-1.8, 0.0, 1.8)
 _AROUND = {2: (_WIDE, _WIDE), 3: (_WIDE, _NARROW, _NARROW)}
@@ -52,7 +53,7 @@ def logistic(time: FloatArray, theta: FloatArray) -> FloatArray:
 
 
 def two_exponentials(time: FloatArray, theta: FloatArray) -> FloatArray:
-    """Two kinds of tokens or prompts, each learnt at its own rate."""
+    """Sums of two exponentials: two kinds of tokens or prompts, learnt at different rates."""
     scale, share, times = theta.T[..., None]
     scale, share, times = np.exp(scale), 1.0 / (1.0 + np.exp(-share)), np.exp(times)
     return np.asarray(share * np.exp(-time / scale) + (1.0 - share) * np.exp(-time / (times * scale)))
@@ -67,12 +68,12 @@ FAMILIES: dict[Family, Bounds] = {
     logistic: ((0.0, 0.6),),
     two_exponentials: ((-3.0, 3.0), (np.log(2.0), np.log(100.0))),
 }
-"""Families of decays over time in [0, 1], each to a floor of its own: a function maps time (n,) and
+"""Families of decays over time in [0, 1], each down to a constant: a function maps time (n,) and
 parameters (m, k) to decays (m, n). The first parameter is the logarithm of a time scale, from one spacing to
-:data:`SLOWEST` runs; the bounds of the others stand here. Exponents go from 0.25 to 3 and 0.01 (a logarithm)
-to 8; middles up to 0.6 of the run; shares of the faster exponential from 0.05 to 0.95, and the other is 2 to
-100 times slower. What is like none of them looks like a boundary: ``docs/method.md`` has the share of false
-ones for shapes that are no member."""
+:data:`SLOWEST` runs; the table has the bounds of the others. Exponents go from 0.25 to 3 and 0.01 (a
+logarithm) to 8; middles up to 0.6 of the run; shares of the faster exponential from 0.05 to 0.95, and the
+other is 2 to 100 times slower. A decay outside these families may look like a change point: the share of
+false ones is in ``docs/benchmarks/phases.md``."""
 
 
 def coarse_grid(step: FloatArray) -> Grid:
@@ -82,21 +83,22 @@ def coarse_grid(step: FloatArray) -> Grid:
     return drift_points(step, lengths, np.array(_SHARES), np.full(len(_SHARES), 1.0 / len(_SHARES)))
 
 
-def likely_decays(step: FloatArray, series: FloatArray, beside: FloatArray | None = None) -> FloatArray:
-    """Decays that a series may be, closer together than the series can tell apart: shape (m, n).
+def likely_decays(step: FloatArray, series: FloatArray, cable: FloatArray | None = None) -> FloatArray:
+    """Likely decays of a series, closer together than the series can resolve: shape (m, n).
 
     Each goes from 1 at the first point to 0 at the last; those that do not move are left out.
-    ``beside`` (n,) is a bend that is fitted too: a decay that is likely without it has taken its shape.
-    The parameters of each family are looked for, and values about the likeliest are kept. A fixed grid would
-    do for a noisy series; in a clean one what lies between two of its points looks like a bend.
+    ``cable`` (n,) is a bent cable to fit together with the decay: a decay fitted alone would absorb it.
+    The parameters of each family are optimised, and values about the optimum are kept. A fixed grid would
+    be enough for a noisy series; in one without noise a curve between two grid points looks like a change
+    point.
     """
-    evidence = _Evidence(step, series, beside)
+    evidence = _Evidence(step, series, cable)
     kept, logs = [], []
     for family, bounds in FAMILIES.items():
         decays = family(evidence.time, _likely(family, bounds, evidence))
         fall = decays[:, :1] - decays[:, -1:]
         moves = fall[:, 0] > _STILL
-        # A constant and a scale of their own change no fit, but how well it can be computed.
+        # The normalisation changes no fit, but its numerical accuracy.
         kept.append((decays[moves] - decays[moves, -1:]) / fall[moves])
         logs.append(evidence.of(kept[-1]))
     log = np.concatenate(logs)
@@ -125,63 +127,57 @@ def _likely(family: Family, bounds: Bounds, evidence: _Evidence) -> FloatArray:
         if near_enough.all():
             break
         reach = np.where(near_enough, reach, reach / 2.0)
-    found = np.clip(best + _spread(log, around, reach, high - low), low, high)
-    # Rounded, so that two which are the same but for rounding errors are one.
-    return np.unique(np.round(found, 9), axis=0)
-
-
-def _spread(log: FloatArray, around: FloatArray, reach: FloatArray, room: FloatArray) -> FloatArray:
-    """Offsets (m, k) along the ridges of the evidence, by a paraboloid through the likeliest's neighbours.
-
-    Time scale and shape make up for one another, so that either alone seems better known than it is. No
-    offset's deviation is longer than a quarter of the room between the bounds.
-    """
-    k = reach.size
+    # A paraboloid through the neighbours: time scale and shape are strongly correlated, so that either alone
+    # seems better known than it is, and the offsets follow the axes of the evidence's ridges.
     value = dict(zip(map(tuple, around.astype(int)), log, strict=True))
-    unit = np.eye(k, dtype=int)
-    bent = np.diag([2.0 * value[(0,) * k] - value[tuple(one)] - value[tuple(-one)] for one in unit])
-    for i, j in permutations(range(k), 2):
+    unit = np.eye(low.size, dtype=int)
+    centre = value[(0,) * low.size]
+    curvature = np.diag([2.0 * centre - value[tuple(one)] - value[tuple(-one)] for one in unit])
+    for i, j in permutations(range(low.size), 2):
         signs = product((1, -1), repeat=2)
-        bent[i, j] = -0.25 * sum(a * b * value[tuple(a * unit[i] + b * unit[j])] for a, b in signs)
+        curvature[i, j] = -0.25 * sum(a * b * value[tuple(a * unit[i] + b * unit[j])] for a, b in signs)
     # Rounded: where the evidence is flat, its axes would be those of rounding errors.
-    stiff, axes = np.linalg.eigh(np.round(bent, 6))
-    longest = (0.25 * room / reach / np.maximum(np.abs(axes.T), SLIGHT)).min(axis=1)
+    stiff, ridges = np.linalg.eigh(np.round(curvature, 6))
+    # No deviation is longer than a quarter of the range between the bounds.
+    longest = (0.25 * (high - low) / reach / np.maximum(np.abs(ridges.T), SLIGHT)).min(axis=1)
     sd = np.minimum(1.0 / np.sqrt(np.maximum(stiff, SLIGHT)), longest)
-    return np.asarray((np.array(list(product(*_AROUND[k]))) * sd) @ axes.T * reach)
+    offsets = (np.array(list(product(*_AROUND[low.size]))) * sd) @ ridges.T * reach
+    # Rounded, so that two that differ by rounding errors are one.
+    return np.unique(np.round(np.clip(best + offsets, low, high), 9), axis=0)
 
 
 class _Evidence:
     """Log evidence of c + A·g (+ d·h) for decays g of one series, covariances summed over."""
 
-    def __init__(self, step: FloatArray, series: FloatArray, beside: FloatArray | None) -> None:
+    def __init__(self, step: FloatArray, series: FloatArray, cable: FloatArray | None) -> None:
         self.time = (step - step[0]) / (step[-1] - step[0])
         self._grid = coarse_grid(step)
         self._gains: Gains = filter_gains(step, self._grid)
         self._slack = float(unseen(series[:, None])[0])
-        known = np.ones((1, step.size)) if beside is None else np.stack([np.ones(step.size), beside])
+        known = np.ones((1, step.size)) if cable is None else np.stack([np.ones(step.size), cable])
         self._free = step.size - len(known) - 1
         self._plain = np.linalg.qr(known.T)[0]
-        self._basis, triangle = np.linalg.qr(whitened_rows(self._gains, known.T).swapaxes(-1, -2))
+        self._basis, triangle = np.linalg.qr(whiten(self._gains, known.T).swapaxes(-1, -2))
         self._cost = log_diagonal(triangle)
-        self._left = self._less_known(whitened_rows(self._gains, series[:, None]))
-        self._rss = (self._left**2).sum(axis=-1)
+        self._residual = self._orthogonalised(whiten(self._gains, series[:, None]))
+        self._rss = (self._residual**2).sum(axis=-1)
 
     def of(self, decays: FloatArray) -> FloatArray:
         """Shape (m,), for decays (m, n)."""
         fall = decays[:, :1] - decays[:, -1:]
-        # What is left of a slow decay beside its constant is small: scaled first, it loses no digits.
+        # A slow decay minus its constant is small: scaled first, it loses no digits.
         decays = (decays - decays[:, -1:]) / np.where(fall > _STILL, fall, 1.0)
-        x = self._less_known(whitened_rows(self._gains, decays.T))
+        x = self._orthogonalised(whiten(self._gains, decays.T))
         own = np.maximum((x**2).sum(axis=-1), SLIGHT)
-        rss = self._rss - (x * self._left).sum(axis=-1) ** 2 / own + self._slack
+        rss = self._rss - (x * self._residual).sum(axis=-1) ** 2 / own + self._slack
         plainly = (decays**2).sum(axis=1) - ((decays @ self._plain) ** 2).sum(axis=1)
         log = self._grid.log_prior[:, None] - 0.5 * self._gains.log_det[:, None] - self._cost[:, None]
         log = log - 0.5 * np.log(own / np.maximum(plainly, SLIGHT))
         log = log - 0.5 * self._free * np.log(np.maximum(rss, SLIGHT))
         return log_sum(log)
 
-    def _less_known(self, white: FloatArray) -> FloatArray:
-        """What the constant, and the bend, leave of whitened rows (g, c, n)."""
+    def _orthogonalised(self, white: FloatArray) -> FloatArray:
+        """Whitened rows (g, c, n) orthogonalised against the constant and the bent cable."""
         return np.asarray(white - (white @ self._basis) @ self._basis.swapaxes(-1, -2))
 
 
@@ -198,12 +194,12 @@ def log_sum(log: FloatArray) -> FloatArray:
 
 
 def unseen(series: FloatArray) -> FloatArray:
-    """Sum of squares that series (n, b) may miss by without its counting, shape (b,)."""
+    """Sum of squares of series (n, b) that counts as noise, shape (b,)."""
     return np.asarray(series.shape[0] * (RESOLUTION * np.ptp(series, axis=0)) ** 2)
 
 
 def fallen(time: FloatArray, decays: FloatArray, share: float) -> FloatArray:
-    """Time by which each decay (m, n) has made ``share`` of its fall within the run, shape (m,)."""
+    """Time at which each decay (m, n) has completed ``share`` of its fall within the run, shape (m,)."""
     done = (decays[:, :1] - decays) / np.maximum(decays[:, :1] - decays[:, -1:], SLIGHT)
     after = np.argmax(done >= share, axis=1)
     rows = np.arange(len(decays))

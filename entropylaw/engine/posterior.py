@@ -8,17 +8,26 @@ doi:10.1093/biomet/61.2.383), so that an interval is a quantile of a mixture of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
+from scipy.linalg import qr
 from scipy.special import gammaln
 
-from entropylaw.engine.grid import FloatArray, Grid
-from entropylaw.engine.whiten import Products, cross_products
+from entropylaw.engine.kalman import Products, cross_products
+from entropylaw.engine.prior import Grid
+from entropylaw.results.arrays import FloatArray
 from entropylaw.results.fields import replace
-from entropylaw.results.mixture import normalised
+from entropylaw.results.mixture import Mixture, normalised
 from entropylaw.results.posterior import SHARPEST, Posterior
 
 LEAST = 1e-280
 """Smallest residual sum of squares: an exact fit must leave a width that can be divided by."""
+
+_SHARP = 1e-6
+"""Residual of the reward on a shared basis, relative to its spread, below which the basis is not used: the
+columns' rounding must stay far below the residual."""
 
 
 def infer(
@@ -35,10 +44,10 @@ def infer(
     grid
         Covariances to sum over.
     least
-        Smallest residual sum of squares that is believed.
+        Lower bound of the residual sum of squares.
     """
-    # Orthonormal columns and least-squares residuals: what is left to whiten is small and well
-    # conditioned, so that normal equations lose no digits.
+    # Orthonormal columns and least-squares residuals are small and well conditioned, so that the normal
+    # equations lose no digits.
     ortho, triangle = np.linalg.qr(designs)
     start = np.einsum("bnp,bn->bp", ortho, rewards)
     residual = rewards - np.einsum("bnp,bp->bn", ortho, start)
@@ -51,8 +60,8 @@ def solve(
 ) -> Posterior:
     """Closed form at every grid point of b problems, from the cross products of their whitened columns.
 
-    The columns are Q of the design = Q·R and what the least-squares coordinates ``start`` (b, p) along Q
-    leave of the reward; ``triangle`` (b, p, p) is R.
+    The columns are Q of the design = Q·R and the residual of the reward on Q with the least-squares
+    coordinates ``start`` (b, p); ``triangle`` (b, p, p) is R.
     """
     gram, last = products.gram, products.last
     p = start.shape[1]
@@ -62,9 +71,10 @@ def solve(
     rss = np.maximum(gram[..., p, p] - (moment * shift).sum(axis=-1), least)
     back = np.linalg.inv(triangle)
     # The filter's last state is linear in the column: residual − Q (βq − start), and βq = triangle β.
-    many = over_grid(
+    posterior = over_grid(
         grid,
-        log_likelihood(rss, products.log_det + log_det, n - p, grid.scaled),
+        rss,
+        products.log_det + log_det,
         variance=rss / (n - p) if grid.scaled else np.ones_like(rss),
         free=n - p,
         coefficient=(start[:, None] + shift) @ back.transpose(0, 2, 1),
@@ -74,78 +84,70 @@ def solve(
         now_variance=products.last_variance,
         level_information=n * normal[..., 0, 0],
     )
-    return reparametrise_at_last_step(many, grid) if grid.homeless else many
-
-
-def log_likelihood(rss: FloatArray, log_det: FloatArray, free: int, scaled: bool) -> FloatArray:
-    """Log restricted likelihood of covariances with residual sums of squares ``rss``, same shape.
-
-    ``log_det`` is that of the covariance and of the normal matrix, together; ``free`` = n − p; where
-    ``scaled`` the residual variance is integrated out (Harville 1974).
-    """
-    quadratic = (
-        gammaln(free / 2) - free / 2 * (np.log(rss / 2) + np.log(2 * np.pi))
-        if scaled
-        else -0.5 * rss - free / 2 * np.log(2 * np.pi)
-    )
-    return np.asarray(-0.5 * log_det + quadratic)
+    return reparametrise_at_last_step(posterior, grid) if grid.relative_to_last else posterior
 
 
 def over_grid(
     grid: Grid,
-    log_like: FloatArray,
+    rss: FloatArray,
+    log_det: FloatArray,
     *,
     variance: FloatArray,
     free: int,
-    coefficient: FloatArray,
     covariance: FloatArray,
-    now_offset: FloatArray,
-    now_slope: FloatArray,
     now_variance: FloatArray,
     level_information: FloatArray,
+    log_jacobian: FloatArray | float = 0.0,
+    **fields: FloatArray,
 ) -> Posterior:
-    """The grid points' answers, mixed by their log likelihoods (b, g).
+    """Mix the grid points by their restricted likelihoods.
 
-    ``covariance`` and ``now_variance`` are in σ², which is ``variance``; ``level_information`` (b, g) is n
-    times the level's element of the normal matrix.
+    ``rss`` (b, g) are residual sums of squares, ``log_det`` (b, g) the log-determinants of covariance and
+    normal matrix together, ``free`` is n − p. ``covariance`` and ``now_variance`` are in σ², which is
+    ``variance``; ``level_information`` (b, g) is n times the level's element of the normal matrix;
+    ``log_jacobian`` is the log-determinant of the change to orthonormal columns, if the normal matrix is that
+    of others. The other fields are those of the posterior.
     """
-    weight, log_evidence = normalised(log_like + grid.log_prior)
-    whole = grid.drift + grid.noise
+    quadratic = (
+        gammaln(free / 2) - free / 2 * (np.log(rss / 2) + np.log(2 * np.pi))
+        if grid.scaled
+        else -0.5 * rss - free / 2 * np.log(2 * np.pi)
+    )
+    weight, log_evidence = normalised(-0.5 * log_det + quadratic + log_jacobian + grid.log_prior)
+    total = grid.drift + grid.noise
     return Posterior(
         weight=weight,
-        coefficient=coefficient,
         covariance=covariance * variance[..., None, None],
-        variance=variance * whole,
-        drift_share=np.broadcast_to(grid.drift / (whole + grid.mean_floor), variance.shape),
+        variance=variance * total,
+        drift_share=np.broadcast_to(grid.drift / (total + grid.mean_floor), variance.shape),
         length=np.broadcast_to(grid.length, variance.shape),
-        now_offset=now_offset,
-        now_slope=now_slope,
         now_variance=now_variance * variance,
-        effective_n=level_information * (whole + grid.mean_floor),
+        effective_n=level_information * (total + grid.mean_floor),
         df=float(free) if grid.scaled else np.inf,
         log_evidence=log_evidence,
+        **fields,
     )
 
 
-def reparametrise_at_last_step(many: Posterior, grid: Grid) -> Posterior:
-    """With the constant as the level at the last step: it takes up the drift there, of which nothing is left.
+def reparametrise_at_last_step(posterior: Posterior, grid: Grid) -> Posterior:
+    """The same with the constant as the level at the last step, so that the drift there is 0.
 
-    ``variance`` then is the noise's alone: of a new evaluation at the last step.
+    ``variance`` then is that of the noise: of one more evaluation at the last step.
     """
-    p = many.coefficient.shape[-1]
+    p = posterior.coefficient.shape[-1]
     level = np.diag(np.eye(1, p)[0])
-    moved = many.now_offset - (many.now_slope * many.coefficient).sum(axis=-1)
-    turn = np.eye(p) - level[:, :1] * many.now_slope[..., None, :]
-    covariance = turn @ many.covariance @ turn.swapaxes(-1, -2)
+    drift = posterior.now_offset - (posterior.now_slope * posterior.coefficient).sum(axis=-1)
+    turn = np.eye(p) - level[:, :1] * posterior.now_slope[..., None, :]
+    covariance = turn @ posterior.covariance @ turn.swapaxes(-1, -2)
     return replace(
-        many,
-        coefficient=many.coefficient + moved[..., None] * level[0],
-        covariance=covariance + many.now_variance[..., None, None] * level,
-        # Never 0: a width must be left where all is known.
-        variance=many.variance * np.maximum(grid.noise / (grid.drift + grid.noise), SHARPEST),
-        now_offset=np.zeros_like(many.now_offset),
-        now_slope=np.zeros_like(many.now_slope),
-        now_variance=np.zeros_like(many.now_variance),
+        posterior,
+        coefficient=posterior.coefficient + drift[..., None] * level[0],
+        covariance=covariance + posterior.now_variance[..., None, None] * level,
+        # Never 0: a prediction needs a width, however small.
+        variance=posterior.variance * np.maximum(grid.noise / (grid.drift + grid.noise), SHARPEST),
+        now_offset=np.zeros_like(posterior.now_offset),
+        now_slope=np.zeros_like(posterior.now_slope),
+        now_variance=np.zeros_like(posterior.now_variance),
     )
 
 
@@ -162,3 +164,147 @@ def symmetric_inverse(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     inverse[..., 0, 0], inverse[..., 1, 1] = second / determinant, first / determinant
     inverse[..., 0, 1] = inverse[..., 1, 0] = -both / determinant
     return inverse, np.log(determinant)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SharedBasis:
+    """An orthonormal basis (n, m), the reward's coordinates (m,), and the reward's residual on it (n,)."""
+
+    basis: FloatArray
+    target: FloatArray
+    residual: FloatArray
+
+    def coordinates(self, columns: FloatArray) -> FloatArray | None:
+        """Coordinates (m, c) of columns (n, c), or None where one of them is outside the span."""
+        found = self.basis.T @ columns
+        outside = np.linalg.norm(columns - self.basis @ found, axis=0)
+        return found if (outside <= 1e-10 * np.linalg.norm(columns, axis=0)).all() else None
+
+
+def shared_basis(designs: Sequence[FloatArray], reward: FloatArray) -> SharedBasis | None:
+    """A basis of few columns that spans all designs, each (n, p), if there is one.
+
+    Designs of one form with different shapes have columns that are combinations of a few, up to rounding.
+    None where a basis saves no work, or where the reward (n,) is so close to its span that the columns'
+    rounding would show in the residual.
+    """
+    columns = np.concatenate(designs, axis=1)
+    if len(designs) < 4:
+        return None
+    # The first design's columns are in the basis exactly, and lose no digit.
+    p = designs[0].shape[1]
+    first = np.linalg.qr(designs[0])[0]
+    others = columns[:, p:] - first @ (first.T @ columns[:, p:])
+    others /= np.linalg.norm(columns[:, p:], axis=0)
+    ortho, triangle, _ = qr(others, mode="economic", pivoting=True, check_finite=False)
+    more = ortho[:, np.abs(np.diag(triangle)) > 1e-12]
+    # Orthogonalised again: the remainder of a column is small relative to the column's rounding.
+    more = np.linalg.qr(more - first @ (first.T @ more))[0]
+    basis = np.concatenate([first, more], axis=1)
+    if basis.shape[1] + 1 > (columns.shape[1] + len(designs)) / 2:
+        return None
+    target = basis.T @ reward
+    residual = reward - basis @ target
+    centred = reward - reward.mean()
+    if np.sqrt(residual @ residual) < _SHARP * np.sqrt(centred @ centred):
+        return None
+    return SharedBasis(basis=basis, target=target, residual=residual)
+
+
+class Solver:
+    """Posteriors of any number of forms of one reward; step and reward have shape (n,).
+
+    Where the forms share a basis, only its columns are whitened, once.
+    """
+
+    def __init__(self, step: FloatArray, reward: FloatArray, grid: Grid) -> None:
+        self._step, self._reward, self._grid = step, reward, grid
+        self._shared: tuple[SharedBasis, Products] | None = None
+
+    def posteriors(self, designs: Sequence[FloatArray]) -> list[Posterior]:
+        """Posterior of each form; a design has shape (n, p), full column rank, the first column constant."""
+        columns = np.concatenate(designs, axis=1)
+        coordinates = self._shared[0].coordinates(columns) if self._shared else None
+        if coordinates is None and (found := shared_basis(designs, self._reward)) is not None:
+            few = np.concatenate([found.basis, found.residual[:, None]], axis=1)
+            self._shared = found, cross_products(self._step, few[None], self._grid)
+            coordinates = found.coordinates(columns)
+        widths = [design.shape[1] for design in designs]
+        starts = np.cumsum([0, *widths])
+        posteriors: dict[int, Posterior] = {}
+        for p in sorted(set(widths)):
+            chosen = np.flatnonzero(np.array(widths) == p).tolist()
+            if coordinates is None or self._shared is None:
+                some = np.array([designs[i] for i in chosen])
+                rewards = np.broadcast_to(self._reward, some.shape[:2])
+                batch = infer(self._step, some, rewards, self._grid)
+            else:
+                shared, products = self._shared
+                which = starts[chosen][:, None] + np.arange(p)
+                ortho, triangle = np.linalg.qr(coordinates[:, which].transpose(1, 0, 2))
+                start = np.einsum("fmp,m->fp", ortho, shared.target)
+                forms, m = ortho.shape[:2]
+                # Of each form its columns and the reward's residual on them, in the basis and that on it.
+                turn = np.zeros((forms, m + 1, p + 1))
+                turn[:, :m, :p], turn[:, m, p] = ortho, 1.0
+                turn[:, :m, p] = shared.target - np.einsum("fmp,fp->fm", ortho, start)
+                flat = turn.transpose(1, 0, 2).reshape(m + 1, forms * (p + 1))
+                half = (products.gram[0] @ flat).reshape(-1, m + 1, forms, p + 1).transpose(2, 0, 1, 3)
+                gram = turn.transpose(0, 2, 1)[:, None] @ half
+                last = (products.last[0] @ flat).reshape(-1, forms, p + 1).transpose(1, 0, 2)
+                turned = replace(products, gram=gram, last=last)
+                batch = solve(turned, self._grid, start, triangle, self._step.size)
+            posteriors |= dict(zip(chosen, batch, strict=True))
+        return [posteriors[i] for i in range(len(designs))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LocalLevelFit:
+    """Posterior of β and of the level at the last step, over g noise shares.
+
+    In ``posterior`` the level is the drift, and 1 − f its share, with f the noise share. The constant and the
+    level at the first step are not identified apart, so that the variance of the constant has no meaning;
+    predictions have. ``spacing`` is the mean gap between evaluations, in steps.
+    """
+
+    posterior: Posterior
+    spacing: float
+
+    def now(self, rows: FloatArray) -> Mixture:
+        """Distribution of ``rows @ β`` plus the level at the last step, without noise; rows (m, p)."""
+        return self.posterior.functional(rows, drift_now=1.0)
+
+    def predict(self, rows: FloatArray, lead: FloatArray) -> Mixture:
+        """Distribution of new evaluations, ``lead`` (m,) steps after the last; rows (m, p) are X there."""
+        now, share = self.now(rows), self.posterior.drift_share
+        extra = self.posterior.variance * (share * (lead[:, None] / self.spacing) + 1.0 - share)
+        return replace(now, scale=np.sqrt(now.scale**2 + extra))
+
+
+def fit_local_level(step: FloatArray, design: FloatArray, reward: FloatArray, grid: Grid) -> LocalLevelFit:
+    """Fit the local-level model with regressors (Harvey 1989, doi:10.1017/CBO9781107049994).
+
+    R(s) = X(s)·β + level(s) + noise(s),    level(s) − level(s') ~ N(0, σ²·(1 − f)·|s − s'| / spacing)
+    noise ~ N(0, σ²·f)
+
+    A stationary drift pulls a forecast back to the fitted line; a random walk starts a forecast at the
+    current level and widens it with the square root of the horizon. ``spacing`` is the mean gap between
+    evaluations: at f = 1/2 the walk's step between neighbours is as large as the noise. The noise share f is
+    summed over a grid as in :func:`infer`.
+
+    Parameters
+    ----------
+    step, reward
+        Shape (n,), steps strictly increasing.
+    design
+        Shape (n, p), full column rank, n > p; the first column is constant.
+    grid
+        Noise shares to sum over, as :func:`~entropylaw.engine.prior.random_walk_grid` has them.
+
+    Raises numpy.linalg.LinAlgError: the columns of ``design`` are not independent.
+    """
+    spacing = float(step[-1] - step[0]) / (step.size - 1)
+    # In units of the largest deviation from the mean.
+    least = max(1e-24 * float(np.max(np.abs(reward - reward.mean()))) ** 2, np.finfo(float).tiny)
+    (posterior,) = infer((step - step[0]) / spacing, design[None], reward[None], grid, least=least)
+    return LocalLevelFit(posterior=posterior, spacing=spacing)

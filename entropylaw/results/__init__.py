@@ -1,22 +1,22 @@
-"""The frozen types that every number travels in; none of them needs numpy to be imported.
+"""The frozen types of results; importing them imports no numpy.
 
-Where the values of one have to agree with one another, its ``flaw`` says what it should hold and does not,
-and is empty where all agrees. Whoever reads documents asks for it; fresh results are not checked.
+Where the values of a type have to agree with one another, its ``flaw`` describes what does not, and is empty
+where all agree. Reading a document checks it; fresh results are not checked.
 
 Annotations are no strings in this package: evaluating hundreds of them takes longer than reading a document.
 """
 
 from itertools import pairwise
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from entropylaw.results.arrays import lengths_flaw
-from entropylaw.results.findings import Finding, sentences
+from entropylaw.results.result import Finding, sentences
 
 VERDICTS = ("execution first", "planning first", "overlapping", "one boundary", "no boundary")
 """What a :class:`~entropylaw.results.phases.PhaseFit` can say of the order of the two boundaries."""
 
-# Ends and values are rounded on their own.
+# Ends and values are rounded separately.
 _ROUNDING = 1e-9
 
 
@@ -32,7 +32,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
     std_error
         Standard error (for a mixture: standard deviation), None where it is infinite or unknown.
     note
-        Why something is missing, or what to mind.
+        Why something is missing, or a limitation.
     """
 
     value: float | None
@@ -61,11 +61,11 @@ class Estimate(Struct, frozen=True, kw_only=True):
 
 
 class Validity(Struct, frozen=True, kw_only=True):
-    """Whether the numbers may be read as they stand.
+    """Whether the numbers are reliable.
 
     ``findings`` hold the numbers found and their limits; reasons make ``ok`` False, cautions do not.
-    ``contradicted`` says that a reason speaks against the law itself; otherwise the run just cannot
-    answer, for want of evaluations or range.
+    ``contradicted`` says that a reason is evidence against the law itself; otherwise the run has too
+    few evaluations or too small a range.
     """
 
     ok: bool
@@ -74,22 +74,22 @@ class Validity(Struct, frozen=True, kw_only=True):
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why the numbers may not be read as they stand, in sentences."""
+        """Why the numbers are not reliable, in sentences."""
         return sentences(self.findings, "reason")
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What a careful reader wants beside the numbers, in sentences."""
+        """Limitations of the numbers, in sentences."""
         return sentences(self.findings, "caution")
 
     def flaw(self) -> str:
-        """A law that holds beside reasons against it."""
+        """A law that is ok although there are reasons against it."""
         against = self.contradicted or any(finding.severity == "reason" for finding in self.findings)
         return "no reason against a law that is ok" if self.ok and against else ""
 
 
 class Residuals(Struct, frozen=True, kw_only=True):
-    """What is left of the reward after the fit.
+    """The residual of the fit.
 
     Attributes
     ----------
@@ -97,10 +97,10 @@ class Residuals(Struct, frozen=True, kw_only=True):
         Root of the residual sum of squares over n − 2, reward units, and lag-1 autocorrelation; None below
         four evaluations or where all residuals are equal.
     effective_n
-        Effective sample size: of independent evaluations that know as much of the level of the reward.
+        Effective sample size: of independent evaluations with as much information on the level of the reward.
     drift_share, long_memory
         Share of the residual variance that is slow drift, and probability that the drift remembers half of
-        the run or more and cannot be told from the law's trend, 0–1.
+        the run or more and is not separable from the law's trend, 0–1.
     """
 
     sd: float
@@ -119,7 +119,7 @@ class Rival(Struct, frozen=True, kw_only=True):
         A name of :data:`entropylaw.analysis.forms.FORMS`, symbols, and number of free coefficients.
     ceiling
         The reward that this form gives at H = 0.
-    weight, ruled_out
+    probability, ruled_out
         Posterior probability among the forms, equal before the data, and whether it is below the limit under
         which a form is no longer considered.
     residual_sd
@@ -132,7 +132,7 @@ class Rival(Struct, frozen=True, kw_only=True):
     formula: str
     parameters: int
     ceiling: Estimate
-    weight: float
+    probability: float = field(name="weight")
     residual_sd: float
     ruled_out: bool
     rate: Estimate | None = None
@@ -150,10 +150,10 @@ class Influence(Struct, frozen=True, kw_only=True):
 
 
 class Prediction(Struct, frozen=True, kw_only=True):
-    """Reward at an ``entropy`` in nats, ``extrapolated`` where that lies outside the range that was fitted.
+    """Reward at an ``entropy`` in nats, ``extrapolated`` where that is outside the fitted range.
 
-    ``mean`` is the law's reward there; ``observation`` a new evaluation, far from the last step: the mean's
-    interval widened by drift and noise.
+    ``mean`` is the law's reward there; ``observation`` one more evaluation, far from the last step: the
+    mean's interval widened by drift and noise.
     """
 
     entropy: float
@@ -179,7 +179,7 @@ class EntropySet(Struct, frozen=True, kw_only=True):
 
 
 class Saturation(Struct, frozen=True, kw_only=True):
-    """Where a share of the reward that entropy can still buy is spent.
+    """Where a share of the law's headroom is used.
 
     ``entropy`` follows from the form of the law and the last entropy alone, so that it has no interval.
     """

@@ -8,9 +8,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     FloatArray = NDArray[np.float64]
+    IntArray = NDArray[np.int64]
+    BoolArray = NDArray[np.bool_]
     Unbounded = float
     OneOrMany = Any
 else:
+    IntArray = BoolArray = Any  # in no document
     OneOrMany = float  # a number for each problem of a batch, but then never in a document
 
     class _Opaque(type):
@@ -23,7 +26,7 @@ else:
         """Numbers; in a document lists, and lists of lists, of them."""
 
     class Unbounded(metaclass=_Opaque):
-        """A number that may be infinite; in a document ``null`` then stands for it."""
+        """A number that may be infinite; ``null`` in a document is infinity."""
 
 
 def lengths_flaw(first: Sized, *others: Sized) -> str:

@@ -1,11 +1,14 @@
-"""What a log holds: its file, its columns with their meaning, which would be used, and why."""
+"""The contents of logs: files, columns with their meaning and use, and summaries of token-level logs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from msgspec import Struct, field
 
+from entropylaw.results.arrays import FloatArray
 from entropylaw.results.result import Result
 
 
@@ -21,8 +24,8 @@ class Source(Struct, frozen=True, kw_only=True):
     """The file that a run was read from.
 
     ``path`` is the path as the user gave it, never made absolute; ``sha256`` is of the file's bytes;
-    ``rows`` counts the records that the file holds, over all of its runs. ``parts`` are the files behind a
-    run that was joined from several; ``sha256`` is then of their digests, and ``rows`` their sum.
+    ``rows`` counts the records of the file, over all of its runs. ``parts`` are the files of a run that was
+    joined from several; ``sha256`` is then of their digests, and ``rows`` their sum.
     """
 
     path: str
@@ -33,9 +36,9 @@ class Source(Struct, frozen=True, kw_only=True):
 
 
 class Meaning(Struct, frozen=True, kw_only=True):
-    """What a column of a log means, as far as the catalog knows.
+    """The meaning of a column of a log in the catalog.
 
-    ``role`` is "entropy" or "reward"; the other fields are None where the catalog does not know. For an
+    ``role`` is "entropy" or "reward"; the other fields are None where they are unknown. For an
     entropy: ``unit`` ("nats"), ``aggregation`` ("token mean", "mean of per-response means", "sequence
     sum"), ``estimator`` ("exact" or "sampled"), ``temperature``, ``timing`` ("before the update",
     "during the update"), ``sign`` (+1, or -1 where the logger negates it). For a reward: ``kind``
@@ -64,13 +67,13 @@ class Choice(Struct, frozen=True, kw_only=True):
 
 
 TOKEN, SEMANTIC = "token entropy", "semantic entropy"
-"""What a curve is the entropy of. The first is of the next token, the second of the plans that are made."""
+"""The quantity of a curve: the first is of the next token, the second of the plans."""
 
 
 class PhaseColumn(Struct, frozen=True, kw_only=True):
     """A column with one of the curves, and why this one; ``usable`` counts the steps with a finite value.
 
-    ``what`` is :data:`TOKEN` or :data:`SEMANTIC`: two things that must not be taken for one another.
+    ``what`` is :data:`TOKEN` or :data:`SEMANTIC`, which are not comparable.
     """
 
     column: str
@@ -96,39 +99,40 @@ class Candidate(Struct, frozen=True, kw_only=True):
 
 
 class Decoy(Struct, frozen=True, kw_only=True):
-    """A column whose name bears entropy and that is not the policy's, and why not."""
+    """A column with entropy in its name that is not the policy's, and why not."""
 
     column: str
     why: str
 
 
 class ColumnReport(Result, frozen=True, kw_only=True):
-    """What a run offers and what would be made of it.
+    """The columns of a run and their use.
 
     Attributes
     ----------
     run, source, trainer, trainer_why
-        Whose columns these are, and the trainer that they point to.
+        The run, its file, and the trainer that the columns indicate.
     step_column, step_why, steps, first_step, last_step
         The step column, the number of steps and their range.
     entropy, reward
         Candidates, the best first; one of each is used where ``problem`` is None.
     decoys
-        Columns that look like an entropy and are none.
+        Columns that look like an entropy and are not one.
     coefficients
         Weight of an entropy bonus or KL penalty → its first and last value.
     pair, pair_why, pairs
         How they pair, why, and the number of pairs; None, None and 0 where there is nothing to pair.
     unpaired_entropy
-        Finite entropies beside which no reward stands; no loss.
+        Number of finite entropies without a reward; they are not needed.
     dropped
         Reason → number of rewards that pairing could not use.
     read_dropped, notes, cautions
-        What reading dropped and decided, what choosing did, and what the run's settings mean for the law.
+        Reason → records dropped on reading; decisions in reading and choosing columns; and settings of the
+        run that affect the law.
     other_columns, texts
-        Number of columns that are none of these, and columns that hold text.
+        Number of other columns, and names of those with text.
     problem
-        Why :func:`~entropylaw.ingest.select.select` would refuse the run, None where it would not.
+        The error of :func:`~entropylaw.ingest.select.select` for the run, None where there is none.
     """
 
     run: str
@@ -155,3 +159,61 @@ class ColumnReport(Result, frozen=True, kw_only=True):
     other_columns: int = 0
     texts: tuple[str, ...] = ()
     problem: Refusal | None = None
+
+
+Cell = float | int | str | None
+
+LOW, FORK = 0.01, 0.672
+"""Nats: 50.64 % of the tokens of Qwen3-8B are below LOW, a fifth above FORK (arXiv:2506.01939, section 3)."""
+
+
+class TokenSummary(Result, frozen=True, kw_only=True):
+    """A summary of token-level logs.
+
+    Attributes
+    ----------
+    columns
+        Name of a column → its cells, one per step in ascending order; None where unknown. For the
+        names see :func:`entropylaw.tokens.summary.summarise`.
+    about
+        Files, their columns, the definition of classes, and a hash of the sums: JSON values.
+    notes
+        Data left out and assumptions, a sentence each.
+    """
+
+    columns: Mapping[str, tuple[Cell, ...]]
+    about: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+    @property
+    def rows(self) -> list[dict[str, Cell]]:
+        """The cells of each step by column."""
+        return [
+            dict(zip(self.columns, cells, strict=True)) for cells in zip(*self.columns.values(), strict=True)
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary as JSON values."""
+        return {**self.about, "notes": list(self.notes), "steps": self.rows}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TokenHistogram:
+    """The distribution of the tokens' entropies at each step.
+
+    Attributes
+    ----------
+    step, edges
+        Shape (n,), ascending, and (k + 1,), edges of the bands in nats.
+    share
+        Shape (n, k): share of a step's tokens in each band; a row adds up to 1.
+    top20, low
+        Shape (n,): share of all entropy that a fifth of the tokens holds, nan where all entropies are 0; and
+        share of tokens below 0.01 nats.
+    """
+
+    step: FloatArray
+    edges: FloatArray
+    share: FloatArray
+    top20: FloatArray
+    low: FloatArray

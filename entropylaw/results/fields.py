@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+from importlib import import_module
 from typing import Any, TypeVar
 
 import msgspec
 
 T = TypeVar("T")
+
+
+def late(function: str, *arguments: Any) -> Any:
+    """Call a function of analysis or report by its dotted path; results do not import these packages."""
+    module, _, name = function.rpartition(".")
+    return getattr(import_module(f"entropylaw.{module}"), name)(*arguments)
 
 
 def replace(value: T, /, **changes: Any) -> T:

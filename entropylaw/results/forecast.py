@@ -1,4 +1,4 @@
-"""Forecasts of the reward, and of the step at which the entropy is spent."""
+"""Forecasts of the reward and of the step at which the entropy is spent, and backtests of forecasts."""
 
 from collections.abc import Mapping
 
@@ -6,18 +6,17 @@ from msgspec import Struct
 
 from entropylaw.results import Estimate
 from entropylaw.results.arrays import lengths_flaw
-from entropylaw.results.findings import Finding, sentences
-from entropylaw.results.result import Result
+from entropylaw.results.result import Finding, Result, sentences
 
 SPENT = 0.95
-"""Share of what the law still promises whose spending counts as saturation."""
+"""Share of the law's remaining gain that is spent at saturation."""
 
 
 class ForecastMember(Struct, frozen=True, kw_only=True):
-    """One of the forms that are mixed.
+    """One member of the ensemble.
 
-    ``weight`` is its share of the forecast; ``error`` the root mean squared error of its forecasts from
-    earlier origins inside the run, reward units, None where it could not be tried there.
+    ``weight`` is its weight in the forecast; ``error`` the root mean squared error of its forecasts from
+    earlier origins inside the run, reward units, None where it was not possible there.
     """
 
     name: str
@@ -34,21 +33,21 @@ class Forecast(Result, frozen=True, kw_only=True):
     run, n, block
         Name, number of points that were used, and of evaluations averaged in each (1: as logged).
     last_step, reward_now
-        The last step fitted, and the level of the run there, noise taken out by a random walk.
+        The last step fitted, and the local level of the reward there.
     step, reward
-        The m steps, and a new evaluation (of ``block`` of them, averaged) at each.
+        The m steps, and the prediction interval of an evaluation (the mean of ``block`` of them) at each.
     entropy, blind, extrapolated
-        The entropy there: given, then without interval, or forecast, ``blind``; its uncertainty is then in
-        the reward's interval. For each step, whether it lies outside the range that was fitted.
+        The entropy there: given, then without interval, or forecast (``blind``), and the reward's interval
+        then includes its uncertainty. For each step, whether it is outside the range that was fitted.
     members, path_members
-        Who was mixed for the reward, and for the entropy (empty where it was given).
+        The members of the ensemble for the reward, and for the entropy (empty where it was given).
     level, factor
-        Coverage of the intervals, and what the mixture's distances from its median are multiplied by, so that
-        its bands fit the errors from the earlier origins.
+        Coverage of the intervals, and the factor of the mixture's distances from its median, from the errors
+        at the earlier origins.
     origins
-        Number of evaluations that each earlier origin fitted.
+        Number of evaluations that were fitted at each earlier origin.
     dropped, findings
-        Reason → evaluations left out; what to mind.
+        Reason → evaluations left out; notes.
     """
 
     run: str
@@ -71,7 +70,7 @@ class Forecast(Result, frozen=True, kw_only=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to mind, in sentences."""
+        """The notes in sentences."""
         return sentences(self.findings, "note")
 
     def flaw(self) -> str:
@@ -81,10 +80,7 @@ class Forecast(Result, frozen=True, kw_only=True):
 
 
 class Gain(Struct, frozen=True, kw_only=True):
-    """Probability of an evaluation that is at least ``points`` above the reward now.
-
-    ``by_step`` is for an evaluation at the step that was asked for.
-    """
+    """Probability ``by_step`` of an evaluation at ``step`` at least ``points`` above the reward now."""
 
     points: float
     step: float
@@ -99,11 +95,11 @@ class SaturationForecast(Result, frozen=True, kw_only=True):
     run, last_step, reward_now
         As in :class:`Forecast`.
     share, entropy_now, entropy
-        Share of what the law still promises, the entropy now, and the one at which that share is spent.
+        Share of the law's remaining gain, the entropy now, and the one at which that share is spent.
     step, reward
-        The step at which the forecast entropy gets there; an end is None, with the reason in ``note``,
-        where it does not within ten spans of the run. A new evaluation there, forecast blind; without value
-        where there is no step.
+        The step at which the forecast entropy is that low; an end is None, with the reason in ``note``,
+        where that takes more than ten spans of the run. The prediction interval of an evaluation there,
+        forecast blind; without value where there is no step.
     gains
         One for each number of points.
     """
@@ -117,3 +113,85 @@ class SaturationForecast(Result, frozen=True, kw_only=True):
     step: Estimate
     reward: Estimate
     gains: tuple[Gain, ...]
+
+
+class Score(Struct, frozen=True, kw_only=True):
+    """One protocol on one run.
+
+    Attributes
+    ----------
+    protocol, blind, fitted, predicted
+        The part that was fitted, whether the entropy was forecast too, and numbers of evaluations.
+    rmse
+        Root mean squared error of the forecast's median, reward units.
+    last_value, law, line, scalerl
+        The same of the peers: the last reward; the law, and a line in the entropy, by least squares at
+        the observed entropies; the ScaleRL sigmoid in step (arXiv:2510.13786) by least squares.
+        Every one is at least ``RESOLUTION`` of the run's range of rewards, so that ratios are defined.
+    covered, width, spread
+        Share of the predicted evaluations inside the band, its median width, and the range of the run's
+        rewards, reward units.
+    """
+
+    protocol: str
+    blind: bool
+    fitted: int
+    predicted: int
+    rmse: float
+    last_value: float
+    law: float
+    line: float
+    scalerl: float
+    covered: float
+    width: float
+    spread: float
+
+
+class RunBacktest(Result, frozen=True, kw_only=True):
+    """All protocols on one run; ``refusal`` says why there are none.
+
+    ``block`` evaluations were averaged into each of the ``n`` points (1: as logged).
+    """
+
+    run: str
+    n: int
+    block: int
+    scores: tuple[Score, ...]
+    refusal: str | None = None
+
+
+class Skill(Struct, frozen=True, kw_only=True):
+    """One protocol over all runs.
+
+    Attributes
+    ----------
+    protocol, blind, runs
+        The protocol, and the number of runs that it was possible for.
+    to_last_value, to_law, to_line, to_scalerl
+        Geometric mean over runs of the forecast's RMSE over the peer's; below 1 the forecast is better.
+    worst, worst_run
+        The largest ratio to the last value, and its run.
+    covered, width
+        Mean over runs of the share of evaluations inside the band; median over runs of the band's width, as
+        a share of the run's range of rewards.
+    """
+
+    protocol: str
+    blind: bool
+    runs: int
+    to_last_value: float
+    to_law: float
+    to_line: float
+    to_scalerl: float
+    worst: float
+    worst_run: str
+    covered: float
+    width: float
+
+
+class Backtest(Result, frozen=True, kw_only=True):
+    """Every run, and all together. ``level`` is the bands' nominal coverage."""
+
+    level: float
+    runs: tuple[RunBacktest, ...]
+    overall: tuple[Skill, ...]

@@ -1,16 +1,15 @@
-"""What several runs, or several parts of one, have in common."""
+"""Common coefficients of several runs, or of several parts of one."""
 
 from collections.abc import Mapping
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from entropylaw.results import Estimate
-from entropylaw.results.findings import Finding, caution, sentences
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import Result
+from entropylaw.results.result import Finding, Result, caution, sentences
 
 SAME = 0.05
-"""p-value below which runs or segments are said not to share their coefficients."""
+"""p-value below which runs or segments do not share their coefficients."""
 
 
 class SameTest(Struct, frozen=True, kw_only=True):
@@ -29,7 +28,7 @@ class SameTest(Struct, frozen=True, kw_only=True):
 
     @property
     def differs(self) -> bool:
-        """Whether they are said not to have the same coefficients."""
+        """Whether the hypothesis of the same coefficients is rejected."""
         return self.p_value < SAME
 
 
@@ -39,11 +38,11 @@ class SharedRun(Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     run, n, valid
-        Its name, its number of evaluations, and whether its own fit may be read as it stands.
+        Its name, its number of evaluations, and whether its own fit is valid.
     own, together
-        a, b and ceiling from this run alone, and with the shared coefficients held in common.
+        a, b and ceiling from this run alone, and with the shared coefficients in common.
     deviation
-        For each shared coefficient: the run's own value less what the *other* runs have in common.
+        For each shared coefficient: the run's own value minus the common one of the *other* runs.
     """
 
     run: str
@@ -60,13 +59,13 @@ class SeedSpread(Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     within
-        Interval if the seeds had this coefficient in common: what the residuals inside the runs leave open.
+        Interval of the coefficient if the seeds have it in common, from the residuals inside the runs.
     between, answer
         Interval of the mean over seeds, from the spread between them (Hartung–Knapp); and the wider of the
-        two: what is known of "this recipe".
+        two, which is of the recipe.
     new_seed, tau
-        Where the coefficient of one more seed would lie (prediction interval), and standard deviation between
-        seeds beyond what the runs' own intervals explain.
+        Prediction interval of the coefficient of one more seed, and standard deviation between seeds beyond
+        the runs' own intervals.
     """
 
     coefficient: str
@@ -89,7 +88,7 @@ class SharedFit(Result, frozen=True, kw_only=True):
     same
         Test that the runs share these coefficients; look here first.
     runs
-        Each run beside the common coefficients, in the order given.
+        Each run with the common coefficients, in the order given.
     spread
         The seeds of one recipe: mean, new seed and heterogeneity, for a, b and ceiling.
     """
@@ -105,13 +104,13 @@ class SharedFit(Result, frozen=True, kw_only=True):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What belongs beside the common coefficients; it follows from the numbers above."""
-        found = [caution("no-common-law")] if self.same.differs else []
+        """Cautions about the common coefficients, from the numbers above."""
+        findings = [caution("no-common-law")] if self.same.differs else []
         if invalid := tuple(run.run for run in self.runs if not run.valid):
-            found.append(caution("runs-not-valid", invalid=invalid, runs=len(self.runs)))
+            findings.append(caution("runs-not-valid", invalid=invalid, runs=len(self.runs)))
         if apart := tuple(one.coefficient for one in self.spread if (one.tau.low or 0.0) > 0):
-            found.append(caution("seeds-differ", coefficients=apart))
-        return tuple(found)
+            findings.append(caution("seeds-differ", coefficients=apart))
+        return tuple(findings)
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -120,7 +119,7 @@ class SharedFit(Result, frozen=True, kw_only=True):
 
 
 class Segment(Struct, frozen=True, kw_only=True):
-    """Part of a run between two seams; ``law`` is None where it was refused, and ``refusal`` says why."""
+    """Part of a run between level shifts; ``law`` is None where it cannot be fitted: see ``refusal``."""
 
     first_step: float
     last_step: float
@@ -130,29 +129,29 @@ class Segment(Struct, frozen=True, kw_only=True):
 
 
 class SegmentFit(Result, frozen=True, kw_only=True):
-    """The law per segment; ``seams`` are the steps at which a new one begins.
+    """The law per segment; ``starts`` are the steps at which a new one begins.
 
-    ``same`` tests that the fitted segments share a and b, None with the reason in ``findings``, which say
-    what the test left out, too.
+    ``same`` tests that the fitted segments share a and b, None with the reason in ``findings``, which also
+    name the segments that the test left out.
     """
 
-    seams: tuple[float, ...]
+    starts: tuple[float, ...] = field(name="seams")
     segments: tuple[Segment, ...]
     same: SameTest | None
     findings: tuple[Finding, ...] = ()
 
     @property
     def note(self) -> str | None:
-        """The same in a sentence; None where there is nothing to say."""
+        """The findings in a sentence; None without any."""
         return "; ".join(sentences(self.findings, "note")) or None
 
 
-class Seam(Struct, frozen=True, kw_only=True):
-    """A jump of one ``series``, ``"reward"`` or ``"entropy"``.
+class LevelShift(Struct, frozen=True, kw_only=True):
+    """A level shift of one ``series``, ``"reward"`` or ``"entropy"``.
 
-    ``step`` and ``after`` are the first evaluation behind the jump and the last one before it; ``jump`` is
-    its size in reward units or nats, with an interval that takes the step as known; ``p_value`` the
-    probability of a jump this clear anywhere in a run that only drifts (Bonferroni).
+    ``step`` and ``after`` are the first evaluation after the shift and the last one before it; ``jump`` is
+    its size in reward units or nats, with an interval given the step; ``p_value`` the probability of one this
+    clear anywhere in a run that only drifts (Bonferroni).
     """
 
     series: str

@@ -1,11 +1,11 @@
-"""The fitted law: its numbers, and what it says of a target entropy or a target reward."""
+"""The fitted law: its numbers, predictions at an entropy, and entropies for a target reward."""
 
 from collections.abc import Mapping, Sequence
-from typing import overload
+from functools import cached_property
+from typing import Any, overload
 
 import msgspec
 
-from entropylaw.late import late
 from entropylaw.results import (
     Curve,
     EntropySet,
@@ -18,17 +18,18 @@ from entropylaw.results import (
     Validity,
 )
 from entropylaw.results.arrays import FloatArray
+from entropylaw.results.fields import late
 from entropylaw.results.posterior import Posterior
 from entropylaw.results.result import Result
 
 LAW_VERDICTS = ("valid", "with cautions", "law fails", "undecided")
-"""What is said of the law of a run in two words."""
+"""The verdicts on the law of a run."""
 
 CLEARLY = 3.0
-"""A rival is better, and not just as good, from so many times the weight of the law."""
+"""A rival is better from this many times the law's probability."""
 
 
-class LawFit(Result, frozen=True, kw_only=True, eq=False):
+class LawFit(Result, frozen=True, kw_only=True, eq=False, dict=True):
     """The law fitted to one run.
 
     Attributes
@@ -36,7 +37,7 @@ class LawFit(Result, frozen=True, kw_only=True, eq=False):
     run, n
         Name of the run, and number of evaluations that were fitted.
     validity
-        Whether the numbers may be read as they stand; look here first.
+        Whether the numbers are reliable; read it first.
     a, b, ceiling
         Coefficients of R = −a·exp(H) + b, and ceiling = b − a, the reward at H = 0.
     correlation
@@ -45,18 +46,18 @@ class LawFit(Result, frozen=True, kw_only=True, eq=False):
         Smoothed entropy at the last evaluation (nats), the run's reward there with the evaluation's sampling
         noise taken out (the law plus the drift at the last step), and ceiling − reward_now.
     residuals, influence
-        What the law leaves over, and the evaluation that moves it most.
-    law_weight, law_ruled_out, rivals
+        Residuals of the law, and the evaluation that changes it most when left out.
+    law_probability, law_ruled_out, rivals
         Posterior probability of the law among the forms, whether it is below the limit under which a
-        form is no longer considered, and the other forms, heaviest first.
+        form is no longer considered, and the other forms, most probable first.
     entropy_spent
-        Entropy at which 95 % of what the law still promises is spent (see :meth:`saturation`).
+        Entropy at which 95 % of the law's headroom is used (see :meth:`saturation`).
     ceiling_over_forms, r_squared
         Range of the ceiling over all forms that are not ruled out, and share of the reward's variance that
         the fitted law explains.
     step, entropy, reward, fitted
-        Shape (n,): the evaluations, as logged, and the law's reward at the course.
-    course, entropy_noise
+        Shape (n,): the evaluations, as logged, and the law's reward at the smoothed entropy.
+    smoothed_entropy, entropy_noise
         Shape (n,): the entropy without the noise of measuring it, to which the law is fitted; and that
         noise's standard deviation in nats, None where the entropy was used as logged.
     curve
@@ -68,7 +69,7 @@ class LawFit(Result, frozen=True, kw_only=True, eq=False):
     dropped
         Reason → evaluations left out.
     posterior, noise_floor
-        The engine's answer, from which :meth:`predict` reads, and known noise variance of a new evaluation
+        The engine's answer, from which :meth:`predict` reads, and known noise variance of one more evaluation
         (0 without ``eval_size``).
     """
 
@@ -85,7 +86,7 @@ class LawFit(Result, frozen=True, kw_only=True, eq=False):
     headroom: Estimate
     residuals: Residuals
     influence: Influence
-    law_weight: float
+    law_probability: float = msgspec.field(name="law_weight")
     law_ruled_out: bool
     entropy_spent: float
     rivals: tuple[Rival, ...]
@@ -93,7 +94,7 @@ class LawFit(Result, frozen=True, kw_only=True, eq=False):
     r_squared: float
     step: FloatArray
     entropy: FloatArray
-    course: FloatArray
+    smoothed_entropy: FloatArray = msgspec.field(name="course")
     reward: FloatArray
     fitted: FloatArray
     curve: Curve
@@ -105,17 +106,26 @@ class LawFit(Result, frozen=True, kw_only=True, eq=False):
     noise_floor: float
     entropy_sd: FloatArray | None = None
 
+    @cached_property
+    def residual_covariances(self) -> Any:
+        """The residual covariances of the fit, those of errors in the entropy included; kept once computed.
+
+        A fresh fit has them from its own inference; a stored one infers them again. They are no part of a
+        document.
+        """
+        return late("analysis.law.inference.residual_covariances", self)
+
     @property
     def rivals_as_good(self) -> tuple[Rival, ...]:
-        """Rivals that are not ruled out; a form that has the law as a special case is none of them."""
+        """Rivals that are not ruled out; a form with the law as a special case is not one of them."""
         kept = (rival for rival in self.rivals if not rival.ruled_out)
         return tuple(rival for rival in kept if not late("analysis.forms.nests_law", rival.form))
 
     @property
     def better_rival(self) -> Rival | None:
-        """The form that has clearly more weight than the law, where there is one."""
+        """The form that is clearly more probable than the law, where there is one."""
         best = self.rivals[0] if self.rivals else None
-        return best if best is not None and best.weight >= CLEARLY * self.law_weight else None
+        return best if best is not None and best.probability >= CLEARLY * self.law_probability else None
 
     @property
     def verdict(self) -> str:
@@ -129,7 +139,7 @@ class LawFit(Result, frozen=True, kw_only=True, eq=False):
     def flaw(self) -> str:
         """Arrays of other lengths than n, or steps that do not rise."""
         known = [self.entropy_sd] if self.entropy_sd is not None else []
-        columns = (self.step, self.entropy, self.course, self.reward, self.fitted, *known)
+        columns = (self.step, self.entropy, self.smoothed_entropy, self.reward, self.fitted, *known)
         listed = isinstance(self.step, list)  # for gates, which read no array
         fits = all(len(column) == self.n and (listed or column.ndim == 1) for column in columns)
         if self.n < 2 or not fits:
@@ -161,7 +171,7 @@ class LawFit(Result, frozen=True, kw_only=True, eq=False):
         Returns
         -------
         A :class:`~entropylaw.results.Prediction`, or a tuple of them. Its ``mean`` is the law
-        c − a(exp(H) − 1); its ``observation`` a new evaluation far from the last step, so that the
+        c − a(exp(H) − 1); its ``observation`` one more evaluation far from the last step, so that the
         drift there is unknown.
 
         Raises
@@ -169,24 +179,24 @@ class LawFit(Result, frozen=True, kw_only=True, eq=False):
         UsageError
             ``bad-level``, or ``bad-entropy`` where an entropy is negative, not finite or above 12 nats.
         """
-        return late("analysis.law.predict", self, entropy, level)  # type: ignore[no-any-return]
+        return late("analysis.law.estimates.predict", self, entropy, level)  # type: ignore[no-any-return]
 
     def entropy_for(self, reward: float, *, level: float | None = None) -> EntropySet:
         """The entropies at which the law's reward is compatible with a target, in the run's reward units.
 
-        The set holds every H for which the target lies in the interval of the mean at H, with coverage
-        ``level`` (the fit's own where not given). It is empty where the target lies above (or below) every
+        The set holds every H for which the target is in the interval of the mean at H, with coverage
+        ``level`` (the fit's own where not given). It is empty where the target is above (or below) every
         interval, and has no upper end where the sign of a is not settled.
         """
-        return late("analysis.law.entropy_for", self, reward, level)  # type: ignore[no-any-return]
+        return late("analysis.law.estimates.entropy_for", self, reward, level)  # type: ignore[no-any-return]
 
     def saturation(self, share: float = 0.95, *, level: float | None = None) -> Saturation:
-        """Entropy at which ``share`` of what the law still promises is spent, and the reward there.
+        """Entropy at which ``share`` of the law's headroom is used, and the reward there.
 
-        The law promises a(exp(H_now) − 1) more; all but 1 − share of it is spent at
+        The law's headroom is a(exp(H_now) − 1); all but 1 − share of it is used at
         H = ln(1 + (1 − share)(exp(H_now) − 1)), whatever a and b are.
         """
-        return late("analysis.law.saturation", self, share, level)  # type: ignore[no-any-return]
+        return late("analysis.law.estimates.saturation", self, share, level)  # type: ignore[no-any-return]
 
 
 class Influences(Result, frozen=True, kw_only=True, eq=False):
@@ -204,3 +214,99 @@ class Influences(Result, frozen=True, kw_only=True, eq=False):
     a_ratio: FloatArray
     length: float
     drift_share: float
+
+
+class FormResult(Rival, frozen=True, kw_only=True):
+    """A form in a :class:`Comparison`, the law included; probabilities are among forms of its variable.
+
+    Attributes
+    ----------
+    variable
+        ``"entropy"``, or ``"step"``: the ceiling then is the limit in steps.
+    log_odds
+        Natural logarithm of its marginal likelihood over the law's: the evidence of the data for this form
+        against the law, whatever other forms there are.
+    shapes
+        Estimates of the parameters in which the form is not linear, by name; ``rate`` is None.
+    """
+
+    variable: str
+    log_odds: float
+    shapes: dict[str, Estimate]
+
+
+class NestedTest(msgspec.Struct, frozen=True, kw_only=True):
+    """Test of a form inside a larger one.
+
+    ``p_value`` is None, with the reason in ``note``, where the two columns are not independent on the run.
+    """
+
+    null: str
+    alternative: str
+    p_value: float | None
+    method: str
+    note: str | None = None
+
+
+class Comparison(Result, frozen=True, kw_only=True):
+    """The law among all forms, of the entropy and of the step.
+
+    Attributes
+    ----------
+    forms
+        The law and its rivals; those of the entropy first, each group most probable first.
+    skipped
+        Form → why it cannot be fitted to this run.
+    alike
+        Forms between which and the law the data do not decide: odds between 1/20 and 20.
+    law_test, line_test, branch_test
+        The law (k = 1) and the line (k = 0) inside the form with a free rate, and the law inside the
+        branches.
+    rate_tail
+        Twice the smaller posterior probability of k < 1 and k > 1, with k flat in its range.
+    ceiling
+        Reward at H = 0, over the forms of the entropy that are not ruled out.
+    limit
+        Limit in steps, over the forms of the step that are not ruled out; None without any.
+    reach
+        ``ceiling`` and ``limit`` together where the entropy is spent, so that both mean the same; else None
+        with the reason in ``reach_note``.
+    """
+
+    forms: tuple[FormResult, ...]
+    skipped: dict[str, str]
+    alike: tuple[str, ...]
+    law_test: NestedTest
+    line_test: NestedTest
+    branch_test: NestedTest
+    rate_tail: float
+    ceiling: Estimate
+    limit: Estimate | None
+    reach: Estimate | None
+    reach_note: str | None
+
+
+class NonlinearFit(Result, frozen=True, kw_only=True):
+    """A form fitted by lmfit.
+
+    Attributes
+    ----------
+    form, formula
+        Key and symbols.
+    parameters
+        Name → estimate with its profile interval and lmfit's standard error. An end that the profile does
+        not reach is None, with the reason in ``note``.
+    residual_sd
+        Root of the whitened residual sum of squares over n − parameters; reward units.
+    length, drift_share, settled, message
+        The covariance that was used, in steps and 0–1; whether Levenberg–Marquardt converged, and how.
+    """
+
+    form: str
+    formula: str
+    parameters: dict[str, Estimate]
+    residual_sd: float
+    length: float
+    drift_share: float
+    settled: bool
+    message: str

@@ -1,4 +1,4 @@
-"""What is found of the two phases of a run: frozen results."""
+"""The two phases of a run, and of several: frozen results."""
 
 from collections.abc import Mapping
 
@@ -7,28 +7,27 @@ from msgspec import Struct
 
 from entropylaw.results import VERDICTS, Estimate
 from entropylaw.results.arrays import FloatArray, lengths_flaw
-from entropylaw.results.findings import Finding, sentences
-from entropylaw.results.result import Result
+from entropylaw.results.result import Finding, Result, sentences
 
 KINDS = ("turns to rise", "turns to fall", "leaves its decay upwards", "leaves its decay downwards", "bends")
-"""What a curve does at a boundary that was found. The first two are told from the slopes before and after,
-the others from where the curve ends beside the decay alone."""
+"""The direction of a change point that was found: the first two from the slopes before and after it, the
+others from the difference between the end of the curve and that of the decay alone."""
 
 CURVES = {"planning": "planning", "execution": "execution", "aggregate": "all tokens"}
 """Name of each curve → the tokens that it is of, in words."""
 
 DRAWS = 399
-"""Simulations of a curve without a boundary: no p-value is below 1 / (DRAWS + 1)."""
+"""Simulations of a curve without a change point: no p-value is below 1 / (DRAWS + 1)."""
 
 POWER = 0.8
-"""Share of runs in which a rise of :attr:`CurvePhases.detectable` would be found."""
+"""Power of the test at a rise of :attr:`CurvePhases.detectable`."""
 
 HALF_WIDTHS = (0.0, 0.04, 0.08, 0.15, 0.25, 0.4)
-"""Half-widths γ of a bend that are tried, as shares of the run."""
+"""Half-widths γ of the bent cable that are tried, as shares of the run."""
 
 
-class Boundary(Struct, frozen=True, kw_only=True, eq=False):
-    """Where a curve changes its slope, given that it does.
+class ChangePoint(Struct, frozen=True, kw_only=True, eq=False):
+    """The step at which a curve changes its slope, given that it does.
 
     Attributes
     ----------
@@ -36,13 +35,13 @@ class Boundary(Struct, frozen=True, kw_only=True, eq=False):
         Median, and the most probable steps that together have the level's probability: one interval, or
         several, or the whole run, as ((from, to), …).
     whole
-        Whether they span more than :data:`entropylaw.analysis.changepoint.WHOLE` of the run, so that nothing
-        is known of the place.
+        Whether they span more than :data:`entropylaw.analysis.changepoint.WHOLE` of the run, so that the step
+        is unknown.
     width
-        Steps over which the slope changes: 2γ of a bent cable. 0 is a sharp bend.
+        Steps over which the slope changes: 2γ of a bent cable, 0 where the change is sharp.
     places, density, searched
-        Shape (k,): steps evenly apart, and the probability of each, which adds up to 1. They reach over all
-        places with any probability, at most over ``searched``, the steps at which was looked.
+        Shape (k,): steps evenly apart, and the probability of each, which adds up to 1. They cover all steps
+        with any probability, at most ``searched``, the range of the search.
     """
 
     step: Estimate
@@ -54,7 +53,7 @@ class Boundary(Struct, frozen=True, kw_only=True, eq=False):
     searched: tuple[float, float] | None = None
 
     def flaw(self) -> str:
-        """Places without a density each."""
+        """Steps and densities of different numbers."""
         return lengths_flaw(self.places, self.density)
 
 
@@ -66,33 +65,33 @@ class CurvePhases(Struct, frozen=True, kw_only=True, eq=False):
     name, n
         ``"planning"``, ``"execution"``, or the name of a column; points that were fitted, or blocks of them.
     p_value, found
-        Of one smooth decay without a boundary, and whether it is at most 1 − level.
-    kind, boundary
-        One of :data:`KINDS`, None where no boundary was found; where, or where it would be.
+        Of one smooth decay without a change point, and whether it is at most 1 − level.
+    kind, change_point
+        One of :data:`KINDS`, None where no change point was found; and its posterior, found or not.
     slope_before, slope_after
-        Mean slope of the fitted curve up to the boundary and from there on, nats per step.
+        Mean slope of the fitted curve up to the change point and after it, nats per step.
     rise
-        How much higher the curve ends than the decay alone would have, nats; below 0 it ends lower.
+        The end of the curve minus that of the decay alone, nats.
     detectable
-        The smallest rise, from a bend in the middle of the run to its end, that would have been found in 80
-        of 100 such runs, nats; None where even the largest tried would not.
+        The smallest rise, from a change point in the middle of the run to its end, that the test detects in
+        80 of 100 such runs, nats; None where it does not detect the largest that was tried.
     settled, last
         Step by which the decay has made 95 % of its fall within the run, None where the curve does not fall;
-        entropy at the last step, nats: the level of a random walk there, its noise taken out.
+        entropy at the last step, nats: the local level there, without the noise.
     first_step, last_step
-        The curve's own first and last step; those of blocks lie inside.
+        The curve's own first and last step, also where blocks are averaged.
     lag1, noise
         Lag-1 autocorrelation and standard deviation of the residuals of the smooth decay.
     step, entropy, decay, fitted, low, high
-        Shape (n,): the points, the smooth decay alone, and the decay with a boundary (posterior means), with
-        its pointwise interval.
+        Shape (n,): the points, the smooth decay alone, and the decay with a change point (posterior means),
+        with its pointwise interval.
     """
 
     name: str
     n: int
     p_value: float
     found: bool
-    boundary: Boundary
+    change_point: ChangePoint = msgspec.field(name="boundary")
     slope_before: Estimate
     slope_after: Estimate
     rise: Estimate
@@ -123,23 +122,24 @@ class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
     ----------
     planning, execution, aggregate
         The two curves, None with the reason in ``findings`` where there is none; and the curve of all
-        tokens, where it was fitted alone or beside the two.
+        tokens, where it was fitted.
     delta
-        Boundary of planning less that of execution, in steps; positive where execution's comes first. None
-        as long as both curves have no boundary, with the reason in ``findings``.
+        Planning's change point minus execution's, in steps; positive where execution's is first. None where
+        either curve has none, with the reason in ``findings``.
     later
-        Probability that planning's boundary comes after execution's, given both.
+        Probability that planning's change point is after execution's, given both.
     after_fall
-        Boundary of planning less the step by which execution has made 95 % of its fall: a decay that levels
-        off smoothly has no boundary, and planning may still turn after it. None where planning has none.
+        Planning's change point minus the step by which execution has made 95 % of its fall: a decay that
+        levels off smoothly has no change point, but planning may have one after it. None where planning has
+        none.
     verdict, share_planning
         One of :data:`entropylaw.results.VERDICTS`, None where there is one curve only; planning tokens' share
         of all entropy at the last step, None with the reason in ``findings``.
     level
         Of every interval; tests are at 1 − level.
     findings, dropped
-        Cautions: what may look like a boundary and is none, such as seams and response lengths that jump.
-        Notes: why something is not there. Reason → steps left out.
+        Cautions: what may look like a change point, such as level shifts of the curve or of the response
+        length. Notes: why a value is missing. Reason → steps left out.
     """
 
     run: str
@@ -156,23 +156,23 @@ class PhaseFit(Result, frozen=True, kw_only=True, eq=False):
     after_fall: Estimate | None = None
 
     def flaw(self) -> str:
-        """A verdict that is none."""
+        """An unknown verdict."""
         known = self.verdict is None or self.verdict in VERDICTS
         return "" if known else f"one of {', '.join(VERDICTS)} as verdict"
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What may look like a boundary and is none, in sentences."""
+        """The cautions in sentences."""
         return sentences(self.findings, "caution")
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Why something is not there, in sentences."""
+        """The notes in sentences."""
         return sentences(self.findings, "note")
 
     @property
     def rises_after(self) -> bool:
-        """Whether planning turns to rise, and surely after execution has made 95 % of its fall."""
+        """Whether planning turns to rise, and that is after 95 % of execution's fall at the level."""
         low = None if self.after_fall is None else self.after_fall.low
         turns = self.planning is not None and self.planning.kind == KINDS[0]
         return turns and low is not None and low > 0
@@ -184,16 +184,16 @@ class PhasesAcross(Result, frozen=True, kw_only=True, eq=False):
     Attributes
     ----------
     runs, both, rises_after
-        Runs with both curves, those of them in which both have a boundary, of whatever kind, and those in
+        Runs with both curves, those of them in which both have a change point of any kind, and those in
         which planning turns to rise after execution's fall (:attr:`PhaseFit.rises_after`).
     share_both, share_rises_after
         both / runs and rises_after / runs with Wilson's interval.
     planning, execution, delta
-        Mean place of the boundaries that were found, and of their difference, as shares of the runs' spans
+        Mean of the change points that were found, and of their difference, as shares of the runs' spans
         (from the first to the last step of either curve), by a random-effects model; None with the reason in
         ``findings`` where fewer than three were found.
     findings
-        What was left out, and why.
+        Runs and means that were left out, and why.
     """
 
     runs: int
@@ -208,5 +208,5 @@ class PhasesAcross(Result, frozen=True, kw_only=True, eq=False):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was left out, and why, in sentences."""
+        """The findings in sentences."""
         return sentences(self.findings, "note")

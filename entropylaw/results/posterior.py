@@ -9,7 +9,8 @@ from entropylaw.results.arrays import FloatArray, OneOrMany, Unbounded
 from entropylaw.results.fields import replace
 
 if TYPE_CHECKING:
-    from entropylaw.results.mixture import IntArray, Mixture
+    from entropylaw.results.arrays import IntArray
+    from entropylaw.results.mixture import Mixture
 
 SHARPEST = 1e-9
 """Smallest width of a component, in residual standard deviations."""
@@ -34,7 +35,7 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
         Shapes (g,), (g, p), (g,): given β, the drift at the last step is ``now_offset − now_slope · β``
         with variance ``now_variance``.
     effective_n
-        Shape (g,): number of independent evaluations that would tell as much about the level.
+        Shape (g,): number of independent evaluations with as much information on the level.
     df
         Degrees of freedom of every component; infinite where the variance is on the grid.
     log_evidence
@@ -99,7 +100,7 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
         """Distribution of ``row @ β + drift_now · (drift at the last step)``.
 
         ``row`` has shape (m, p), or (b, m, p) for a batch, of which there are b · m numbers, those of the
-        first problem first. ``fresh`` is 1 where the number is a new evaluation, to which the residual's
+        first problem first. ``fresh`` is 1 where the number is one more evaluation, to which the residual's
         variance and ``floor``, its known part, are added. ``drift_now`` and ``fresh`` are one, or (m,).
         """
         import numpy as np
@@ -107,7 +108,7 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
         from entropylaw.results.mixture import Mixture
 
         m = row.shape[-2]
-        drift, own = (
+        drift, new = (
             np.broadcast_to(np.asarray(each, dtype=float), m)[:, None] for each in (drift_now, fresh)
         )
         effective = row[..., :, None, :] - drift[..., None] * self.now_slope[..., None, :, :]
@@ -116,8 +117,8 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
         location = location + drift * level[..., None, :]
         squared = np.einsum("...mgp,...gpq,...mgq->...mg", effective, self.covariance, effective)
         squared += drift**2 * self.now_variance[..., None, :]
-        squared += own * self.variance[..., None, :] + own * floor
-        # Pure drift without noise knows the reward now exactly; a mixture wants a width, however small.
+        squared += new * self.variance[..., None, :] + new * floor
+        # With pure drift the reward now is known exactly; a mixture needs a width, however small.
         scale = np.sqrt(np.maximum(squared, SHARPEST**2 * self.variance[..., None, :]))
         points = self.weight.shape[-1]
         return Mixture(
@@ -132,15 +133,15 @@ class Posterior(Struct, frozen=True, kw_only=True, eq=False):
         return (self.weight[..., None, :] @ self.coefficient)[..., 0, :]
 
     def pruned(self, mass: float = 1e-9) -> Self:
-        """The same without the lightest grid points, which together weigh less than ``mass``.
+        """The same without the least probable grid points, of less than ``mass`` together.
 
-        In a batch, of which each problem has light points of its own, they get no weight.
+        In a batch their weights are set to 0, because they differ between problems.
         """
         import numpy as np
 
         order = np.argsort(self.weight, axis=-1, kind="stable")
-        heavy = np.cumsum(np.take_along_axis(self.weight, order, -1), axis=-1) > mass
-        kept = np.take_along_axis(heavy, np.argsort(order, axis=-1), -1)
+        probable = np.cumsum(np.take_along_axis(self.weight, order, -1), axis=-1) > mass
+        kept = np.take_along_axis(probable, np.argsort(order, axis=-1), -1)
         if self.weight.ndim > 1:
             weight = self.weight * kept
             return replace(self, weight=weight / weight.sum(axis=-1, keepdims=True))

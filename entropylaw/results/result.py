@@ -1,17 +1,23 @@
-"""What every result can do: be shown in a notebook, be drawn, be a frame.
+"""The base class of results, and findings.
 
-How is known to reports alone, which are imported when a result is looked at.
+A result can be shown in a notebook, plotted, and made a frame by functions of reports, which are imported
+when they are called. A finding is a code with values; the sentence of every code is in
+:mod:`entropylaw.report.findings`, and nowhere else.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from entropylaw.late import late
+from entropylaw.results.fields import late
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
+
+Plain = float | int | str | bool | None
+Severity = Literal["reason", "caution", "note"]
 
 
 class Result(Struct, frozen=True, kw_only=True):
@@ -22,7 +28,7 @@ class Result(Struct, frozen=True, kw_only=True):
         return late("report.notebook.plot", self, ax)  # type: ignore[no-any-return]
 
     def to_frame(self) -> "DataFrame":
-        """Its table, as in its CSV: an estimate has three columns, what is not known is None or nan."""
+        """Its table, as in its CSV: an estimate has three columns, an unknown value is None or nan."""
         return late("report.notebook.frame", self)
 
     def __str__(self) -> str:
@@ -31,3 +37,42 @@ class Result(Struct, frozen=True, kw_only=True):
 
     def _repr_html_(self) -> str:
         return late("report.notebook.html", self)  # type: ignore[no-any-return]
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """A reason, caution or note about a result.
+
+    ``code`` is in kebab-case, e.g. ``"too-few-evaluations"``, and is the same in all versions. With a
+    ``"reason"`` the numbers are not valid; a ``"caution"`` qualifies them; a ``"note"`` is about a decision
+    or a missing value. ``values`` are those in the sentence: estimates, their limits, and columns and
+    settings as logged.
+    """
+
+    code: str
+    severity: Severity
+    values: Mapping[str, Plain | tuple[Plain, ...]]
+
+    @property
+    def sentence(self) -> str:
+        """The sentence of the finding."""
+        return late("report.findings.sentence", self)  # type: ignore[no-any-return]
+
+
+def reason(code: str, /, **values: Plain | tuple[Plain, ...]) -> Finding:
+    """A finding by which the numbers are not valid."""
+    return Finding(code=code, severity="reason", values=values)
+
+
+def caution(code: str, /, **values: Plain | tuple[Plain, ...]) -> Finding:
+    """A finding that qualifies the numbers."""
+    return Finding(code=code, severity="caution", values=values)
+
+
+def note(code: str, /, **values: Plain | tuple[Plain, ...]) -> Finding:
+    """A finding about a decision or a missing value."""
+    return Finding(code=code, severity="note", values=values)
+
+
+def sentences(findings: Iterable[Finding], severity: Severity) -> tuple[str, ...]:
+    """The sentences of the findings of one severity, in their order."""
+    return tuple(finding.sentence for finding in findings if finding.severity == severity)

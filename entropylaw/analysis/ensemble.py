@@ -1,8 +1,7 @@
-"""Paths of the entropy and of the reward: what each member says of later steps, and how they are mixed.
+"""Ensemble forecasts of the entropy and of the reward: the members, their weights, and their mixture.
 
-No single form is trusted. Members are weighed by how each would have forecast from earlier origins inside
-the fitted part (Tashman 2000, doi:10.1016/S0169-2070(00)00065-0), and the band is that of their mixture,
-times the factor that those earlier forecasts call for.
+The weights are from the errors of each member from earlier origins inside the fitted part (Tashman 2000,
+doi:10.1016/S0169-2070(00)00065-0), and so is the factor by which the mixture's band is widened.
 """
 
 from __future__ import annotations
@@ -13,23 +12,24 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.law import HIGHEST_ENTROPY
-from entropylaw.engine.grid import FloatArray
-from entropylaw.engine.walk import WalkFit, fit_walk, walk_grid
+from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
+from entropylaw.engine.posterior import LocalLevelFit, fit_local_level
+from entropylaw.engine.prior import random_walk_grid
+from entropylaw.results.arrays import FloatArray
 from entropylaw.results.mixture import Mixture
 
 SHARPNESS = 4.0
-"""Weights go with the mean squared error to this power, once origins are many: for the entropy, whose
-decays differ widely, and for a reward that is forecast with it."""
+"""Power of the mean squared error in the weights with many origins, for the entropy, whose decays differ
+widely, and for a reward that is forecast with it."""
 
 RESOLUTION = 1e-3
-"""Errors below this share of the fitted range are no better than each other."""
+"""Errors below this share of the fitted range count as equal."""
 
 RATES = np.geomspace(0.1, 10.0, 21)
 """Decay times of the curves in step, in spans of the fitted part."""
 
 LADDER = 7
-"""Paths that stand for the distribution of the entropy's future, at equal probabilities."""
+"""Equally probable paths that represent the distribution of later entropies."""
 
 REWARD_FORMULAS = {
     "last": "R(last)",
@@ -42,7 +42,7 @@ REWARD_FORMULAS = {
     "line, least squares": "c − a·H",
     "step curve": "c − d·exp(−s/τ)",
 }
-"""The members and their formulas; the walk and its noise are integrated out."""
+"""The members and their formulas; random walk and noise are integrated out."""
 
 Curves = Mapping[str, FloatArray]
 """Member → its forecast of the same m points, shape (m,)."""
@@ -85,9 +85,9 @@ class Outlook:
     origins
         Numbers of evaluations from which the rest of the fitted part was forecast.
     path
-        The forecast of the entropy on which one of the reward rests; None where the entropy was given.
+        The forecast of the entropy that one of the reward used; None where the entropy was given.
     origin_paths
-        Of a forecast of the entropy: origin → what would have been forecast from there.
+        Of a forecast of the entropy: origin → the forecast from there.
     """
 
     band: Band
@@ -110,7 +110,7 @@ def entropy_path(step: FloatArray, entropy: FloatArray, at: FloatArray) -> Outlo
     floor = 0.0 if entropy.min() >= 0 else -np.inf
     for origin in origins(step.size):
         trials[origin] = _entropy_members(step[:origin], entropy[:origin], step[origin:])
-        # From an origin only what lay before it is known: the errors of earlier origins up to here.
+        # At an origin only the errors of earlier origins up to there are known.
         known = [
             {name: (curve - entropy[first:])[: origin - first] for name, curve in trials[first].items()}
             for first in paths
@@ -118,9 +118,9 @@ def entropy_path(step: FloatArray, entropy: FloatArray, at: FloatArray) -> Outlo
         weight = weigh(known, list(trials[origin]), float(np.ptp(entropy)))
         path = np.sum([weight[name] * curve for name, curve in trials[origin].items()], axis=0)
         paths[origin] = np.maximum(path, floor)
-    found = _pooled(step, entropy, at, [_entropy_members(step, entropy, at)], trials, SHARPNESS)
-    band = replace(found.band, limits=(max(floor, -HIGHEST_ENTROPY), HIGHEST_ENTROPY))
-    return replace(found, band=band, origin_paths=paths)
+    pooled = _pooled(step, entropy, at, [_entropy_members(step, entropy, at)], trials, SHARPNESS)
+    band = replace(pooled.band, limits=(max(floor, -HIGHEST_ENTROPY), HIGHEST_ENTROPY))
+    return replace(pooled, band=band, origin_paths=paths)
 
 
 def outlook(
@@ -132,7 +132,7 @@ def outlook(
         path = entropy_path(step, entropy, at)
         futures, sharpness = [path.band.quantile((i + 0.5) / LADDER) for i in range(LADDER)], SHARPNESS
     else:
-        # At given entropies the members are closer to each other.
+        # At given entropies the members differ less.
         futures, sharpness = [entropy_at], 2.0
     trials = {
         origin: reward_members(
@@ -158,22 +158,22 @@ def _pooled(
 ) -> Outlook:
     """The members' mixture at the steps ``at`` over equally probable futures, weighed and widened.
 
-    ``trials`` has what each member would have forecast of the rest of the ``values`` (n,) from each origin.
+    ``trials`` has each member's forecast of the rest of the ``values`` (n,) from each origin.
     """
     spread = float(np.ptp(values))
     errors = [{name: curve - values[i:] for name, curve in curves.items()} for i, curves in trials.items()]
     weight = weigh(errors, list(futures[0]), spread, sharpness)
-    # The random walk sees one size of step in the whole run: where a run is steep first and flat later its
-    # band is much too wide, and where no member has the right form too narrow. Both show at the origins.
-    # Where nothing moved, nothing was missed: any width will do that is not 0.
+    # The random walk has one step variance for the whole run: where a run is steep first and flat later its
+    # band is much too wide, and where no member has the right form too narrow. The errors from the origins
+    # show both. Of a constant series the errors are 0, and any positive width will do.
     missed, least = [], RESOLUTION * spread or 1.0
     for i, curves in trials.items():
         mixture = _mixed([curves], weight, _width(step[:i], values[:i], step[i:]))
         low, middle, high = (mixture.quantile(p) for p in (0.025, 0.5, 0.975))
         half = np.maximum(np.where(values[i:] > middle, high - middle, middle - low), least)
         missed.append(float(np.mean(((values[i:] - middle) / half) ** 2)))
-    # Twice the root mean square stands for the 95 % point of the errors. A power of 0 would leave the bands
-    # as the walk has them, and no ratio below 0.02 is believed.
+    # Twice the root mean square approximates the 95 % point of the errors. The power of 0.5 is between that
+    # of the random walk's own bands, 0, and 1; ratios below 0.02 count as 0.02.
     factor = float(1.7 * max(2.0 * np.sqrt(np.mean(missed)), 0.02) ** 0.5)
     return Outlook(
         band=Band(mixture=_mixed(futures, weight, _width(step, values, at)), factor=factor),
@@ -209,26 +209,26 @@ def _mixed(futures: Sequence[Curves], weight: Mapping[str, float], width: Mixtur
 
 
 def _width(step: FloatArray, values: FloatArray, at: FloatArray) -> Mixture:
-    """A random walk fitted to the last 70 % of the run, of which a forecast takes the width.
+    """The width of a forecast: that of a random walk fitted to the last 70 % of the run.
 
-    The early part is left out because runs begin steeply, and a walk that has to explain the beginning is too
-    wide for the rest. A form's own uncertainty is in the spread between the members. Where the later part
-    stands still the width is ``RESOLUTION`` of the whole range.
+    The early part is left out because runs begin steeply, which would make the random walk too wide for the
+    rest. A member's own uncertainty is in the spread between the members. Where the later part is constant
+    the width is ``RESOLUTION`` of the whole range.
     """
     first = step.size - max(4, int(np.ceil(0.7 * step.size)))
-    walk = _walk(step[first:], values[first:]).predict(np.ones((at.size, 1)), at - step[-1])
+    width = _local_level(step[first:], values[first:]).predict(np.ones((at.size, 1)), at - step[-1])
     least = RESOLUTION * float(np.ptp(values)) + np.finfo(float).tiny
-    return replace(walk, scale=np.maximum(walk.scale, least))
+    return replace(width, scale=np.maximum(width.scale, least))
 
 
 def _entropy_members(step: FloatArray, entropy: FloatArray, at: FloatArray) -> Curves:
-    """What each member says of the entropy at the steps ``at``."""
+    """Each member's forecast of the entropy at the steps ``at``."""
     x, new = spans(step, at)
     floor = 0.0 if entropy.min() >= 0 else -np.inf
     falls = [(c, t) for c in (0.0, 0.25, 0.5, 0.75, 1.0, 1.5) for t in (0.1, 0.2, 0.4, 0.8)]
     logistic = [[1 / (1 + np.exp(np.clip((z - c) / t, -50, 50))) for z in (x, new)] for c, t in falls]
     return {
-        "walk": _ahead(_walk(step, entropy), np.ones((at.size, 1)), at - step[-1]),
+        "walk": _ahead(_local_level(step, entropy), np.ones((at.size, 1)), at - step[-1]),
         "stays": np.full(at.size, entropy[-1]),
         "mean of three": np.full(at.size, entropy[-3:].mean()),
         "exponential": decay(entropy, [(np.exp(-x / t), np.exp(-new / t)) for t in RATES], floor),
@@ -240,46 +240,46 @@ def _entropy_members(step: FloatArray, entropy: FloatArray, at: FloatArray) -> C
 def reward_members(
     step: FloatArray, entropy: FloatArray, reward: FloatArray, at: FloatArray, entropy_at: FloatArray
 ) -> Curves:
-    """What each member says of new evaluations at ``at`` (m,) with entropies ``entropy_at`` (m,).
+    """Each member's forecast of evaluations at ``at`` (m,) with entropies ``entropy_at`` (m,).
 
-    A member whose column does not move in the fitted part says nothing and is left out.
+    A member whose column is constant in the fitted part is left out.
     """
     x, new = spans(step, at)
     curves = {
         "last": np.full(at.size, reward[-1]),
         "mean of three": np.full(at.size, reward[-3:].mean()),
-        "walk": _ahead(_walk(step, reward), np.ones((at.size, 1)), at - step[-1]),
+        "walk": _ahead(_local_level(step, reward), np.ones((at.size, 1)), at - step[-1]),
         "step curve": decay(reward, [(np.exp(-x / t), np.exp(-new / t)) for t in RATES]),
     }
     for name, column in (
         ("law", law_column),
         ("line", np.asarray),
-        # An entropy that a logger makes negative has the root of 0.
+        # An entropy that is logged as negative counts as 0.
         ("root", lambda entropy: np.sqrt(np.maximum(entropy, 0.0))),
     ):
         columns, rows = design(column(entropy)), design(column(entropy_at))
         if np.ptp(columns[:, 1]) <= 1e-9 * np.abs(columns).max():
             continue
-        curves[name] = _ahead(fit_walk(step, columns, reward, walk_grid()), rows, at - step[-1])
+        curves[name] = _ahead(fit_local_level(step, columns, reward, random_walk_grid()), rows, at - step[-1])
         if f"{name}, least squares" in REWARD_FORMULAS:
             curves[f"{name}, least squares"] = rows @ np.linalg.lstsq(columns, reward, rcond=None)[0]
     return curves
 
 
-def _walk(step: FloatArray, values: FloatArray) -> WalkFit:
-    """A random walk seen through noise, without a trend."""
-    return fit_walk(step, np.ones((step.size, 1)), values, walk_grid())
+def _local_level(step: FloatArray, values: FloatArray) -> LocalLevelFit:
+    """A random walk observed with noise, without a trend."""
+    return fit_local_level(step, np.ones((step.size, 1)), values, random_walk_grid())
 
 
-def _ahead(walk: WalkFit, rows: FloatArray, lead: FloatArray) -> FloatArray:
-    """Mean of what a walk with regressors predicts for ``rows`` (m, p), so many steps behind the last."""
-    mixture = walk.predict(rows, lead)
+def _ahead(fit: LocalLevelFit, rows: FloatArray, lead: FloatArray) -> FloatArray:
+    """Mean prediction of a local level with regressors ``rows`` (m, p), ``lead`` steps after the last one."""
+    mixture = fit.predict(rows, lead)
     return np.asarray(mixture.location @ mixture.weight)
 
 
 def level_now(step: FloatArray, values: FloatArray) -> Mixture:
-    """The level of a random walk seen through noise at the last step, the noise taken out."""
-    return _walk(step, values).now(np.ones((1, 1)))
+    """The local level at the last step, without the noise."""
+    return _local_level(step, values).now(np.ones((1, 1)))
 
 
 def spans(step: FloatArray, at: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -298,7 +298,7 @@ def decay(values: FloatArray, shapes: Sequence[Sequence[FloatArray]], floor: flo
     shapes
         Pairs of the shape at the n fitted and at the m new points; shapes tend to 0.
     floor
-        Least level that is allowed; where the best one lies below, the level is put there.
+        Lower bound of the level.
     """
     best, curve = np.inf, np.empty(0)
     for fitted, new in shapes:
@@ -335,7 +335,7 @@ def weigh(
     ----------
     errors
         For each origin, member → forecast minus truth over the rest of the fitted part. A member that
-        an origin lacks has no weight.
+        is missing at an origin has no weight.
     names
         The members to weigh.
     spread
@@ -344,7 +344,7 @@ def weigh(
         The power for very many origins.
     """
     least = (RESOLUTION * spread) ** 2 + np.finfo(float).tiny
-    # One origin has half the power: with few of them weights stay closer to equal.
+    # With one origin the power is half, so that with few of them the weights are closer to equal.
     power = sharpness * len(errors) / (len(errors) + 1.0)
     usable = [name for name in names if all(name in each for each in errors)]
     if not errors:

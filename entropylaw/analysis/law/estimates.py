@@ -1,4 +1,4 @@
-"""What the fitted law says of a target entropy or a target reward."""
+"""Estimates from posteriors: the law's numbers, predictions at an entropy, entropies for a target reward."""
 
 from __future__ import annotations
 
@@ -6,28 +6,57 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from entropylaw.analysis.estimate import estimates, tails
 from entropylaw.analysis.forms import design, law_column
-from entropylaw.analysis.residual_models import residual_model
+from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
+from entropylaw.analysis.law.residual_models import residual_model
 from entropylaw.arguments import as_floats, as_number
-from entropylaw.engine.grid import FloatArray
 from entropylaw.errors import UsageError
-from entropylaw.results import EntropySet, Prediction, Saturation
+from entropylaw.results import EntropySet, Estimate, Prediction, Saturation
+from entropylaw.results.arrays import FloatArray
 from entropylaw.results.mixture import Mixture
 from entropylaw.results.posterior import Posterior
 
 if TYPE_CHECKING:
     from entropylaw.results.law import LawFit
 
-SMALLEST_ENTROPY = 1e-12
-"""Entropies, in nats, that differ by less do not move by anything that a logger writes."""
 
-HIGHEST_ENTROPY = 12.0
-"""Nats; about the logarithm of the largest vocabularies. No token distribution has more."""
+def tails(level: float) -> tuple[float, float, float]:
+    """Probabilities below the low end, the median and the high end of an equal-tailed interval."""
+    tail = (1.0 - level) / 2.0
+    return tail, 0.5, 1.0 - tail
+
+
+def unknown(why: str, *, level: float, method: str) -> Estimate:
+    """No number and no interval, and the reason."""
+    return Estimate(value=None, low=None, high=None, level=level, method=method, note=why)
+
+
+def from_mixture(mixture: Mixture, *, level: float, method: str) -> Estimate:
+    """Median and equal-tailed interval of the first number of ``mixture``."""
+    return estimates(mixture, level=level, method=method)[0]
+
+
+def estimates(mixture: Mixture, *, level: float, method: str) -> list[Estimate]:
+    """Median and equal-tailed interval of every number of ``mixture``."""
+    # One component: the textbook standard error, not the standard deviation of its t.
+    single = mixture.location.shape[1] == 1
+    spread = mixture.scale[:, 0] if single else mixture.standard_deviation()
+    rows = np.vstack([mixture.quantiles(tails(level)), spread])
+    return [
+        Estimate(
+            value=value,
+            low=low,
+            high=high,
+            level=level,
+            method=method,
+            std_error=error if np.isfinite(error) else None,
+        )
+        for low, value, high, error in rows.T.tolist()
+    ]
 
 
 def spent_entropy(now: float, share: float) -> float:
-    """Entropy at which ``share`` of exp(now) − 1 is gone; 0 where there is nothing to spend."""
+    """Entropy at which ``share`` of exp(now) − 1 is spent; 0 where the entropy is not above 0."""
     return float(np.log1p((1.0 - share) * np.expm1(max(now, 0.0))))
 
 
@@ -69,7 +98,9 @@ def predict(law: LawFit, entropy: Any, level: float | None) -> Prediction | tupl
             f"entropy {bad[0]:g} nats, expected a number from 0 to {HIGHEST_ENTROPY:g}",
             "give the target entropy in nats per token",
         )
-    predictions = predict_at(law.posterior, law.noise_floor, law.course, values, level, law.interval)
+    predictions = predict_at(
+        law.posterior, law.noise_floor, law.smoothed_entropy, values, level, law.interval
+    )
     return predictions[0] if np.ndim(entropy) == 0 else predictions
 
 
@@ -105,20 +136,20 @@ def entropy_for(law: LawFit, reward: float, level: float | None) -> EntropySet:
     reward = as_number(reward, "reward")
     ceiling, a = law.ceiling.value, law.a.value
     value, note = None, None
-    if ceiling is None or a is None or a == 0:
+    if ceiling is None or not a:
         note = "the fitted law is flat"
     elif (ratio := (ceiling - reward) / a) >= 0:
         value = float(np.log1p(ratio))
     else:
         below = "below the reward at H = 0, and the fitted law rises with entropy"
         side = f"{'above the ceiling' if a > 0 else below} ({ceiling:.4g})"
-        note = f"the target {reward:g} lies {side}: no entropy gives it under the fitted law"
-    intervals = _compatible(law.posterior, reward, tails(level)[0], value or 0.0)
+        note = f"the target {reward:g} is {side}: no entropy gives it under the fitted law"
+    intervals = _compatible(law.posterior, reward, tails(level)[0], value)
     if not intervals:
         note = f"no entropy from 0 to {HIGHEST_ENTROPY:g} nats is compatible with a reward of {reward:g}"
     elif intervals[-1][1] is None:
         open_end = "the set has no upper end: the data do not settle how fast reward falls with entropy"
-        note = f"{note}; {open_end}" if note else open_end
+        note = "; ".join(filter(None, (note, open_end)))
     return EntropySet(
         reward=reward,
         value=value,
@@ -130,20 +161,20 @@ def entropy_for(law: LawFit, reward: float, level: float | None) -> EntropySet:
 
 
 def _compatible(
-    law: Posterior, reward: float, tail: float, hint: float
+    law: Posterior, reward: float, tail: float, hint: float | None
 ) -> tuple[tuple[float, float | None], ...]:
-    """Entropies at which a target reward lies between two quantiles of the law's mean.
+    """Entropies at which a target reward is between two quantiles of the law's mean.
 
-    They are those at which the probability that the mean is at most the target lies in [tail, 1 − tail]: the
+    They are those at which the probability that the mean is at most the target is in [tail, 1 − tail]: the
     inversion of Fieller (1954, doi:10.1111/j.2517-6161.1954.tb00159.x). The set can be narrower than any
-    fixed grid, so that it is looked for at ``hint`` and where each component's law gives the target, too. It
-    is given as disjoint intervals in nats, from 0; None as upper end is the largest entropy of a vocabulary.
+    fixed grid, so that the search includes ``hint`` and where each component's law gives the target. The
+    intervals are disjoint, in nats, from 0; None as upper end is the largest entropy of a vocabulary.
     """
-    # Uniform in exp(H) − 1 near 0 would waste points; uniform in log1p(H) resolves both ends.
+    # Uniform in log1p(H), which resolves both ends.
     grid = np.expm1(np.linspace(0.0, np.log1p(HIGHEST_ENTROPY), 241))
     ceiling, a = law.coefficient[:, 0], law.coefficient[:, 1]
     ratio = np.divide(ceiling - reward, a, out=np.full_like(a, np.nan), where=a != 0)
-    near = np.append(np.log1p(np.where(ratio > -1, ratio, np.nan)), hint)
+    near = np.append(np.log1p(np.where(ratio > -1, ratio, np.nan)), np.array(hint, dtype=float))
     grid = np.union1d(grid, near[np.isfinite(near) & (near > 0) & (near < HIGHEST_ENTROPY)])
 
     def covered(entropy: FloatArray) -> Any:

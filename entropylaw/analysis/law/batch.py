@@ -1,7 +1,7 @@
-"""The law fitted to many runs in one call: the numbers of :func:`fit_law`, without what reads about them.
+"""The law fitted to many runs in one call: the numbers of :func:`fit_law`, without the rest of a fit.
 
 Runs with the same steps share the filter's gains, and every quantile of a thousand runs is found at once.
-Left out are the rivals, the validity, the curve and predictions: for a run that matters, call ``fit_law``.
+Rivals, validity, curve and predictions are left out: for one run call ``fit_law``.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entropylaw.analysis.course import FEWEST, entropy_courses
-from entropylaw.analysis.estimate import tails
-from entropylaw.analysis.fitting import Evaluations, usable
-from entropylaw.analysis.law import checked_level, law_numbers, memory
-from entropylaw.analysis.propagate import felt, infer_law
-from entropylaw.analysis.residual_models import ResidualModel, residual_model
+from entropylaw.analysis.law.estimates import checked_level, law_numbers, memory, tails
+from entropylaw.analysis.law.evaluations import Evaluations, usable
+from entropylaw.analysis.law.inference import FEWEST, infer_law, relevant_errors, smooth_entropies
+from entropylaw.analysis.law.residual_models import ResidualModel, residual_model
 from entropylaw.arguments import several
-from entropylaw.engine.grid import FloatArray
 from entropylaw.errors import EntropyLawError, FitError
+from entropylaw.results.arrays import FloatArray
 
 _NUMBERS = ("ceiling", "a", "b", "reward_now", "headroom")
 
@@ -79,14 +77,14 @@ def fit_laws(
     interval: str = "drift",
     keep_outliers: bool = False,
 ) -> LawBatch:
-    """Fit R = −a·exp(H) + b to many runs, each on its own, in one call.
+    """Fit R = −a·exp(H) + b to many runs, each separately, in one call.
 
     Parameters
     ----------
     entropy, reward
-        Shape (runs, n), or a sequence of arrays, one a run: as for :func:`fit_law`.
+        Shape (runs, n), or a sequence of arrays, one per run: as for :func:`fit_law`.
     step
-        Shape (n,), the steps of all runs, or a sequence with one array a run; evenly spaced evaluations
+        Shape (n,), the steps of all runs, or a sequence with one array per run; evenly spaced evaluations
         where not given.
     level, interval, keep_outliers
         As for :func:`fit_law`.
@@ -103,9 +101,7 @@ def fit_laws(
         ``bad-level``, ``bad-interval``.
     """
     level, model = checked_level(level), residual_model(interval)
-    entropy, reward = (
-        list(several(each, object, name)) for each, name in ((entropy, "entropy"), (reward, "reward"))
-    )
+    entropy, reward = several(entropy, object, "entropy"), several(reward, object, "reward")
     runs = len(entropy)
     steps: list[Any] = [None] * runs if step is None else list(several(step, object, "step"))
     if steps and np.ndim(steps[0]) == 0:
@@ -150,19 +146,19 @@ def fit_laws(
 def _numbers(
     runs: Sequence[Evaluations], level: float, model: ResidualModel
 ) -> tuple[FloatArray, FloatArray]:
-    """Numbers of m runs with the same steps, shape (5, 4, m), and what is said of their drift, (3, m)."""
+    """Numbers of m runs with the same steps, shape (5, 4, m), and :func:`memory` of their drift, (3, m)."""
     step = runs[0].step
     entropy, reward = np.array([run.entropy for run in runs]), np.array([run.reward for run in runs])
-    course, root = entropy, np.empty((*entropy.shape, 0))
+    smooth, root = entropy, np.empty((*entropy.shape, 0))
     if model.smooths_entropy and step.size >= FEWEST:
-        found = entropy_courses(entropy, step)
+        found = smooth_entropies(entropy, step)
         flat = np.ptp(found.entropy, axis=1) == 0
-        course = np.where(flat[:, None], entropy, found.entropy)
+        smooth = np.where(flat[:, None], entropy, found.entropy)
         root = np.where(flat[:, None, None], 0.0, found.root)
     grid = model.grid(step)
-    many = infer_law(step, course, felt(course, root, reward), reward, grid).posteriors
-    mixture = law_numbers(many.pruned(), course[:, -1])
+    posteriors = infer_law(step, smooth, relevant_errors(smooth, root, reward), reward, grid).posteriors
+    mixture = law_numbers(posteriors.pruned(), smooth[:, -1])
     low, value, high = mixture.quantiles(tails(level))
     spread = mixture.scale[:, 0] if grid.length.size == 1 else mixture.standard_deviation()
     table = np.array([value, low, high, spread]).reshape(4, len(runs), len(_NUMBERS)).transpose(2, 0, 1)
-    return table, memory(many, step)
+    return table, memory(posteriors, step)

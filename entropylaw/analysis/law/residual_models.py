@@ -1,7 +1,7 @@
-"""The residual models: what ``interval`` chooses between, and everything that is said of each.
+"""Registry of the residual models: the values of ``interval`` and their properties.
 
-A model is added by one more entry of :data:`RESIDUAL_MODELS`: the command line, the settings file, the fits
-and the reports read its name, its help and its properties here. Importing this module imports no numpy.
+One more entry of :data:`RESIDUAL_MODELS` adds a model: the command line, the settings file, the fits and
+the reports read its name, its help and its properties here. Importing this module imports no numpy.
 """
 
 from __future__ import annotations
@@ -12,29 +12,30 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from entropylaw.errors import UsageError
-from entropylaw.late import late
+from entropylaw.results.fields import late
 
 if TYPE_CHECKING:
-    from entropylaw.engine.grid import FloatArray, Grid
+    from entropylaw.engine.prior import Grid
+    from entropylaw.results.arrays import FloatArray
 
 DEFAULT_RESIDUAL = "drift"
-"""The model of a fit that names none."""
+"""The model of a fit where none is given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResidualModel:
-    """What the residual of a fit is taken for.
+    """A model of the residual of a fit.
 
     Attributes
     ----------
     name, method, help
-        Its value of ``interval``; the name of what makes the intervals, as every estimate carries it; and
-        what it assumes, for the command line, after the name and a colon.
+        Its value of ``interval``; the method of its intervals, as in every estimate; and its assumptions, for
+        the command line, after the name and a colon.
     grid
         ``grid(step)``: the covariances to sum over for evaluations at ``step`` (shape (n,)).
     known_noise_grid
-        ``known_noise_grid(step, variance, floor)``: the same beside a known noise variance ``floor`` (n,) of
-        each evaluation, ``variance`` being that of the residual by least squares, in squared reward units.
+        ``known_noise_grid(step, variance, floor)``: the same with a known noise variance ``floor`` (n,) of
+        each evaluation; ``variance`` is that of the residual by least squares, in squared reward units.
         None where all noise is estimated: ``eval_size`` is then refused.
     smooths_entropy
         The law is fitted to the smoothed entropy; otherwise to the entropy as logged.
@@ -44,10 +45,10 @@ class ResidualModel:
     drops_outliers
         Evaluations with a gross error are left out of the fit.
     entropy_sd, most_known
-        Whether the noise of the logged entropies may be given, must be, or must not, and up to how many
-        evaluations; None for any number.
+        Whether the noise of the logged entropies may be given, must be, or must not, and the largest number
+        of evaluations; None for any number.
     assumed
-        What the intervals take the residuals as, to stand behind "take them as"; None for a stationary
+        The assumption of the intervals on the residuals, to follow "take them as"; None for a stationary
         drift, of which a report gives the share and the effective sample size instead.
     """
 
@@ -76,8 +77,8 @@ RESIDUAL_MODELS: dict[str, ResidualModel] = {
             name="drift",
             method="drift + noise, integrated out",
             help="slow drift plus noise, integrated out.",
-            grid=_engine("grid.drift_grid"),
-            known_noise_grid=_engine("grid.floor_grid"),
+            grid=_engine("prior.drift_grid"),
+            known_noise_grid=_engine("prior.floor_grid"),
             smooths_entropy=True,
             drops_outliers=True,
             assumed=None,
@@ -85,8 +86,8 @@ RESIDUAL_MODELS: dict[str, ResidualModel] = {
         ResidualModel(
             name="walk",
             method="random walk + noise, integrated out",
-            help="a drift that never comes home; the ceiling is told from where the run stands.",
-            grid=_engine("walk.local_level_grid"),
+            help="random-walk drift plus noise; the ceiling is relative to the last evaluation.",
+            grid=_engine("prior.local_level_grid"),
             smooths_entropy=True,
             fixed_level=False,
             drops_outliers=True,
@@ -96,9 +97,9 @@ RESIDUAL_MODELS: dict[str, ResidualModel] = {
             name="odr",
             method="orthogonal distance regression",
             help="independent residuals, entropies with --entropy-sd.",
-            grid=_engine("grid.white_grid"),
+            grid=_engine("prior.white_grid"),
             entropy_sd="required",
-            # Each entropy has an error of its own: that is a matrix of n by n.
+            # Each entropy has an independent error: a matrix of n by n.
             most_known=2000,
             assumed="independent",
         ),
@@ -106,7 +107,7 @@ RESIDUAL_MODELS: dict[str, ResidualModel] = {
             name="ols",
             method="ordinary least squares",
             help="textbook, for independent residuals and exact entropies only.",
-            grid=_engine("grid.white_grid"),
+            grid=_engine("prior.white_grid"),
             entropy_sd="refused",
             assumed="independent",
         ),

@@ -1,0 +1,259 @@
+"""The evaluations of a run that can be fitted, without missing values and gross errors, or a refusal.
+
+The rule for gross errors is about slips of logging (one or two neighbouring evaluations), not about the run
+itself: an entropy that is large for twenty evaluations is no outlier, and neither is the first evaluation,
+which may well differ from the rest. Least squares and the drift alike would follow a slip; so it is left out
+and reported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entropylaw.analysis.law.residual_models import ResidualModel
+from entropylaw.arguments import as_floats
+from entropylaw.errors import FitError, UsageError
+from entropylaw.results.arrays import FloatArray
+from entropylaw.results.result import Finding, note
+
+FEWEST_EVALUATIONS = 5
+"""Below this nothing is fitted: two coefficients and a residual need at least as many."""
+
+LARGEST = 1e100
+"""Limit of rewards and steps, and its inverse of their differences: beyond it squares cannot be added up."""
+
+ROUNDING = 1e-13
+"""Relative differences that are rounding, not change."""
+
+
+SMALLEST_ENTROPY = 1e-12
+"""Entropies, in nats, that differ by less do not move by anything that a logger writes."""
+
+HIGHEST_ENTROPY = 12.0
+"""Nats; about the logarithm of the largest vocabularies. No token distribution has more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evaluations:
+    """Evaluations to fit, each array of shape (n,), and how many others were left out for which reason."""
+
+    step: FloatArray
+    entropy: FloatArray
+    reward: FloatArray
+    entropy_sd: FloatArray | None = None
+    dropped: dict[str, int]
+
+    def only(self, kept: NDArray[np.bool_] | slice, dropped: dict[str, int]) -> Evaluations:
+        """Some of the evaluations, and why the others are left out."""
+        sd = self.entropy_sd
+        return Evaluations(
+            step=self.step[kept],
+            entropy=self.entropy[kept],
+            reward=self.reward[kept],
+            entropy_sd=sd if sd is None else sd[kept],
+            dropped=self.dropped | dropped,
+        )
+
+
+def usable(
+    entropy: Any, reward: Any, step: Any, sd: Any, model: ResidualModel, *, keep_outliers: bool
+) -> Evaluations:
+    """The evaluations that a residual model can be fitted to; raises as :func:`fit_law`."""
+    found = _present(entropy, reward, step, sd, model)
+    refuse(found.step, found.entropy, found.reward)
+    if keep_outliers or not model.drops_outliers:
+        return found
+    outliers = gross_outliers(found.step, found.entropy, found.reward)
+    if outliers:
+        kept = ~np.isin(found.step, np.array([outlier.values["step"] for outlier in outliers], dtype=float))
+        found = found.only(kept, {outlier.sentence: 1 for outlier in outliers})
+        refuse(found.step, found.entropy, found.reward)
+    return found
+
+
+def complete(
+    entropy: Any, reward: Any, step: Any
+) -> tuple[FloatArray, FloatArray, FloatArray, dict[str, int]]:
+    """Steps, entropies and rewards without missing values, and how many pairs had one.
+
+    Raises :class:`FitError` ``lengths-differ`` and :class:`UsageError` ``bad-argument``.
+    """
+    found = _present(entropy, reward, step)
+    return found.step, found.entropy, found.reward, found.dropped
+
+
+def _present(
+    entropy: Any, reward: Any, step: Any, sd: Any = None, model: ResidualModel | None = None
+) -> Evaluations:
+    """Arrays of equal length, of the evaluations with all of entropy, reward and step."""
+    h, r = as_floats(entropy, "entropy"), as_floats(reward, "reward")
+    s = np.arange(h.size, dtype=float) if step is None else as_floats(step, "step")
+    if not h.size == r.size == s.size:
+        raise FitError(
+            "lengths-differ",
+            f"{h.size} entropies, {r.size} rewards and {s.size} steps, expected one of each per evaluation",
+            "pass arrays of the same length",
+        )
+    noise = None if model is None else checked_sd(sd, s.size, model)
+    every = Evaluations(step=s, entropy=h, reward=r, entropy_sd=noise, dropped={})
+    keep = np.isfinite(h) & np.isfinite(r) & np.isfinite(s)
+    lost = int((~keep).sum())
+    return every.only(keep, {"a value is missing or not finite": lost} if lost else {})
+
+
+def refuse(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> None:
+    """Raise where the law cannot be fitted."""
+    if step.size < FEWEST_EVALUATIONS:
+        raise FitError(
+            "too-few-evaluations",
+            f"{step.size} usable evaluations, expected at least {FEWEST_EVALUATIONS}",
+            "evaluate more often, or fit the training reward with --reward",
+        )
+    check_steps(step)
+    check_scale("reward", reward)
+    if np.abs(entropy).max() > HIGHEST_ENTROPY:
+        largest = entropy[np.abs(entropy).argmax()]
+        raise FitError(
+            "entropy-not-a-mean",
+            f"entropy reaches {largest:.4g}, expected nats per token, at most {HIGHEST_ENTROPY:g}",
+            "this looks like a sum over tokens: divide it by the response length",
+        )
+    check_scale("entropy", entropy, SMALLEST_ENTROPY)
+    if np.ptp(entropy) <= ROUNDING * np.abs(entropy).max():
+        raise FitError(
+            "entropy-constant",
+            f"entropy is {entropy[0]:g} in all {entropy.size} evaluations, expected one that moves",
+            "check the logger (some write 0.0 where entropy is not computed), or name another column",
+        )
+    if np.ptp(reward) <= ROUNDING * np.abs(reward).max():
+        raise FitError(
+            "reward-constant",
+            f"reward is {reward[0]:g} in all {reward.size} evaluations, expected one that moves",
+            "check the reward function, or name another column with --reward",
+        )
+
+
+def check_steps(step: FloatArray) -> None:
+    """Raise where steps do not increase, or squares of them cannot be added up."""
+    check_scale("step", step)
+    if not np.all(np.diff(step) > 0):
+        at = int(np.flatnonzero(~(np.diff(step) > 0))[0])
+        raise FitError(
+            "steps-not-increasing",
+            f"step {step[at + 1]:g} follows step {step[at]:g}, expected increasing steps",
+            "sort the run by step and keep one evaluation per step",
+        )
+
+
+def check_scale(name: str, values: FloatArray, least: float = 1 / LARGEST) -> None:
+    """Raise where finite values are too large, or lie too close together, for sums of their squares."""
+    if values.size and (np.abs(values).max() > LARGEST or 0 < np.ptp(values) < least):
+        raise FitError(
+            "out-of-scale",
+            f"{name} runs from {values.min():.3g} to {values.max():.3g}, "
+            "expected a scale on which squares can be added up",
+            f"rescale the {name}",
+        )
+
+
+def checked_sd(sd: float | FloatArray | None, n: int, model: ResidualModel) -> FloatArray | None:
+    """The known sd of each entropy, shape (n,), in nats; None where nothing is known.
+
+    Raises
+    ------
+    FitError
+        ``lengths-differ``.
+    UsageError
+        ``bad-entropy-sd``: not above 0 and finite; given for a model that refuses it, or not given for one
+        that requires it. ``too-many-evaluations`` for the model.
+    """
+    if sd is None:
+        if model.entropy_sd == "required":
+            missing = f"interval {model.name!r} without entropy_sd, expected one"
+            raise UsageError("bad-entropy-sd", missing, "give the sd in nats")
+        return None
+    if model.entropy_sd == "refused":
+        why = f"entropy_sd with interval {model.name!r}, which takes entropies for exact"
+        raise UsageError("bad-entropy-sd", why, "use interval 'drift' or 'odr'")
+    if model.most_known is not None and n > model.most_known:
+        raise UsageError(
+            "too-many-evaluations",
+            f"{n} evaluations with interval {model.name!r}, expected at most {model.most_known}",
+            "use interval 'drift', which smooths the entropy",
+        )
+    values = as_floats(sd, "entropy_sd")
+    if np.ndim(sd) and values.size != n:
+        raise FitError(
+            "lengths-differ",
+            f"{n} entropies and {values.size} standard deviations of them, expected one of each",
+            "pass one number, or arrays of the same length",
+        )
+    bad = values[~((values >= SMALLEST_ENTROPY) & (values <= HIGHEST_ENTROPY))]
+    if bad.size:
+        raise UsageError(
+            "bad-entropy-sd",
+            f"entropy_sd {bad[0]:g}, expected {SMALLEST_ENTROPY:g} to {HIGHEST_ENTROPY:g} nats for each",
+            "give the standard error of each entropy, or one number for all",
+        )
+    return np.broadcast_to(values, (n,))
+
+
+FAR = 8.0
+"""Robust standard deviations outside of its neighbours' range from which a value is an outlier."""
+
+
+def gross_outliers(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> tuple[Finding, ...]:
+    """The evaluations with a gross error in the entropy or the reward, in the order of the steps.
+
+    A value is an outlier where it is outside of the range between the median of the three evaluations before
+    and the median of the three after it, so that two slips in a row are both detected: by more than
+    :data:`FAR` robust standard deviations and, since a column with hardly any noise has small steps of many
+    standard deviations, by more than 0.1 of the column's range (5th to 95th percentile). The standard
+    deviation is that of the noise between neighbours: 1.4826 times the median of
+    |x[t] − (x[t−1] + x[t+1])/2| / √1.5, which a trend does not change. A steady fall or rise, however steep,
+    is never outside; the first and the last evaluation, which have neighbours on one side only, are not
+    tested. There are none with fewer than 10 evaluations, where more than 0.05 of a run would be outliers
+    (which are no slips then), or where most neighbours are equal.
+
+    Parameters
+    ----------
+    step, entropy, reward
+        Shape (n,), in the order of the steps; entropy in nats.
+
+    Returns
+    -------
+    A finding for each: its ``step``, the ``column`` ("entropy" or "reward"), the ``value`` as logged, the
+    medians of the evaluations before and after it (``low`` and ``high``, the smaller first), and its distance
+    from their range, in robust standard deviations of the column's noise (``distance``).
+    """
+    if step.size < 10:
+        return ()
+    found = []
+    for name, column in (("entropy", entropy), ("reward", reward)):
+        deviation = np.abs(column[1:-1] - 0.5 * (column[2:] + column[:-2]))
+        noise = 1.4826 * float(np.median(deviation)) / np.sqrt(1.5)
+        if noise == 0.0:
+            continue
+        least = max(0.1 * float(np.subtract(*np.percentile(column, [95, 5]))), FAR * noise)
+        sides = np.array([_medians_before(column), _medians_before(column[::-1])[::-1]])
+        low, high = sides.min(axis=0), sides.max(axis=0)
+        beyond = np.maximum(column - high, low - column)
+        rows = np.column_stack([step, column, low, high, beyond / noise])[beyond > least].tolist()
+        names = ("step", "value", "low", "high", "distance")
+        found += [
+            note("gross-outlier", column=name, limit=FAR, **dict(zip(names, row, strict=True)))
+            for row in rows
+        ]
+    if len({outlier.values["step"] for outlier in found}) > max(1.0, 0.05 * step.size):
+        return ()
+    return tuple(sorted(found, key=lambda outlier: float(outlier.values["step"])))  # type: ignore[arg-type]
+
+
+def _medians_before(column: FloatArray) -> FloatArray:
+    """Median of the three values before each (n,), or of fewer at the start; the first value first."""
+    windows = np.lib.stride_tricks.sliding_window_view(column[:-1], 3)
+    return np.array([column[0], column[0], np.median(column[:2]), *np.median(windows, axis=1)])
